@@ -1,0 +1,129 @@
+"""Settings as values: built once at an entry point, passed in, never global.
+
+Every setting is an environment variable: prefix `DOCMIND_`, groups joined by `__`
+(`DOCMIND_READING__WORKERS=1`). docs/settings.md lists them all.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from docmind.errors import ConfigError
+
+
+class _Group(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class KeySettings(_Group):
+    """Where the root key comes from."""
+
+    source: Literal["auto", "keyring", "passphrase", "file"] = "auto"
+    file: Path | None = None
+    passphrase: SecretStr | None = None
+    recovery_code: SecretStr | None = None
+
+
+class DatabaseSettings(_Group):
+    """Names of the two collections in the index."""
+
+    qdrant_text_collection: str = "text"
+    qdrant_image_collection: str = "pages"
+
+
+class QdrantSettings(_Group):
+    """A Qdrant server or cluster in place of the embedded engine."""
+
+    url: str | None = None
+    api_key: SecretStr | None = None
+    timeout_s: float = Field(10.0, gt=0)
+
+
+class ReadingSettings(_Group):
+    """Limits and sizes of the reading processes."""
+
+    workers: int = Field(2, ge=1, le=64)
+    max_file_mb: int = Field(512, ge=1)
+    max_pages: int = Field(5_000, ge=1)
+    max_page_megapixels: float = Field(100.0, gt=0)
+    max_unpacked_mb: int = Field(200, ge=1)
+    max_text_mb: int = Field(50, ge=1)
+    memory_mb: int = Field(2_048, ge=256)
+    timeout_s: float = Field(120.0, gt=0, description="longest silence of a reading process, per page")
+    image_side_px: int = Field(1_600, ge=400, le=6_000)
+    image_quality: int = Field(80, ge=1, le=100)
+    thumbnail_side_px: int = Field(320, ge=64, le=1_024)
+    ocr: Literal["auto", "rapidocr", "tesseract", "off"] = "auto"
+    ocr_languages: str = "eng+por+spa"
+
+
+class EmbeddingSettings(_Group):
+    """The text model and how it runs."""
+
+    model: str = "minilm"
+    precision: Literal["auto", "int8", "float32"] = "auto"
+    threads: int = Field(0, ge=0, le=64, description="0: one per core")
+
+
+class RetrieveSettings(_Group):
+    """How ranked lists become hits."""
+
+    k: int = Field(8, ge=1, le=1_000)
+    candidates: int = Field(150, ge=1, le=10_000)
+    fusion: Literal["sum", "rrf"] = "sum"
+    rrf_k: int = Field(60, ge=1)
+    timeout_s: float = Field(10.0, gt=0)
+
+
+class AnswerSettings(_Group):
+    """The extractive answerer."""
+
+    quotes: int = Field(4, ge=1, le=12)
+    threshold: float = Field(0.5, ge=0.0, le=1.0, description="calibrated probability below which nothing is found")
+
+
+class StorageSettings(_Group):
+    """Room that must stay free."""
+
+    min_free_mb: int = Field(200, ge=0)
+
+
+class Settings(BaseSettings):
+    """All settings of one DocMind."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="DOCMIND_", env_nested_delimiter="__", extra="forbid", frozen=True, validate_default=True
+    )
+
+    data_dir: Path = Path("data")
+    keys: KeySettings = KeySettings()
+    database: DatabaseSettings = DatabaseSettings()
+    qdrant: QdrantSettings = QdrantSettings()
+    reading: ReadingSettings = ReadingSettings()
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    retrieve: RetrieveSettings = RetrieveSettings()
+    answer: AnswerSettings = AnswerSettings()
+    storage: StorageSettings = StorageSettings()
+    log_level: Literal["debug", "info", "warning", "error"] = "warning"
+
+    @classmethod
+    def load(cls) -> Settings:
+        """Read the environment; refuse unknown names and impossible values with one sentence (`ConfigError`)."""
+        known = {name.upper() for name in cls.model_fields}
+        for variable in os.environ:
+            if not variable.startswith("DOCMIND_"):
+                continue
+            head = variable.removeprefix("DOCMIND_").split("__")[0]
+            if head not in known:
+                raise ConfigError(f"There is no setting {variable}.")
+        try:
+            return cls()
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = "DOCMIND_" + "__".join(str(part).upper() for part in first["loc"])
+            raise ConfigError(f"{name} cannot be used: {first['msg']}.") from error

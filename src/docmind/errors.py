@@ -1,0 +1,184 @@
+"""Everything that can go wrong, as one tree.
+
+    DocMindError
+    ├── ConfigError                 a setting is unknown or has an impossible value
+    ├── ExtraMissingError           an optional part is not installed
+    ├── NotFoundError               no such document, page, artifact or job
+    ├── VaultError                  the vault as a whole
+    │   ├── VaultBusyError          another process owns it
+    │   ├── VaultFormatError        written by another version, or not a vault
+    │   ├── KeyUnavailableError     no key, or no way to reach it
+    │   ├── WrongKeyError           a key, but not the one
+    │   ├── DamagedError            bytes rotted: the checksum does not hold
+    │   ├── TamperedError           bytes were changed by somebody without the key
+    │   └── DiskFullError           no room to write safely
+    ├── ReadingError                one file cannot be read
+    │   ├── EmptyFileError          nothing in it
+    │   ├── CorruptFileError        not what it claims to be, or broken
+    │   ├── UnsupportedFileError    a type DocMind does not read
+    │   ├── PasswordNeededError     locked, and no password or a wrong one was given
+    │   ├── TooLargeError           above a limit that protects the machine
+    │   └── ReaderFailedError       the reading process died or ran out of time
+    ├── IndexEngineError            the vector index cannot serve
+    │   └── IndexMismatchError      it was built by another model
+    └── CancelledError              the user stopped it
+
+Each class carries a `hint` (what the user can do now) and the `exit_code` of the command line. The message says what is
+wrong in one sentence.
+"""
+
+
+class DocMindError(Exception):
+    """Root of all errors that DocMind raises on purpose."""
+
+    hint = "Run `docmind status` to see what is present and what is missing."
+    exit_code = 1
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        if hint is not None:
+            self.hint = hint
+
+
+class ConfigError(DocMindError):
+    """A setting is unknown or has an impossible value."""
+
+    hint = "See docs/settings.md for the settings and their values."
+    exit_code = 2
+
+
+class ExtraMissingError(DocMindError):
+    """An optional part is not installed; the hint is the install line."""
+
+    exit_code = 3
+
+
+class NotFoundError(DocMindError):
+    """There is no such document, page, artifact or job."""
+
+    hint = "Run `docmind list` to see the documents."
+    exit_code = 4
+
+
+class VaultError(DocMindError):
+    """The vault cannot be opened, read or written."""
+
+    exit_code = 10
+
+
+class VaultBusyError(VaultError):
+    """Another process owns the vault."""
+
+    hint = "Close the other DocMind (the app or a running command), or choose another vault with DOCMIND_DATA_DIR."
+    exit_code = 11
+
+
+class VaultFormatError(VaultError):
+    """The vault was written by another version, or it is not a vault."""
+
+    hint = "Open it with the version that wrote it, or choose another folder with DOCMIND_DATA_DIR."
+    exit_code = 12
+
+
+class KeyUnavailableError(VaultError):
+    """There is no key, or no way to reach it."""
+
+    hint = "Bring back the key file, unlock the keyring, or give the passphrase; the recovery code opens the vault too."
+    exit_code = 13
+
+
+class WrongKeyError(VaultError):
+    """A key was found, but it is not the one that sealed this."""
+
+    hint = "Check which key belongs to this vault; the recovery code opens it too."
+    exit_code = 14
+
+
+class DamagedError(VaultError):
+    """Stored bytes have rotted: their checksum does not hold."""
+
+    hint = "Restore the file from a backup, or delete the document and add it again."
+    exit_code = 15
+
+
+class TamperedError(VaultError):
+    """Stored bytes were changed by somebody without the key."""
+
+    hint = "Do not trust this copy of the vault; restore it from a backup."
+    exit_code = 16
+
+
+class DiskFullError(VaultError):
+    """There is no room left to write safely; nothing was lost."""
+
+    hint = "Free some disk space and try again; what was acknowledged is kept."
+    exit_code = 17
+
+
+class ReadingError(DocMindError):
+    """One file cannot be read; the others are not affected."""
+
+    exit_code = 20
+
+
+class EmptyFileError(ReadingError):
+    """The file holds nothing."""
+
+    hint = "Check that the file was copied whole."
+    exit_code = 21
+
+
+class CorruptFileError(ReadingError):
+    """The file is broken, or not what it claims to be."""
+
+    hint = "Open it in its own program and save it again, or get a fresh copy."
+    exit_code = 22
+
+
+class UnsupportedFileError(ReadingError):
+    """DocMind does not read this type of file."""
+
+    hint = "Save it as PDF and add that."
+    exit_code = 23
+
+
+class PasswordNeededError(ReadingError):
+    """The file is locked: no password was given, or a wrong one."""
+
+    hint = "Give its password: in the app when asked, or with --password-file on the command line."
+    exit_code = 24
+
+
+class TooLargeError(ReadingError):
+    """The file is above a limit that protects this machine."""
+
+    hint = "Split the file, or raise the limit named in docs/settings.md."
+    exit_code = 25
+
+
+class ReaderFailedError(ReadingError):
+    """The process that reads the file died or ran out of time."""
+
+    hint = "Open the file in its own program and save it again; if it is sound, raise DOCMIND_READING__TIMEOUT_S."
+    exit_code = 26
+
+
+class IndexEngineError(DocMindError):
+    """The vector index cannot serve; documents and pages are safe."""
+
+    hint = "Close and open DocMind again: the index is rebuilt from the vault by itself."
+    exit_code = 30
+
+
+class IndexMismatchError(IndexEngineError):
+    """The index was built by another model than the one in use."""
+
+    hint = "Choose the model that built the index, or re-embed the documents."
+    exit_code = 31
+
+
+class CancelledError(DocMindError):
+    """The user stopped it; what was done so far is kept."""
+
+    hint = "Start it again: what was done is not done twice."
+    exit_code = 130
