@@ -21,6 +21,7 @@
     │   └── ReaderFailedError       the reading process died or ran out of time
     ├── IndexEngineError            the vector index cannot serve
     │   └── IndexMismatchError      it was built by another model
+    ├── WorkerFailedError           a child process died or broke off; each room says what that means for it
     └── CancelledError              the user stopped it
 
 Each class carries a `hint` (what the user can do now) and the `exit_code` of the command line. The message says what is
@@ -175,6 +176,13 @@ class IndexMismatchError(IndexEngineError):
 
     hint = "Choose the model that built the index, or re-embed the documents."
     exit_code = 31
+
+
+class WorkerFailedError(DocMindError):
+    """A child process died, broke the protocol or ran out of time."""
+
+    hint = "Try again; if it happens twice with the same file, leave that file out."
+    exit_code = 32
 
 
 class CancelledError(DocMindError):

@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, BinaryIO
 
-from docmind.errors import DocMindError
+from docmind.errors import WorkerFailedError
 
 Frame = tuple[dict[str, Any], list[bytes]]
 Serve = Callable[[BinaryIO, BinaryIO], None]
@@ -31,10 +31,6 @@ Serve = Callable[[BinaryIO, BinaryIO], None]
 MAX_HEADER = 64 * 1024 * 1024
 MAX_BLOB = 4 * 1024 * 1024 * 1024
 _CLONE_NEWUSER, _CLONE_NEWNET = 0x1000_0000, 0x4000_0000
-
-
-class WorkerFailedError(DocMindError):
-    """The child process died, broke the protocol or ran out of time."""
 
 
 @dataclass(frozen=True, slots=True)
