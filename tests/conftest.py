@@ -1,0 +1,131 @@
+"""What every test has: no network but loopback, no settings of the person who runs them, and a vault of its own."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+# Before any library reads them: no model hub, no telemetry, no questions.
+os.environ.update(
+    HF_HUB_OFFLINE="1",
+    TRANSFORMERS_OFFLINE="1",
+    HF_HUB_DISABLE_TELEMETRY="1",
+    LANGGRAPH_STRICT_MSGPACK="true",
+    LANGCHAIN_TRACING_V2="false",
+    LANGSMITH_TRACING="false",
+    TOKENIZERS_PARALLELISM="false",
+    STREAMLIT_BROWSER_GATHER_USAGE_STATS="false",
+    PYTHON_KEYRING_BACKEND="keyring.backends.null.Keyring",
+)
+for _name in [name for name in os.environ if name.startswith("DOCMIND_")]:
+    del os.environ[_name]
+
+ROOT = Path(__file__).resolve().parent.parent
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+def require(condition: object, reason: str) -> None:
+    """Go on only if the real part that this test needs is here; skip with the reason, but fail where CI is set."""
+    if condition:
+        return
+    if os.environ.get("CI"):
+        pytest.fail(f"CI must have this: {reason}", pytrace=False)
+    pytest.skip(reason)
+
+
+# --- nothing leaves the machine ---------------------------------------------------------------------------------------
+
+_outbound: list[str] = []
+
+
+def _is_local(host: object) -> bool:
+    if not isinstance(host, str | bytes):
+        return True
+    name = (host.decode("ascii", "replace") if isinstance(host, bytes) else host).split("%")[0]
+    if name in ("", "localhost"):
+        return True
+    try:
+        address = ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return address.is_loopback or address.is_unspecified
+
+
+def _watch(event: str, args: tuple[Any, ...]) -> None:
+    if event in ("socket.connect", "socket.sendto"):
+        host = args[1][0] if isinstance(args[1], tuple) and args[1] else None
+    elif event == "socket.getaddrinfo":
+        host = args[0]
+    else:
+        return
+    if not _is_local(host):
+        _outbound.append(f"{event} {host!r}")
+        raise PermissionError(f"a test tried to reach {host!r}; tests talk to this machine only")
+
+
+sys.addaudithook(_watch)
+
+
+@pytest.fixture(autouse=True)
+def outbound() -> Iterator[list[str]]:
+    """Addresses beyond this machine that the test tried to reach; a test that expects some clears the list."""
+    _outbound.clear()
+    yield _outbound
+    assert not _outbound, f"reached out: {_outbound}"
+
+
+# --- a vault of its own -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty data directory with a key file outside it, named in the environment; the files do not exist yet."""
+    data = tmp_path / "data"
+    monkeypatch.setenv("DOCMIND_DATA_DIR", str(data))
+    monkeypatch.setenv("DOCMIND_KEYS__SOURCE", "file")
+    monkeypatch.setenv("DOCMIND_KEYS__FILE", str(tmp_path / "docmind.key"))
+    return data
+
+
+# --- a real browser ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium, driven by playwright; `browser.new_page()` gives a page. Needs the system's Chromium, downloads none."""
+    require(CHROMIUM, "no Chromium on this system (Debian: apt install chromium)")
+    from playwright.sync_api import sync_playwright
+
+    arguments = [
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--disable-domain-reliability",
+        "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1",
+    ]
+    if getattr(os, "geteuid", lambda: 1)() == 0:
+        arguments.append("--no-sandbox")  # Chromium refuses to sandbox itself for root
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield chromium
+        chromium.close()
+
+
+# --- the closing summary ----------------------------------------------------------------------------------------------
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    failed = os.environ.get("CHECKS_FAILED")
+    if failed:
+        terminalreporter.section("checks before pytest")
+        terminalreporter.write_line(f"FAILED before pytest: {failed} (their words stand above)", red=True)
