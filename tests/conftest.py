@@ -99,7 +99,7 @@ def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
-    """Chromium, driven by playwright; `browser.new_page()` gives a page. Needs the system's Chromium, downloads none."""
+    """Chromium, driven by playwright; `browser.new_page()` gives a page. Nothing is downloaded."""
     require(CHROMIUM, "no Chromium on this system (Debian: apt install chromium)")
     from playwright.sync_api import sync_playwright
 
