@@ -203,7 +203,9 @@ class Worker:
         if code is None:
             self.kill()
             return "a worker closed its pipe and was stopped"
-        return f"a worker ended by itself (signal {-code})" if code < 0 else f"a worker ended by itself (exit code {code})"
+        return (
+            f"a worker ended by itself (signal {-code})" if code < 0 else f"a worker ended by itself (exit code {code})"
+        )
 
 
 def main(entry: str, limits: Limits) -> None:

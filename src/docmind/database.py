@@ -1,0 +1,174 @@
+"""`vault.db`: one SQLCipher database for everything that is text, grown by numbered migrations."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlcipher3 import dbapi2
+
+from docmind.errors import DamagedError, DiskFullError, VaultError, VaultFormatError
+
+Connection = Any  # sqlcipher3 ships no types; it is a drop-in for sqlite3.Connection
+Row = tuple[Any, ...]
+Migration = Callable[[Connection], None]
+
+
+def m001_documents(db: Connection) -> None:
+    """Documents, their pages and nodes, and the vectors of node texts."""
+    db.execute(
+        """CREATE TABLE documents (
+            doc_id TEXT PRIMARY KEY, document TEXT NOT NULL, title TEXT NOT NULL DEFAULT '', kind TEXT NOT NULL,
+            status TEXT NOT NULL CHECK (status IN ('reading', 'ready', 'failed')), pages INTEGER NOT NULL,
+            language TEXT NOT NULL DEFAULT '', bytes INTEGER NOT NULL, tags TEXT NOT NULL DEFAULT '[]',
+            original TEXT NOT NULL, original_suffix TEXT NOT NULL, added_at_ms INTEGER NOT NULL,
+            message TEXT NOT NULL DEFAULT '') WITHOUT ROWID"""
+    )
+    db.execute(
+        """CREATE TABLE pages (
+            page_id TEXT PRIMARY KEY, doc_id TEXT NOT NULL REFERENCES documents ON DELETE CASCADE,
+            page_no INTEGER NOT NULL, width INTEGER NOT NULL, height INTEGER NOT NULL, text TEXT NOT NULL,
+            words BLOB NOT NULL, text_source TEXT NOT NULL, confidence REAL NOT NULL, language TEXT NOT NULL,
+            image TEXT NOT NULL, image_suffix TEXT NOT NULL, thumbnail TEXT NOT NULL, thumbnail_suffix TEXT NOT NULL,
+            UNIQUE (doc_id, page_no))"""
+    )
+    db.execute("CREATE INDEX pages_image ON pages (image)")
+    db.execute("CREATE INDEX pages_thumbnail ON pages (thumbnail)")
+    db.execute(
+        """CREATE TABLE nodes (
+            node_id TEXT PRIMARY KEY, doc_id TEXT NOT NULL REFERENCES documents ON DELETE CASCADE,
+            page_no INTEGER NOT NULL, ordinal INTEGER NOT NULL, start INTEGER NOT NULL, "end" INTEGER NOT NULL,
+            modality TEXT NOT NULL, language TEXT NOT NULL, heading TEXT NOT NULL, content_hash BLOB NOT NULL)"""
+    )
+    db.execute("CREATE INDEX nodes_page ON nodes (doc_id, page_no)")
+    db.execute("CREATE INDEX nodes_content ON nodes (content_hash)")
+    db.execute(
+        """CREATE TABLE vectors (
+            content_hash BLOB NOT NULL, fingerprint TEXT NOT NULL, vector BLOB NOT NULL,
+            PRIMARY KEY (content_hash, fingerprint)) WITHOUT ROWID"""
+    )
+
+
+def m002_epochs(db: Connection) -> None:
+    """Every change the index must follow, in order: the newest number is the vault's epoch."""
+    db.execute(
+        "CREATE TABLE changes (epoch INTEGER PRIMARY KEY AUTOINCREMENT, doc_id TEXT NOT NULL, at_ms INTEGER NOT NULL)"
+    )
+    db.execute("CREATE INDEX changes_document ON changes (doc_id)")
+
+
+MIGRATIONS: tuple[Migration, ...] = (m001_documents, m002_epochs)
+
+
+class Database:
+    """One encrypted connection per process, shared by its threads through a lock that `transaction` and `all` take.
+
+    A thread that holds a transaction may open another: the inner one joins the outer.
+    """
+
+    def __init__(self, path: Path, key: bytes, migrations: Sequence[Migration] = MIGRATIONS) -> None:
+        """Open or make the database. Raises `DamagedError`, `VaultFormatError`, `DiskFullError`."""
+        self._lock = threading.RLock()
+        self._depth = 0
+        self._path = path
+        with self._told():
+            self._db = dbapi2.connect(str(path), timeout=30.0, check_same_thread=False, isolation_level=None)
+        try:
+            with self._told():
+                self._prepare(key)
+            self._migrate(migrations)
+        except BaseException:
+            self._db.close()
+            raise
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """`BEGIN IMMEDIATE` … `COMMIT`, rolled back on any exception; durable when it returns."""
+        with self._lock, self._told():
+            if self._depth == 0:
+                self._db.execute("BEGIN IMMEDIATE")
+            self._depth += 1
+            try:
+                yield self._db
+            except BaseException:
+                self._depth -= 1
+                if self._depth == 0 and self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+            self._depth -= 1
+            if self._depth == 0:
+                try:
+                    self._db.execute("COMMIT")
+                except BaseException:
+                    if self._db.in_transaction:
+                        self._db.execute("ROLLBACK")
+                    raise
+
+    def all(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
+        """Every row of one query."""
+        with self._lock, self._told():
+            return self._db.execute(sql, parameters).fetchall()
+
+    def one(self, sql: str, parameters: Sequence[object] = ()) -> Row | None:
+        """The first row of one query, or None."""
+        with self._lock, self._told():
+            return self._db.execute(sql, parameters).fetchone()
+
+    def close(self) -> None:
+        """Fold the WAL into the database and close. Harmless twice."""
+        with self._lock, self._told():
+            self._db.close()
+
+    def _prepare(self, key: bytes) -> None:
+        if len(key) != 32:
+            raise ValueError("the database key is 32 bytes")
+        self._db.execute("PRAGMA cipher_log_level = NONE")  # it would write to stderr what we say in a sentence
+        self._db.execute(f"PRAGMA key = \"x'{key.hex()}'\"")
+        if not self._db.execute("PRAGMA cipher_version").fetchone():
+            raise VaultError("This SQLite cannot encrypt: the sqlcipher3 package is not the one in use.")
+        self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        for pragma in (
+            "journal_mode = WAL",
+            "synchronous = FULL",
+            "secure_delete = ON",
+            "foreign_keys = ON",
+            "temp_store = MEMORY",
+            "mmap_size = 0",
+        ):
+            self._db.execute(f"PRAGMA {pragma}")
+
+    def _migrate(self, migrations: Sequence[Migration]) -> None:
+        with self.transaction() as db:
+            db.execute(
+                "CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL,"
+                " applied_at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP)"
+            )
+        done = {number for (number,) in self.all("SELECT number FROM migrations")}
+        if done and max(done) > len(migrations):
+            raise VaultFormatError("This vault was written by a newer DocMind.")
+        for number, migration in enumerate(migrations, 1):
+            if number not in done:
+                with self.transaction() as db:
+                    migration(db)
+                    db.execute("INSERT INTO migrations (number, name) VALUES (?, ?)", (number, migration.__name__))
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Turn the engine's errors into ours, in the one place that reads their texts."""
+        try:
+            yield
+        except (dbapi2.DatabaseError, sqlite3.DatabaseError) as error:
+            text = str(error)
+            if "full" in text:
+                raise DiskFullError("The disk is full: the vault could not be written.") from error
+            if "not a database" in text or "malformed" in text or "HMAC" in text:
+                raise DamagedError(
+                    f"{self._path.name} is damaged or was changed: it does not open with its key."
+                ) from error
+            if "unable to open" in text or "readonly" in text:
+                raise VaultError(f"{self._path} cannot be opened for writing: {text}.") from error
+            raise

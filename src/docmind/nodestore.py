@@ -1,0 +1,85 @@
+"""Nodes of the vault, and the vectors of what was embedded for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from docmind.database import Database
+from docmind.schema import Modality
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRecord:
+    """One node: `text[start:end]` of its page. `content_hash` names what was embedded, and so its vector."""
+
+    node_id: str
+    doc_id: str
+    page_no: int
+    ordinal: int
+    start: int
+    end: int
+    modality: Modality
+    language: str
+    heading: str
+    content_hash: bytes
+
+
+_NODE_COLUMNS = 'node_id, doc_id, page_no, ordinal, start, "end", modality, language, heading, content_hash'
+
+
+class NodeStore:
+    """Reads and writes the node and vector tables of `vault.db`. As safe between threads as `Database` is."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def put_nodes(self, doc_id: str, nodes: Sequence[NodeRecord]) -> None:
+        """Replace all nodes of a document."""
+        with self._db.transaction() as db:
+            db.execute("DELETE FROM nodes WHERE doc_id = ?", (doc_id,))
+            db.executemany(
+                f"INSERT INTO nodes ({_NODE_COLUMNS}) VALUES ({', '.join('?' * 10)})",
+                [
+                    (
+                        *(node.node_id, node.doc_id, node.page_no, node.ordinal, node.start, node.end),
+                        *(node.modality, node.language, node.heading, node.content_hash),
+                    )
+                    for node in nodes
+                ],
+            )
+
+    def nodes_of(self, doc_id: str) -> list[NodeRecord]:
+        """All nodes of one document in page order."""
+        rows = self._db.all(f"SELECT {_NODE_COLUMNS} FROM nodes WHERE doc_id = ? ORDER BY page_no, ordinal", (doc_id,))
+        return [NodeRecord(*row) for row in rows]
+
+    def nodes(self, node_ids: Iterable[str]) -> dict[str, NodeRecord]:
+        """Several nodes by id; missing ones are left out."""
+        found = {}
+        for node_id in node_ids:
+            row = self._db.one(f"SELECT {_NODE_COLUMNS} FROM nodes WHERE node_id = ?", (node_id,))
+            if row is not None:
+                found[node_id] = NodeRecord(*row)
+        return found
+
+    def put_vectors(self, fingerprint: str, vectors: Mapping[bytes, np.ndarray]) -> None:
+        """Keep vectors as float16 by content hash and model fingerprint."""
+        with self._db.transaction() as db:
+            db.executemany(
+                "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)",
+                [(key, fingerprint, vector.astype("<f2").tobytes()) for key, vector in vectors.items()],
+            )
+
+    def vectors(self, fingerprint: str, hashes: Iterable[bytes]) -> dict[bytes, np.ndarray]:
+        """Vectors of one model as float32 `(dim,)`; missing ones are left out."""
+        found = {}
+        for key in dict.fromkeys(hashes):
+            row = self._db.one(
+                "SELECT vector FROM vectors WHERE content_hash = ? AND fingerprint = ?", (key, fingerprint)
+            )
+            if row is not None:
+                found[key] = np.frombuffer(row[0], "<f2").astype(np.float32)
+        return found
