@@ -36,7 +36,7 @@ def main():
         ("ruff check", [python, "-m", "ruff", "check", "."]),
         ("ruff format", [python, "-m", "ruff", "format", "--check", "."]),
         ("pyright", [python, "-m", "pyright"]),
-        ("lint-imports", [setup_env.venv_program("lint-imports"), "--no-cache"]),
+        ("lint-imports", [setup_env.venv_program("lint-imports"), "--no-cache", "--no-logo"]),
     ]
     failed = []
     for name, command in checks:

@@ -1,0 +1,335 @@
+"""The house stands as drawn: layers, rooms for outside libraries, small modules, a light import, calls never made."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "src" / "docmind"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+
+MODULE_LINES = 300
+PAGE_LINES = 150
+
+# Where an outside library may be imported: modules and packages of docmind, or faces beside it.
+ROOMS = {
+    "streamlit": {"ui", "pages", "app"},
+    "qdrant_client": {"index"},
+    "qdrant_edge": {"index"},
+    "langgraph": {"agent", "checkpoints", "memory"},
+    "langchain_core": {"agent", "checkpoints", "memory"},
+    "llama_index": {"parse", "readers", "nodes", "embed", "ingest", "retrieve", "llm"},
+    "torch": {"embed", "rerank", "late"},
+    "transformers": {"embed", "rerank", "late"},
+    "sentence_transformers": {"embed", "rerank"},
+    "colpali_engine": {"embed"},
+}
+HEAVY = {
+    "torch", "transformers", "llama_index", "qdrant_client", "qdrant_edge", "streamlit", "onnxruntime", "langgraph",
+    "sentence_transformers",
+}  # fmt: skip
+
+
+def product_files() -> Iterator[tuple[str, Path]]:
+    """(room, file): the first name below docmind, or `pages`, `app`, `scripts`."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        yield path.relative_to(PACKAGE).parts[0].removesuffix(".py"), path
+    for path in sorted((ROOT / "pages").rglob("*.py")):
+        yield "pages", path
+    if (ROOT / "app.py").exists():
+        yield "app", ROOT / "app.py"
+    for path in sorted((ROOT / "scripts").rglob("*.py")):
+        yield "scripts", path
+
+
+def parsed() -> Iterator[tuple[str, str, ast.Module]]:
+    for room, path in product_files():
+        yield room, path.relative_to(ROOT).as_posix(), ast.parse(path.read_text("utf-8"), str(path))
+
+
+def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
+    code = "from importlinter.cli import lint_imports_command as command; command()"
+    environment = dict(os.environ, PYTHONPATH=str(folder / "src"))
+    arguments = [sys.executable, "-P", "-c", code, "--no-cache", "--no-logo"]
+    return subprocess.run(arguments, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+# --- layers -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_layers_hold() -> None:
+    result = lint_imports(ROOT)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.fixture
+def copied_house(tmp_path: Path) -> Path:
+    shutil.copytree(PACKAGE, tmp_path / "src" / "docmind", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("file", "line"),
+    [
+        ("errors.py", "import docmind.config"),
+        ("schema.py", "def late():\n    from docmind.config import Settings as Settings"),
+        ("utils.py", "ANSWER = 42"),
+    ],
+    ids=["an import upwards", "an import upwards inside a function", "a module without a line"],
+)
+def test_the_contract_refuses(copied_house: Path, file: str, line: str) -> None:
+    with (copied_house / "src" / "docmind" / file).open("a", encoding="utf-8") as module:
+        module.write(f"\n{line}\n")
+    result = lint_imports(copied_house)
+    assert result.returncode != 0
+    assert file.removesuffix(".py") in result.stdout
+
+
+def test_importing_docmind_loads_nothing_heavy() -> None:
+    code = "import docmind, json, sys; print(json.dumps(sorted({name.split('.')[0] for name in sys.modules})))"
+    loaded = set(json.loads(subprocess.check_output([sys.executable, "-c", code], text=True)))
+    assert not loaded & HEAVY
+
+
+# --- rooms and sizes --------------------------------------------------------------------------------------------------
+
+
+def _imported(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module
+        elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if name in ("import_module", "__import__") and isinstance(node.args[0].value, str):
+                yield node.args[0].value
+
+
+def test_outside_libraries_stay_in_their_rooms() -> None:
+    strays = [
+        f"{path}: {module}"
+        for room, path, tree in parsed()
+        if room != "scripts"
+        for module in _imported(tree)
+        if (rooms := ROOMS.get(module.split(".")[0])) is not None and room not in rooms
+    ]
+    assert not strays
+
+
+def test_modules_and_pages_stay_small() -> None:
+    long = []
+    for room, path in product_files():
+        lines = len(path.read_text("utf-8").splitlines())
+        ceiling = PAGE_LINES if room == "pages" else MODULE_LINES
+        if room != "scripts" and lines > ceiling:
+            long.append(f"{path.relative_to(ROOT)}: {lines} lines, {ceiling} are allowed")
+    assert not long
+
+
+def test_modules_are_named_for_what_they_make() -> None:
+    vague = {"utils", "util", "helpers", "helper", "service", "manager", "adapter", "factory", "common", "misc"}
+    assert not [str(path) for _, path in product_files() if vague & set(re.split(r"[/\\_.]", path.name))]
+
+
+# --- calls never made -------------------------------------------------------------------------------------------------
+
+
+def _dotted(node: ast.expr) -> str:
+    if isinstance(node, ast.Attribute):
+        return f"{_dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _is_true(node: ast.expr) -> bool:
+    return not (isinstance(node, ast.Constant) and node.value is False)
+
+
+def offences(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """(line, what) for everything in a module that this project never does."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = _dotted(node.func)
+            if re.fullmatch(r"(pickle|dill|cloudpickle|marshal|joblib|shelve)\.(loads?|open|Unpickler)", name):
+                yield node.lineno, f"{name}: runs code from a file"
+            if name in ("eval", "exec", "os.system", "yaml.load", "torch.load"):
+                yield node.lineno, f"{name}: runs code from data"
+            if name.endswith("suppress") and any(_dotted(a) in ("Exception", "BaseException") for a in node.args):
+                yield node.lineno, "suppress(Exception): hides programming errors"
+            for keyword in node.keywords:
+                if keyword.arg in ("unsafe_allow_html", "trust_remote_code", "allow_pickle", "shell", "verify_ssl"):
+                    wanted = keyword.arg == "verify_ssl"
+                    if _is_true(keyword.value) is not wanted:
+                        yield node.lineno, f"{keyword.arg}: never here"
+        if isinstance(node, ast.ImportFrom) and node.module in ("pickle", "dill", "marshal", "shelve"):
+            yield node.lineno, f"{node.module}: runs code from a file"
+        if isinstance(node, ast.ExceptHandler):
+            if node.type is None:
+                yield node.lineno, "a bare except"
+            kinds = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type] if node.type else []
+            broad = any(_dotted(kind) in ("Exception", "BaseException") for kind in kinds)
+            silent = all(
+                isinstance(statement, ast.Pass | ast.Continue)
+                or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
+                for statement in node.body
+            )
+            if broad and silent:
+                yield node.lineno, "except Exception: pass"
+
+
+def test_calls_that_are_never_made() -> None:
+    assert not [f"{path}:{line}: {what}" for _, path, tree in parsed() for line, what in offences(tree)]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "st.markdown(text, unsafe_allow_html=True)",
+        "pickle.load(file)",
+        "from pickle import load",
+        "AutoModel.from_pretrained(name, trust_remote_code=flag)",
+        "np.load(path, allow_pickle=True)",
+        "try:\n    go()\nexcept:\n    stop()",
+        "try:\n    go()\nexcept Exception:\n    pass",
+        "try:\n    go()\nexcept (OSError, Exception):\n    ...",
+        "with contextlib.suppress(Exception):\n    go()",
+        "subprocess.run(line, shell=True)",
+    ],
+)
+def test_each_of_them_is_seen(code: str) -> None:
+    assert list(offences(ast.parse(code)))
+
+
+def test_innocent_code_is_not_accused() -> None:
+    code = "try:\n    go()\nexcept OSError:\n    pass\nnp.load(path, allow_pickle=False)\nmodel.eval()"
+    assert not list(offences(ast.parse(code)))
+
+
+def tracked_files() -> list[Path]:
+    if shutil.which("git") is None or not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout")
+    listed = subprocess.check_output(["git", "ls-files", "-z"], cwd=ROOT, text=True).split("\0")
+    return [ROOT / name for name in listed if name and (ROOT / name).is_file()]
+
+
+def test_no_path_of_one_machine_is_written_down() -> None:
+    machine_path = re.compile(
+        rb"(?<![\w.:/-])/(?:home|Users|root|work)/(?!you\b|user\b|me\b)[\w.]+/|[A-Z]:\\+Users\\+(?!you\b)\w+"
+    )
+    found = []
+    for path in tracked_files():
+        data = path.read_bytes()
+        if b"\0" in data[:8192] or path.resolve() == Path(__file__).resolve():
+            continue
+        for match in machine_path.finditer(data):
+            line = data.count(b"\n", 0, match.start()) + 1
+            found.append(f"{path.relative_to(ROOT)}:{line}: {match.group().decode('utf-8', 'replace')}")
+    assert not found
+
+
+# --- what is installed ------------------------------------------------------------------------------------------------
+
+
+def pins() -> dict[str, str]:
+    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
+    entries = [line.split("#")[0].strip() for line in lines]
+    return {canonicalize_name(name): version for name, version in (e.split("==") for e in entries if e)}
+
+
+def closure(requirements: list[str]) -> dict[str, str]:
+    """{name: installed version} of everything that these requirements bring on this machine."""
+    found: dict[str, str] = {}
+    seen: set[tuple[str, str]] = set()
+    queue = [(Requirement(text), "") for text in requirements]
+    while queue:
+        requirement, extra = queue.pop()
+        if requirement.marker is not None and not requirement.marker.evaluate({"extra": extra}):
+            continue
+        name = canonicalize_name(requirement.name)
+        try:
+            package = metadata.distribution(name)
+        except metadata.PackageNotFoundError:
+            continue
+        found[name] = package.version
+        for wanted in ["", *sorted(requirement.extras)]:
+            if (name, wanted) not in seen:
+                seen.add((name, wanted))
+                queue += [(Requirement(text), wanted) for text in package.requires or []]
+    return found
+
+
+def test_every_dependency_is_pinned() -> None:
+    if (sys.platform, sys.version_info[:2], platform.machine()) != ("linux", (3, 11), "x86_64"):
+        pytest.skip("the pins are those of Python 3.11 on Linux")
+    project = PROJECT["project"]
+    installed = closure(project["dependencies"] + project["optional-dependencies"]["test"])
+    pinned = pins()
+    assert "torch" in installed
+    nvidia = {name for name in installed if name.startswith(("nvidia-", "cuda-")) or name == "triton"}
+    loose = {name: version for name, version in installed.items() if name not in pinned and name not in nvidia}
+    assert not loose
+    differing = {
+        name: (version, pinned[name])
+        for name, version in installed.items()
+        if name in pinned and version.split("+")[0] != pinned[name]
+    }
+    assert not differing
+
+
+def test_the_default_installation_brings_no_torchvision() -> None:
+    brought = closure(PROJECT["project"]["dependencies"])
+    assert not {"torchvision", "torchaudio", "opencv-python", "colpali-engine"} & set(brought)
+    assert not {"torchvision", "torchaudio", "opencv-python"} & set(pins())
+
+
+def test_torch_is_pinned_without_a_build_tag() -> None:
+    assert re.fullmatch(r"\d+\.\d+\.\d+", pins()["torch"])
+
+
+def test_the_app_is_served_to_this_machine_only() -> None:
+    config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))
+    server, client = config["server"], config["client"]
+    assert server["address"] == "127.0.0.1"
+    assert server["allowedHosts"] == ["localhost", "127.0.0.1"]
+    assert server["enableXsrfProtection"]
+    assert server["enableCORS"]
+    assert not server["enableStaticServing"]
+    assert not server["enableAgentApi"]
+    assert not config["browser"]["gatherUsageStats"]
+    assert client["showErrorDetails"] == "none"
+    assert "://" not in json.dumps(config)
+
+
+def test_streamlit_knows_every_option_of_the_config() -> None:
+    """A misspelt or removed option would silently leave a door open."""
+    code = (
+        "import json, streamlit.config as c; c.get_config_options(True);"
+        "print(json.dumps(sorted(c._config_options_template)))"
+    )
+    known = set(json.loads(subprocess.check_output([sys.executable, "-c", code], text=True, cwd=ROOT).splitlines()[-1]))
+
+    def names(table: dict[str, object], prefix: str = "") -> Iterator[str]:
+        for key, value in table.items():
+            if isinstance(value, dict):
+                yield from names(value, f"{prefix}{key}.")
+            else:
+                yield prefix + key
+
+    config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))
+    assert not set(names(config)) - known

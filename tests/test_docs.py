@@ -1,0 +1,126 @@
+"""The documents name everything a person can type, set or be told, and nothing that is gone."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def documents() -> dict[Path, str]:
+    """README and docs/, without the decision records: they tell why, not how."""
+    paths = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    return {path: path.read_text("utf-8") for path in paths if (ROOT / "docs" / "adr") not in path.parents}
+
+
+def everything_written() -> str:
+    return "\n".join(documents().values())
+
+
+def missing(names: set[str]) -> list[str]:
+    text = everything_written()
+    return sorted(name for name in names if not re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", text))
+
+
+def settings(model: type[BaseModel], prefix: str = "DOCMIND_") -> Iterator[str]:
+    """The environment variables of a settings model: `DOCMIND_GROUP__NAME`."""
+    for name, field in model.model_fields.items():
+        kind = field.annotation
+        if inspect.isclass(kind) and issubclass(kind, BaseModel):
+            yield from settings(kind, f"{prefix}{name.upper()}__")
+        else:
+            yield prefix + name.upper()
+
+
+def commands(command: Any, path: str) -> Iterator[str]:
+    """The full names of the commands at the leaves of a click group: `docmind add`."""
+    if command.hidden:
+        return
+    if hasattr(command, "commands"):
+        for name, child in command.commands.items():
+            yield from commands(child, f"{path} {name}")
+    else:
+        yield path
+
+
+def part(name: str) -> Any:
+    """A module of docmind, or a skip while it is not written."""
+    if importlib.util.find_spec(f"docmind.{name}") is None:
+        pytest.skip(f"docmind.{name} is not written yet")
+    return importlib.import_module(f"docmind.{name}")
+
+
+def test_every_setting_is_described() -> None:
+    assert not missing(set(settings(part("config").Settings)))
+
+
+def test_no_setting_is_described_that_is_gone() -> None:
+    known = set(settings(part("config").Settings))
+    groups = {name.rsplit("__", 1)[0] for name in known if "__" in name}
+    told = set(re.findall(r"\bDOCMIND_[A-Z0-9_]*[A-Z0-9]\b", everything_written()))
+    assert not told - known - groups
+
+
+def test_every_error_is_described() -> None:
+    errors = part("errors")
+    classes = inspect.getmembers(errors, lambda kind: inspect.isclass(kind) and issubclass(kind, errors.DocMindError))
+    assert not missing({name for name, _ in classes})
+
+
+def test_every_error_has_a_hint_and_a_code_of_its_own() -> None:
+    errors = part("errors")
+    classes = inspect.getmembers(errors, lambda kind: inspect.isclass(kind) and issubclass(kind, errors.DocMindError))
+    codes: dict[int, str] = {}
+    for name, kind in classes:
+        assert kind.__doc__, name
+        assert kind.hint.strip(), name
+        assert kind.exit_code not in codes, f"{name} and {codes.get(kind.exit_code)} end with the same exit code"
+        codes[kind.exit_code] = name
+
+
+def test_every_command_is_described() -> None:
+    import click
+
+    main = part("cli").main
+    assert isinstance(main, click.Command)
+    assert not missing(set(commands(main, "docmind")))
+
+
+def test_no_command_is_described_that_is_gone() -> None:
+    known = set(commands(part("cli").main, "docmind"))
+    prefixes = {" ".join(name.split()[:2]) for name in known}
+    told = set(re.findall(r"(?:^|`|\$ |bin/)(docmind [a-z][a-z-]+)", everything_written(), re.MULTILINE))
+    assert not told - prefixes
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    broken = []
+    for path in [*documents(), *(ROOT / "docs" / "adr").glob("*.md"), ROOT / "CHANGELOG.md"]:
+        for target in re.findall(r"\]\(([^)#\s]+)", path.read_text("utf-8")):
+            away = "://" in target or target.startswith("mailto:")
+            if not away and not (path.parent / target).exists():
+                broken += [f"{path.relative_to(ROOT)} -> {target}"]
+    assert not broken
+
+
+def test_the_changelog_begins_with_what_is_not_released() -> None:
+    headings = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    assert headings[0] == "[Unreleased]"
+
+
+def test_decision_records_fit_one_screen() -> None:
+    for path in sorted((ROOT / "docs" / "adr").glob("*.md")):
+        text = path.read_text("utf-8")
+        assert len(text.splitlines()) <= 60, path.name
+        wanted = ["Context", "Options", "Decision", "Consequences", "Confirmation"]
+        assert re.findall(r"^## (.+)$", text, re.MULTILINE) == wanted, path.name
+        assert path.name == "0000-template.md" or text.startswith(f"# {path.name[:4]}. "), path.name
