@@ -1,0 +1,181 @@
+"""PDF through PDFium: text layer with word boxes, and each page drawn.
+
+PDFium must not be used from two threads, so this runs only in a reading process, one document at a time. Document
+JavaScript never runs: the form environment is not started. Filled form fields are merged into their page instead.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+
+import pypdfium2
+import pypdfium2.raw as pdfium
+from PIL import Image
+
+from docmind import quality
+from docmind.errors import CorruptFileError, PasswordNeededError, TooLargeError, UnsupportedFileError
+from docmind.readers import Rules
+from docmind.readers.pdftext import read_layer
+from docmind.readers.picture import blank, encode
+from docmind.schema import ParsedPage, Upload
+
+_POINTS_TO_300_DPI = 300 / 72
+_TOOL_TITLE = re.compile(
+    r"^(microsoft (word|powerpoint|excel)\s*-|untitled|sem t[ií]tulo|sin t[ií]tulo|document\d*$|slide \d|powerpoint|"
+    r"print|.*\.(docx?|xlsx?|pptx?|pdf|indd|qxd|tex|dvi|rtf|odt|html?|txt|tiff?|wpd|fm|cdr|ai|eps|jpe?g|png)$)",
+    re.IGNORECASE,
+)
+
+
+def open_pdf(upload: Upload, kind: str, rules: Rules) -> PdfFile:
+    """Open a PDF. Raises `PasswordNeededError`, `CorruptFileError`, `TooLargeError`, `UnsupportedFileError`."""
+    return PdfFile(_load(upload), upload, rules)
+
+
+class PdfFile:
+    """An open PDF."""
+
+    def __init__(self, document: pypdfium2.PdfDocument, upload: Upload, rules: Rules) -> None:
+        self._document = document
+        self._rules = rules
+        self._name = upload.name
+        self._known: set[str] = set()
+        # A form that only Adobe's own reader draws: its pages are blank to everyone else, but it is not empty.
+        self.is_hidden_form = b"/NeedsRendering true" in upload.data
+        self._has_form = document.get_formtype() != pdfium.FORMTYPE_NONE
+        self.pages = len(document)
+        if self.pages == 0:
+            raise CorruptFileError(f"{upload.name} is a PDF without any page.")
+        if self.pages > rules.max_pages:
+            raise TooLargeError(
+                f"{upload.name} has {self.pages:,} pages; the limit is {rules.max_pages:,}.",
+                hint="Split the file, or raise DOCMIND_READING__MAX_PAGES.",
+            )
+
+    @property
+    def title(self) -> str:
+        return sensible_title(self._document.get_metadata_value("Title"))
+
+    def page(self, page_no: int) -> ParsedPage:
+        """One page; a page that PDFium cannot load is an empty sheet, so that the others keep their numbers."""
+        page = self._load_page(page_no - 1)
+        if not page:
+            return unreadable_page(page_no, self._rules)
+        try:
+            return self._read(page, page_no)
+        finally:
+            pdfium.FPDF_ClosePage(page)
+
+    def _load_page(self, index: int):
+        page = pdfium.FPDF_LoadPage(self._document, index)
+        if page and self._has_form and _has_widget(page):
+            pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY)
+            pdfium.FPDF_ClosePage(page)
+            page = pdfium.FPDF_LoadPage(self._document, index)
+        if page and (pdfium.FPDF_GetPageWidthF(page) <= 0 or pdfium.FPDF_GetPageHeightF(page) <= 0):
+            pdfium.FPDF_ClosePage(page)
+            return None
+        return page
+
+    def _read(self, page, page_no: int) -> ParsedPage:
+        points = pdfium.FPDF_GetPageWidthF(page), pdfium.FPDF_GetPageHeightF(page)
+        scale = min(self._rules.image_side_px / max(points), _POINTS_TO_300_DPI)
+        width, height = (max(1, round(side * scale)) for side in points)
+        layer = read_layer(page, width, height, self._known)
+        picture = encode(_draw(page, width, height), self._rules)
+        # Walking all objects of a page costs more than it tells where there is plenty of text.
+        share = _image_share(page, *points) if len(layer.words) < quality.FEW_WORDS else 0.0
+        needs_ocr = quality.needs_ocr(
+            layer.text, layer.words.boxes, height, image_share=share, is_blank=picture.is_blank
+        )
+        return ParsedPage(
+            page_no=page_no,
+            width=picture.width,
+            height=picture.height,
+            text=layer.text,
+            words=layer.words.pack(),
+            image=picture.image,
+            thumbnail=picture.thumbnail,
+            text_source="layer" if layer.text else "none",
+            confidence=round(quality.plausibility(layer.text), 3),
+            needs_ocr=needs_ocr,
+        )
+
+
+def unreadable_page(page_no: int, rules: Rules) -> ParsedPage:
+    """An empty sheet in the place of a page that cannot be read."""
+    picture = blank(rules)
+    return ParsedPage(page_no, picture.width, picture.height, "", b"", picture.image, picture.thumbnail, "none", 0.0)
+
+
+def sensible_title(raw: str) -> str:
+    """The title from the metadata, or an empty string where a tool wrote it."""
+    title = " ".join("".join(char for char in raw if char.isprintable() or char.isspace()).split())
+    letters = sum(char.isalpha() for char in title)
+    if letters < 3 or letters < 0.4 * len(title) or _TOOL_TITLE.match(title):
+        return ""
+    return title[:300]
+
+
+def _load(upload: Upload) -> pypdfium2.PdfDocument:
+    try:
+        return pypdfium2.PdfDocument(upload.data, password=upload.password or None)
+    except pypdfium2.PdfiumError as error:
+        code = error.err_code
+        if code == pdfium.FPDF_ERR_PASSWORD:
+            said = "That password does not open" if upload.password else "A password is needed to open"
+            raise PasswordNeededError(f"{said} {upload.name}.") from error
+        if code == pdfium.FPDF_ERR_SECURITY:
+            raise UnsupportedFileError(
+                f"{upload.name} is locked in a way that DocMind cannot open.",
+                hint="Save an unlocked copy and add that.",
+            ) from error
+        raise CorruptFileError(f"{upload.name} is a PDF that is broken or was cut off.") from error
+
+
+def _has_widget(page) -> bool:
+    for number in range(pdfium.FPDFPage_GetAnnotCount(page)):
+        annotation = pdfium.FPDFPage_GetAnnot(page, number)
+        subtype = pdfium.FPDFAnnot_GetSubtype(annotation)
+        pdfium.FPDFPage_CloseAnnot(annotation)
+        if subtype == pdfium.FPDF_ANNOT_WIDGET:
+            return True
+    return False
+
+
+def _draw(page, width: int, height: int) -> Image.Image:
+    pixels = bytearray(4 * width * height)
+    buffer = (ctypes.c_char * len(pixels)).from_buffer(pixels)
+    bitmap = pdfium.FPDFBitmap_CreateEx(width, height, pdfium.FPDFBitmap_BGRx, buffer, 4 * width)
+    try:
+        pdfium.FPDFBitmap_FillRect(bitmap, 0, 0, width, height, 0xFFFFFFFF)
+        flags = pdfium.FPDF_ANNOT | pdfium.FPDF_REVERSE_BYTE_ORDER
+        pdfium.FPDF_RenderPageBitmap(bitmap, page, 0, 0, width, height, 0, flags)
+    finally:
+        pdfium.FPDFBitmap_Destroy(bitmap)
+    return Image.frombuffer("RGBX", (width, height), pixels, "raw", "RGBX", 0, 1)
+
+
+def _image_share(page, width: float, height: float) -> float:
+    """Share of the page under pictures, from the pictures' bounds; a scan cut into strips adds up."""
+    covered = 0.0
+    left, bottom, right, top = (ctypes.c_float() for _ in range(4))
+    for number in range(pdfium.FPDFPage_CountObjects(page)):
+        item = pdfium.FPDFPage_GetObject(page, number)
+        if not _is_picture(item) or not pdfium.FPDFPageObj_GetBounds(item, left, bottom, right, top):
+            continue
+        covered += abs(right.value - left.value) * abs(top.value - bottom.value)
+    return min(1.0, covered / (width * height))
+
+
+def _is_picture(item) -> bool:
+    """An image, or a form that holds one: some scanners wrap each picture."""
+    kind = pdfium.FPDFPageObj_GetType(item)
+    if kind != pdfium.FPDF_PAGEOBJ_FORM:
+        return kind == pdfium.FPDF_PAGEOBJ_IMAGE
+    inner = range(min(50, pdfium.FPDFFormObj_CountObjects(item)))
+    return any(
+        pdfium.FPDFPageObj_GetType(pdfium.FPDFFormObj_GetObject(item, number)) == pdfium.FPDF_PAGEOBJ_IMAGE
+        for number in inner
+    )

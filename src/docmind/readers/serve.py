@@ -1,0 +1,92 @@
+"""The reading process: one document in, its pages out, one frame each.
+
+in   {name, password, rules, skip, broken} + the file
+out  {kind, title, pages}, then {page_no, ...} + text, words, image, thumbnail for each page, then {end}
+     or {error, message, hint} in place of any of them
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from docmind import filetype
+from docmind.errors import CorruptFileError, EmptyFileError, ReadingError, TooLargeError
+from docmind.readers import Opened, Rules, reader
+
+# Loaded before the first document arrives, since most are PDFs: a spare process waits warm.
+from docmind.readers.pdf import unreadable_page
+from docmind.schema import ParsedPage, Upload
+from docmind.worker import read_frame, write_frame
+
+
+def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
+    """Read one document and end."""
+    frame = read_frame(incoming)
+    if frame is None:
+        return
+    header, blobs = frame
+    name = header["name"]
+    try:
+        _read(header, blobs[0], outgoing)
+    except ReadingError as error:
+        _refuse(outgoing, error)
+    except MemoryError:
+        _refuse(outgoing, _too_much_memory(name))
+    except Exception as error:  # noqa: BLE001 - a parser that trips over a hostile file: the file is at fault until shown otherwise
+        broken = CorruptFileError(f"{name} cannot be read: it is broken ({type(error).__name__}).")
+        _refuse(outgoing, broken)
+
+
+def _read(header: dict[str, Any], data: bytes, outgoing: BinaryIO) -> None:
+    upload = Upload(header["name"], data, header["password"])
+    rules = Rules(**header["rules"])
+    kind, upload = filetype.identify(upload, rules.max_unpacked_mb)
+    opened = reader(kind)(upload, kind, rules)
+    write_frame(outgoing, {"kind": kind, "title": opened.title, "pages": opened.pages})
+    skip, broken = set(header["skip"]), set(header["broken"])
+    for page in _not_all_blank(opened, skip, broken, rules, upload.name):
+        _send(outgoing, page)
+    write_frame(outgoing, {"end": True})
+
+
+def _not_all_blank(opened: Opened, skip: set[int], broken: set[int], rules: Rules, name: str) -> Iterator[ParsedPage]:
+    """All pages; blank ones at the start wait until one with a mark shows that the document is not empty."""
+    waiting: list[ParsedPage] = []
+    shown = bool(skip or broken) or getattr(opened, "is_hidden_form", False)
+    for page_no in range(1, opened.pages + 1):
+        if page_no in skip:
+            continue
+        page = unreadable_page(page_no, rules) if page_no in broken else opened.page(page_no)
+        if not shown and page.text_source == "none" and not page.needs_ocr:
+            waiting.append(page)
+            continue
+        shown = True
+        yield from waiting
+        waiting.clear()
+        yield page
+    if not shown:
+        raise EmptyFileError(f"{name} has no text and no marks on any page.")
+
+
+def _send(outgoing: BinaryIO, page: ParsedPage) -> None:
+    head = {
+        "page_no": page.page_no,
+        "width": page.width,
+        "height": page.height,
+        "text_source": page.text_source,
+        "confidence": page.confidence,
+        "needs_ocr": page.needs_ocr,
+    }
+    write_frame(outgoing, head, [page.text.encode("utf-8", "replace"), page.words, page.image, page.thumbnail])
+
+
+def _refuse(outgoing: BinaryIO, error: ReadingError) -> None:
+    write_frame(outgoing, {"error": type(error).__name__, "message": str(error), "hint": error.hint})
+
+
+def _too_much_memory(name: str) -> TooLargeError:
+    return TooLargeError(
+        f"{name} needs more memory than a reading process may use.",
+        hint="Split the file, or raise DOCMIND_READING__MEMORY_MB.",
+    )
