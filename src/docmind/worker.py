@@ -124,12 +124,15 @@ class Worker:
             try:
                 item = self._frames.get(timeout=max(0.0, min(0.25, remaining)))
             except queue.Empty:
+                if self._closed.is_set():  # killed from another thread, or found dead before: no frame will come
+                    raise WorkerFailedError(self._obituary()) from None
                 self._watch_memory()
                 if remaining <= 0:
                     self.kill()
                     raise WorkerFailedError(f"a worker said nothing for {timeout_s:.0f} s and was stopped") from None
                 continue
             if item is None:
+                self._closed.set()
                 raise WorkerFailedError(self._obituary())
             if isinstance(item, Exception):
                 self.kill()

@@ -1,0 +1,205 @@
+"""The engine's own process: the only importer of qdrant_edge, which may die of a full disk and holds the GIL.
+
+One request, one reply. Nothing heavy is imported here, numpy neither: a cold search waits for this process. A request
+that fails is answered with `{"error": kind, "message": ...}`: `busy` (another process holds the shard), `broken` (the
+shard cannot be opened), `full` (no room) or `engine`. Whoever dies here leaves the caller alone with a closed pipe.
+"""
+
+from __future__ import annotations
+
+import time
+from array import array
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import qdrant_edge as edge
+
+from docmind.worker import read_frame, write_frame
+
+FLUSH_EVERY = 16
+"""Batches between flushes: replaying a long log is what makes opening slow."""
+
+LARGE = 100_000
+BUSY_WAIT_S = 3.0
+_KEYS = {"doc_ids": "doc_id", "modalities": "modality", "languages": "language", "tags": "tags"}
+
+Row = dict[str, Any]
+
+
+class Shards:
+    """The shards of one generation, opened together; a collection's shard is made when its first points come."""
+
+    def __init__(self, directory: str, collections: dict[str, Row]) -> None:
+        self._collections = collections
+        self._root = Path(directory)
+        self._shards: dict[str, edge.EdgeShard] = {}
+        self._unflushed: dict[str, int] = {}
+        for name in collections:
+            if self._path(name).exists():
+                self._shards[name] = _load(str(self._path(name)))
+
+    def upsert(self, request: Row, blobs: list[bytes]) -> Row:
+        floats, words = _numbers(blobs)
+        points = [
+            edge.Point(row["id"], {k: _vector(v, floats, words) for k, v in row["vectors"].items()}, row["payload"])
+            for row in request["points"]
+        ]
+        name = request["collection"]
+        shard = self._shards.get(name) or self._create(name)
+        shard.update(edge.UpdateOperation.upsert_points(points))
+        self._written(name)
+        return {}
+
+    def delete(self, request: Row, _blobs: list[bytes]) -> Row:
+        name = request["collection"]
+        if name in self._shards:
+            match = edge.FieldCondition("doc_id", match=edge.MatchValue(request["doc_id"]))
+            self._shards[name].update(edge.UpdateOperation.delete_points_by_filter(edge.Filter(must=[match])))
+            self._written(name)
+        return {}
+
+    def search(self, request: Row, blobs: list[bytes]) -> Row:
+        floats, words = _numbers(blobs)
+        lists: list[list[list[Any]]] = [[] for _ in request["queries"]]
+        by_shard: dict[str, list[int]] = {}
+        for number, row in enumerate(request["queries"]):
+            if row["collection"] in self._shards:
+                by_shard.setdefault(row["collection"], []).append(number)
+        for name, numbers in by_shard.items():
+            wanted = [_query(request["queries"][number], floats, words) for number in numbers]
+            found = self._shards[name].query_batch(edge.QueryBatchRequest(wanted))
+            for number, points in zip(numbers, found, strict=True):
+                lists[number] = [[str(point.id), point.score, point.payload] for point in points]
+        return {"lists": lists}
+
+    def count(self, request: Row, _blobs: list[bytes]) -> Row:
+        shard = self._shards.get(request["collection"])
+        return {"count": shard.count(edge.CountRequest(filter=_filter(request["filters"]))) if shard else 0}
+
+    def flush(self, _request: Row, _blobs: list[bytes]) -> Row:
+        for name in self._shards:
+            if self._unflushed.get(name, 1):
+                self._flush(name)
+        return {}
+
+    def optimize(self, _request: Row, _blobs: list[bytes]) -> Row:
+        done = False
+        for shard in self._shards.values():
+            done |= shard.info().points_count >= LARGE and shard.optimize()
+        return {"done": done}
+
+    def close(self) -> None:
+        for shard in self._shards.values():
+            shard.close()
+
+    def _path(self, name: str) -> Path:
+        return self._root / self._collections[name]["role"]
+
+    def _create(self, name: str) -> edge.EdgeShard:
+        path = self._path(name)
+        path.mkdir()
+        shard = edge.EdgeShard.create(str(path), _config(self._collections[name]["vectors"]))
+        for key in _KEYS.values():
+            parameters = edge.KeywordIndexParams(is_tenant=key == "doc_id")
+            shard.update(edge.UpdateOperation.create_field_index(key, parameters))
+        self._shards[name] = shard
+        return shard
+
+    def _written(self, name: str) -> None:
+        self._unflushed[name] = self._unflushed.get(name, 0) + 1
+        if self._unflushed[name] >= FLUSH_EVERY:
+            self._flush(name)
+
+    def _flush(self, name: str) -> None:
+        self._shards[name].flush()
+        self._unflushed[name] = 0
+
+
+def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
+    """Answer requests until the pipe closes. The first must be `open`; after a failed `open` the process ends."""
+    first = read_frame(incoming)
+    if first is None:
+        return
+    try:
+        shards = Shards(first[0]["directory"], first[0]["collections"])
+    except Exception as error:  # noqa: BLE001 - the engine raises nothing more precise
+        write_frame(outgoing, _failure(error, "broken"))
+        return
+    write_frame(outgoing, {})
+    while (frame := read_frame(incoming)) is not None:
+        request, blobs = frame
+        try:
+            reply = getattr(shards, request["do"])(request, blobs)
+        except Exception as error:  # noqa: BLE001 - the engine raises nothing more precise
+            reply = _failure(error, "engine")
+        write_frame(outgoing, reply)
+    shards.close()
+
+
+def _failure(error: Exception, kind: str) -> Row:
+    text = str(error)
+    if "WouldBlock" in text:
+        kind = "busy"
+    elif "No space left" in text or "StorageFull" in text or "not enough disk space" in text.lower():
+        kind = "full"
+    return {"error": kind, "message": f"{type(error).__name__}: {text}"[:500]}
+
+
+def _load(path: str) -> edge.EdgeShard:
+    """Open a shard; an owner that has just died may hold its lock for a moment longer."""
+    deadline = time.monotonic() + BUSY_WAIT_S
+    while True:
+        try:
+            return edge.EdgeShard.load(path)
+        except Exception as error:
+            if "WouldBlock" not in str(error) or time.monotonic() > deadline:
+                raise
+        time.sleep(0.05)
+
+
+def _config(vectors: dict[str, Row]) -> edge.EdgeConfig:
+    half, dense, sparse = edge.VectorStorageDatatype.Float16, {}, {}
+    for name, named in vectors.items():
+        if named["shape"] == "sparse":
+            sparse[name] = edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)
+        elif named["shape"] == "dense":
+            dense[name] = edge.EdgeVectorParams(named["dim"], edge.Distance.Cosine, datatype=half)
+        else:
+            comparator = edge.MultiVectorConfig(edge.MultiVectorComparator.MaxSim)
+            dense[name] = edge.EdgeVectorParams(
+                named["dim"], edge.Distance.Dot, multivector_config=comparator, datatype=half
+            )
+    return edge.EdgeConfig(vectors=dense, sparse_vectors=sparse)
+
+
+def _numbers(blobs: list[bytes]) -> tuple[array[float], array[int]]:
+    floats, words = array("f"), array("I")
+    floats.frombytes(blobs[0])
+    words.frombytes(blobs[1])
+    return floats, words
+
+
+def _vector(where: list[Any], floats: array[float], words: array[int]) -> Any:
+    """The vector as the engine takes it: slices of arrays, which it reads without a list in between."""
+    shape, start = where[0], where[1]
+    if shape == "dense":
+        return floats[start : start + where[2]]
+    if shape == "multi":
+        _, _, tokens, dim = where
+        return [floats[start + row * dim : start + (row + 1) * dim] for row in range(tokens)]
+    _, _, words_start, count = where
+    return edge.SparseVector(words[words_start : words_start + count], floats[start : start + count])  # pyright: ignore[reportArgumentType]
+
+
+def _query(row: Row, floats: array[float], words: array[int]) -> edge.QueryRequest:
+    nearest = edge.Query.Nearest(_vector(row["vector"], floats, words), using=row["using"])
+    return edge.QueryRequest(limit=row["limit"], query=nearest, filter=_filter(row["filters"]), with_payload=True)
+
+
+def _filter(filters: dict[str, list[str]]) -> edge.Filter | None:
+    must: list[Any] = [
+        edge.FieldCondition(_KEYS[name], match=edge.MatchAny(list(values)))
+        for name, values in filters.items()
+        if values
+    ]
+    return edge.Filter(must=must) if must else None
