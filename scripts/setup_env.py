@@ -182,7 +182,11 @@ def _mark_unfinished(root):
 
 @contextlib.contextmanager
 def only_one(root=ROOT, wait_s=LONGEST_WAIT_S):
-    """Hold the setup lock of this folder; a second start waits and says so. The lock ends with its process."""
+    """Hold the setup lock of this folder; a second start waits and says so.
+
+    Yields the open lock file. Where processes inherit it (not on Windows) the programs started here get it too, so that
+    the lock lasts as long as the last of them writes, even when this process is killed.
+    """
     try:
         file = open(os.path.join(root, LOCK), "a+")
     except OSError as error:
@@ -197,7 +201,7 @@ def only_one(root=ROOT, wait_s=LONGEST_WAIT_S):
             if time.time() >= until:
                 raise SetupError("DocMind: another installation in this folder does not end: stop it and start again.")
             time.sleep(0.3)
-        yield
+        yield file
     finally:
         file.close()
 
@@ -231,7 +235,7 @@ def ensure(root=ROOT, extras=()):
     python = venv_program("python", root)
     if ready(root, extras):
         return python
-    with only_one(root):
+    with only_one(root) as held:
         if ready(root, extras):
             return python
         action, why = plan(root)
@@ -239,26 +243,26 @@ def ensure(root=ROOT, extras=()):
             raise SetupError("DocMind: {0}: leave the environment (deactivate) and start again.".format(why))
         _check_room(root, FREE_MB_UPDATE if action == "update" else FREE_MB_NEW)
         try:
-            _install(root, sorted(set(extras) | set(read_stamp(root).get("extras", []))), action, why)
+            say("Setting up DocMind in .venv ({0}); this takes some minutes once.".format(why))
+            _install(root, sorted(set(extras) | set(read_stamp(root).get("extras", []))), action == "update", held)
         except OSError as error:
             raise SetupError(_words_for(error, root, FREE_MB_NEW))
     return python
 
 
-def _install(root, extras, action, why):
-    say("Setting up DocMind in .venv ({0}); this takes some minutes once.".format(why))
+def _install(root, extras, keep, held):
     started = time.time()
-    if action != "update":
+    if not keep:
         _mark_unfinished(root)
-        _create(root)
+        _create(root, held)
     with contextlib.suppress(OSError):
         os.remove(os.path.join(root, LOG))
     torch = _pin("torch", root)
     # First and alone: a range in another package would take the newest torch and gigabytes of CUDA with it.
-    _pip(root, ["install", torch], "1 of 2: PyTorch")
+    _pip(root, ["install", torch], "1 of 2: PyTorch", held)
     project = root + ("[{0}]".format(",".join(extras)) if extras else "")
     constraints = os.path.join(root, "constraints.txt")
-    _pip(root, ["install", "-e", project, "-c", constraints], "2 of 2: everything else")
+    _pip(root, ["install", "-e", project, "-c", constraints], "2 of 2: everything else", held)
     python = venv_program("python", root)
     _check_start(python)
     stamp = {
@@ -276,7 +280,7 @@ def _install(root, extras, action, why):
     say("Done in {0:.0f} s.".format(time.time() - started))
 
 
-def _create(root):
+def _create(root, held):
     """A new empty environment, in place of whatever was there."""
     place = venv_dir(root)
     if os.path.islink(place):
@@ -284,7 +288,8 @@ def _create(root):
     elif os.path.isdir(place):
         shutil.rmtree(place)
     with open(os.path.join(root, LOG), "w+", encoding="utf-8", errors="replace") as log:
-        code = subprocess.call([_base_python(), "-m", "venv", place], stdout=log, stderr=subprocess.STDOUT)
+        command = [_base_python(), "-m", "venv", place]
+        code = subprocess.call(command, stdout=log, stderr=subprocess.STDOUT, pass_fds=_inherit(held))
         log.seek(0)
         output = log.read()
     if code == 0:
@@ -297,7 +302,12 @@ def _create(root):
     raise SetupError("DocMind: .venv could not be made: {0}".format(_last_line(output)))
 
 
-def _pip(root, arguments, heading):
+def _inherit(held):
+    """The `pass_fds` of a program that holds the lock as well."""
+    return () if os.name == "nt" else (held.fileno(),)
+
+
+def _pip(root, arguments, heading, held):
     """Run pip in the environment; its output goes to the log, its failure becomes one sentence."""
     say("  " + heading)
     scratch = os.path.join(venv_dir(root), "tmp")  # the system's /tmp is often small
@@ -307,7 +317,9 @@ def _pip(root, arguments, heading):
     for name in ("PIP_TARGET", "PIP_PREFIX", "PIP_CONSTRAINT", "PIP_REQUIREMENT", "PYTHONHOME", "PYTHONPATH"):
         environment.pop(name, None)
     command = [venv_program("python", root), "-m", "pip", arguments[0], "--retries", "3", "--no-color"] + arguments[1:]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment, cwd=root)
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment, cwd=root, pass_fds=_inherit(held)
+    )
     lines = []
     last = time.time()
     stream = process.stdout
