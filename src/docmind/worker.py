@@ -21,7 +21,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 from docmind.errors import WorkerFailedError
 
@@ -43,7 +43,7 @@ class Limits:
     network: bool = False
 
 
-def write_frame(stream: BinaryIO, header: dict[str, Any], blobs: Sequence[bytes | memoryview] = ()) -> None:
+def write_frame(stream: IO[bytes], header: dict[str, Any], blobs: Sequence[bytes | memoryview] = ()) -> None:
     """Write one frame and flush it."""
     head = json.dumps(header, separators=(",", ":")).encode()
     stream.write(struct.pack(">I", len(head)) + head + struct.pack(">I", len(blobs)))
@@ -53,7 +53,7 @@ def write_frame(stream: BinaryIO, header: dict[str, Any], blobs: Sequence[bytes 
     stream.flush()
 
 
-def read_frame(stream: BinaryIO) -> Frame | None:
+def read_frame(stream: IO[bytes]) -> Frame | None:
     """Read one frame; None where the other side has closed. Raises `WorkerFailedError` on a torn or absurd frame."""
     first = stream.read(4)
     if not first:
@@ -71,7 +71,7 @@ def read_frame(stream: BinaryIO) -> Frame | None:
     return header, blobs
 
 
-def _exactly(stream: BinaryIO, size: int) -> bytes:
+def _exactly(stream: IO[bytes], size: int) -> bytes:
     data = stream.read(size)
     if len(data) != size:
         raise WorkerFailedError("a worker stopped in the middle of a frame")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from docmind.config import Settings
     from docmind.index.engine import IndexEngine
+    from docmind.schema import Capability
 
 
 def open_index(settings: Settings, directory: Path, dim: int) -> IndexEngine:
@@ -19,7 +20,7 @@ def open_index(settings: Settings, directory: Path, dim: int) -> IndexEngine:
     `dim` is the length of the text vectors in use. Raises `ConfigError`, `ExtraMissingError` or `VaultBusyError`.
     """
     if settings.qdrant.url is not None:
-        from docmind.index.server import open_server
+        from docmind.index.connection import open_server
 
         return open_server(settings, dim)
     from docmind.index.edge import EdgeIndex
@@ -30,4 +31,26 @@ def open_index(settings: Settings, directory: Path, dim: int) -> IndexEngine:
         database=settings.database,
         min_free_mb=settings.storage.min_free_mb,
         timeout_s=max(30.0, settings.retrieve.timeout_s),
+    )
+
+
+def capabilities(settings: Settings) -> tuple[Capability, ...]:
+    """The engines: which are there, and what adds the others. Asks the server, where one is set, for 2 s at most."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    from docmind.schema import Capability
+
+    try:
+        edge = Capability("qdrant-edge", "present", f"embedded vector index, version {version('qdrant-edge-py')}")
+    except PackageNotFoundError:
+        edge = Capability("qdrant-edge", "missing", "the embedded vector index", "pip install qdrant-edge-py")
+    if settings.qdrant.url is None:
+        return edge, Capability("qdrant-server", "off", "a Qdrant server or cluster", "set DOCMIND_QDRANT__URL")
+    from docmind.index.connection import is_reachable
+
+    if is_reachable(settings):
+        return edge, Capability("qdrant-server", "present", "the Qdrant server of DOCMIND_QDRANT__URL answers")
+    hint = "start the server, or unset DOCMIND_QDRANT__URL to use the embedded index"
+    return edge, Capability(
+        "qdrant-server", "missing", "the Qdrant server of DOCMIND_QDRANT__URL does not answer", hint
     )

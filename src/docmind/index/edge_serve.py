@@ -116,7 +116,11 @@ class Shards:
 
 
 def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
-    """Answer requests until the pipe closes. The first must be `open`; after a failed `open` the process ends."""
+    """Greet, then answer requests until the pipe closes. The first must be `open`; where it fails the process ends.
+
+    The greeting tells a process that cannot run at all from shards that kill it.
+    """
+    write_frame(outgoing, {"hello": True})
     first = read_frame(incoming)
     if first is None:
         return

@@ -142,14 +142,18 @@ class Generation:
             self._worker = worker
             if self._is_open:
                 return worker
+            greeted = False
             try:
+                worker.receive(OPEN_TIMEOUT_S)
+                greeted = True
                 reply, _ = worker.receive(OPEN_TIMEOUT_S)
             except WorkerFailedError as error:
                 self._bury()
                 if self._died_of_room():
                     raise DiskFullError("The disk is too full to open the index.") from error
                 if attempt == 2:
-                    raise GenerationLostError(f"The index cannot be opened: {error}.") from error
+                    kind = GenerationLostError if greeted else IndexEngineError
+                    raise kind(f"The index cannot be opened: {error}.") from error
                 continue
             if "error" not in reply:
                 self._is_open = True

@@ -1,0 +1,258 @@
+"""The index on a Qdrant server or cluster, through qdrant-client.
+
+A generation is a pair of collections named `<collection>-g000001`; the alias `<collection>` names the active one, and
+both aliases switch in one call. Epoch and fingerprint are metadata of the text collection (Qdrant 1.16 or later).
+Two vaults that share a server need collection names of their own.
+
+In memory (`QdrantClient(":memory:")`, for tests) payload indexes do nothing, vectors stay float32 and nothing lasts.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from qdrant_client import QdrantClient, models
+from qdrant_client.http.exceptions import ApiException
+
+from docmind.config import DatabaseSettings
+from docmind.errors import IndexEngineError
+from docmind.index.collection import NamedVector, check_dim, collections, find_collection
+from docmind.index.engine import BATCH, EVERYTHING, NO_EPOCH, IndexEngine, Point, Query, Scored, Sparse, Vector
+from docmind.index.payload import KEYWORDS
+from docmind.schema import Filters
+
+FORMAT = 1
+_METADATA = "docmind"
+_FIELDS = {"doc_ids": "doc_id", "modalities": "modality", "languages": "language", "tags": "tags"}
+
+
+class ServerIndex(IndexEngine):
+    """An index on a server. May be shared between threads: one lock, one request at a time.
+
+    The constructor connects to nothing. Unlike the embedded index, `epoch` raises `IndexEngineError` while the server
+    cannot be reached: that is no reason to build it anew. Whether graphs are built is the server's own decision.
+    """
+
+    name = "server"
+
+    def __init__(self, client: QdrantClient, dim: int, *, database: DatabaseSettings | None = None) -> None:
+        self._client = client
+        self._dim = dim
+        self._known = collections(database or DatabaseSettings(), dim, originals=True)
+        self._text = next(name for name, one in self._known.items() if one.role == "text")
+        self._lock = threading.RLock()
+        self._active: str | None = None
+        self._next: str | None = None
+        self._is_resolved = False
+        self._is_local = client.init_options.get("location") == ":memory:"
+
+    def epoch(self) -> int:
+        return int(self._state().get("epoch", NO_EPOCH))
+
+    def fingerprint(self) -> str:
+        return str(self._state().get("fingerprint", ""))
+
+    def upsert(self, collection: str, points: Sequence[Point]) -> None:
+        checked = find_collection(self._known, collection).check_points(points)
+        with self._asking():
+            target = self._target()
+            check_dim(self._state(target)["dim"], self._dim)
+            for start in range(0, len(checked), BATCH):
+                batch = [_struct(point) for point in checked[start : start + BATCH]]
+                self._client.upsert(f"{collection}-{target}", batch, wait=True)
+
+    def delete(self, collection: str, doc_id: str) -> None:
+        find_collection(self._known, collection)
+        match = models.FieldCondition(key="doc_id", match=models.MatchValue(value=doc_id))
+        with self._asking():
+            for generation in (self._resolved(), self._next):
+                if generation is not None:
+                    self._client.delete(f"{collection}-{generation}", models.Filter(must=[match]), wait=True)
+
+    def search(self, queries: Sequence[Query]) -> list[list[Scored]]:
+        """As promised by `IndexEngine`, with one round trip for each collection that is asked."""
+        checked = [find_collection(self._known, query.collection).check_query(query) for query in queries]
+        lists: list[list[Scored]] = [[] for _ in queries]
+        by_collection: dict[str, list[int]] = {}
+        for n, query in enumerate(checked):
+            if not (isinstance(query.vector, Sparse) and len(query.vector.indices) == 0):
+                by_collection.setdefault(query.collection, []).append(n)
+        with self._asking():
+            active = self._resolved()
+            if active is None:
+                return lists
+            check_dim(self._state(active)["dim"], self._dim)
+            for collection, numbers in by_collection.items():
+                requests = [_request(checked[n]) for n in numbers]
+                replies = self._client.query_batch_points(f"{collection}-{active}", requests)
+                for n, reply in zip(numbers, replies, strict=True):
+                    scored = [Scored(str(point.id), point.score, point.payload or {}) for point in reply.points]
+                    lists[n] = sorted(scored, key=lambda one: (-one.score, one.id))
+        return lists
+
+    def count(self, collection: str, filters: Filters = EVERYTHING) -> int:
+        find_collection(self._known, collection)
+        with self._asking():
+            active = self._resolved()
+            if active is None:
+                return 0
+            return self._client.count(f"{collection}-{active}", _filter(filters), exact=True).count
+
+    def commit(self, epoch: int) -> None:
+        with self._asking():
+            target = self._target()
+            self._record(target, {**self._state(target), "epoch": epoch})
+
+    def rebuild(self, fingerprint: str) -> None:
+        with self._asking():
+            active = self._resolved()
+            self._next = None
+            self._sweep()
+            numbers = [int(active[1:])] if active else []
+            made = f"g{max(numbers, default=0) + 1:06d}"
+            for name, one in self._known.items():
+                self._create(f"{name}-{made}", one.vectors)
+            self._record(made, {"format": FORMAT, "epoch": NO_EPOCH, "fingerprint": fingerprint, "dim": self._dim})
+            if active is None:
+                self._point_at(made)
+            else:
+                self._next = made
+
+    def activate(self) -> None:
+        with self._asking():
+            if self._next is not None:
+                self._point_at(self._next)
+                self._next = None
+                self._sweep()
+            else:
+                self._target()
+
+    def optimize_if_large(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        with self._lock:
+            self._client.close()
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """The lock, and the client's many errors as one of ours."""
+        with self._lock:
+            try:
+                yield
+            except ApiException as error:
+                raise IndexEngineError(
+                    f"The Qdrant server did not do what was asked: {' '.join(str(error).split())[:300]}",
+                    hint="Check that the server of DOCMIND_QDRANT__URL runs, or unset it to use the embedded index.",
+                ) from error
+
+    def _resolved(self) -> str | None:
+        """The active generation, by the alias of the text collection; None while there is none."""
+        if not self._is_resolved:
+            aliases = {one.alias_name: one.collection_name for one in self._client.get_aliases().aliases}
+            found = re.fullmatch(re.escape(self._text) + r"-(g\d{6})", aliases.get(self._text, ""))
+            self._active = found.group(1) if found else None
+            self._is_resolved = True
+        return self._active
+
+    def _target(self) -> str:
+        target = self._next or self._resolved()
+        if target is None:
+            raise IndexEngineError("The index is new: it has to be rebuilt before it is written to.")
+        return target
+
+    def _state(self, generation: str | None = None) -> dict[str, Any]:
+        with self._asking():
+            generation = generation or self._resolved()
+            if generation is None:
+                return {}
+            metadata = self._client.get_collection(f"{self._text}-{generation}").config.metadata or {}
+            state = metadata.get(_METADATA)
+            if not isinstance(state, dict) or state.get("format") != FORMAT:
+                raise IndexEngineError("The collections on the server were not made by this version of DocMind.")
+            return state
+
+    def _record(self, generation: str, state: dict[str, Any]) -> None:
+        self._client.update_collection(f"{self._text}-{generation}", metadata={_METADATA: state})
+
+    def _create(self, name: str, vectors: Mapping[str, NamedVector]) -> None:
+        self._client.create_collection(
+            name,
+            vectors_config={key: _params(key, named) for key, named in vectors.items() if named.shape != "sparse"},
+            sparse_vectors_config={
+                key: models.SparseVectorParams(modifier=models.Modifier.IDF)
+                for key, named in vectors.items()
+                if named.shape == "sparse"
+            },
+        )
+        for key in () if self._is_local else KEYWORDS:
+            schema = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=key == "doc_id")
+            self._client.create_payload_index(name, key, schema, wait=True)
+
+    def _point_at(self, generation: str) -> None:
+        there = {one.alias_name for one in self._client.get_aliases().aliases}
+        changes: list[Any] = []
+        for name in self._known:
+            if name in there:
+                changes.append(models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=name)))
+            create = models.CreateAlias(collection_name=f"{name}-{generation}", alias_name=name)
+            changes.append(models.CreateAliasOperation(create_alias=create))
+        self._client.update_collection_aliases(changes)
+        self._active, self._is_resolved = generation, True
+
+    def _sweep(self) -> None:
+        """Drop the collections of every generation but the active and the next."""
+        ours = re.compile("(" + "|".join(map(re.escape, self._known)) + r")-(g\d{6})")
+        for one in self._client.get_collections().collections:
+            found = ours.fullmatch(one.name)
+            if found and found.group(2) not in (self._active, self._next):
+                self._client.delete_collection(one.name)
+
+
+def _params(name: str, named: NamedVector) -> models.VectorParams:
+    if named.shape == "dense":
+        return models.VectorParams(size=named.dim, distance=models.Distance.COSINE, datatype=models.Datatype.FLOAT16)
+    # The originals are only scored for candidates found by other vectors: no graph, and not in memory.
+    is_original = name == "colpali"
+    return models.VectorParams(
+        size=named.dim,
+        distance=models.Distance.DOT,
+        datatype=models.Datatype.FLOAT16,
+        multivector_config=models.MultiVectorConfig(comparator=models.MultiVectorComparator.MAX_SIM),
+        hnsw_config=models.HnswConfigDiff(m=0) if is_original else None,
+        on_disk=is_original or None,
+    )
+
+
+def _plain(vector: Vector) -> Any:
+    if isinstance(vector, Sparse):
+        return models.SparseVector(indices=vector.indices.tolist(), values=vector.values.tolist())
+    return vector.tolist()
+
+
+def _struct(point: Point) -> models.PointStruct:
+    vectors = {name: _plain(vector) for name, vector in point.vectors.items()}
+    return models.PointStruct(id=point.id, vector=vectors, payload=dict(point.payload))
+
+
+def _request(query: Query) -> models.QueryRequest:
+    return models.QueryRequest(
+        query=models.NearestQuery(nearest=_plain(query.vector)),
+        using=query.using,
+        filter=_filter(query.filters),
+        limit=query.limit,
+        with_payload=True,
+    )
+
+
+def _filter(filters: Filters) -> models.Filter | None:
+    must: list[Any] = [
+        models.FieldCondition(key=key, match=models.MatchAny(any=list(getattr(filters, field))))
+        for field, key in _FIELDS.items()
+        if getattr(filters, field)
+    ]
+    return models.Filter(must=must) if must else None
