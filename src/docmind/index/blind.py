@@ -27,7 +27,11 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 ROUNDS = 8
+TURNS = 32
+MANY = 64
 _HALF = 1 << 16
+
+Turn = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # axes, their partners, cosines, sines
 
 
 class Blind:
@@ -43,7 +47,8 @@ class Blind:
         self._key = key
         self._lock = threading.Lock()
         self._tables: np.ndarray | None = None
-        self._rotations: dict[int, np.ndarray] = {}
+        self._rotations: dict[int, list[Turn]] = {}
+        self._matrices: dict[int, np.ndarray] = {}
         self._tag_key = self._derive("tags")
 
     def sparse(self, indices: np.ndarray) -> np.ndarray:
@@ -60,9 +65,16 @@ class Blind:
         return (left.astype(np.uint32) << np.uint32(16)) | right
 
     def dense(self, vectors: np.ndarray) -> np.ndarray:
-        """Rotated vectors: (n, dim) or (dim,) float32 to the same shape; dot products and lengths stay within 1e-5."""
+        """Rotated vectors: (n, dim) or (dim,) float32 to the same shape; dot products and lengths stay within 1e-5.
+
+        A walk of 32 turns after Kac: each pairs all axes at random and turns every pair by a random angle. It is cheap
+        from the first vector on, where a dense matrix costs a QR decomposition at every start, and it depends on no
+        linear algebra library. Many rows at once go through the product of the turns, made at their first coming.
+        """
         array = np.asarray(vectors, dtype=np.float32)
-        return np.ascontiguousarray(array @ self._rotation(array.shape[-1]))
+        rows = array.reshape(-1, array.shape[-1])
+        rotated = _turn(rows, self._turns(rows.shape[1])) if len(rows) < MANY else rows @ self._matrix(rows.shape[1])
+        return np.ascontiguousarray(rotated).reshape(array.shape)
 
     def tag(self, text: str) -> str:
         """A keyed name of a tag, 32 hex digits: equal tags stay equal, and that is all that shows."""
@@ -75,11 +87,20 @@ class Blind:
                 self._tables = np.frombuffer(stream, dtype="<u2").astype(np.uint16).reshape(ROUNDS, _HALF)
             return self._tables
 
-    def _rotation(self, dim: int) -> np.ndarray:
+    def _turns(self, dim: int) -> list[Turn]:
         with self._lock:
             if dim not in self._rotations:
-                self._rotations[dim] = _orthogonal(self._stream(f"dense {dim}", 16 * _pairs(dim)), dim)
+                self._rotations[dim] = _draw_turns(self._stream(f"dense {dim}", TURNS * 2 * dim * 8), dim)
             return self._rotations[dim]
+
+    def _matrix(self, dim: int) -> np.ndarray:
+        with self._lock:
+            matrix = self._matrices.get(dim)
+        if matrix is None:
+            matrix = _turn(np.eye(dim, dtype=np.float32), self._turns(dim))
+            with self._lock:
+                self._matrices[dim] = matrix
+        return matrix
 
     def _stream(self, what: str, size: int) -> bytes:
         return Cipher(algorithms.AES256(self._derive(what)), modes.CTR(bytes(16))).encryptor().update(bytes(size))
@@ -88,20 +109,26 @@ class Blind:
         return HKDF(SHA256(), 32, salt=None, info=f"docmind blind v1 {what}".encode()).derive(self._key)
 
 
-def _pairs(dim: int) -> int:
-    return (dim * dim + 1) // 2
+def _turn(rows: np.ndarray, turns: list[Turn]) -> np.ndarray:
+    """(n, dim) float32 turned, computed in float64."""
+    axes = np.array(rows.T, dtype=np.float64, order="C")
+    for first, second, cosine, sine in turns:
+        x, y = axes[first], axes[second]
+        axes[first] = cosine * x - sine * y
+        axes[second] = sine * x + cosine * y
+    return axes.T.astype(np.float32)
 
 
-def _orthogonal(stream: bytes, dim: int) -> np.ndarray:
-    """A random rotation or reflection, uniform among them: the Q of a Gaussian matrix, signs fixed by R (Mezzadri 2007).
+def _draw_turns(stream: bytes, dim: int) -> list[Turn]:
+    """From `2 * dim` little-endian u64 a turn: the order of the first `dim` pairs the axes, the next are the angles.
 
-    Gaussians by Box-Muller from pairs of little-endian u64, their top 53 bits as fractions, cosines first: numpy's own
-    distributions may change between versions.
+    The axis that an odd dimension leaves over sits that turn out.
     """
-    bits = np.frombuffer(stream, dtype="<u8").reshape(-1, 2) >> np.uint64(11)
-    radius = np.sqrt(-2.0 * np.log((bits[:, 0] + 1.0) * 2.0**-53))
-    angle = bits[:, 1] * (2.0**-53 * 2.0 * np.pi)
-    normal = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)])[: dim * dim].reshape(dim, dim)
-    q, r = np.linalg.qr(normal)
-    signs = np.where(np.diagonal(r) < 0, -1.0, 1.0)
-    return np.ascontiguousarray(q * signs, dtype=np.float32)
+    words = np.frombuffer(stream, dtype="<u8").reshape(TURNS, 2, dim)
+    half = dim // 2
+    turns = []
+    for keys, angles in words:
+        order = np.argsort(keys, kind="stable")
+        angle = (angles[:half] >> np.uint64(11)) * (2.0**-53 * 2.0 * np.pi)
+        turns.append((order[:half], order[half : 2 * half], np.cos(angle)[:, None], np.sin(angle)[:, None]))
+    return turns
