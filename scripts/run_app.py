@@ -11,13 +11,26 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import setup_env
 
+# `streamlit run`, but Ctrl-C is how one ends a desk, not an error with "Aborted!" and exit code 1.
+LAUNCH = """
+import sys
+from streamlit.web import cli
+try:
+    cli.main(prog_name="streamlit", standalone_mode=False)
+except cli.click.Abort:
+    sys.exit(0)
+except cli.click.ClickException as error:
+    error.show()
+    sys.exit(error.exit_code)
+"""
+
 
 def main():
     if not os.path.exists(os.path.join(setup_env.ROOT, "app.py")):
         raise setup_env.SetupError("DocMind: app.py is not here: the checkout is not complete.")
     python = setup_env.ensure()
     os.chdir(setup_env.ROOT)  # where .streamlit/config.toml and the default data directory are
-    return setup_env.become([python, "-m", "streamlit", "run", "app.py"] + sys.argv[1:])
+    return setup_env.become([python, "-c", LAUNCH, "run", "app.py"] + sys.argv[1:])
 
 
 if __name__ == "__main__":

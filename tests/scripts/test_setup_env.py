@@ -61,14 +61,27 @@ test = ["extratool"]
 line-length = 100
 """
 
-STREAMLIT_MAIN = "import os, sys; print('served', sys.argv[1:], os.getcwd(), flush=True)\n"
+# Prints what it was asked to serve, and ends as Ctrl-C ends it when asked to.
+STREAMLIT = {
+    "streamlit/web/__init__.py": "",
+    "streamlit/web/cli.py": """
+import os, sys
+class click:
+    class Abort(RuntimeError): pass
+    class ClickException(Exception): pass
+def main(prog_name, standalone_mode):
+    print("served", sys.argv[1:], os.getcwd(), flush=True)
+    if "interrupted" in sys.argv:
+        raise click.Abort
+""",
+}
 
 
-def make_wheel(folder: Path, name: str, version: str, main: str = "") -> None:
+def make_wheel(folder: Path, name: str, version: str, more: dict[str, str] | None = None) -> None:
     info = f"{name}-{version}.dist-info/"
     files = {
         f"{name}/__init__.py": f"__version__ = {version!r}\n",
-        f"{name}/__main__.py": main,
+        **(more or {}),
         info + "METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
         info + "WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
@@ -83,8 +96,8 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheels")
     make_wheel(folder, "torch", "2.13.0")
     make_wheel(folder, "torch", "2.14.0")
-    make_wheel(folder, "streamlit", "1.67.0", STREAMLIT_MAIN)
-    make_wheel(folder, "streamlit", "1.68.0", STREAMLIT_MAIN)
+    make_wheel(folder, "streamlit", "1.67.0", STREAMLIT)
+    make_wheel(folder, "streamlit", "1.68.0", STREAMLIT)
     make_wheel(folder, "extratool", "1.0")
     return folder
 
@@ -200,6 +213,11 @@ def test_a_first_start_installs_and_serves(prepared: Path, wheels: Path) -> None
     assert f"served ['run', 'app.py', '--server.port', '8600'] {prepared}" in result.stdout
     assert installed(prepared, "torch") == "2.13.0"
     assert installed(prepared, "streamlit") == "1.67.0"
+
+
+def test_ctrl_c_is_no_error(prepared: Path) -> None:
+    result = run(prepared, "run_app.py", "interrupted", wheels=None)
+    assert (result.returncode, result.stderr) == (0, "")
 
 
 def test_torch_is_asked_for_first_and_alone(prepared: Path) -> None:
