@@ -1,0 +1,49 @@
+"""Both engines behind one fixture, each with a first generation to write to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from docmind.index.edge import EdgeIndex
+from docmind.index.engine import IndexEngine
+
+DIM = 4
+
+Open = Callable[..., IndexEngine]
+
+
+@pytest.fixture(params=["edge", "server"])
+def open_engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
+    """Opens an index; a second call opens the same one again, after the first is closed where the engine wants that."""
+    opened: list[IndexEngine] = []
+    if request.param == "edge":
+
+        def open_it(dim: int = DIM) -> IndexEngine:
+            for index in opened:
+                index.close()
+            opened.append(EdgeIndex(tmp_path / "index", dim, min_free_mb=1))
+            return opened[-1]
+    else:
+        from qdrant_client import QdrantClient
+
+        from docmind.index.server import ServerIndex
+
+        client = QdrantClient(":memory:")
+
+        def open_it(dim: int = DIM) -> IndexEngine:
+            opened.append(ServerIndex(client, dim))
+            return opened[-1]
+
+    yield open_it
+    for index in opened:
+        index.close()
+
+
+@pytest.fixture
+def index(open_engine: Open) -> IndexEngine:
+    engine = open_engine()
+    engine.rebuild("model-1")
+    return engine
