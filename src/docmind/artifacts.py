@@ -49,7 +49,7 @@ class PruneReport:
 
 
 def seal(plaintext: bytes, keys: Keyset, ref: ArtifactRef, *, salt: bytes, nonce: bytes) -> bytes:
-    """One DMA1 file. `salt` (16 bytes) and `nonce` (12 bytes) must be fresh; they are arguments for the test vectors."""
+    """One DMA1 file. `salt` (16 bytes) and `nonce` (12 bytes) must be fresh; they are arguments for test vectors."""
     header = _HEADER.pack(b"DMA1", 1, 1, 0, 0, keys.primary, salt, nonce, len(plaintext))
     file_key = derive(keys.data_keys[keys.primary], salt, b"DMA1 file")
     sealed = header + AESGCM(file_key).encrypt(nonce, plaintext, _associated(header, ref))

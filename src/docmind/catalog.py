@@ -243,7 +243,8 @@ class Catalog:
         rows = self._db.all(
             "SELECT d.doc_id, d.document, d.title, d.kind, d.status, d.pages, d.language, d.bytes, d.added_at_ms,"
             " d.message, d.tags, (SELECT count(*) FROM pages p WHERE p.doc_id = d.doc_id),"
-            f" (SELECT count(*) FROM pages p WHERE p.doc_id = d.doc_id AND p.text_source = 'ocr') FROM documents d {where}",
+            " (SELECT count(*) FROM pages p WHERE p.doc_id = d.doc_id AND p.text_source = 'ocr')"
+            f" FROM documents d {where}",
             parameters,
         )
         return [_document(row) for row in rows]
@@ -270,4 +271,5 @@ def _document(row: Row) -> DocumentInfo:
 
 
 def _page(row: Row) -> PageRecord:
-    return PageRecord(*row[:9], ArtifactRef(row[9], row[10]), ArtifactRef(row[11], row[12]))
+    image, thumbnail = ArtifactRef(row[9], row[10]), ArtifactRef(row[11], row[12])
+    return PageRecord(*row[:9], image=image, thumbnail=thumbnail)

@@ -41,23 +41,23 @@ class QdrantSettings(_Group):
 
     url: str | None = None
     api_key: SecretStr | None = None
-    timeout_s: float = Field(10.0, gt=0)
+    timeout_s: float = Field(default=10.0, gt=0)
 
 
 class ReadingSettings(_Group):
     """Limits and sizes of the reading processes."""
 
-    workers: int = Field(2, ge=1, le=64)
-    max_file_mb: int = Field(512, ge=1)
-    max_pages: int = Field(5_000, ge=1)
-    max_page_megapixels: float = Field(100.0, gt=0)
-    max_unpacked_mb: int = Field(200, ge=1)
-    max_text_mb: int = Field(50, ge=1)
-    memory_mb: int = Field(2_048, ge=256)
-    timeout_s: float = Field(120.0, gt=0, description="longest silence of a reading process, per page")
-    image_side_px: int = Field(1_600, ge=400, le=6_000)
-    image_quality: int = Field(80, ge=1, le=100)
-    thumbnail_side_px: int = Field(320, ge=64, le=1_024)
+    workers: int = Field(default=2, ge=1, le=64)
+    max_file_mb: int = Field(default=512, ge=1)
+    max_pages: int = Field(default=5_000, ge=1)
+    max_page_megapixels: float = Field(default=100.0, gt=0)
+    max_unpacked_mb: int = Field(default=200, ge=1)
+    max_text_mb: int = Field(default=50, ge=1)
+    memory_mb: int = Field(default=2_048, ge=256)
+    timeout_s: float = Field(default=120.0, gt=0, description="longest silence of a reading process, per page")
+    image_side_px: int = Field(default=1_600, ge=400, le=6_000)
+    image_quality: int = Field(default=80, ge=1, le=100)
+    thumbnail_side_px: int = Field(default=320, ge=64, le=1_024)
     ocr: Literal["auto", "rapidocr", "tesseract", "off"] = "auto"
     ocr_languages: str = "eng+por+spa"
 
@@ -67,30 +67,32 @@ class EmbeddingSettings(_Group):
 
     model: str = "minilm"
     precision: Literal["auto", "int8", "float32"] = "auto"
-    threads: int = Field(0, ge=0, le=64, description="0: one per core")
+    threads: int = Field(default=0, ge=0, le=64, description="0: one per core")
 
 
 class RetrieveSettings(_Group):
     """How ranked lists become hits."""
 
-    k: int = Field(8, ge=1, le=1_000)
-    candidates: int = Field(150, ge=1, le=10_000)
+    k: int = Field(default=8, ge=1, le=1_000)
+    candidates: int = Field(default=150, ge=1, le=10_000)
     fusion: Literal["sum", "rrf"] = "sum"
-    rrf_k: int = Field(60, ge=1)
-    timeout_s: float = Field(10.0, gt=0)
+    rrf_k: int = Field(default=60, ge=1)
+    timeout_s: float = Field(default=10.0, gt=0)
 
 
 class AnswerSettings(_Group):
     """The extractive answerer."""
 
-    quotes: int = Field(4, ge=1, le=12)
-    threshold: float = Field(0.5, ge=0.0, le=1.0, description="calibrated probability below which nothing is found")
+    quotes: int = Field(default=4, ge=1, le=12)
+    threshold: float = Field(
+        default=0.5, ge=0.0, le=1.0, description="calibrated probability below which nothing is found"
+    )
 
 
 class StorageSettings(_Group):
     """Room that must stay free."""
 
-    min_free_mb: int = Field(200, ge=0)
+    min_free_mb: int = Field(default=200, ge=0)
 
 
 class Settings(BaseSettings):
@@ -101,7 +103,7 @@ class Settings(BaseSettings):
     )
 
     data_dir: Path = Path("data")
-    cache_dir: Path | None = Field(None, description="converted models; the user's cache folder where unset")
+    cache_dir: Path | None = Field(default=None, description="converted models; the user's cache folder where unset")
     keys: KeySettings = KeySettings()
     database: DatabaseSettings = DatabaseSettings()
     qdrant: QdrantSettings = QdrantSettings()

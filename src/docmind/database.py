@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlcipher3 import dbapi2
+from sqlcipher3 import dbapi2 as _dbapi2
 
 from docmind.errors import DamagedError, DiskFullError, VaultError, VaultFormatError
 
+dbapi2: Any = _dbapi2
 Connection = Any  # sqlcipher3 ships no types; it is a drop-in for sqlite3.Connection
 Row = tuple[Any, ...]
 Migration = Callable[[Connection], None]

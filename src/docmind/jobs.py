@@ -73,9 +73,7 @@ class Job:
         """One more file is over."""
         with self._lock:
             progress = self._progress
-            self._progress = replace(
-                progress, results=(*progress.results, result), files_done=progress.files_done + 1
-            )
+            self._progress = replace(progress, results=(*progress.results, result), files_done=progress.files_done + 1)
 
     def check(self) -> None:
         """Raises `CancelledError` once somebody cancelled; call it between steps."""
@@ -85,8 +83,8 @@ class Job:
     def cancel(self) -> None:
         self._cancelled.set()
 
-    def run(self, work: Work) -> None:
-        """Run `work` to its end and keep what became of it."""
+    def run(self, work: Work, *, reraise: bool = False) -> None:
+        """Run `work` to its end and keep what became of it; with `reraise` the caller gets its error too."""
         self._started = time.monotonic()
         self.update(state="running", stage="starting")
         try:
@@ -94,8 +92,12 @@ class Job:
             work(self)
         except CancelledError:
             self._end("cancelled", "Stopped.")
+            if reraise:
+                raise
         except DocMindError as error:
             self._end("failed", f"{error} {error.hint}")
+            if reraise:
+                raise
         except BaseException as error:
             self._end("failed", f"This is a mistake in DocMind ({type(error).__name__}); the log has the details.")
             raise

@@ -36,12 +36,16 @@ class NodeStore:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    def put_nodes(self, doc_id: str, nodes: Sequence[NodeRecord]) -> None:
-        """Replace all nodes of a document."""
+    def drop(self, doc_id: str) -> None:
+        """Forget all nodes of a document; their vectors stay for who needs them again."""
         with self._db.transaction() as db:
             db.execute("DELETE FROM nodes WHERE doc_id = ?", (doc_id,))
+
+    def put(self, nodes: Sequence[NodeRecord]) -> None:
+        """Keep nodes (and replace those that are there)."""
+        with self._db.transaction() as db:
             db.executemany(
-                f"INSERT INTO nodes ({_NODE_COLUMNS}) VALUES ({', '.join('?' * 10)})",
+                f"INSERT OR REPLACE INTO nodes ({_NODE_COLUMNS}) VALUES ({', '.join('?' * 10)})",
                 [
                     (
                         *(node.node_id, node.doc_id, node.page_no, node.ordinal, node.start, node.end),

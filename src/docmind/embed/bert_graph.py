@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import onnx
@@ -39,7 +40,7 @@ class _Graph:
     def weight(self, name: str) -> str:
         return self.const(name, self.weights[name])
 
-    def node(self, op: str, inputs: list[str], output: str, domain: str = "", **attributes: object) -> str:
+    def node(self, op: str, inputs: list[str], output: str, domain: str = "", **attributes: Any) -> str:
         self.nodes.append(helper.make_node(op, inputs, [output], name=output, domain=domain, **attributes))
         return output
 

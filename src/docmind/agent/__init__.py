@@ -1,0 +1,1 @@
+"""Answers: from hits to sentences that each point at a box on a page."""

@@ -1,0 +1,257 @@
+"""The only facade: every face (command line, pages, later REST and MCP) calls these methods and gets records back."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from docmind import capabilities
+from docmind.artifacts import Artifacts
+from docmind.catalog import Catalog
+from docmind.config import Settings
+from docmind.database import Database
+from docmind.embed.registry import open_text_model
+from docmind.errors import ConfigError, NotFoundError, VaultError
+from docmind.jobs import Job, Jobs
+from docmind.keys import AskPassphrase, open_keys
+from docmind.lock import OwnerLock
+from docmind.nodestore import NodeStore
+from docmind.parts import Parts
+from docmind.schema import (
+    AddResult,
+    Answer,
+    DeleteReceipt,
+    DocumentInfo,
+    Filters,
+    JobProgress,
+    PageView,
+    SearchResult,
+    Status,
+    Upload,
+)
+
+if TYPE_CHECKING:
+    from docmind.ingest import Step
+
+Progress = Callable[[JobProgress], None]
+
+
+class DocMind:
+    """One open vault. Safe from any thread; one process at a time owns a vault (`VaultBusyError` otherwise).
+
+    Opening is cheap: models and the index engine start when they are first needed, or with `warm`.
+    """
+
+    def __init__(self, settings: Settings, *, ask_passphrase: AskPassphrase | None = None) -> None:
+        """Raises `VaultError` and its kinds, `ConfigError`."""
+        self._settings = settings
+        data_dir = settings.data_dir
+        try:
+            data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise VaultError(f"The data directory {data_dir} cannot be made: {error.strerror}.") from error
+        if not os.access(data_dir, os.W_OK):
+            raise VaultError(f"The data directory {data_dir} cannot be written to.")
+        self._lock = OwnerLock(data_dir)
+        try:
+            self._keys = open_keys(data_dir, settings.keys, ask_passphrase)
+            self._database = Database(data_dir / "vault.db", self._keys.keyset.db_key)
+            self._artifacts = Artifacts(data_dir / "artifacts", self._keys.keyset)
+        except BaseException:
+            self._lock.release()
+            raise
+        self._recovery_code = self._keys.recovery_code
+        self._catalog, self._nodes = Catalog(self._database), NodeStore(self._database)
+        self._embedder = open_text_model(settings)
+        self._jobs = Jobs()
+        self._parts = Parts(
+            settings, self._keys.keyset, self._database, self._artifacts, self._catalog, self._nodes, self._embedder
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop jobs, end child processes, close the stores and give the vault back. Harmless twice."""
+        self._jobs.close()
+        self._parts.close()
+        self._artifacts.close()
+        self._database.close()
+        self._lock.release()
+
+    def take_recovery_code(self) -> str | None:
+        """The recovery code of a vault that was just made: given once, kept nowhere."""
+        code, self._recovery_code = self._recovery_code, None
+        return code
+
+    def warm(self) -> None:
+        """Start the index engine, load the text model, bring the index up to date."""
+        self._parts.ready()
+
+    # documents
+
+    def add(
+        self, uploads: Iterable[Upload], *, files_total: int = 0, progress: Progress | None = None
+    ) -> list[AddResult]:
+        """Take files in, here and now. Files that cannot be read are refused one by one, with their sentence.
+
+        Raises `DiskFullError` and `CancelledError`; what was added before stays.
+        """
+        job = Job("here", files_total)
+        job.run(lambda job: self._add(job, uploads, progress), reraise=True)
+        return list(job.progress().results)
+
+    def submit(self, uploads: Sequence[Upload]) -> str:
+        """Take files in as a background job; returns its id."""
+        return self._jobs.submit(lambda job: self._add(job, uploads, None), files_total=len(uploads))
+
+    def submit_unfinished(self) -> str | None:
+        """Finish in the background what a crash or a closed window cut off; None where there is nothing."""
+        unfinished = self._catalog.unfinished()
+        if not unfinished:
+            return None
+        return self._jobs.submit(self._resume, files_total=len(unfinished))
+
+    def jobs(self) -> tuple[JobProgress, ...]:
+        """Every job of this process, the oldest first."""
+        return self._jobs.all()
+
+    def job(self, job_id: str) -> JobProgress:
+        """Raises `NotFoundError`."""
+        return self._jobs.progress(job_id)
+
+    def cancel(self, job_id: str) -> None:
+        """Stop a job between two pages; finished files stay. Raises `NotFoundError`."""
+        self._jobs.cancel(job_id)
+
+    def documents(self) -> tuple[DocumentInfo, ...]:
+        """All documents, the newest first."""
+        return tuple(self._catalog.documents())
+
+    def document(self, doc_id: str) -> DocumentInfo:
+        """Raises `NotFoundError`."""
+        return self._catalog.document(doc_id)
+
+    def find_document(self, name: str) -> DocumentInfo:
+        """The one document with this id, beginning of an id, or file name. Raises `NotFoundError`."""
+        documents = self._catalog.documents()
+        for match in (
+            [info for info in documents if name in (info.doc_id, info.document)],
+            [info for info in documents if len(name) >= 4 and info.doc_id.startswith(name)],
+        ):
+            if len(match) == 1:
+                return match[0]
+            if match:
+                raise NotFoundError(f"{len(match)} documents are called {name!r}.", hint="Use the document's id.")
+        raise NotFoundError(f"There is no document {name!r}.")
+
+    def page(self, doc_id: str, page_no: int) -> PageView:
+        """Raises `NotFoundError`."""
+        return self._catalog.page_view(doc_id, page_no)
+
+    def page_image(self, doc_id: str, page_no: int, *, thumbnail: bool = False) -> bytes:
+        """The page as WebP. Raises `NotFoundError`, `DamagedError`, `TamperedError`."""
+        page = self._catalog.page(doc_id, page_no)
+        return self._artifacts.get(page.thumbnail if thumbnail else page.image)
+
+    def delete(self, doc_id: str) -> DeleteReceipt:
+        """Take a document out for good. Raises `NotFoundError`."""
+        return self._parts.writer().delete(doc_id)
+
+    # finding and answering
+
+    def search(
+        self, question: str, *, k: int | None = None, filters: Filters = Filters(), per_page: bool = True
+    ) -> SearchResult:
+        """Hits for a question, one per page unless `per_page` is False. Raises `ConfigError` on an empty question."""
+        return self._parts.ready().retrieve.search(_question(question), k=k, filters=filters, per_page=per_page)
+
+    def ask(self, question: str, *, k: int | None = None, filters: Filters = Filters()) -> Answer:
+        """Quotes that answer a question, each with its page and boxes, or "not found"."""
+        from docmind.agent.extractive import NOT_FOUND, Extractive
+
+        started = time.perf_counter()
+        found = self.search(question, k=k, filters=filters)
+        at = time.perf_counter()
+        quotes = Extractive(self._settings.answer, self._catalog, self._embedder).quotes(question, found.hits)
+        now = time.perf_counter()
+        timings = (*found.timings_ms[:-1], ("answer", (now - at) * 1000), ("total", (now - started) * 1000))
+        text = "\n\n".join(f"{source.quote} [{source.n}]" for source in quotes.sources)
+        return Answer(question, text or NOT_FOUND, bool(quotes.sources), quotes.sources, found.degraded, timings)
+
+    # care
+
+    def reindex(self, progress: Callable[[int, int], None] | None = None) -> int:
+        """Build the index anew beside the old one; returns how many documents it holds."""
+        return self._parts.started().mirror.rebuild(progress)
+
+    def status(self) -> Status:
+        """What is here, what is missing, and how to add it."""
+        finding = self._parts.started()
+        documents, pages, nodes = self._catalog.counts()
+        return Status(
+            version=capabilities.version(),
+            vault_id=self._keys.vault_id,
+            key_source=self._keys.source,
+            documents=documents,
+            pages=pages,
+            nodes=nodes,
+            vault_bytes=capabilities.folder_bytes(self._settings.data_dir),
+            free_bytes=capabilities.free_bytes(self._settings.data_dir),
+            index_engine=finding.index.name,
+            index_epoch=finding.index.epoch(),
+            vault_epoch=self._catalog.epoch(),
+            capabilities=capabilities.of(self._settings, self._keys.source),
+        )
+
+    # inside
+
+    def _add(self, job: Job, uploads: Iterable[Upload], progress: Progress | None) -> None:
+        writer = self._parts.writer()
+        done = 0
+        try:
+            for doc_id in self._catalog.unfinished():
+                job.update(file=self._catalog.document(doc_id).document, stage="resuming")
+                writer.resume(doc_id, self._step(job, progress, done))
+            for upload in uploads:
+                job.check()
+                job.update(file=upload.name, page_no=0, pages_done=0, pages_total=0, stage="opening")
+                result = writer.add(upload, self._step(job, progress, done))
+                job.add_result(result)
+                done += 1
+                total = job.progress().files_total
+                job.update(fraction=done / total if total else None)
+                if progress:
+                    progress(job.progress())
+        finally:
+            writer.commit(lazily=progress is not None)
+
+    def _resume(self, job: Job) -> None:
+        self._add(job, (), None)
+
+    def _step(self, job: Job, progress: Progress | None, done: int) -> Step:
+        from docmind.ingest import Step
+
+        def page(stage: str, number: int, total: int) -> None:
+            files = job.progress().files_total
+            fraction = (done + number / total) / files if files and total else None
+            job.update(stage=stage, page_no=number, pages_done=number, pages_total=total, fraction=fraction)
+            if progress:
+                progress(job.progress())
+
+        return Step(page, job.check)
+
+
+def _question(text: str) -> str:
+    question = " ".join(text.split())
+    if not question:
+        raise ConfigError("The question is empty.", hint="Type a question in words.")
+    return question

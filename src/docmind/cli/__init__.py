@@ -1,0 +1,244 @@
+"""The command line: the facade's methods as commands, for people and, with `--json`, for programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from docmind import __version__
+from docmind.cli.telling import inert, progress_bar, source_of, tell, tell_degraded, tell_hits
+from docmind.config import Settings
+from docmind.errors import CancelledError, DocMindError
+from docmind.schema import Filters
+
+_REFUSED = 20
+
+
+class _Commands(click.Group):
+    """The one place where errors become a sentence on stderr and an exit code."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except DocMindError as error:
+            click.echo(f"docmind: {error}\n{error.hint}", err=True)
+            ctx.exit(error.exit_code)
+        except KeyboardInterrupt:
+            click.echo("\ndocmind: stopped.", err=True)
+            ctx.exit(CancelledError.exit_code)
+        except BrokenPipeError:  # the reader of our output has gone, `| head` for one
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(0)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="docmind")
+def main() -> None:
+    """A private document desk on your own machine."""
+
+
+_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+_filters = (
+    click.option("--doc", "docs", multiple=True, help="Only this document (id or file name); may be repeated."),
+    click.option("--language", "languages", multiple=True, help="Only pages in this language (en, pt, …)."),
+)
+
+
+def _filtered(command: Callable[..., None]) -> Callable[..., None]:
+    for option in reversed(_filters):
+        command = option(command)
+    return command
+
+
+@main.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--password-file",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="A file of passwords, one a line; each is tried on locked files.",
+)
+@_json
+def add(paths: tuple[Path, ...], password_file: Path | None, as_json: bool) -> None:
+    """Take files, and whole folders of files, into the vault."""
+    from docmind.cli.adding import Adding
+
+    passwords = password_file.read_text("utf-8").splitlines() if password_file else []
+    with _open() as desk:
+        adding = Adding(desk, paths, passwords, ask=_ask_password if sys.stdin.isatty() else None)
+        with progress_bar(quiet=as_json) as show:
+            results = adding.run(show)
+    refused = [result for result in results if result.status == "refused"]
+    if as_json:
+        _print_json({"files": [_plain(result) for result in results]})
+    else:
+        for result in results:
+            tell(result)
+    if refused:
+        codes = {result.exit_code for result in refused}
+        sys.exit(codes.pop() if len(codes) == 1 else _REFUSED)
+
+
+@main.command("list")
+@_json
+def list_(as_json: bool) -> None:
+    """The documents in the vault."""
+    with _open() as desk:
+        documents = desk.documents()
+    if as_json:
+        _print_json({"documents": [_plain(info) for info in documents]})
+        return
+    if not documents:
+        click.echo("There are no documents yet. Add some: docmind add FILE…")
+    for info in documents:
+        language = info.language or "–"
+        click.echo(f"{info.doc_id[:12]}  {info.pages:>5} p.  {language:2}  {info.status:8}  {inert(info.document)}")
+
+
+@main.command()
+@click.argument("question")
+@click.option("-k", "k", type=click.IntRange(1, 1000), default=None, help="How many hits.")
+@click.option("--per-node", is_flag=True, help="Several hits per page where several places match.")
+@_filtered
+@_json
+def search(
+    question: str, k: int | None, per_node: bool, docs: tuple[str, ...], languages: tuple[str, ...], as_json: bool
+) -> None:
+    """Find the pages that match QUESTION."""
+    with _open() as desk:
+        filters = _filters_of(desk, docs, languages)
+        found = desk.search(question, k=k, filters=filters, per_page=not per_node)
+    if as_json:
+        _print_json(_plain(found))
+        return
+    tell_hits(found)
+
+
+@main.command()
+@click.argument("question")
+@click.option("-k", "k", type=click.IntRange(1, 1000), default=None, help="How many pages to look at.")
+@_filtered
+@_json
+def ask(question: str, k: int | None, docs: tuple[str, ...], languages: tuple[str, ...], as_json: bool) -> None:
+    """Answer QUESTION with quotes, each with its page."""
+    with _open() as desk:
+        answer = desk.ask(question, k=k, filters=_filters_of(desk, docs, languages))
+    if as_json:
+        _print_json(_plain(answer))
+        return
+    click.echo(inert(answer.answer, keep_lines=True))
+    for source in answer.sources:
+        click.echo(f"  [{source.n}] {inert(source.document)}, page {source.page_no}")
+    tell_degraded(answer.degraded)
+
+
+@main.command()
+@click.argument("doc")
+@click.argument("page", type=click.IntRange(1))
+@click.option("--image", type=click.Path(path_type=Path, dir_okay=False), help="Write the page image (WebP) there.")
+@_json
+def show(doc: str, page: int, image: Path | None, as_json: bool) -> None:
+    """Show PAGE of DOC (id, beginning of an id, or file name): its text, or its image with --image."""
+    with _open() as desk:
+        info = desk.find_document(doc)
+        view = desk.page(info.doc_id, page)
+        if image is not None:
+            image.write_bytes(desk.page_image(info.doc_id, page))
+    if as_json:
+        _print_json(_plain(view) | {"words": [{"text": text, "box": list(box)} for text, box in view.words]})
+        return
+    click.echo(f"{inert(view.document)}, page {view.page_no} of {view.pages} ({source_of(view.text_source)})\n")
+    click.echo(inert(view.text, keep_lines=True))
+
+
+@main.command()
+@click.argument("docs", nargs=-1, required=True)
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@_json
+def delete(docs: tuple[str, ...], yes: bool, as_json: bool) -> None:
+    """Delete documents (id, beginning of an id, or file name) for good."""
+    with _open() as desk:
+        found = [desk.find_document(doc) for doc in docs]
+        if not yes:
+            names = ", ".join(inert(info.document) for info in found)
+            if not sys.stdin.isatty():
+                raise CancelledError("Nothing was deleted.", hint="Confirm with --yes where nobody can be asked.")
+            if not click.confirm(f"Delete {names} for good?", err=True):
+                raise CancelledError("Nothing was deleted.", hint="Confirm with y, or use --yes.")
+        receipts = [desk.delete(info.doc_id) for info in found]
+    if as_json:
+        _print_json({"deleted": [_plain(receipt) for receipt in receipts]})
+        return
+    for receipt in receipts:
+        click.echo(
+            f"Deleted {inert(receipt.document)}: {receipt.pages} pages, {receipt.nodes} nodes,"
+            f" {receipt.artifacts} sealed files."
+        )
+
+
+@main.command()
+@_json
+def reindex(as_json: bool) -> None:
+    """Build the index anew from the vault, with the text model in use."""
+    with _open() as desk:
+        documents = desk.reindex()
+    if as_json:
+        _print_json({"documents": documents})
+    else:
+        click.echo(f"The index holds {documents} documents.")
+
+
+@main.command()
+@_json
+def status(as_json: bool) -> None:
+    """What is present, what is missing, and the command that adds it."""
+    with _open() as desk:
+        now = desk.status()
+    if as_json:
+        _print_json(_plain(now))
+        return
+    click.echo(f"DocMind {now.version}, vault {now.vault_id}, {now.documents} documents, {now.pages} pages")
+    click.echo(f"{now.vault_bytes / 1e6:,.0f} MB used, {now.free_bytes / 1e9:,.1f} GB free")
+    for part in now.capabilities:
+        click.echo(f"  {part.state:8} {part.name}: {part.detail}" + (f" ({part.hint})" if part.hint else ""))
+
+
+def _open() -> Any:
+    """The vault the settings name; a new one says its recovery code once, on stderr."""
+    from docmind.application import DocMind
+
+    desk = DocMind(Settings.load(), ask_passphrase=_ask_passphrase if sys.stdin.isatty() else None)
+    if code := desk.take_recovery_code():
+        click.echo(
+            f"A new vault was made. Its recovery code, shown only now: {code}\n"
+            "Write it down and keep it away from this machine: it opens the vault when the key is lost.",
+            err=True,
+        )
+    return desk
+
+
+def _ask_passphrase() -> str:
+    return str(click.prompt("Passphrase of the vault", hide_input=True, err=True))
+
+
+def _ask_password(name: str) -> str:
+    return str(click.prompt(f"Password of {inert(name)} (empty: skip)", hide_input=True, default="", err=True))
+
+
+def _filters_of(desk: Any, docs: Iterable[str], languages: tuple[str, ...]) -> Filters:
+    return Filters(doc_ids=tuple(desk.find_document(doc).doc_id for doc in docs), languages=languages)
+
+
+def _plain(record: Any) -> dict[str, Any]:
+    from docmind.cli.plain import plain
+
+    return plain(record)
+
+
+def _print_json(data: dict[str, Any]) -> None:
+    click.echo(json.dumps(data, ensure_ascii=False))

@@ -1,0 +1,84 @@
+"""What the command line says: results, hits, a progress bar, and text that no terminal takes as a command."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import click
+
+from docmind.schema import AddResult, JobProgress, SearchResult
+
+
+def progress_bar(*, quiet: bool) -> Any:
+    """A bar on a terminal, nothing elsewhere: a context that gives a function to call with each `JobProgress`."""
+    from contextlib import contextmanager
+
+    @contextmanager
+    def nothing() -> Iterator[Callable[[JobProgress], None]]:
+        yield lambda progress: None
+
+    @contextmanager
+    def bar() -> Iterator[Callable[[JobProgress], None]]:
+        from rich.console import Console
+        from rich.markup import escape
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (
+            TextColumn("{task.fields[files]}"),
+            BarColumn(),
+            TextColumn("{task.description}"),
+            TimeRemainingColumn(),
+        )
+        with Progress(*columns, console=Console(stderr=True), transient=True) as screen:
+            task = screen.add_task("", files="", total=None)
+
+            def show(now: JobProgress) -> None:
+                screen.update(
+                    task,
+                    description=f"{now.stage} {escape(inert(now.file))} {now.pages_done}/{now.pages_total}",
+                    files=f"{now.files_done + 1}/{now.files_total}",
+                    completed=now.pages_done,
+                    total=now.pages_total or None,
+                )
+
+            yield show
+
+    return bar() if sys.stderr.isatty() and not quiet else nothing()
+
+
+def tell(result: AddResult) -> None:
+    name = inert(result.document)
+    if result.status == "refused":
+        click.echo(f"refused  {name}: {inert(result.message)} {inert(result.hint)}", err=True)
+    else:
+        ocr = f", {result.ocr_pages} read by OCR" if result.ocr_pages else ""
+        short_id = (result.doc_id or "")[:12]
+        click.echo(f"{result.status:8} {name}: {result.pages} pages{ocr} ({short_id})")
+        if result.message:
+            click.echo(f"         {inert(result.message)}", err=True)
+
+
+def tell_hits(found: SearchResult) -> None:
+    if not found.hits:
+        click.echo("Nothing found.")
+    for hit in found.hits:
+        excerpt = " ".join(inert(hit.text).split())[:200]
+        click.echo(f"{hit.rank:>2}. {inert(hit.document)}, page {hit.page_no}  ({hit.score:.3f})\n    {excerpt}")
+    tell_degraded(found.degraded)
+
+
+def tell_degraded(degraded: Iterable[Any]) -> None:
+    for part in degraded:
+        click.echo(f"Without {part.stage}: {part.reason}", err=True)
+
+
+def source_of(text_source: str) -> str:
+    return {"layer": "text of the file", "ocr": "read by OCR", "none": "no text"}[text_source]
+
+
+def inert(text: str, *, keep_lines: bool = False) -> str:
+    """Text that a terminal cannot take as commands: control characters and escape sequences are gone."""
+    kept = "\n\t" if keep_lines else ""
+    return "".join(char if char.isprintable() or char in kept else " " for char in text)

@@ -1,0 +1,190 @@
+"""The index as a mirror of the vault: the vault is the truth, the index follows it by epochs."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from docmind.catalog import Catalog, PageRecord
+from docmind.config import DatabaseSettings
+from docmind.embed.bm25 import Bm25
+from docmind.embed.contract import TextEmbedder
+from docmind.errors import IndexMismatchError, NotFoundError
+from docmind.index.blind import Blind
+from docmind.index.engine import JSON, IndexEngine, Point, Sparse
+from docmind.nodestore import NodeRecord, NodeStore
+from docmind.schema import DocumentInfo
+from docmind.windows import embedded_text, lexical_text
+
+_PAGES = uuid.UUID("6c1f1f7e-6f0e-5d0b-9d2b-0d5c3a5d9a10")
+_LAZY_S = 5.0
+Report = Callable[[int, int], None]
+
+
+class Mirror:
+    """Keeps the index in step with the vault. One writer at a time: its lock says so."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        nodes: NodeStore,
+        index: IndexEngine,
+        embedder: TextEmbedder,
+        blind: Blind,
+        names: DatabaseSettings,
+    ) -> None:
+        self._catalog, self._nodes, self._index, self._embedder = catalog, nodes, index, embedder
+        self._blind, self._names = blind, names
+        self._bm25 = Bm25()
+        self._lock = threading.Lock()
+        self._committed, self._committed_at = -1, 0.0
+
+    def catch_up(self, report: Report | None = None) -> int:
+        """Bring the index to the vault's epoch; returns how many documents were written.
+
+        An index that is new or lost is rebuilt. Raises `IndexMismatchError` where another model built it.
+        """
+        with self._lock:
+            wanted, there = self._catalog.epoch(), self._index.epoch()
+            if there < 0 or there > wanted:
+                return self._rebuild(report)
+            built_by = self._index.fingerprint()
+            if built_by != self._embedder.fingerprint:
+                raise IndexMismatchError(
+                    f"The index was built by {built_by}, but the text model in use is {self._embedder.fingerprint}.",
+                    hint="Run `docmind reindex` to embed the documents with the new model, or set the old one again.",
+                )
+            changed = self._catalog.changed_since(there)
+            for done, doc_id in enumerate(changed, 1):
+                self._replace(doc_id)
+                if report:
+                    report(done, len(changed))
+            if changed:
+                self._index.commit(wanted)
+            return len(changed)
+
+    def rebuild(self, report: Report | None = None) -> int:
+        """Build a new generation beside the old one and switch to it; returns how many documents it holds."""
+        with self._lock:
+            return self._rebuild(report)
+
+    def put(self, doc_id: str) -> None:
+        """Write one document that has become ready. `commit` makes it durable; a restart catches up without it."""
+        with self._lock:
+            self._replace(doc_id)
+
+    def delete(self, doc_id: str) -> None:
+        """Take one document out."""
+        with self._lock:
+            for collection in (self._names.qdrant_text_collection, self._names.qdrant_image_collection):
+                self._index.delete(collection, doc_id)
+
+    def commit(self, *, lazily: bool = False) -> None:
+        """Flush the index and note the vault's epoch that it holds; `lazily` skips it within 5 s of the last time.
+
+        What is not flushed is written again at the next start, not lost. Every change of the vault reaches the index
+        before the next `commit`, for one thread makes both.
+        """
+        with self._lock:
+            epoch = self._catalog.epoch()
+            due = not lazily or time.monotonic() - self._committed_at > _LAZY_S
+            if due and epoch != self._committed:
+                self._index.commit(epoch)
+                self._committed, self._committed_at = epoch, time.monotonic()
+
+    def _rebuild(self, report: Report | None) -> int:
+        epoch = self._catalog.epoch()
+        ready = [info for info in self._catalog.documents() if info.status == "ready"]
+        self._index.rebuild(self._embedder.fingerprint)
+        for done, info in enumerate(ready, 1):
+            self._write(info)
+            if report:
+                report(done, len(ready))
+        self._index.commit(epoch)
+        self._index.activate()
+        return len(ready)
+
+    def _replace(self, doc_id: str) -> None:
+        for collection in (self._names.qdrant_text_collection, self._names.qdrant_image_collection):
+            self._index.delete(collection, doc_id)
+        try:
+            info = self._catalog.document(doc_id)
+        except NotFoundError:
+            return
+        if info.status == "ready":
+            self._write(info)
+
+    def _write(self, info: DocumentInfo) -> None:
+        pages = {page.page_no: page for page in self._catalog.pages_of(info.doc_id)}
+        nodes = self._nodes.nodes_of(info.doc_id)
+        vectors = self._vectors(info, nodes, pages)
+        self._index.upsert(self._names.qdrant_text_collection, list(self._node_points(info, nodes, pages, vectors)))
+        self._index.upsert(
+            self._names.qdrant_image_collection,
+            [
+                Point(str(uuid.uuid5(_PAGES, page.page_id)), {}, self._page_payload(info, page))
+                for page in pages.values()
+            ],
+        )
+
+    def _vectors(
+        self, info: DocumentInfo, nodes: Sequence[NodeRecord], pages: dict[int, PageRecord]
+    ) -> dict[bytes, np.ndarray]:
+        """Stored vectors; what another model embedded is embedded again."""
+        fingerprint = self._embedder.fingerprint
+        vectors = self._nodes.vectors(fingerprint, (node.content_hash for node in nodes))
+        missing = {node.content_hash: node for node in nodes if node.content_hash not in vectors}
+        if missing:
+            texts = [embedded_text(info, node, pages[node.page_no].text) for node in missing.values()]
+            made = dict(zip(missing, self._embedder.embed_documents(texts), strict=True))
+            self._nodes.put_vectors(fingerprint, made)
+            vectors |= made
+        return vectors
+
+    def _node_points(
+        self,
+        info: DocumentInfo,
+        nodes: Sequence[NodeRecord],
+        pages: dict[int, PageRecord],
+        vectors: dict[bytes, np.ndarray],
+    ) -> Iterator[Point]:
+        if not nodes:
+            return
+        dense = self._blind.dense(np.stack([vectors[node.content_hash] for node in nodes]))
+        for node, vector in zip(nodes, dense, strict=True):
+            page = pages[node.page_no]
+            terms = self._bm25.document(lexical_text(info, node, page.text), node.language or info.language)
+            sparse = Sparse(self._blind.sparse(terms.indices), terms.values)
+            payload: dict[str, JSON] = {
+                "doc_id": info.doc_id,
+                "page_no": node.page_no,
+                "page_id": page.page_id,
+                "modality": node.modality,
+                "node_id": node.node_id,
+            }
+            if node.language:
+                payload["language"] = node.language
+            if info.tags:
+                payload["tags"] = [self._blind.tag(tag) for tag in info.tags]
+            yield Point(node.node_id, {"text-dense": vector, "text-sparse": sparse}, payload)
+
+    def _page_payload(self, info: DocumentInfo, page: PageRecord) -> dict[str, JSON]:
+        payload: dict[str, JSON] = {
+            "doc_id": info.doc_id,
+            "page_no": page.page_no,
+            "page_id": page.page_id,
+            "modality": "pdf_page_image",
+            "image_artifact_id": page.image.sha256,
+            "image_artifact_suffix": page.image.suffix,
+            "thumbnail_artifact_id": page.thumbnail.sha256,
+            "thumbnail_artifact_suffix": page.thumbnail.suffix,
+        }
+        if page.language:
+            payload["language"] = page.language
+        if info.tags:
+            payload["tags"] = [self._blind.tag(tag) for tag in info.tags]
+        return payload

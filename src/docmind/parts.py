@@ -1,0 +1,112 @@
+"""The parts of an open vault that cost time to start: the index engine, what finds, what reads."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from docmind.artifacts import Artifacts
+from docmind.catalog import Catalog
+from docmind.config import Settings
+from docmind.database import Database
+from docmind.embed.contract import TextEmbedder
+from docmind.index import open_index
+from docmind.index.blind import Blind
+from docmind.index.engine import IndexEngine
+from docmind.keys import Keyset
+from docmind.mirror import Mirror
+from docmind.nodestore import NodeStore
+from docmind.retrieve import Retrieve
+
+if TYPE_CHECKING:
+    from docmind.ingest import Ingest
+
+
+@dataclass(slots=True)
+class Finding:
+    """The parts that find. `is_current` once the index has been brought up to the vault's epoch."""
+
+    index: IndexEngine
+    mirror: Mirror
+    retrieve: Retrieve
+    is_current: bool = False
+
+
+class Parts:
+    """Starts each part once, at first use. Safe from any thread: who comes second waits for the first."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        keyset: Keyset,
+        database: Database,
+        artifacts: Artifacts,
+        catalog: Catalog,
+        nodes: NodeStore,
+        embedder: TextEmbedder,
+    ) -> None:
+        self._settings, self._keyset, self._database, self._artifacts = settings, keyset, database, artifacts
+        self._catalog, self._nodes, self._embedder = catalog, nodes, embedder
+        self._lock = threading.RLock()
+        self._finding: Finding | None = None
+        self._ingest: Ingest | None = None
+
+    def started(self) -> Finding:
+        """The finding parts, started; the index may still lag behind."""
+        with self._lock:
+            if self._finding is None:
+                settings = self._settings
+                index = open_index(settings, settings.data_dir / "index", self._embedder.dim)
+                blind = Blind(self._keyset.index_key())
+                self._finding = Finding(
+                    index,
+                    Mirror(self._catalog, self._nodes, index, self._embedder, blind, settings.database),
+                    Retrieve(settings, self._catalog, self._nodes, index, self._embedder, blind),
+                )
+            return self._finding
+
+    def ready(self) -> Finding:
+        """The finding parts with the index up to date. The engine's process starts while the model loads."""
+        with self._lock:
+            finding = self.started()
+            if not finding.is_current:
+                self._embedder.warm()
+                finding.mirror.catch_up()
+                finding.is_current = True
+            return finding
+
+    def writer(self) -> Ingest:
+        """What takes documents in and out."""
+        with self._lock:
+            if self._ingest is None:
+                from docmind.ingest import Ingest
+                from docmind.ocr import Ocr
+                from docmind.parse import Reader
+
+                reading = self._settings.reading
+                self._ingest = Ingest(
+                    self._settings,
+                    self._database,
+                    self._catalog,
+                    self._nodes,
+                    self._artifacts,
+                    Reader(reading),
+                    Ocr(reading),
+                    self._embedder,
+                    self.ready().mirror,
+                )
+            return self._ingest
+
+    def close(self) -> None:
+        """Make the index durable and end every child process. Harmless twice."""
+        with self._lock:
+            if self._ingest is not None:
+                self._ingest.close()
+            if self._finding is not None:
+                try:
+                    if self._finding.is_current:
+                        self._finding.mirror.commit()
+                finally:
+                    self._finding.index.close()
+            self._ingest = self._finding = None
