@@ -7,16 +7,16 @@ costs seconds, so a page is sent there only on clear signs.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 import numpy as np
+
+FEW_WORDS = 100  # a page with more has a layer of its own, whatever pictures it shows
 
 _ODD = re.compile("[\ufffd\ue000-\uf8ff\U000f0000-\U0010ffff]")
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
 _VOWEL = re.compile(r"[aeiouyAEIOUYàáâãäåæèéêëìíîïòóôõöøùúûüýÿÀÁÂÃÄÅÆÈÉÊËÌÍÎÏÒÓÔÕÖØÙÚÛÜÝ]")
-
-FEW_WORDS = 100  # a page with more has a layer of its own, whatever pictures it shows
 _BAND = 0.12  # share of the page's height that a header and a footer line cover together
+_CELL = 8  # pixels of the reduced picture
 
 
 def plausibility(text: str) -> float:
@@ -29,37 +29,51 @@ def plausibility(text: str) -> float:
     return max(0.0, sound - 2.0 * odd) * _vowel_score(text)
 
 
-def needs_ocr(text: str, boxes: np.ndarray, height: int, *, image_share: float, is_blank: bool) -> bool:
+def needs_ocr(text: str, lines: float, image: float, unread: float, *, is_blank: bool) -> bool:
     """Whether the page is to be read from its picture.
 
-    `boxes` are the words' boxes (n, 4) on an image `height` pixels high, `image_share` is the share of the page that
-    pictures cover. A blank page has nothing to read.
+    Shares of the page, 0 to 1: `lines` of its height on which words stand, `image` of its area under pictures,
+    `unread` of its area with marks that belong to no word. A blank page has nothing to read.
     """
     if is_blank:
         return False
     words = len(text.split())
-    if words < 3 and len(text) < 20:
+    if not words:
+        return True
+    if words < 3 and len(text) < 20 and unread > 0.01:
         return True
     if plausibility(text) < 0.5:
         return True
-    return words < FEW_WORDS and image_share > 0.5 and lines_share(boxes, height) < _BAND
+    # A scan under a stamped header line: few words in a narrow band, and marks elsewhere on the picture.
+    return words < FEW_WORDS and image > 0.5 and lines < _BAND and unread > (0.05 if image > 0.9 else 0.2)
 
 
-def lines_share(boxes: Sequence[Sequence[float]] | np.ndarray, height: int) -> float:
-    """Share of the page's height on which a word stands."""
+def lines_share(boxes: np.ndarray, height: int) -> float:
+    """Share of the page's height on which a word stands; `boxes` (n, 4) in pixels of an image `height` high."""
     rows = np.zeros(max(1, height), dtype=bool)
-    for _, top, _, tall in np.asarray(boxes).reshape(-1, 4):
+    for _, top, _, tall in boxes:
         rows[int(top) : int(top + tall) + 1] = True
     return float(rows.mean())
 
 
+def unread_share(grey: np.ndarray, boxes: np.ndarray) -> float:
+    """Share of small cells of a picture (h, w) of grey values that hold marks outside all words' `boxes` (n, 4)."""
+    marks = np.abs(grey.astype(np.int16) - int(np.median(grey))) > 48
+    for left, top, wide, tall in boxes:
+        marks[max(0, int(top) - 2) : int(top + tall) + 3, max(0, int(left) - 2) : int(left + wide) + 3] = False
+    high, across = (side // _CELL * _CELL for side in marks.shape)
+    if not high or not across:
+        return float(marks.any())
+    cells = marks[:high, :across].reshape(high // _CELL, _CELL, across // _CELL, _CELL)
+    return float(cells.any(axis=(1, 3)).mean())
+
+
 def _is_sound(token: str) -> bool:
-    """A token is sound if it is made of letters, of digits, or is a lone mark such as a dash or bullet."""
-    letters = sum(char.isalpha() for char in token)
-    digits = sum(char.isdigit() for char in token)
-    if letters + digits == 0:
-        return len(token) <= 2 or len(set(token)) == 1
-    return letters + digits >= 0.5 * len(token)
+    """At least half letters and digits, as in figures and addresses; or a lone mark, or a row of one mark."""
+    if token.isalnum() or token[:-1].isalnum():
+        return True
+    known = sum(map(str.isalnum, token))
+    return 2 * known >= len(token) if known else len(token) <= 2 or len(set(token)) == 1
 
 
 def _vowel_score(text: str) -> float:

@@ -28,13 +28,19 @@ class Rules:
 
 
 class Opened(Protocol):
-    """An open document: its title (may be empty), its number of pages, and each page by number from 1."""
+    """An open document: its title (may be empty), its number of pages, and each page by number from 1.
+
+    `blank_is_empty` says that a document of nothing but blank pages is refused as empty.
+    """
 
     @property
     def title(self) -> str: ...
 
     @property
     def pages(self) -> int: ...
+
+    @property
+    def blank_is_empty(self) -> bool: ...
 
     def page(self, page_no: int) -> ParsedPage: ...
 

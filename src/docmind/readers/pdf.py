@@ -7,8 +7,8 @@ JavaScript never runs: the form environment is not started. Filled form fields a
 from __future__ import annotations
 
 import ctypes
-import re
 
+import numpy as np
 import pypdfium2
 import pypdfium2.raw as pdfium
 from PIL import Image
@@ -17,15 +17,12 @@ from docmind import quality
 from docmind.errors import CorruptFileError, PasswordNeededError, TooLargeError, UnsupportedFileError
 from docmind.readers import Rules
 from docmind.readers.pdftext import read_layer
-from docmind.readers.picture import blank, encode
+from docmind.readers.picture import blank, encode, shrink
+from docmind.readers.title import sensible_title
 from docmind.schema import ParsedPage, Upload
 
 _POINTS_TO_300_DPI = 300 / 72
-_TOOL_TITLE = re.compile(
-    r"^(microsoft (word|powerpoint|excel)\s*-|untitled|sem t[ií]tulo|sin t[ií]tulo|document\d*$|slide \d|powerpoint|"
-    r"print|.*\.(docx?|xlsx?|pptx?|pdf|indd|qxd|tex|dvi|rtf|odt|html?|txt|tiff?|wpd|fm|cdr|ai|eps|jpe?g|png)$)",
-    re.IGNORECASE,
-)
+_GLANCE = 400  # pixels that suffice to see marks
 
 
 def open_pdf(upload: Upload, kind: str, rules: Rules) -> PdfFile:
@@ -42,7 +39,7 @@ class PdfFile:
         self._name = upload.name
         self._known: set[str] = set()
         # A form that only Adobe's own reader draws: its pages are blank to everyone else, but it is not empty.
-        self.is_hidden_form = b"/NeedsRendering true" in upload.data
+        self.blank_is_empty = b"/NeedsRendering true" not in upload.data
         self._has_form = document.get_formtype() != pdfium.FORMTYPE_NONE
         self.pages = len(document)
         if self.pages == 0:
@@ -55,7 +52,7 @@ class PdfFile:
 
     @property
     def title(self) -> str:
-        return sensible_title(self._document.get_metadata_value("Title"))
+        return sensible_title(self._document.get_metadata_value("Title"), self._name)
 
     def page(self, page_no: int) -> ParsedPage:
         """One page; a page that PDFium cannot load is an empty sheet, so that the others keep their numbers."""
@@ -83,12 +80,14 @@ class PdfFile:
         scale = min(self._rules.image_side_px / max(points), _POINTS_TO_300_DPI)
         width, height = (max(1, round(side * scale)) for side in points)
         layer = read_layer(page, width, height, self._known)
-        picture = encode(_draw(page, width, height), self._rules)
-        # Walking all objects of a page costs more than it tells where there is plenty of text.
-        share = _image_share(page, *points) if len(layer.words) < quality.FEW_WORDS else 0.0
-        needs_ocr = quality.needs_ocr(
-            layer.text, layer.words.boxes, height, image_share=share, is_blank=picture.is_blank
-        )
+        image = _draw(page, width, height)
+        picture = encode(image, self._rules)
+        lines, images, unread = 1.0, 0.0, 0.0
+        if len(layer.words) < quality.FEW_WORDS:  # with more, these cost more than they tell
+            lines = quality.lines_share(layer.words.boxes, height)
+            images = _image_share(page, *points)
+            small = shrink(image, _GLANCE).convert("L")
+            unread = quality.unread_share(np.asarray(small), layer.words.boxes * (small.width / width))
         return ParsedPage(
             page_no=page_no,
             width=picture.width,
@@ -99,7 +98,7 @@ class PdfFile:
             thumbnail=picture.thumbnail,
             text_source="layer" if layer.text else "none",
             confidence=round(quality.plausibility(layer.text), 3),
-            needs_ocr=needs_ocr,
+            needs_ocr=quality.needs_ocr(layer.text, lines, images, unread, is_blank=picture.is_blank),
         )
 
 
@@ -107,15 +106,6 @@ def unreadable_page(page_no: int, rules: Rules) -> ParsedPage:
     """An empty sheet in the place of a page that cannot be read."""
     picture = blank(rules)
     return ParsedPage(page_no, picture.width, picture.height, "", b"", picture.image, picture.thumbnail, "none", 0.0)
-
-
-def sensible_title(raw: str) -> str:
-    """The title from the metadata, or an empty string where a tool wrote it."""
-    title = " ".join("".join(char for char in raw if char.isprintable() or char.isspace()).split())
-    letters = sum(char.isalpha() for char in title)
-    if letters < 3 or letters < 0.4 * len(title) or _TOOL_TITLE.match(title):
-        return ""
-    return title[:300]
 
 
 def _load(upload: Upload) -> pypdfium2.PdfDocument:

@@ -41,7 +41,7 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
 def _read(header: dict[str, Any], data: bytes, outgoing: BinaryIO) -> None:
     upload = Upload(header["name"], data, header["password"])
     rules = Rules(**header["rules"])
-    kind, upload = filetype.identify(upload, rules.max_unpacked_mb)
+    kind, upload = filetype.identify(upload)
     opened = reader(kind)(upload, kind, rules)
     write_frame(outgoing, {"kind": kind, "title": opened.title, "pages": opened.pages})
     skip, broken = set(header["skip"]), set(header["broken"])
@@ -53,7 +53,7 @@ def _read(header: dict[str, Any], data: bytes, outgoing: BinaryIO) -> None:
 def _not_all_blank(opened: Opened, skip: set[int], broken: set[int], rules: Rules, name: str) -> Iterator[ParsedPage]:
     """All pages; blank ones at the start wait until one with a mark shows that the document is not empty."""
     waiting: list[ParsedPage] = []
-    shown = bool(skip or broken) or getattr(opened, "is_hidden_form", False)
+    shown = bool(skip or broken) or not opened.blank_is_empty
     for page_no in range(1, opened.pages + 1):
         if page_no in skip:
             continue
