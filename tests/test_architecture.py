@@ -292,6 +292,22 @@ def test_every_dependency_is_pinned() -> None:
     assert not differing
 
 
+def test_every_library_that_is_imported_is_declared() -> None:
+    project = PROJECT["project"]
+    declared = {
+        canonicalize_name(Requirement(text).name)
+        for text in [*project["dependencies"], *project["optional-dependencies"]["colpali"]]
+    }
+    providers = metadata.packages_distributions()
+    undeclared = set()
+    for room, path, tree in parsed():
+        for library in {module.split(".")[0] for module in _imported(tree)} - sys.stdlib_module_names - {"docmind"}:
+            packages = {canonicalize_name(name) for name in providers.get(library, [])}
+            if room != "scripts" and packages and not packages & declared:
+                undeclared.add(f"{path}: {library}")
+    assert not undeclared
+
+
 def test_the_default_installation_brings_no_torchvision() -> None:
     brought = closure(PROJECT["project"]["dependencies"])
     assert not {"torchvision", "torchaudio", "opencv-python", "colpali-engine"} & set(brought)
