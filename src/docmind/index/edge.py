@@ -151,7 +151,6 @@ class EdgeIndex(IndexEngine):
             self._sweep()
 
     def optimize_if_large(self) -> bool:
-        """As promised by `IndexEngine`. Searches of that generation wait meanwhile: best before `activate`."""
         target = self._target()
         check_room(target.directory, self._min_free + _used(target.directory))
         return bool(self._write(target, {"do": "optimize"}, timeout_s=OPTIMIZE_TIMEOUT_S)["done"])

@@ -66,6 +66,7 @@ class Generation:
         self._timeout_s = timeout_s
         self._lock = threading.Lock()
         self._is_open = False
+        self._is_flushed = True
         self.is_closed = False
         self._worker: Worker | None = self._start()
 
@@ -93,6 +94,7 @@ class Generation:
         with self._lock:
             if header["do"] != "delete":
                 check_room(self.directory, self._min_free + sum(len(blob) for blob in blobs))
+            self._is_flushed = header["do"] == "flush"
             return self._ask(header, blobs, max(timeout_s, self._timeout_s))
 
     def commit(self, epoch: int) -> None:
@@ -104,7 +106,9 @@ class Generation:
     def close(self) -> None:
         with self._lock:
             self.is_closed = True
-            if self._worker is not None:
+            if self._worker is not None and self._is_flushed:
+                self._worker.kill()  # nothing is unwritten, so nobody has to wait for the engine to end
+            elif self._worker is not None:
                 self._worker.close()
             self._worker = None
 
