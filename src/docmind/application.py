@@ -20,6 +20,7 @@ from docmind.keys import AskPassphrase, open_keys
 from docmind.lock import OwnerLock
 from docmind.nodestore import NodeStore
 from docmind.parts import Parts
+from docmind.retrieve import DedupKey
 from docmind.schema import (
     AddResult,
     Answer,
@@ -169,10 +170,10 @@ class DocMind:
     # finding and answering
 
     def search(
-        self, question: str, *, k: int | None = None, filters: Filters = Filters(), per_page: bool = True
+        self, question: str, *, k: int | None = None, filters: Filters = Filters(), dedup_key: DedupKey = "page_id"
     ) -> SearchResult:
-        """Hits for a question, one per page unless `per_page` is False. Raises `ConfigError` on an empty question."""
-        return self._parts.ready().retrieve.search(_question(question), k=k, filters=filters, per_page=per_page)
+        """Hits for a question, one per page unless `dedup_key` says otherwise. Raises `ConfigError` where it is empty."""
+        return self._parts.ready().retrieve.search(_question(question), k=k, filters=filters, dedup_key=dedup_key)
 
     def ask(self, question: str, *, k: int | None = None, filters: Filters = Filters()) -> Answer:
         """Quotes that answer a question, each with its page and boxes, or "not found"."""

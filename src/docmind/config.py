@@ -74,8 +74,8 @@ class RetrieveSettings(_Group):
     """How ranked lists become hits."""
 
     k: int = Field(default=8, ge=1, le=1_000)
-    candidates: int = Field(default=150, ge=1, le=10_000)
-    fusion: Literal["sum", "rrf"] = "sum"
+    candidates: int = Field(default=300, ge=3, le=10_000)
+    fusion: Literal["sum", "rrf", "dense", "sparse"] = "sum"
     rrf_k: int = Field(default=60, ge=1)
     timeout_s: float = Field(default=10.0, gt=0)
 

@@ -43,7 +43,7 @@ def m001_documents(db: Connection) -> None:
         """CREATE TABLE nodes (
             node_id TEXT PRIMARY KEY, doc_id TEXT NOT NULL REFERENCES documents ON DELETE CASCADE,
             page_no INTEGER NOT NULL, ordinal INTEGER NOT NULL, start INTEGER NOT NULL, "end" INTEGER NOT NULL,
-            modality TEXT NOT NULL, language TEXT NOT NULL, heading TEXT NOT NULL, content_hash BLOB NOT NULL)"""
+            modality TEXT NOT NULL, language TEXT NOT NULL, content_hash BLOB NOT NULL)"""
     )
     db.execute("CREATE INDEX nodes_page ON nodes (doc_id, page_no)")
     db.execute("CREATE INDEX nodes_content ON nodes (content_hash)")

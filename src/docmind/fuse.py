@@ -1,39 +1,62 @@
-"""Fusing ranked lists into one.
+"""Ranked lists to one ranking of pages: a weighted sum of standardised scores, or RRF.
 
-Two ways: reciprocal rank fusion (Cormack et al. 2009: sum of 1 / (k + rank), rank from 1), which needs no scores, and a
-weighted sum of standardised scores, which keeps how far apart they are.
+The sum keeps how far apart the scores of one list are, which ranks forget; its two weights lie on a wide plateau.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from math import sqrt
 
-import numpy as np
-
-Ranked = Sequence[tuple[str, float]]
-"""One list, best first: (key, score), each key once."""
-
-
-def rrf(lists: Mapping[str, Ranked], weights: Mapping[str, float], k: int = 60) -> dict[str, float]:
-    """Weighted RRF: key to fused score."""
-    fused: dict[str, float] = {}
-    for name, ranked in lists.items():
-        for rank, (key, _) in enumerate(ranked, 1):
-            fused[key] = fused.get(key, 0.0) + weights.get(name, 1.0) / (k + rank)
-    return fused
+SPARSE_WEIGHT = 0.7  # of the page's BM25, against 1.0 of MiniLM
+NOT_ENGLISH = 2.0  # how much more BM25 counts where MiniLM, an English model, reads another language
+DENSE_WINDOWS, SPARSE_PAGES = 200, 100  # how much of each list is asked of the engine
 
 
-def standardised_sum(lists: Mapping[str, Ranked], weights: Mapping[str, float]) -> dict[str, float]:
-    """Sum of z-scores; a key that a list does not hold takes that list's lowest."""
-    fused: dict[str, float] = {}
-    keys = {key for ranked in lists.values() for key, _ in ranked}
-    for name, ranked in lists.items():
-        if not ranked:
-            continue
-        scores = np.array([score for _, score in ranked])
-        spread = scores.std() or 1.0
-        standard = {key: (score - scores.mean()) / spread for key, score in ranked}
-        lowest = min(standard.values())
-        for key in keys:
-            fused[key] = fused.get(key, 0.0) + weights.get(name, 1.0) * standard.get(key, lowest)
-    return fused
+def best_per_page(scored: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """Page id to the score of its best window."""
+    best: dict[str, float] = {}
+    for page_id, score in scored:
+        if score > best.get(page_id, float("-inf")):
+            best[page_id] = score
+    return best
+
+
+def standardise(scores: Mapping[str, float]) -> dict[str, float]:
+    """Scores as distances from their mean in standard deviations; all zero where they do not differ."""
+    if not scores:
+        return {}
+    mean = sum(scores.values()) / len(scores)
+    spread = sqrt(sum((s - mean) ** 2 for s in scores.values()) / len(scores))
+    return {page: (s - mean) / spread if spread > 1e-9 else 0.0 for page, s in scores.items()}
+
+
+def weighted_sum(lists: Sequence[tuple[Mapping[str, float], float]]) -> list[tuple[str, float]]:
+    """Pages of all lists, best first: the sum of weight x standardised score.
+
+    A page that a list does not hold gets the lowest score of that list. Ties go by page id.
+    """
+    total: dict[str, float] = dict.fromkeys((page for scores, _ in lists for page in scores), 0.0)
+    for scores, weight in lists:
+        standard = standardise(scores)
+        floor = min(standard.values(), default=0.0)
+        for page in total:
+            total[page] += weight * standard.get(page, floor)
+    return sorted(total.items(), key=lambda item: (-item[1], item[0]))
+
+
+def rank_pages(
+    dense: Iterable[tuple[str, float]], sparse: Mapping[str, float], *, english: bool
+) -> list[tuple[str, float]]:
+    """Pages, best first, from (page id, cosine) of the nearest windows and BM25 scores of pages."""
+    weight = SPARSE_WEIGHT * (1.0 if english else NOT_ENGLISH)
+    return weighted_sum([(best_per_page(dense), 1.0), (sparse, weight)])
+
+
+def rrf(lists: Sequence[Sequence[str]], k: int = 60) -> list[tuple[str, float]]:
+    """Reciprocal rank fusion: the sum of 1 / (k + rank), rank from 1 (Cormack et al. 2009)."""
+    total: dict[str, float] = {}
+    for ranked in lists:
+        for rank, page in enumerate(ranked, start=1):
+            total[page] = total.get(page, 0.0) + 1 / (k + rank)
+    return sorted(total.items(), key=lambda item: (-item[1], item[0]))

@@ -11,14 +11,14 @@ import numpy as np
 
 from docmind.catalog import Catalog, PageRecord
 from docmind.config import DatabaseSettings
-from docmind.embed.bm25 import Bm25
+from docmind.embed.bm25 import page_terms
 from docmind.embed.contract import TextEmbedder
 from docmind.errors import IndexMismatchError, NotFoundError
 from docmind.index.blind import Blind
 from docmind.index.engine import JSON, IndexEngine, Point, Sparse
 from docmind.nodestore import NodeRecord, NodeStore
 from docmind.schema import DocumentInfo
-from docmind.windows import embedded_text, lexical_text
+from docmind.windows import embedded_text, label_of, without_leaders
 
 _PAGES = uuid.UUID("6c1f1f7e-6f0e-5d0b-9d2b-0d5c3a5d9a10")
 _LAZY_S = 5.0
@@ -39,7 +39,6 @@ class Mirror:
     ) -> None:
         self._catalog, self._nodes, self._index, self._embedder = catalog, nodes, index, embedder
         self._blind, self._names = blind, names
-        self._bm25 = Bm25()
         self._lock = threading.Lock()
         self._committed, self._committed_at = -1, 0.0
 
@@ -121,8 +120,10 @@ class Mirror:
     def _write(self, info: DocumentInfo) -> None:
         pages = {page.page_no: page for page in self._catalog.pages_of(info.doc_id)}
         nodes = self._nodes.nodes_of(info.doc_id)
-        vectors = self._vectors(info, nodes, pages)
-        self._index.upsert(self._names.qdrant_text_collection, list(self._node_points(info, nodes, pages, vectors)))
+        label = label_of(info, self._embedder)
+        vectors = self._vectors(label, nodes, pages)
+        points = list(self._node_points(info, label, nodes, pages, vectors))
+        self._index.upsert(self._names.qdrant_text_collection, points)
         self._index.upsert(
             self._names.qdrant_image_collection,
             [
@@ -132,14 +133,14 @@ class Mirror:
         )
 
     def _vectors(
-        self, info: DocumentInfo, nodes: Sequence[NodeRecord], pages: dict[int, PageRecord]
+        self, label: str, nodes: Sequence[NodeRecord], pages: dict[int, PageRecord]
     ) -> dict[bytes, np.ndarray]:
         """Stored vectors; what another model embedded is embedded again."""
         fingerprint = self._embedder.fingerprint
         vectors = self._nodes.vectors(fingerprint, (node.content_hash for node in nodes))
         missing = {node.content_hash: node for node in nodes if node.content_hash not in vectors}
         if missing:
-            texts = [embedded_text(info, node, pages[node.page_no].text) for node in missing.values()]
+            texts = [embedded_text(label, pages[node.page_no].text[node.start : node.end]) for node in missing.values()]
             made = dict(zip(missing, self._embedder.embed_documents(texts), strict=True))
             self._nodes.put_vectors(fingerprint, made)
             vectors |= made
@@ -148,17 +149,21 @@ class Mirror:
     def _node_points(
         self,
         info: DocumentInfo,
+        label: str,
         nodes: Sequence[NodeRecord],
         pages: dict[int, PageRecord],
         vectors: dict[bytes, np.ndarray],
     ) -> Iterator[Point]:
+        """One point a node. The page's BM25 vector goes to its first node: whole pages are what BM25 ranks best."""
         if not nodes:
             return
         dense = self._blind.dense(np.stack([vectors[node.content_hash] for node in nodes]))
         for node, vector in zip(nodes, dense, strict=True):
             page = pages[node.page_no]
-            terms = self._bm25.document(lexical_text(info, node, page.text), node.language or info.language)
-            sparse = Sparse(self._blind.sparse(terms.indices), terms.values)
+            made: dict[str, np.ndarray | Sparse] = {"text-dense": vector}
+            if node.ordinal == 0:
+                terms = page_terms(without_leaders(page.text), label)
+                made["text-sparse"] = Sparse(self._blind.sparse(terms.indices), terms.values)
             payload: dict[str, JSON] = {
                 "doc_id": info.doc_id,
                 "page_no": node.page_no,
@@ -170,7 +175,7 @@ class Mirror:
                 payload["language"] = node.language
             if info.tags:
                 payload["tags"] = [self._blind.tag(tag) for tag in info.tags]
-            yield Point(node.node_id, {"text-dense": vector, "text-sparse": sparse}, payload)
+            yield Point(node.node_id, made, payload)
 
     def _page_payload(self, info: DocumentInfo, page: PageRecord) -> dict[str, JSON]:
         payload: dict[str, JSON] = {

@@ -17,30 +17,35 @@ from docmind.catalog import PageRecord
 from docmind.embed.contract import TextEmbedder
 from docmind.nodestore import NodeRecord, NodeStore
 from docmind.schema import DocumentInfo
-from docmind.windows import embedded_text, node_of, windows
+from docmind.windows import label_of, nodes_of_page
 
 
 class Windows(TransformComponent):
     """Pages to windows: nodes that never cross a page."""
 
     info: DocumentInfo
+    label: str
+    embedder: Any
 
     def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> Sequence[BaseNode]:
-        made = []
-        for page in nodes:
-            text = page.get_content()
-            for ordinal, span in enumerate(windows(text)):
-                record = node_of(self.info, page.metadata["page_no"], page.metadata["language"], ordinal, span, text)
-                made.append(
-                    TextNode(
-                        id_=record.node_id,
-                        text=embedded_text(self.info, record, text),
-                        metadata={"record": record},
-                        start_char_idx=record.start,
-                        end_char_idx=record.end,
-                    )
-                )
-        return made
+        return [
+            TextNode(
+                id_=record.node_id,
+                text=embedded,
+                metadata={"record": record},
+                start_char_idx=record.start,
+                end_char_idx=record.end,
+            )
+            for page in nodes
+            for record, embedded in nodes_of_page(
+                self.info,
+                self.label,
+                self.embedder,
+                page.metadata["page_no"],
+                page.metadata["language"],
+                page.get_content(),
+            )
+        ]
 
 
 class Embed(TransformComponent):
@@ -78,9 +83,10 @@ class Pipeline:
     def __init__(self, info: DocumentInfo, nodes: NodeStore, embedder: TextEmbedder) -> None:
         self._embed = Embed(embedder=embedder, known=nodes.vectors)
         self._pipeline = IngestionPipeline(
-            transformations=[Windows(info=info), self._embed], disable_cache=True, docstore=None
+            transformations=[Windows(info=info, label=label_of(info, embedder), embedder=embedder), self._embed],
+            disable_cache=True,
+            docstore=None,
         )
-        self._info = info
 
     def run(self, pages: Sequence[PageRecord]) -> tuple[list[NodeRecord], Mapping[bytes, np.ndarray]]:
         """Nodes of these pages, and the vectors that were not in the vault yet by content hash."""

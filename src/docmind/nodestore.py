@@ -23,11 +23,10 @@ class NodeRecord:
     end: int
     modality: Modality
     language: str
-    heading: str
     content_hash: bytes
 
 
-_NODE_COLUMNS = 'node_id, doc_id, page_no, ordinal, start, "end", modality, language, heading, content_hash'
+_NODE_COLUMNS = 'node_id, doc_id, page_no, ordinal, start, "end", modality, language, content_hash'
 
 
 class NodeStore:
@@ -45,11 +44,11 @@ class NodeStore:
         """Keep nodes (and replace those that are there)."""
         with self._db.transaction() as db:
             db.executemany(
-                f"INSERT OR REPLACE INTO nodes ({_NODE_COLUMNS}) VALUES ({', '.join('?' * 10)})",
+                f"INSERT OR REPLACE INTO nodes ({_NODE_COLUMNS}) VALUES ({', '.join('?' * 9)})",
                 [
                     (
                         *(node.node_id, node.doc_id, node.page_no, node.ordinal, node.start, node.end),
-                        *(node.modality, node.language, node.heading, node.content_hash),
+                        *(node.modality, node.language, node.content_hash),
                     )
                     for node in nodes
                 ],
@@ -58,6 +57,13 @@ class NodeStore:
     def nodes_of(self, doc_id: str) -> list[NodeRecord]:
         """All nodes of one document in page order."""
         rows = self._db.all(f"SELECT {_NODE_COLUMNS} FROM nodes WHERE doc_id = ? ORDER BY page_no, ordinal", (doc_id,))
+        return [NodeRecord(*row) for row in rows]
+
+    def of_page(self, doc_id: str, page_no: int) -> list[NodeRecord]:
+        """The nodes of one page in reading order."""
+        rows = self._db.all(
+            f"SELECT {_NODE_COLUMNS} FROM nodes WHERE doc_id = ? AND page_no = ? ORDER BY ordinal", (doc_id, page_no)
+        )
         return [NodeRecord(*row) for row in rows]
 
     def nodes(self, node_ids: Iterable[str]) -> dict[str, NodeRecord]:

@@ -1,30 +1,39 @@
-"""From a question to hits: embed, search both lists at once, fuse, one hit per page."""
+"""From a question to hits: embed, search both lists at once, fuse their pages, one hit per page."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from typing import Literal
 
-from docmind.catalog import Catalog
+import numpy as np
+
+from docmind.catalog import Catalog, PageRecord
 from docmind.config import Settings
-from docmind.embed.bm25 import Bm25
+from docmind.embed.bm25 import query_terms, reads_as_english
 from docmind.embed.contract import TextEmbedder
-from docmind.fuse import rrf, standardised_sum
+from docmind.errors import DamagedError, ExtraMissingError
+from docmind.fuse import rank_pages, rrf
 from docmind.index.blind import Blind
 from docmind.index.engine import IndexEngine, Query, Scored, Sparse
-from docmind.nodestore import NodeStore
+from docmind.nodestore import NodeRecord, NodeStore
 from docmind.schema import Degraded, Filters, Hit, SearchResult
 from docmind.words import Words
 
-WEIGHTS = {"dense": 1.0, "sparse": 0.7}
+DedupKey = Literal["node_id", "page_id", "doc_id"]
+"""Of what there is at most one hit."""
+
+_PAGES_PER_WINDOW = 3  # a page has a few windows, and one BM25 vector
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
-    """Node ids with fused scores, best first, before they become hits."""
+class _Ranking:
+    """Page ids with fused scores, best first; for each page the nodes that the dense list named, best first."""
 
-    order: tuple[tuple[str, float], ...]
-    degraded: tuple[Degraded, ...]
+    pages: list[tuple[str, float]]
+    nodes: dict[str, list[str]]
+    vector: np.ndarray | None
+    degraded: list[Degraded]
     timings_ms: dict[str, float]
 
 
@@ -42,91 +51,138 @@ class Retrieve:
     ) -> None:
         self._settings, self._catalog, self._nodes = settings, catalog, nodes
         self._index, self._embedder, self._blind = index, embedder, blind
-        self._bm25 = Bm25()
 
     def search(
-        self, question: str, *, k: int | None = None, filters: Filters = Filters(), per_page: bool = True
+        self,
+        question: str,
+        *,
+        k: int | None = None,
+        filters: Filters = Filters(),
+        dedup_key: DedupKey = "page_id",
     ) -> SearchResult:
-        """The best `k` hits; one per page unless `per_page` is False. An empty vault gives an empty result."""
+        """The best `k` hits, one per page by default. An empty vault gives an empty result.
+
+        Raises `IndexEngineError`. Without the text model the pages that hold the words are found, and `degraded`
+        says so.
+        """
         started = time.perf_counter()
         ranking = self._rank(question, filters)
-        hits = self._hits(ranking, k or self._settings.retrieve.k, per_page)
-        timings = {**ranking.timings_ms, "total": _ms(started)}
-        return SearchResult(question, hits, ranking.degraded, tuple(timings.items()))
+        at = time.perf_counter()
+        hits = self._hits(ranking, k or self._settings.retrieve.k, dedup_key)
+        timings = {**ranking.timings_ms, "hits": _ms(at), "total": _ms(started)}
+        return SearchResult(question, hits, tuple(ranking.degraded), tuple(timings.items()))
 
-    def _rank(self, question: str, filters: Filters) -> Ranking:
+    def _rank(self, question: str, filters: Filters) -> _Ranking:
         timings: dict[str, float] = {}
         degraded: list[Degraded] = []
-        filters = replace(filters, tags=tuple(self._blind.tag(tag) for tag in filters.tags))
-        collection, limit = self._settings.database.qdrant_text_collection, self._settings.retrieve.candidates
-        terms = self._bm25.query(question, self._languages())
-        queries = []
-        if len(terms.indices):
-            sparse = Sparse(self._blind.sparse(terms.indices), terms.values)
-            queries.append(("sparse", Query(collection, "text-sparse", sparse, limit, filters)))
         at = time.perf_counter()
-        try:
-            vector = self._blind.dense(self._embedder.embed_query(question)[None])[0]
-            queries.append(("dense", Query(collection, "text-dense", vector, limit, filters)))
-        except (OSError, RuntimeError) as error:
-            degraded.append(Degraded("dense", f"the text model failed: {error}"))
+        vector = self._embed(question, degraded)
         timings["embed"] = _ms(at)
         at = time.perf_counter()
-        lists: dict[str, list[Scored]] = {}
-        if queries:
-            found = self._index.search([query for _, query in queries])
-            lists = {name: scored for (name, _), scored in zip(queries, found, strict=True)}
+        dense, sparse = self._lists(question, vector, filters)
         timings["search"] = _ms(at)
         at = time.perf_counter()
-        ranked = {name: [(point.id, point.score) for point in scored] for name, scored in lists.items()}
-        if self._settings.retrieve.fusion == "rrf":
-            fused = rrf(ranked, WEIGHTS, self._settings.retrieve.rrf_k)
-        else:
-            fused = standardised_sum(ranked, WEIGHTS)
-        order = tuple(sorted(fused.items(), key=lambda item: (-item[1], item[0])))
+        nodes: dict[str, list[str]] = {}
+        for point in dense:
+            nodes.setdefault(str(point.payload["page_id"]), []).append(point.id)
+        pages = self._fuse(
+            [(str(point.payload["page_id"]), point.score) for point in dense],
+            [(str(point.payload["page_id"]), point.score) for point in sparse],
+            english=reads_as_english(question),
+        )
         timings["fuse"] = _ms(at)
-        return Ranking(order, tuple(degraded), timings)
+        return _Ranking(pages, nodes, vector, degraded, timings)
 
-    def _hits(self, ranking: Ranking, k: int, per_page: bool) -> tuple[Hit, ...]:
+    def _embed(self, question: str, degraded: list[Degraded]) -> np.ndarray | None:
+        if self._settings.retrieve.fusion == "sparse":
+            return None
+        try:
+            return self._embedder.embed_query(question)
+        except (ExtraMissingError, DamagedError, OSError, RuntimeError) as error:
+            degraded.append(Degraded("dense", f"the text model cannot be used: {error}"))
+            return None
+
+    def _lists(self, question: str, vector: np.ndarray | None, filters: Filters) -> tuple[list[Scored], list[Scored]]:
+        """The dense and the sparse list, in one round trip to the engine."""
+        filters = replace(filters, tags=tuple(self._blind.tag(tag) for tag in filters.tags))
+        collection, limit = self._settings.database.qdrant_text_collection, self._settings.retrieve.candidates
+        queries: dict[str, Query] = {}
+        if vector is not None:
+            queries["dense"] = Query(collection, "text-dense", self._blind.dense(vector), limit, filters)
+        terms = query_terms(question)
+        if len(terms.indices) and self._settings.retrieve.fusion != "dense":
+            sparse = Sparse(self._blind.sparse(terms.indices), terms.values)
+            queries["sparse"] = Query(collection, "text-sparse", sparse, max(1, limit // _PAGES_PER_WINDOW), filters)
+        found = dict(zip(queries, self._index.search(list(queries.values())), strict=True)) if queries else {}
+        return found.get("dense", []), found.get("sparse", [])
+
+    def _fuse(
+        self, dense: list[tuple[str, float]], sparse: list[tuple[str, float]], *, english: bool
+    ) -> list[tuple[str, float]]:
+        if self._settings.retrieve.fusion == "rrf":
+            ranked = [list(dict.fromkeys(page for page, _ in scored)) for scored in (dense, sparse)]
+            return rrf(ranked, self._settings.retrieve.rrf_k)
+        return rank_pages(dense, dict(sparse), english=english)
+
+    def _hits(self, ranking: _Ranking, k: int, dedup_key: DedupKey) -> tuple[Hit, ...]:
         hits: list[Hit] = []
         seen: set[str] = set()
         names: dict[str, str] = {}
-        for node_id, score in ranking.order:
-            node = self._nodes.nodes([node_id]).get(node_id)
-            if node is None:  # deleted between the search and now
-                continue
-            key = f"{node.doc_id}/{node.page_no}" if per_page else node_id
-            if key in seen:
-                continue
-            seen.add(key)
-            page = self._catalog.pages([(node.doc_id, node.page_no)]).get((node.doc_id, node.page_no))
-            if page is None:
-                continue
-            if node.doc_id not in names:
-                names[node.doc_id] = self._catalog.document(node.doc_id).document
-            hits.append(
-                Hit(
-                    rank=len(hits) + 1,
-                    score=score,
-                    document=names[node.doc_id],
-                    doc_id=node.doc_id,
-                    page_no=node.page_no,
-                    page_id=page.page_id,
-                    modality=node.modality,
-                    text=page.text[node.start : node.end],
-                    boxes=Words.unpack(page.words).boxes_of(node.start, node.end),
-                    node_id=node_id,
-                    language=node.language,
-                    page_width=page.width,
-                    page_height=page.height,
-                )
-            )
+        for page_id, score in ranking.pages:
             if len(hits) >= k:
                 break
+            key = doc_id, _ = _page_key(page_id)
+            if dedup_key == "doc_id" and doc_id in seen:
+                continue
+            page = self._catalog.pages([key]).get(key)
+            nodes = self._nodes_of(page_id, ranking) if page else []
+            if page is None or not nodes:  # deleted between the search and now
+                continue
+            seen.add(doc_id)
+            if doc_id not in names:
+                names[doc_id] = self._catalog.document(doc_id).document
+            for node in nodes if dedup_key == "node_id" else nodes[:1]:
+                if len(hits) < k:
+                    hits.append(_hit(len(hits) + 1, score, names[doc_id], page, node))
         return tuple(hits)
 
-    def _languages(self) -> tuple[str, ...]:
-        return tuple(sorted({info.language for info in self._catalog.documents() if info.language}))
+    def _nodes_of(self, page_id: str, ranking: _Ranking) -> list[NodeRecord]:
+        """The page's nodes, best first: as the dense list has them, else by their stored vectors."""
+        if page_id in ranking.nodes:
+            found = self._nodes.nodes(ranking.nodes[page_id])
+            return list(found.values())
+        nodes = self._nodes.of_page(*_page_key(page_id))
+        if ranking.vector is None or len(nodes) < 2:
+            return nodes
+        vectors = self._nodes.vectors(self._embedder.fingerprint, (node.content_hash for node in nodes))
+        target = ranking.vector
+        return sorted(
+            nodes,
+            key=lambda node: -float(vectors[node.content_hash] @ target) if node.content_hash in vectors else 1.0,
+        )
+
+
+def _page_key(page_id: str) -> tuple[str, int]:
+    doc_id, page_no = page_id.split("::page::")
+    return doc_id, int(page_no)
+
+
+def _hit(rank: int, score: float, document: str, page: PageRecord, node: NodeRecord) -> Hit:
+    return Hit(
+        rank=rank,
+        score=score,
+        document=document,
+        doc_id=page.doc_id,
+        page_no=page.page_no,
+        page_id=page.page_id,
+        modality=node.modality,
+        text=page.text[node.start : node.end],
+        boxes=Words.unpack(page.words).boxes_of(node.start, node.end),
+        node_id=node.node_id,
+        language=node.language,
+        page_width=page.width,
+        page_height=page.height,
+    )
 
 
 def _ms(since: float) -> float:

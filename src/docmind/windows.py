@@ -1,63 +1,87 @@
-"""Windows of one page's text: what becomes a node, what is embedded for it and what BM25 counts.
+"""Windows of one page's text: what becomes a node, and what is embedded for it.
 
-A node never crosses a page. It knows its character span, and through the page's words its boxes. What is embedded is
-the window behind a label (document and heading): a page must know its document.
+A window never crosses a page. It knows its character span, and through the page's words its boxes. What is embedded is
+the window behind a label: a page must know its document, for a filing's company and year stand in its title or file
+name and not on its pages.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 import uuid
 from collections.abc import Iterator
 
+import numpy as np
+
+from docmind.embed.contract import TextEmbedder
 from docmind.nodestore import NodeRecord
 from docmind.schema import DocumentInfo, Modality
 
-WINDOW, OVERLAP = 120, 20  # words
+WINDOW, OVERLAP, LABEL = 200, 25, 32  # word pieces; with the label a window stays under the model's 256
 _NODES = uuid.UUID("0b7c4a52-5a1a-5d0c-8f0e-2f6f0c3f4f11")
 _WORD = re.compile(r"\S+")
+_LEADERS = re.compile(r"([._\-–—=*•·])(?:\s*\1){2,}")
+_REAL_WORD = re.compile(r"[^\W\d_]{3,}")
+_TABLE_KINDS = frozenset({"csv", "xlsx"})
 
 
-def windows(text: str) -> Iterator[tuple[int, int]]:
-    """Spans `[start, end)` of windows of 120 words that overlap by 20; a short tail joins the window before it."""
+def without_leaders(text: str) -> str:
+    """The text with runs of dots, dashes and underscores blanked out; every other character keeps its place."""
+    return _LEADERS.sub(lambda match: " " * len(match.group()), text)
+
+
+def windows(text: str, pieces: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Spans `[start, end)` of at most about 200 word pieces that overlap by 25, of equal step, cut at white space.
+
+    `pieces` holds the offsets of the model's word pieces in `text`, shape (n, 2). A page of 200 or less is one window.
+    """
     words = [match.span() for match in _WORD.finditer(text)]
-    at = 0
-    while at < len(words):
-        last = at + WINDOW
-        if len(words) - last < WINDOW // 3:
-            last = len(words)
-        yield words[at][0], words[last - 1 if last <= len(words) else -1][1]
-        if last >= len(words):
-            return
-        at = last - OVERLAP
+    if not words:
+        return
+    starts = np.array([start for start, _ in words])
+    total = len(pieces)
+    count = max(1, math.ceil((total - OVERLAP) / (WINDOW - OVERLAP)))
+    step = (total - OVERLAP) / count
+    # The word in which each piece begins: windows are measured in pieces and cut between words.
+    word_of = np.searchsorted(starts, pieces[:, 0], side="right") - 1 if total else np.zeros(0, np.int64)
+    for number in range(count):
+        first = 0 if number == 0 else int(word_of[int(number * step)])
+        last = len(words) - 1 if number == count - 1 else int(word_of[int(number * step + step + OVERLAP) - 1])
+        yield words[first][0], words[max(first, last)][1]
 
 
-def label(info: DocumentInfo) -> str:
-    """What a document is called, in words: its file name without punctuation, and its title where it has one."""
-    stem = info.document.rsplit(".", 1)[0]
-    name = " ".join(re.split(r"[\W_]+", stem)).strip()
-    return f"{name}. {info.title}" if info.title and info.title.lower() != name.lower() else name
+def label_of(info: DocumentInfo, embedder: TextEmbedder) -> str:
+    """What a document is called, in at most 32 word pieces: its file name in words, and its title where that adds."""
+    name = " ".join(re.split(r"[\s_.\-]+", info.document.rsplit(".", 1)[0])).strip()
+    title = " ".join(info.title.replace("_", " ").split())
+    tells = len(_REAL_WORD.findall(title)) >= 2 and not _said(title) <= _said(name)
+    label = f"{name}. {title}" if tells else name
+    pieces = embedder.pieces(label)
+    return label if len(pieces) <= LABEL else label[: pieces[LABEL - 1][1]]
 
 
-def embedded_text(info: DocumentInfo, node: NodeRecord, page_text: str) -> str:
-    """What the dense model reads for a node."""
-    return f"{label(info)}\n{page_text[node.start : node.end]}"
+def embedded_text(label: str, window: str) -> str:
+    """What the dense model reads for a window."""
+    return f"{label}. {' '.join(without_leaders(window).split())}"
 
 
-def lexical_text(info: DocumentInfo, node: NodeRecord, page_text: str) -> str:
-    """What BM25 counts for a node."""
-    return page_text[node.start : node.end]
+def nodes_of_page(
+    info: DocumentInfo, label: str, embedder: TextEmbedder, page_no: int, language: str, text: str
+) -> Iterator[tuple[NodeRecord, str]]:
+    """The nodes of one page, each with what is embedded for it. Ids and hashes depend on nothing but what they name."""
+    modality: Modality = "table" if info.kind in _TABLE_KINDS else "text"
+    clear = without_leaders(text)
+    for ordinal, (start, end) in enumerate(windows(clear, embedder.pieces(clear))):
+        embedded = embedded_text(label, text[start:end])
+        node_id = str(uuid.uuid5(_NODES, f"{info.doc_id}/{page_no}/{ordinal}/{start}/{end}"))
+        content = hashlib.sha256(embedded.encode()).digest()[:16]
+        yield (
+            NodeRecord(node_id, info.doc_id, page_no, ordinal, start, end, modality, language, content),
+            embedded,
+        )
 
 
-def node_of(
-    info: DocumentInfo, page_no: int, language: str, ordinal: int, span: tuple[int, int], text: str
-) -> NodeRecord:
-    """The record of one window; its id and content hash depend on nothing but what it is."""
-    start, end = span
-    modality: Modality = "text"
-    draft = NodeRecord("", info.doc_id, page_no, ordinal, start, end, modality, language, "", b"")
-    content = hashlib.sha256(embedded_text(info, draft, text).encode()).digest()[:16]
-    name = f"{info.doc_id}/{page_no}/{ordinal}/{start}/{end}"
-    node_id = str(uuid.uuid5(_NODES, name))
-    return NodeRecord(node_id, info.doc_id, page_no, ordinal, start, end, modality, language, "", content)
+def _said(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.lower()))

@@ -112,7 +112,7 @@ def search(
     """Find the pages that match QUESTION."""
     with _open() as desk:
         filters = _filters_of(desk, docs, languages)
-        found = desk.search(question, k=k, filters=filters, per_page=not per_node)
+        found = desk.search(question, k=k, filters=filters, dedup_key="node_id" if per_node else "page_id")
     if as_json:
         _print_json(_plain(found))
         return

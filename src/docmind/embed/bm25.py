@@ -1,67 +1,133 @@
-"""BM25 as sparse vectors: the document's side holds saturated term weights, the engine adds the IDF.
+"""BM25 as sparse vectors: a page's side carries tf saturation, the engine multiplies by IDF.
 
-Terms are stemmed by the language of their text and hashed to 32 bits; Robertson & Zaragoza 2009 for the weights.
+Tokens need no language: each word counts once as it stands and once by its first letters, which stands in
+for stemming, forgives OCR at the end of words and lets cognates meet across languages
+(proteção / protección / protection). Scripts that put no blank between words are cut into pairs of characters.
 """
 
 from __future__ import annotations
 
 import re
-import zlib
+import unicodedata
 from collections import Counter
-from functools import cache
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from hashlib import blake2b
+from typing import NamedTuple
 
 import numpy as np
 
-K1, B, AVERAGE_LENGTH = 1.5, 0.75, 120.0
-_TERM = re.compile(r"\w+(?:[.,]\d+)*")
-_STEMMERS = {"en": "english", "pt": "portuguese", "es": "spanish", "fr": "french", "de": "german", "it": "italian"}
+K1, B = 1.2, 0.75
+AVERAGE_WORDS = 300  # content words a page; fixed, so that a vector never depends on the corpus
+PREFIX = 5  # letters
+LABEL_WEIGHT = 1.0  # what a word of the document's label adds on each of its pages
+
+_WORD = re.compile(r"\w+")
+_RUN = re.compile(r"\d+|[^\W\d_]+")
+_UNSPACED = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")  # Thai, Lao, kana, Chinese characters
+
+_EN = """a an and are as at be by did do does for from has have how if in into is it its not of on or such that the
+their then there these they this to was were what when where which who whom why will with"""
+_PT = """a ao aos as com como da das de do dos e em foi mais na nao nas no nos o ou os para pela pelo por quais
+qual quando que quem sao se ser seu sua um uma"""
+_ES = """al como con cual cuales cuando cuantos de del el en es fue la las lo los mas no o para por que quien
+quienes se ser son su sus un una y"""
+_OTHERS = """au aux dans der die das des du est et le les quel quelle qui sur une wie und ist ein eine welche
+il gli che chi della nel sono quale"""  # only to tell that a question is not English
+STOP_WORDS = frozenset((_EN + " " + _PT + " " + _ES).split())
+_ENGLISH = frozenset(_EN.split())
+_FOREIGN = frozenset((_PT + " " + _ES + " " + _OTHERS).split())
 
 
 class Terms(NamedTuple):
-    """A sparse vector before blinding: `indices` (n,) uint32, each once; `values` (n,) float32."""
+    """A sparse vector before it is blinded: `indices` (n,) uint32, each once; `values` (n,) float32."""
 
     indices: np.ndarray
     values: np.ndarray
 
 
-class Bm25:
-    """Text to sparse vectors. Safe from any thread."""
-
-    def document(self, text: str, language: str) -> Terms:
-        """Term weights `tf (k1 + 1) / (tf + k1 (1 - b + b length / average))`."""
-        counts = Counter(self.terms(text, language))
-        length = sum(counts.values())
-        floor = K1 * (1 - B + B * length / AVERAGE_LENGTH)
-        weights = {_hash(term): tf * (K1 + 1) / (tf + floor) for term, tf in counts.items()}
-        return _sparse(weights)
-
-    def query(self, text: str, languages: tuple[str, ...]) -> Terms:
-        """Every term once, under the stemmer of each language."""
-        weights: dict[int, float] = {}
-        for language in languages or ("",):
-            for term in self.terms(text, language):
-                weights[_hash(term)] = 1.0
-        return _sparse(weights)
-
-    def terms(self, text: str, language: str) -> list[str]:
-        words = [word.lower() for word in _TERM.findall(text)]
-        name = _STEMMERS.get(language)
-        return _stemmer(name).stemWords(words) if name else words
+def fold(text: str) -> str:
+    """Without accents: `proteção` -> `protecao`."""
+    if text.isascii():
+        return text
+    return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
 
 
-def _sparse(weights: dict[int, float]) -> Terms:
-    indices = np.fromiter(weights, np.uint32, len(weights))
-    values = np.fromiter(weights.values(), np.float32, len(weights))
-    return Terms(indices, values)
+def words(text: str) -> list[str]:
+    """Lower-case folded words in reading order, stop words dropped.
+
+    A word that mixes letters and digits is followed by its runs: `FY2022` -> fy2022, fy, 2022.
+    """
+    found: list[str] = []
+    for token in _WORD.findall(fold(text.lower())):
+        for part in token.split("_"):
+            if not part or part in STOP_WORDS:
+                continue
+            if unspaced := _UNSPACED.search(part):
+                found += _pairs(part, unspaced)
+                continue
+            found.append(part)
+            runs = _RUN.findall(part)
+            if len(runs) > 1:
+                found += [run for run in runs if len(run) > 1 and run not in STOP_WORDS]
+    return found
 
 
-def _hash(term: str) -> int:
-    return zlib.crc32(term.encode())
+def _pairs(part: str, unspaced: re.Match[str]) -> list[str]:
+    """Pairs of neighbouring characters of an unspaced run, and the words around it."""
+    run = unspaced.group()
+    pairs = [run[at : at + 2] for at in range(max(1, len(run) - 1))]
+    return pairs + words(part[: unspaced.start()]) + words(part[unspaced.end() :])
 
 
-@cache
-def _stemmer(name: str) -> Any:
-    import Stemmer
+def prefix(word: str) -> str | None:
+    """The first letters of a long enough word; None for short ones and numbers."""
+    return word[:PREFIX] if len(word) >= PREFIX and not word[0].isdigit() else None
 
-    return Stemmer.Stemmer(name)
+
+def terms(tokens: Iterable[str]) -> list[str]:
+    """Index terms of words: `w:` the word, `p:` its first letters."""
+    found: list[str] = []
+    for word in tokens:
+        found.append("w:" + word)
+        if start := prefix(word):
+            found.append("p:" + start)
+    return found
+
+
+def term_id(term: str) -> int:
+    """Stable 32-bit id of a term; at 10^5 terms about one in 10^5 shares its id with another."""
+    return int.from_bytes(blake2b(term.encode(), digest_size=4).digest(), "little")
+
+
+def page_terms(text: str, label: str) -> Terms:
+    """Sparse vector of one page, IDF left to the engine.
+
+    BM25's saturation with fixed average length (Robertson & Zaragoza 2009, k1 and b as above); the words
+    of the document's label are added on every page, so that a page knows its document.
+    """
+    tokens = words(text)
+    room = K1 * (1 - B + B * len(tokens) / AVERAGE_WORDS)
+    weights = {term: n * (K1 + 1) / (n + room) for term, n in Counter(terms(tokens)).items()}
+    for term in set(terms(words(label))):
+        weights[term] = weights.get(term, 0.0) + LABEL_WEIGHT
+    return _by_id(weights)
+
+
+def query_terms(question: str) -> Terms:
+    """Sparse vector of a question: weight 1 for each distinct term."""
+    return _by_id(dict.fromkeys(terms(words(question)), 1.0))
+
+
+def reads_as_english(question: str) -> bool:
+    """Whether function words say English; True where there are none. Decides how far MiniLM is trusted."""
+    tokens = _WORD.findall(fold(question.lower()))
+    foreign = sum(t in _FOREIGN and t not in _ENGLISH for t in tokens)
+    return foreign <= sum(t in _ENGLISH and t not in _FOREIGN for t in tokens)
+
+
+def _by_id(weights: dict[str, float]) -> Terms:
+    merged: dict[int, float] = {}
+    for term, weight in weights.items():
+        key = term_id(term)
+        merged[key] = merged.get(key, 0.0) + weight
+    return Terms(np.fromiter(merged, np.uint32, len(merged)), np.fromiter(merged.values(), np.float32, len(merged)))

@@ -31,6 +31,10 @@ class TextEmbedder(Protocol):
         """`(dim,)` float32 of length 1."""
         ...
 
+    def pieces(self, text: str) -> np.ndarray:
+        """Where the model's word pieces stand in `text`: `(n, 2)` int64 character offsets, in order, not cut short."""
+        ...
+
     def warm(self) -> None:
         """Load what the first call would load."""
         ...

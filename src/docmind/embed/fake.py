@@ -39,5 +39,9 @@ class FakeEmbedder:
             total += np.random.default_rng(seed).standard_normal(self._dim).astype(np.float32)
         return total / np.linalg.norm(total)
 
+    def pieces(self, text: str) -> np.ndarray:
+        """`(n, 2)` int64 character offsets: here, the words."""
+        return np.array([match.span() for match in _WORD.finditer(text)], np.int64).reshape(-1, 2)
+
     def warm(self) -> None:
         """Nothing to load."""

@@ -47,6 +47,7 @@ class MiniLM:
         self._precision: Precision = "float32" if precision == "float32" else "int8"
         self._threads = threads or min(4, os.cpu_count() or 1)
         self._lock = threading.Lock()
+        self._measure: Any = None  # a second tokenizer: cutting short is a setting of the whole object
         self._loaded: tuple[Any, onnxruntime.InferenceSession] | None = None
 
     @property
@@ -93,6 +94,13 @@ class MiniLM:
             states = np.asarray(session.run(["token_states"], {"input_ids": ids, "attention_mask": mask})[0])
             yield batch, states, mask
 
+    def pieces(self, text: str) -> np.ndarray:
+        """`(n, 2)` int64 character offsets of the word pieces of `text`, without the special ones, not cut short."""
+        self._load()
+        assert self._measure is not None
+        offsets = self._measure.encode(text, add_special_tokens=False).offsets
+        return np.array(offsets, np.int64).reshape(-1, 2)
+
     def warm(self) -> None:
         """Load tokenizer and session now."""
         self._load()
@@ -101,6 +109,8 @@ class MiniLM:
         with self._lock:
             if self._loaded is None:
                 model_dir = model_folder()
+                self._measure = _tokenizer(model_dir)
+                self._measure.no_truncation()
                 self._loaded = _tokenizer(model_dir), _open_session(self._converted(model_dir), self._threads)
             return self._loaded
 

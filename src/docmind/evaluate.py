@@ -1,0 +1,117 @@
+"""Retrieval quality on labelled questions: metrics, and the questions themselves.
+
+A question is found where any labelled page is among the hits; ranks count from 1. nDCG has binary gains and an ideal of
+one page, so that it agrees with "any labelled page counts" (Järvelin & Kekäläinen 2002).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from docmind.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One labelled question: `pages` of `document` (file name) answer it."""
+
+    id: str
+    text: str
+    language: str
+    document: str
+    pages: frozenset[int]
+    tags: frozenset[str]
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Means over questions."""
+
+    questions: int
+    recall_1: float
+    recall_5: float
+    recall_10: float
+    mrr_10: float
+    ndcg_5: float
+
+
+def read_questions(path: Path) -> list[Question]:
+    """Questions from JSON lines: `id, question, lang, doc, pages, tags, source`. Raises `ConfigError`."""
+    try:
+        rows = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+        return [
+            Question(
+                id=row["id"],
+                text=row["question"],
+                language=row.get("lang", ""),
+                document=Path(row["doc"]).name,
+                pages=frozenset(row["pages"]),
+                tags=frozenset(row.get("tags", ())),
+                source=row.get("source", ""),
+            )
+            for row in rows
+        ]
+    except FileNotFoundError as error:
+        raise ConfigError(f"{path} is missing.", hint="Give a folder with docs/ and questions.jsonl.") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise ConfigError(f"{path} is not a list of labelled questions: {error!r}.") from error
+
+
+def first_rank(question: Question, pages: Iterable[tuple[str, int]]) -> int:
+    """The rank of the first labelled page among `(document, page_no)`; 0 where there is none."""
+    for rank, (document, page_no) in enumerate(pages, 1):
+        if document == question.document and page_no in question.pages:
+            return rank
+    return 0
+
+
+def score(ranks: Sequence[int]) -> Scores:
+    """Metrics from first ranks (0: not found)."""
+    count = len(ranks) or 1
+
+    def recall(k: int) -> float:
+        return sum(1 for rank in ranks if 1 <= rank <= k) / count
+
+    mrr = sum(1 / rank for rank in ranks if 1 <= rank <= 10) / count
+    ndcg = sum(1 / math.log2(rank + 1) for rank in ranks if 1 <= rank <= 5) / count
+    return Scores(len(ranks), recall(1), recall(5), recall(10), mrr, ndcg)
+
+
+def rows_of(questions: Sequence[Question], scans: frozenset[str]) -> dict[str, list[Question]]:
+    """Questions by row of the report; one question stands in several. `scans` are documents without a text layer."""
+    own = [question for question in questions if question.source == "own"]
+    rows = {
+        "all": list(questions),
+        "own": own,
+        "own, text layer": [question for question in own if question.document not in scans],
+        "own, scans": [question for question in own if question.document in scans],
+        "not own": [question for question in questions if question.source != "own"],
+    }
+    for language in sorted({question.language for question in questions}):
+        rows[f"language {language}"] = [question for question in questions if question.language == language]
+    for tag in ("xling", "table", "figure"):
+        rows[tag] = [question for question in questions if tag in question.tags]
+    return {name: row for name, row in rows.items() if row}
+
+
+def character_error_rate(truth: str, read: str) -> float:
+    """Levenshtein distance over the length of the truth, after runs of white space became one blank."""
+    import numpy as np
+
+    wanted, got = " ".join(truth.split()), " ".join(read.split())
+    if not wanted:
+        return float(bool(got))
+    letters = np.array([ord(char) for char in got], dtype=np.int64)
+    steps = np.arange(len(got) + 1)
+    row = steps.copy()
+    for number, char in enumerate(wanted, 1):
+        best = np.empty_like(row)
+        best[0] = number
+        best[1:] = np.minimum(row[1:] + 1, row[:-1] + (letters != ord(char)))
+        row = np.minimum.accumulate(best - steps) + steps  # insertions: a running minimum along the diagonal
+    return float(row[-1]) / len(wanted)
