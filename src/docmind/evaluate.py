@@ -1,7 +1,7 @@
 """Retrieval quality on labelled questions: metrics, and the questions themselves.
 
-A question is found where any labelled page is among the hits; ranks count from 1. nDCG has binary gains and an ideal of
-one page, so that it agrees with "any labelled page counts" (Järvelin & Kekäläinen 2002).
+A question is found where any labelled page is among the hits; ranks count from 1. nDCG has binary gains, and its ideal
+holds every labelled page first (Järvelin & Kekäläinen 2002).
 """
 
 from __future__ import annotations
@@ -62,24 +62,32 @@ def read_questions(path: Path) -> list[Question]:
         raise ConfigError(f"{path} is not a list of labelled questions: {error!r}.") from error
 
 
-def first_rank(question: Question, pages: Iterable[tuple[str, int]]) -> int:
-    """The rank of the first labelled page among `(document, page_no)`; 0 where there is none."""
-    for rank, (document, page_no) in enumerate(pages, 1):
-        if document == question.document and page_no in question.pages:
-            return rank
-    return 0
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One answered question: the rank of the first labelled page (0: none), and its nDCG@5."""
+
+    first_rank: int
+    ndcg_5: float
 
 
-def score(ranks: Sequence[int]) -> Scores:
-    """Metrics from first ranks (0: not found)."""
-    count = len(ranks) or 1
+def judge(question: Question, pages: Iterable[tuple[str, int]]) -> Judged:
+    """Hold a ranking of `(document, page_no)` against the labels."""
+    gains = [document == question.document and page_no in question.pages for document, page_no in pages]
+    ideal = sum(1 / math.log2(rank + 1) for rank in range(1, min(5, len(question.pages)) + 1))
+    gained = sum(1 / math.log2(rank + 1) for rank, gain in enumerate(gains[:5], 1) if gain)
+    return Judged(gains.index(True) + 1 if True in gains else 0, gained / ideal if ideal else 0.0)
+
+
+def score(judged: Sequence[Judged]) -> Scores:
+    """Means over questions; all zero where there are none."""
+    count = len(judged) or 1
+    ranks = [one.first_rank for one in judged]
 
     def recall(k: int) -> float:
         return sum(1 for rank in ranks if 1 <= rank <= k) / count
 
     mrr = sum(1 / rank for rank in ranks if 1 <= rank <= 10) / count
-    ndcg = sum(1 / math.log2(rank + 1) for rank in ranks if 1 <= rank <= 5) / count
-    return Scores(len(ranks), recall(1), recall(5), recall(10), mrr, ndcg)
+    return Scores(len(ranks), recall(1), recall(5), recall(10), mrr, sum(one.ndcg_5 for one in judged) / count)
 
 
 def rows_of(questions: Sequence[Question], scans: frozenset[str]) -> dict[str, list[Question]]:
