@@ -1,0 +1,89 @@
+"""Settings: what is present, what is missing, what the vault holds, and care for the index."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from docmind.schema import Capability, Status
+from docmind.ui import trouble
+from docmind.ui.desk import desk
+from docmind.ui.escape import escape, one_line
+from docmind.ui.frame import frame
+from docmind.ui.wording import size
+
+if TYPE_CHECKING:
+    from docmind.application import DocMind
+
+COLOURS = {"present": "green", "missing": "orange", "off": "gray"}
+ICONS = {"present": ":material/check:", "missing": ":material/download:", "off": ":material/toggle_off:"}
+
+
+def settings_page(mind: DocMind) -> None:
+    st.title("Settings", anchor=False)
+    with st.spinner("Looking around…"):
+        status = mind.status()
+    vault(status)
+    st.subheader("What DocMind can use", anchor=False)
+    st.caption("Parts light up by themselves once they are here. Nothing is ever downloaded without you.")
+    for capability in status.capabilities:
+        part(capability)
+    st.subheader("Index", anchor=False)
+    index(status)
+    st.caption(f"DocMind {escape(status.version)}")
+
+
+def vault(status: Status) -> None:
+    with st.container(horizontal=True):
+        st.metric("Documents", f"{status.documents:,}", border=True)
+        st.metric("Pages", f"{status.pages:,}", border=True)
+        st.metric("Passages", f"{status.nodes:,}", border=True)
+        st.metric("On the disk", size(status.vault_bytes), border=True, help=f"{size(status.free_bytes)} are free")
+    st.caption(
+        f"Vault {escape(status.vault_id)} · key: {escape(status.key_source)} · {size(status.free_bytes)} free on the disk"
+    )
+
+
+def part(capability: Capability) -> None:
+    with st.container(border=True):
+        words, state = st.columns([0.8, 0.2], vertical_alignment="center")
+        with words:
+            st.markdown(f"**{escape(capability.name)}**  \n{escape(capability.detail)}")
+        with state:
+            st.badge(capability.state, icon=ICONS[capability.state], color=COLOURS[capability.state])  # type: ignore[arg-type]
+        if capability.hint and capability.state != "present":
+            st.code(one_line(capability.hint), language=None, wrap_lines=True)
+
+
+def index(status: Status) -> None:
+    behind = status.vault_epoch != status.index_epoch
+    st.markdown(
+        f"{escape(status.index_engine)}. It is made from the vault and can be made anew at any time; "
+        + ("it is catching up now." if behind else "it is up to date.")
+    )
+    going = desk().rebuilding
+    if going is None or going.is_over:
+        if going is not None:
+            if going.error is not None:
+                trouble.show(going.error)
+            else:
+                st.success("The index was built anew.", icon=":material/check:")
+        if st.button("Build the index anew", icon=":material/build:"):
+            desk().rebuild()
+            st.rerun()
+    else:
+        st.fragment(rebuilding, run_every=0.7)()
+
+
+def rebuilding() -> None:
+    going = desk().rebuilding
+    if going is None or going.is_over:
+        st.rerun()
+    else:
+        st.progress(
+            going.done / going.total if going.total else 0.0, text=f"Building: {going.done} of {going.total} documents"
+        )
+
+
+frame(settings_page)

@@ -1,0 +1,29 @@
+"""What runs for every page: the way between them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+import docmind.ui
+
+# The pages have no icons of their own: the browser would fetch each from a font server to show it on the tab.
+PAGES = {
+    ":material/forum:": st.Page("chat.py", title="Ask", default=True),
+    ":material/folder_open:": st.Page("documents.py", title="Documents", url_path="documents"),
+    ":material/tune:": st.Page("settings.py", title="Settings", url_path="settings"),
+}
+PICTURES = Path(docmind.ui.__file__).parent
+
+page = st.navigation(list(PAGES.values()), position="hidden")
+st.set_page_config(
+    page_title=f"{page.title} · DocMind",
+    page_icon=str(PICTURES / "mark.svg"),
+    layout="wide" if page.url_path == "documents" else "centered",
+)
+st.logo(str(PICTURES / "wordmark.svg"), icon_image=str(PICTURES / "mark.svg"))
+with st.sidebar:
+    for icon, entry in PAGES.items():
+        st.page_link(entry, icon=icon, width="stretch")
+page.run()

@@ -1,0 +1,42 @@
+"""Where to look: some documents, some languages, or all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from docmind.schema import DocumentInfo, Filters
+from docmind.ui import state
+from docmind.ui.escape import shorten
+from docmind.ui.wording import count, language
+
+
+def choose_filters(documents: Sequence[DocumentInfo]) -> Filters:
+    """A popover that tells what is chosen; nothing chosen means everywhere."""
+    names = {info.doc_id: info.document for info in documents}
+    languages = sorted({info.language for info in documents if info.language}, key=language)
+    for key, known in ((state.FILTER_DOCUMENTS, names), (state.FILTER_LANGUAGES, languages)):
+        st.session_state[key] = [value for value in st.session_state.get(key, []) if value in known]
+    with st.popover(_told(), icon=":material/filter_alt:", key="filters"):
+        chosen = st.multiselect(
+            "Documents",
+            list(names),
+            format_func=lambda doc_id: shorten(names[doc_id], 48),
+            key=state.FILTER_DOCUMENTS,
+            placeholder="All documents",
+        )
+        spoken: list[str] = []
+        if len(languages) > 1:
+            spoken = st.pills(
+                "Languages", languages, selection_mode="multi", format_func=language, key=state.FILTER_LANGUAGES
+            )
+    return Filters(doc_ids=tuple(chosen), languages=tuple(spoken))
+
+
+def _told() -> str:
+    parts = []
+    if chosen := st.session_state[state.FILTER_DOCUMENTS]:
+        parts.append(count(len(chosen), "document"))
+    parts += [language(code) for code in st.session_state[state.FILTER_LANGUAGES]]
+    return "In " + ", ".join(parts) if parts else "In all documents"

@@ -1,0 +1,175 @@
+"""Files on their way in: handing them over, watching, stopping, and what became of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from docmind.errors import DocMindError, PasswordNeededError
+from docmind.schema import AddResult, JobProgress, Upload
+from docmind.ui import state, trouble
+from docmind.ui.escape import escape
+from docmind.ui.wording import count, duration
+
+if TYPE_CHECKING:
+    from docmind.application import DocMind
+
+_POLL_S = 0.7
+_LISTED = 6  # files told one by one; of more, only those that need attention
+_STAGES = {"waiting": "Waiting", "starting": "Getting ready", "resuming": "Going on with"}
+
+
+def uploader(mind: DocMind) -> None:
+    """Drop files here; they are handed over at once and the box is empty again."""
+    key = f"{state.UPLOADER}-{st.session_state.setdefault(state.UPLOADER, 0)}"
+    st.file_uploader(
+        "Add documents: PDF, Word, Excel, EPUB, pictures and scans, web pages, Markdown, plain text",
+        accept_multiple_files=True,
+        key=key,
+        on_change=_hand_in,
+        args=(mind, key),
+    )
+
+
+def progress(mind: DocMind) -> None:
+    """Everything on its way in, from any tab, and what became of what this tab handed over; follows by itself."""
+    moving = any(not job.is_over for job in mind.jobs())
+    st.fragment(_panel, run_every=_POLL_S if moving else None)(mind, moving)
+
+
+def is_reading(mind: DocMind) -> bool:
+    """Whether any job is under way."""
+    return any(not job.is_over for job in mind.jobs())
+
+
+def _hand_in(mind: DocMind, key: str) -> None:
+    files = st.session_state.get(key) or []
+    if files:
+        submit(mind, [Upload(file.name, file.getvalue()) for file in files])
+        st.session_state[state.UPLOADER] += 1
+
+
+def submit(mind: DocMind, uploads: Sequence[Upload]) -> None:
+    """Start a job and keep the bytes for as long as a password may be asked for."""
+    handed_in = st.session_state.setdefault(state.HANDED_IN, {})
+    handed_in[mind.submit(uploads)] = list(uploads)
+
+
+def _panel(mind: DocMind, was_moving: bool) -> None:
+    handed_in: dict[str, list[Upload | None]] = st.session_state.setdefault(state.HANDED_IN, {})
+    known = {job.job_id: job for job in mind.jobs()}
+    for job_id in [job_id for job_id in handed_in if job_id not in known]:
+        del handed_in[job_id]
+    for job in known.values():
+        if not job.is_over:
+            _draw_moving(mind, job)
+        elif job.job_id in handed_in:
+            _draw_over(mind, job, handed_in)
+    if was_moving and all(job.is_over for job in known.values()):
+        st.rerun()
+
+
+def _draw_moving(mind: DocMind, job: JobProgress) -> None:
+    with st.container(border=True, key=f"job-{job.job_id}"):
+        words, stop = st.columns([0.85, 0.15], vertical_alignment="center")
+        with words:
+            st.progress(_fraction(job), text=_headline(job))
+        with stop:
+            if st.button("Stop", key=f"stop-{job.job_id}", icon=":material/stop_circle:", width="stretch"):
+                outcome = trouble.attempt(lambda: mind.cancel(job.job_id))
+                if isinstance(outcome, DocMindError):
+                    trouble.show(outcome)
+        details = [part for part in (_page(job), _left(job)) if part]
+        st.caption(" · ".join(details) or "Starting")
+        for result in job.results[-_LISTED:]:
+            st.caption(_line(result))
+
+
+def _draw_over(mind: DocMind, job: JobProgress, handed_in: dict[str, list[Upload | None]]) -> None:
+    uploads = handed_in[job.job_id]
+    for number, result in enumerate(job.results[: len(uploads)]):
+        if result.error != PasswordNeededError.__name__:
+            uploads[number] = None  # not needed any more: let the bytes go
+    with st.container(border=True, key=f"job-{job.job_id}"):
+        words, close = st.columns([0.94, 0.06], vertical_alignment="center")
+        words.markdown(f"**{_summary(job)}**")
+        if close.button("", key=f"dismiss-{job.job_id}", icon=":material/close:", type="tertiary", help="Dismiss"):
+            del handed_in[job.job_id]
+            st.rerun()
+        if job.state == "failed":
+            trouble.tell(job.message)
+        few = len(job.results) <= _LISTED
+        for number, result in enumerate(job.results):
+            if result.error == PasswordNeededError.__name__ and number < len(uploads):
+                _ask_password(mind, job, number, uploads)
+            elif result.status == "refused":
+                trouble.tell(result.message, result.hint)
+            elif few:
+                st.caption(_line(result))
+
+
+def _ask_password(mind: DocMind, job: JobProgress, number: int, uploads: list[Upload | None]) -> None:
+    upload, result = uploads[number], job.results[number]
+    if upload is None:  # already tried again
+        return
+    with st.form(f"password-{job.job_id}-{number}", border=False):
+        wrong = "That password does not open it. " if upload.password else ""
+        st.markdown(f":material/lock: {wrong}**{escape(result.document, limit=60)}** is locked.")
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            password = st.text_input(
+                "Its password", type="password", key=f"password-{job.job_id}-{number}-text", autocomplete="off"
+            )
+            if st.form_submit_button("Open it", type="primary") and password:
+                submit(mind, [Upload(upload.name, upload.data, password)])
+                uploads[number] = None
+                st.rerun()
+
+
+def _fraction(job: JobProgress) -> float:
+    if not job.files_total:
+        return 0.0
+    inside = job.pages_done / job.pages_total if job.pages_total else 0.0
+    return min(1.0, (job.files_done + min(inside, 0.99)) / job.files_total)
+
+
+def _headline(job: JobProgress) -> str:
+    stage = _STAGES.get(job.stage, job.stage.capitalize() or "Reading")
+    if not job.file:
+        return f"{stage}…"
+    place = f" (file {min(job.files_done + 1, job.files_total)} of {job.files_total})" if job.files_total > 1 else ""
+    return f"{escape(stage)} **{escape(job.file, limit=56)}**{place}"
+
+
+def _page(job: JobProgress) -> str:
+    return f"page {job.page_no:,} of {job.pages_total:,}" if job.pages_total else ""
+
+
+def _left(job: JobProgress) -> str:
+    return f"about {duration(max(1000, job.eta_ms))} left" if job.eta_ms is not None else ""
+
+
+def _summary(job: JobProgress) -> str:
+    if job.state == "cancelled":
+        told = f"Stopped after {count(job.files_done, 'file')}"
+        return f"{told} of {job.files_total}; what was finished is kept" if job.files_total > 1 else "Stopped"
+    kinds = {"added": "added", "already": "already here", "refused": "not added", "cancelled": "stopped"}
+    parts = [
+        f"{sum(result.status == status for result in job.results)} {words}"
+        for status, words in kinds.items()
+        if any(result.status == status for result in job.results)
+    ]
+    return f"{', '.join(parts) or 'Nothing added'} in {duration(job.elapsed_ms)}"
+
+
+def _line(result: AddResult) -> str:
+    name = escape(result.document, limit=64)
+    if result.status == "added":
+        seen = f", {result.ocr_pages} read by OCR" if result.ocr_pages else ""
+        return f":material/check_circle: {name}: {count(result.pages, 'page')}{seen}"
+    if result.status == "already":
+        return f":material/done_all: {name}: the same file is already here"
+    if result.status == "cancelled":
+        return f":material/stop_circle: {name}: stopped"
+    return f":material/error: {name}: {escape(result.message)}"

@@ -1,0 +1,198 @@
+"""The documents of the vault: the list, one document opened, and taking one out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from docmind.errors import DocMindError
+from docmind.schema import DeleteReceipt, DocumentInfo
+from docmind.ui import pageview, state, trouble
+from docmind.ui.escape import escape, one_line
+from docmind.ui.pageview import PageOnShow
+from docmind.ui.wording import count, kind, language, size, when
+
+if TYPE_CHECKING:
+    from docmind.application import DocMind
+
+_ROWS = 25
+_TILES = 24
+_ACROSS = 6
+_SORTS: dict[str, tuple[Callable[[DocumentInfo], object], bool]] = {
+    "Newest first": (lambda info: info.added_at_ms, True),
+    "Name": (lambda info: info.document.casefold(), False),
+    "Most pages": (lambda info: info.pages, True),
+    "Largest": (lambda info: info.bytes, True),
+    "Language": (lambda info: language(info.language), False),
+}
+
+
+def draw_list(mind: DocMind, documents: Sequence[DocumentInfo]) -> None:
+    """Rows to open and delete, narrowed and sorted by the bar above them."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        find = st.text_input("Find", key=state.FIND, placeholder="Part of a name", icon=":material/search:")
+        order = st.selectbox("Sort by", list(_SORTS), key=state.SORT, width=200)
+    key, descending = _SORTS[order or "Newest first"]
+    wanted = (find or "").casefold().strip()
+    shown = [info for info in documents if wanted in info.document.casefold() or wanted in info.title.casefold()]
+    shown.sort(key=key, reverse=descending)  # type: ignore[arg-type]
+    if not shown:
+        st.caption("No document's name holds that.")
+        return
+    first = 0
+    if len(shown) > _ROWS:
+        first = (st.pagination(-(-len(shown) // _ROWS), key="documents-part") - 1) * _ROWS
+    for info in shown[first : first + _ROWS]:
+        _draw_row(mind, info)
+
+
+def draw_document(mind: DocMind, doc_id: str) -> None:
+    """One document: its pages as tiles, or the page that is open."""
+    info = mind.document(doc_id)
+    opened: PageOnShow | None = st.session_state.get(state.OPEN_PAGE)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if opened is None:
+            st.button("All documents", icon=":material/arrow_back:", type="tertiary", on_click=_close_document)
+        else:
+            st.button("All pages", icon=":material/arrow_back:", type="tertiary", on_click=_close_page)
+    if opened is not None:
+        pageview.page_view(mind, state.OPEN_PAGE)
+        return
+    title, action = st.columns([0.85, 0.15], vertical_alignment="center")
+    with title:
+        st.subheader(escape(info.document, limit=90), anchor=False)
+        st.caption(_facts(info))
+    with action:
+        _delete_button(mind, info, "document")
+    if info.title and one_line(info.title) != one_line(info.document):
+        st.text(one_line(info.title))
+    _draw_tiles(mind, info)
+
+
+def draw_receipt() -> None:
+    """What the last deletion took away, told once."""
+    receipt: DeleteReceipt | None = st.session_state.pop(state.RECEIPT, None)
+    if receipt is not None:
+        st.success(
+            f"Deleted **{escape(receipt.document, limit=80)}**: {count(receipt.pages, 'page')}, "
+            f"{count(receipt.nodes, 'passage')} and {count(receipt.artifacts, 'sealed file')} are gone.",
+            icon=":material/delete:",
+        )
+
+
+def _draw_row(mind: DocMind, info: DocumentInfo) -> None:
+    with st.container(border=True, key=f"row-{info.doc_id}"):
+        words, status, action = st.columns([0.74, 0.12, 0.14], vertical_alignment="center")
+        with words:
+            st.button(
+                escape(info.document, limit=90),
+                key=f"open-{info.doc_id}",
+                icon=":material/description:",
+                type="tertiary",
+                disabled=not info.pages_done,
+                on_click=_open_document,
+                args=(info.doc_id,),
+            )
+            st.caption(_facts(info))
+            if info.message:
+                st.caption(f":material/error: {escape(info.message)}")
+        with status:
+            _badge(info)
+        with action:
+            _delete_button(mind, info, "row")
+
+
+def _badge(info: DocumentInfo) -> None:
+    if info.status == "reading":
+        st.badge("reading", icon=":material/hourglass_top:", color="orange")
+    elif info.status == "failed":
+        st.badge("failed", icon=":material/error:", color="red")
+    elif info.ocr_pages:
+        st.badge("ready · OCR", icon=":material/check:", color="green", help=f"{info.ocr_pages} pages were read by OCR")
+    else:
+        st.badge("ready", icon=":material/check:", color="green")
+
+
+def _facts(info: DocumentInfo) -> str:
+    pages = count(info.pages, "page")
+    if info.pages_done != info.pages:
+        pages = f"{info.pages_done:,} of {pages}"
+    facts = [kind(info.kind), pages]
+    if info.language:
+        facts.append(language(info.language))
+    if info.ocr_pages:
+        facts.append(f"{count(info.ocr_pages, 'page')} by OCR")
+    facts += [size(info.bytes), f"added {when(info.added_at_ms)}"]
+    return " · ".join(escape(fact) for fact in facts)
+
+
+def _draw_tiles(mind: DocMind, info: DocumentInfo) -> None:
+    first = 1
+    if info.pages > _TILES:
+        first = (st.pagination(-(-info.pages // _TILES), key=f"tiles-{info.doc_id}") - 1) * _TILES + 1
+    numbers = range(first, min(first + _TILES, info.pages + 1))
+    for start in range(0, len(numbers), _ACROSS):
+        for place, page_no in zip(st.columns(_ACROSS), numbers[start : start + _ACROSS], strict=False):
+            with place:
+                outcome = trouble.attempt(lambda page_no=page_no: mind.page_image(info.doc_id, page_no, thumbnail=True))
+                if isinstance(outcome, DocMindError):
+                    st.caption("Not read yet")
+                else:
+                    st.image(outcome, width="stretch", alt=f"Page {page_no}")
+                st.button(
+                    f"Page {page_no}",
+                    key=f"page-{info.doc_id}-{page_no}",
+                    width="stretch",
+                    disabled=isinstance(outcome, DocMindError),
+                    on_click=_open_page,
+                    args=(info.doc_id, page_no),
+                )
+
+
+def _delete_button(mind: DocMind, info: DocumentInfo, where: str) -> None:
+    if st.button("Delete", key=f"delete-{where}-{info.doc_id}", icon=":material/delete:", width="stretch"):
+        _confirm(mind, info)
+
+
+@st.dialog("Delete this document?", icon=":material/delete:")
+def _confirm(mind: DocMind, info: DocumentInfo) -> None:
+    st.markdown(f"**{escape(info.document, limit=120)}**")
+    st.write(
+        f"{count(info.pages, 'page')}, everything found in them and the sealed original will be erased from this vault. "
+        "This cannot be undone. The file you added it from stays where it is."
+    )
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        if st.button("Keep it"):
+            st.rerun()
+        erase = st.button("Delete for good", type="primary", icon=":material/delete:")
+    if not erase:
+        return
+    with st.spinner("Erasing…"):
+        outcome = trouble.attempt(lambda: mind.delete(info.doc_id))
+    if isinstance(outcome, DocMindError):
+        trouble.show(outcome)
+        return
+    pageview.forget()
+    _close_document()
+    st.session_state[state.RECEIPT] = outcome
+    st.rerun()
+
+
+def _open_document(doc_id: str) -> None:
+    st.session_state[state.OPEN_DOCUMENT] = doc_id
+    st.session_state.pop(state.OPEN_PAGE, None)
+
+
+def _close_document() -> None:
+    st.session_state.pop(state.OPEN_DOCUMENT, None)
+    st.session_state.pop(state.OPEN_PAGE, None)
+
+
+def _open_page(doc_id: str, page_no: int) -> None:
+    st.session_state[state.OPEN_PAGE] = PageOnShow(doc_id, page_no)
+
+
+def _close_page() -> None:
+    st.session_state.pop(state.OPEN_PAGE, None)

@@ -1,0 +1,127 @@
+"""One page as a person reads it: its image with strokes over the quoted words, its text, the pages beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from docmind.schema import Box, PageView
+from docmind.ui import marks, state
+from docmind.ui.escape import escape, visible
+from docmind.ui.wording import count, language
+
+if TYPE_CHECKING:
+    from docmind.application import DocMind
+
+_ZOOMS = {"Fit": 0.0, "100 %": 1.0, "150 %": 1.5, "200 %": 2.0}
+_SOURCES = {
+    "layer": "text as the file holds it",
+    "ocr": "text read from the picture (OCR)",
+    "none": "no text on this page",
+}
+_FRAME_HEIGHT = 760
+
+
+@dataclass(frozen=True, slots=True)
+class PageOnShow:
+    """The page that is open; `boxes` are highlighted on the page `marked_no` only."""
+
+    doc_id: str
+    page_no: int
+    marked_no: int = 0
+    boxes: tuple[Box, ...] = ()
+
+
+@st.cache_data(max_entries=96, show_spinner=False)
+def page_jpeg(_mind: DocMind, doc_id: str, page_no: int, boxes: tuple[Box, ...] = (), width: int = 0) -> bytes:
+    """The page image, highlighted; kept in memory for a while, never on the disk."""
+    page = _mind.page(doc_id, page_no)
+    return marks.marked(_mind.page_image(doc_id, page_no), boxes, (page.width, page.height), width=width)
+
+
+@st.cache_data(max_entries=96, show_spinner=False)
+def strip_jpeg(_mind: DocMind, doc_id: str, page_no: int, boxes: tuple[Box, ...]) -> bytes | None:
+    """The part of the page that holds the boxes."""
+    page = _mind.page(doc_id, page_no)
+    return marks.strip(_mind.page_image(doc_id, page_no), boxes, (page.width, page.height))
+
+
+def forget() -> None:
+    """Drop every page image kept in memory, after a deletion."""
+    page_jpeg.clear()
+    strip_jpeg.clear()
+
+
+def page_view(mind: DocMind, key: str) -> None:
+    """The page named in the session state under `key`, with its neighbours at hand."""
+    shown: PageOnShow = st.session_state[key]
+    page = mind.page(shown.doc_id, shown.page_no)
+    picture, panel = st.columns([0.64, 0.36], gap="medium")
+    with picture:
+        zoom = _bar(page, key)
+        boxes = shown.boxes if shown.page_no == shown.marked_no else ()
+        with st.container(height=_FRAME_HEIGHT, border=True, key=f"{key}-image"):
+            factor = _ZOOMS[zoom]
+            with st.container(width=round(page.width * factor) if factor else "stretch"):
+                st.image(page_jpeg(mind, page.doc_id, page.page_no, boxes), width="stretch", alt=_alt(page, boxes))
+    with panel:
+        _facts(page)
+        st.code(visible(page.text) or " ", language=None, wrap_lines=True, height=_FRAME_HEIGHT - 90)
+
+
+def _bar(page: PageView, key: str) -> str:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.button(
+            "Previous",
+            key=f"{key}-previous",
+            icon=":material/chevron_left:",
+            shortcut="Left",
+            disabled=page.page_no <= 1,
+            on_click=_turn,
+            args=(key, -1),
+        )
+        st.button(
+            "Next",
+            key=f"{key}-next",
+            icon=":material/chevron_right:",
+            icon_position="right",
+            shortcut="Right",
+            disabled=page.page_no >= page.pages,
+            on_click=_turn,
+            args=(key, 1),
+        )
+        st.markdown(f"Page **{page.page_no}** of {page.pages}", width="stretch")
+        zoom = st.segmented_control(
+            "Zoom",
+            list(_ZOOMS),
+            default=st.session_state.get(state.ZOOM, "Fit"),
+            required=True,
+            key=f"{key}-zoom",
+            label_visibility="collapsed",
+        )
+    st.session_state[state.ZOOM] = zoom or "Fit"
+    return zoom or "Fit"
+
+
+def _turn(key: str, by: int) -> None:
+    shown: PageOnShow = st.session_state[key]
+    st.session_state[key] = replace(shown, page_no=shown.page_no + by)
+
+
+def _facts(page: PageView) -> None:
+    st.markdown(f"**{escape(page.document, limit=80)}**")
+    facts = [count(len(page.text.split()), "word")]
+    if page.language:
+        facts.append(language(page.language))
+    source = _SOURCES[page.text_source]
+    if page.text_source == "ocr":
+        source += f", {page.confidence:.0%} sure"
+    facts.append(source)
+    st.caption(" · ".join(facts))
+
+
+def _alt(page: PageView, boxes: tuple[Box, ...]) -> str:
+    marks_told = f", {count(len(boxes), 'place', 'places')} highlighted" if boxes else ""
+    return f"Page {page.page_no} of {page.pages}{marks_told}"

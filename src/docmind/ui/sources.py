@@ -1,0 +1,90 @@
+"""What an answer rests on: each quote as it stands on its page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from docmind.errors import DocMindError
+from docmind.schema import Answer, Hit, Source
+from docmind.ui import state, trouble
+from docmind.ui.escape import escape, one_line, shorten, visible
+from docmind.ui.pageview import PageOnShow, page_jpeg, page_view, strip_jpeg
+
+if TYPE_CHECKING:
+    from docmind.application import DocMind
+
+_THUMBNAIL = 480  # pixels; shown at about a third of that, sharp on dense screens
+_MARKER = re.compile(r"(\[\d+\])")
+
+
+def answer_markdown(answer: Answer) -> str:
+    """The answer with its `[n]` markers set off and everything else inert."""
+    numbers = {f"[{source.n}]" for source in answer.sources}
+    paragraphs = []
+    for paragraph in answer.answer.split("\n\n"):
+        parts = [
+            f" :primary-badge[{part[1:-1]}]" if part in numbers else escape(part) for part in _MARKER.split(paragraph)
+        ]
+        paragraphs.append("".join(parts))
+    return "\n\n".join(paragraphs)
+
+
+def draw_sources(mind: DocMind, sources: Sequence[Source], key: str) -> None:
+    """Each source: its number, where it stands, the strip of the page with the words highlighted, the whole page small."""
+    for source in sources:
+        with st.container(border=True, key=f"{key}-source-{source.n}"):
+            outcome = trouble.attempt(lambda source=source: _draw_source(mind, source, f"{key}-{source.n}"))
+            if isinstance(outcome, DocMindError):
+                trouble.show(outcome)
+
+
+def draw_nearest(mind: DocMind, hits: Sequence[Hit], key: str) -> None:
+    """The closest pages, small, each a way in."""
+    for place, hit in zip(st.columns(len(hits)), hits, strict=True):
+        with place:
+            outcome = trouble.attempt(lambda hit=hit: _draw_hit(mind, hit, f"{key}-{hit.rank}"))
+            if isinstance(outcome, DocMindError):
+                trouble.show(outcome)
+
+
+@st.dialog("Page", width="large", icon=":material/description:")
+def page_dialog(mind: DocMind) -> None:
+    """The page named in the session state, over whatever is open."""
+    outcome = trouble.attempt(lambda: page_view(mind, state.READING))
+    if isinstance(outcome, DocMindError):
+        trouble.show(outcome)
+
+
+def _draw_source(mind: DocMind, source: Source, key: str) -> None:
+    small, words = st.columns([0.2, 0.8], gap="medium")
+    told = f"Page {source.page_no} of {one_line(source.document)}, highlighted: {one_line(source.quote)}"
+    with small:
+        st.image(page_jpeg(mind, source.doc_id, source.page_no, source.boxes, _THUMBNAIL), width="stretch", alt=told)
+    with words:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(
+                f":primary-badge[{source.n}] **{escape(source.document, limit=56)}** · page {source.page_no}",
+                width="stretch",
+            )
+            opens = st.button("Open page", key=f"{key}-open", icon=":material/open_in_full:", type="tertiary")
+        strip = strip_jpeg(mind, source.doc_id, source.page_no, source.boxes)
+        if strip is not None:
+            st.image(strip, width="stretch", alt=told)
+        else:
+            st.text(visible(source.quote))
+    if opens:
+        st.session_state[state.READING] = PageOnShow(source.doc_id, source.page_no, source.page_no, source.boxes)
+        page_dialog(mind)
+
+
+def _draw_hit(mind: DocMind, hit: Hit, key: str) -> None:
+    alt = f"Page {hit.page_no} of {one_line(hit.document)}"
+    st.image(page_jpeg(mind, hit.doc_id, hit.page_no, (), _THUMBNAIL), width="stretch", alt=alt)
+    st.caption(f"{escape(hit.document, limit=28)} · page {hit.page_no}")
+    if st.button("Open", key=f"{key}-open", width="stretch", help=escape(shorten(hit.text, 160))):
+        st.session_state[state.READING] = PageOnShow(hit.doc_id, hit.page_no)
+        page_dialog(mind)

@@ -1,0 +1,15 @@
+"""The keys of Streamlit's session state, in one place. A session is one browser tab."""
+
+TURNS = "turns"  # list[Turn]: the questions asked in this tab and what came back
+EXAMPLE = "example"  # str: a suggested question that was clicked
+FILTER_DOCUMENTS = "filter_documents"  # list[str]: doc_ids to look in
+FILTER_LANGUAGES = "filter_languages"  # list[str]: language codes to look in
+READING = "reading"  # PageOnShow: the page open in the dialog
+OPEN_DOCUMENT = "open_document"  # str: the doc_id open on the documents page
+OPEN_PAGE = "open_page"  # PageOnShow: the page open on the documents page
+HANDED_IN = "handed_in"  # dict[job_id, list[Upload | None]]: kept until done, for a password to be tried
+UPLOADER = "uploader"  # int: counts up, so that the uploader empties itself
+RECEIPT = "receipt"  # DeleteReceipt of the last deletion, until the next action
+ZOOM = "zoom"  # str: how large pages are shown
+SORT = "sort"  # str: the order of the documents
+FIND = "find"  # str: part of a document's name

@@ -1,0 +1,54 @@
+"""Numbers and codes in words a person reads."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+_LANGUAGES = {
+    "ca": "Catalan", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek", "en": "English", "es": "Spanish",
+    "fi": "Finnish", "fr": "French", "gl": "Galician", "hu": "Hungarian", "it": "Italian", "ja": "Japanese",
+    "ko": "Korean", "la": "Latin", "nl": "Dutch", "no": "Norwegian", "pl": "Polish", "pt": "Portuguese",
+    "ro": "Romanian", "ru": "Russian", "sv": "Swedish", "tr": "Turkish", "uk": "Ukrainian", "zh": "Chinese",
+}  # fmt: skip
+_KINDS = {"docx": "Word", "xlsx": "Excel", "epub": "EPUB", "markdown": "Markdown", "text": "Text", "jpeg": "JPEG"}
+
+
+def language(code: str) -> str:
+    """English name of an ISO 639-1 code, or the code itself."""
+    return _LANGUAGES.get(code, code.upper())
+
+
+def kind(name: str) -> str:
+    """What a person calls this kind of file."""
+    return _KINDS.get(name, name.upper())
+
+
+def size(count: int) -> str:
+    """`98 KB`, `3.2 MB`: powers of 1,000, as file managers tell it."""
+    amount = float(count)
+    for unit in ("bytes", "KB", "MB", "GB"):
+        if amount < 1000 or unit == "GB":
+            break
+        amount /= 1000
+    return f"{amount:,.1f} {unit}" if unit not in ("bytes", "KB") and amount < 100 else f"{amount:,.0f} {unit}"
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """`1 page`, `9 pages`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def when(at_ms: int) -> str:
+    """Local date and time."""
+    moment = datetime.fromtimestamp(at_ms / 1000).astimezone()
+    return f"{moment.day} {moment:%b %Y, %H:%M}"
+
+
+def duration(ms: float) -> str:
+    """`0.4 s`, `12 s`, `3 min`."""
+    seconds = ms / 1000
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    if seconds < 99.5:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min"
