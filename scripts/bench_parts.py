@@ -1,0 +1,164 @@
+"""What the benches measure on: papers made here, vaults filled without waiting for a model, a page in a browser."""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+import tempfile
+import time
+import urllib.error
+import urllib.request
+import uuid
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import numpy as np
+import psutil
+
+from docmind.artifacts import Artifacts
+from docmind.catalog import Catalog, PageRecord
+from docmind.config import KeySettings, Settings
+from docmind.database import Database
+from docmind.embed.minilm import MiniLM, default_cache_dir
+from docmind.keys import open_keys
+from docmind.nodestore import NodeRecord, NodeStore
+from docmind.schema import DocumentInfo
+from docmind.words import Words
+
+WORDS = tuple(
+    """controller liability personal data protection contract penalty revenue margin operating income fiscal year
+quarter merchandise inventory assembly president committee article paragraph law treaty census climate health
+exposure pathway adaptation vulnerability model training loss dataset layer attention gradient image detection
+anchor proposal convolution court petition evidence jury sentence appeal statute claim damages settlement
+account transfer property seizure school food commodity program distribution price farmer nutrition child
+lunch department hearing witness testimony budget spending growth dividend share repurchase interest debt
+maturity lease asset goodwill impairment tax benefit segment region customer product service digital media
+marketing subscription platform research experiment method table figure result baseline precision recall
+question answer document page source index vector query memory thread checkpoint archive signature encryption
+key password recovery backup storage network process worker limit timeout failure repair""".split()  # noqa: SIM905 - a list of them would be a page
+)
+
+
+def paper(pages: int, *, seed: int = 0, words_a_page: int = 190) -> bytes:
+    """A born-digital PDF: Helvetica text in two sizes, about one node a page."""
+    picks = np.random.default_rng(seed).integers(0, len(WORDS), (pages, words_a_page))
+    objects: list[bytes] = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Count %d /Kids [%s] >>" % (pages, b" ".join(b"%d 0 R" % (4 + 2 * n) for n in range(pages))),
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    for number, row in enumerate(picks, 1):
+        text = [WORDS[pick] for pick in row]
+        lines = [" ".join(text[at : at + 10]) for at in range(0, len(text), 10)]
+        body = [f"BT /F1 16 Tf 72 760 Td (Section {number} of paper {seed}) Tj ET"]
+        body += [f"BT /F1 11 Tf 72 {730 - 30 * at} Td ({line}.) Tj ET" for at, line in enumerate(lines)]
+        stream = zlib.compress("\n".join(body).encode())
+        objects.append(
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents %d 0 R"
+            b" /Resources << /Font << /F1 3 0 R >> >> >>" % (len(objects) + 2)
+        )
+        objects.append(b"<< /Length %d /Filter /FlateDecode >>\nstream\n%s\nendstream" % (len(stream), stream))
+    made, offsets = b"%PDF-1.7\n", []
+    for number, body_ in enumerate(objects, 1):
+        offsets.append(len(made))
+        made += b"%d 0 obj\n%s\nendobj\n" % (number, body_)
+    table = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
+    size = len(objects) + 1
+    return made + b"xref\n0 %d\n0000000000 65535 f \n%strailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF" % (
+        size,
+        table,
+        size,
+        len(made),
+    )
+
+
+@contextmanager
+def filled_vault(*, documents: int, nodes: int) -> Iterator[Settings]:
+    """Settings of a vault with that many documents and nodes: real rows and files, random unit vectors."""
+    with tempfile.TemporaryDirectory() as scratch:
+        place = Path(scratch)
+        settings = Settings(data_dir=place / "data", keys=KeySettings(file=place / "key"))
+        settings.data_dir.mkdir()
+        opened = open_keys(settings.data_dir, settings.keys)
+        database = Database(settings.data_dir / "vault.db", opened.keyset.db_key)
+        artifacts = Artifacts(settings.data_dir / "artifacts", opened.keyset)
+        _fill(Catalog(database), NodeStore(database), artifacts, documents, nodes)
+        artifacts.close()
+        database.close()
+        yield settings
+
+
+def _fill(catalog: Catalog, store: NodeStore, artifacts: Artifacts, documents: int, nodes: int) -> None:
+    random = np.random.default_rng(7)
+    fingerprint = MiniLM(default_cache_dir()).fingerprint
+    picture = artifacts.put(b"a page image", ".webp.enc")
+    each = nodes // documents
+    for number in range(documents):
+        doc_id = hashlib.sha256(str(number).encode()).hexdigest()[:32]
+        name = f"paper {number}.pdf"
+        info = DocumentInfo(doc_id, name, "", "pdf", "reading", each, 0, 0, "", 1_000, number)
+        catalog.begin_document(info, picture)
+        pages, records, vectors = [], [], {}
+        for page_no in range(1, each + 1):
+            text = " ".join(WORDS[pick] for pick in random.integers(0, len(WORDS), 150))
+            words = Words.of([(0, 5)], [(10, 10, 50, 12)]).pack()
+            pages.append(PageRecord(doc_id, page_no, 1_131, 1_600, text, words, "layer", 1.0, "en", picture, picture))
+            content = random.bytes(16)
+            node_id = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{doc_id}/{page_no}"))
+            records.append(NodeRecord(node_id, doc_id, page_no, 0, 0, len(text), "text", "en", content))
+            vector = random.standard_normal(384).astype(np.float32)
+            vectors[content] = vector / np.linalg.norm(vector)
+        catalog.put_pages(pages)
+        store.put(records)
+        store.put_vectors(fingerprint, vectors)
+        catalog.finish_document(doc_id, language="en")
+
+
+def memory_of_tree_mb() -> float:
+    """Proportional memory of this process and its children: pages they share count once."""
+    me = psutil.Process()
+    total = 0
+    for process in (me, *me.children(recursive=True)):
+        with suppress(psutil.Error):
+            info = process.memory_full_info()
+            total += getattr(info, "pss", info.rss)
+    return total / 2**20
+
+
+def free_port() -> int:
+    """A port of loopback that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_for_page(port: int, timeout_s: float = 60.0) -> str:
+    """Wait until the app's first page can be used: in Chromium where there is one, else until the server answers."""
+    address = f"http://127.0.0.1:{port}"
+    deadline = time.monotonic() + timeout_s
+    while True:
+        try:
+            with urllib.request.urlopen(f"{address}/_stcore/health", timeout=1):  # noqa: S310 - loopback
+                break
+        except (urllib.error.URLError, OSError):
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+    chromium = Path("/usr/bin/chromium")
+    if not chromium.exists():
+        return "a server that answers"
+    return _usable_in_browser(address, chromium)
+
+
+def _usable_in_browser(address: str, chromium: Path) -> str:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=str(chromium), args=["--no-sandbox"])
+        page = browser.new_page()
+        page.goto(address)
+        page.get_by_test_id("stChatInput").wait_for()
+        browser.close()
+    return "a question box in Chromium"
