@@ -6,25 +6,30 @@ Every setting is an environment variable: prefix `DOCMIND_`, groups joined by `_
 
 from __future__ import annotations
 
+import difflib
 import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from docmind.errors import ConfigError
 
+Home = Annotated[Path, AfterValidator(Path.expanduser)]
+"""A path in which a leading `~` is the user's folder, also where no shell has read it."""
+
 
 class _Group(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class KeySettings(_Group):
     """Where the root key comes from."""
 
     source: Literal["auto", "keyring", "passphrase", "file"] = "auto"
-    file: Path | None = None
+    file: Home | None = None
     passphrase: SecretStr | None = None
     recovery_code: SecretStr | None = None
 
@@ -99,11 +104,16 @@ class Settings(BaseSettings):
     """All settings of one DocMind."""
 
     model_config = SettingsConfigDict(
-        env_prefix="DOCMIND_", env_nested_delimiter="__", extra="forbid", frozen=True, validate_default=True
+        env_prefix="DOCMIND_",
+        env_nested_delimiter="__",
+        env_ignore_empty=True,
+        extra="forbid",
+        frozen=True,
+        validate_default=True,
     )
 
-    data_dir: Path = Path("data")
-    cache_dir: Path | None = Field(default=None, description="converted models; the user's cache folder where unset")
+    data_dir: Home = Path("data")
+    cache_dir: Home | None = Field(default=None, description="converted models; the user's cache folder where unset")
     keys: KeySettings = KeySettings()
     database: DatabaseSettings = DatabaseSettings()
     qdrant: QdrantSettings = QdrantSettings()
@@ -116,17 +126,30 @@ class Settings(BaseSettings):
 
     @classmethod
     def load(cls) -> Settings:
-        """Read the environment; refuse unknown names and impossible values with one sentence (`ConfigError`)."""
-        known = {name.upper() for name in cls.model_fields}
+        """Read the environment; refuse unknown names and impossible values with one sentence (`ConfigError`).
+
+        A variable that is empty counts as unset.
+        """
+        known = set(_variables(cls, "DOCMIND_"))
         for variable in os.environ:
-            if not variable.startswith("DOCMIND_"):
-                continue
-            head = variable.removeprefix("DOCMIND_").split("__")[0]
-            if head not in known:
-                raise ConfigError(f"There is no setting {variable}.")
+            name = variable.upper()
+            if name.startswith("DOCMIND_") and name not in known:
+                near = difflib.get_close_matches(name, known, n=1)
+                hint = f"Is {near[0]} meant? " if near else ""
+                raise ConfigError(f"There is no setting {variable}.", hint=hint + ConfigError.hint)
         try:
             return cls()
         except ValidationError as error:
             first = error.errors()[0]
             name = "DOCMIND_" + "__".join(str(part).upper() for part in first["loc"])
             raise ConfigError(f"{name} cannot be used: {first['msg']}.") from error
+
+
+def _variables(model: type[BaseModel], prefix: str) -> Iterator[str]:
+    """The environment variables of a model: `DOCMIND_GROUP__NAME`."""
+    for name, field in model.model_fields.items():
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from _variables(kind, f"{prefix}{name.upper()}__")
+        else:
+            yield prefix + name.upper()

@@ -1,0 +1,162 @@
+"""Every setting is a variable that works; what is not a setting, or cannot be, is one sentence."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+import pytest
+from pydantic import BaseModel, SecretStr
+from pydantic.fields import FieldInfo
+
+from docmind.config import Settings
+from docmind.errors import ConfigError
+
+
+def settings(model: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], FieldInfo]]:
+    for name, field in model.model_fields.items():
+        kind = field.annotation
+        if inspect.isclass(kind) and issubclass(kind, BaseModel):
+            yield from settings(kind, (*path, name))
+        else:
+            yield (*path, name), field
+
+
+EVERY = dict(settings(Settings))
+
+
+def variable(path: tuple[str, ...]) -> str:
+    return "DOCMIND_" + "__".join(path).upper()
+
+
+def value_at(loaded: Settings, path: tuple[str, ...]) -> Any:
+    value: Any = loaded
+    for name in path:
+        value = getattr(value, name)
+    return value
+
+
+def flat(kind: Any) -> Iterator[Any]:
+    """The types that a union or an annotated type is made of."""
+    parts = get_args(kind)
+    if not parts:
+        yield kind
+    for part in parts:
+        yield from flat(part)
+
+
+def another(path: tuple[str, ...], field: FieldInfo) -> tuple[str, Any]:
+    """A text for the variable that is not the default, and the value it must become."""
+    kinds = set(flat(field.annotation))
+    if get_origin(field.annotation) is Literal:
+        chosen = next(str(kind) for kind in get_args(field.annotation) if kind != field.default)
+        return chosen, chosen
+    if bool in kinds:
+        return ("false", False) if field.default else ("true", True)
+    if int in kinds or float in kinds:
+        lowest = max([rule.ge for rule in field.metadata if hasattr(rule, "ge")], default=0.25)
+        value = lowest if lowest != field.default else lowest + 1
+        return str(value), value
+    if Path in kinds:
+        return "/somewhere/else", Path("/somewhere/else")
+    assert str in kinds or SecretStr in kinds, path
+    return "something-else", "something-else"
+
+
+@pytest.mark.parametrize("path", EVERY, ids=variable)
+def test_every_setting_has_a_variable_that_works(path: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    default = value_at(Settings.load(), path)
+    text, wanted = another(path, EVERY[path])
+    monkeypatch.setenv(variable(path), text)
+    value = value_at(Settings.load(), path)
+    assert (value.get_secret_value() if isinstance(value, SecretStr) else value) == wanted
+    assert value != default
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "DOCMIND_TYPO",
+        "DOCMIND_",
+        "docmind_typo",
+        "DOCMIND_KEYS",  # a group is no setting
+        "DOCMIND_KEYS__TYPO",
+        "DOCMIND_TYPO__FILE",
+        "DOCMIND_DATA_DIR__X",
+        "DOCMIND_KEYS__FILE__X",
+        "DOCMIND_KEYS_FILE",
+    ],
+)
+def test_an_unknown_name_is_refused_with_one_sentence(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, "1")
+    with pytest.raises(ConfigError) as caught:
+        Settings.load()
+    assert str(caught.value) == f"There is no setting {name}."
+
+
+def test_a_slip_of_the_finger_is_pointed_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCMIND_READING__MAXPAGES", "9")
+    with pytest.raises(ConfigError) as caught:
+        Settings.load()
+    assert "DOCMIND_READING__MAX_PAGES" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("DOCMIND_READING__WORKERS", "0"),
+        ("DOCMIND_READING__WORKERS", "many"),
+        ("DOCMIND_READING__OCR", "magic"),
+        ("DOCMIND_KEYS__SOURCE", "postcard"),
+        ("DOCMIND_RETRIEVE__TIMEOUT_S", "nan"),
+        ("DOCMIND_READING__TIMEOUT_S", "inf"),
+        ("DOCMIND_STORAGE__MIN_FREE_MB", "-1"),
+        ("DOCMIND_LOG_LEVEL", "loud"),
+    ],
+)
+def test_an_impossible_value_is_refused_with_one_sentence(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigError) as caught:
+        Settings.load()
+    assert str(caught.value).startswith(f"{name} cannot be used: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_refused_never_repeats_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCMIND_KEYS__PASSPHRASE", "hunter2hunter2")
+    monkeypatch.setenv("DOCMIND_KEYS__SOURCE", "wrong")
+    with pytest.raises(ConfigError) as caught:
+        Settings.load()
+    assert "hunter2" not in str(caught.value)
+    monkeypatch.setenv("DOCMIND_KEYS__SOURCE", "passphrase")
+    assert "hunter2" not in repr(Settings.load())
+
+
+def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DOCMIND_QDRANT__URL", "DOCMIND_KEYS__FILE", "DOCMIND_DATA_DIR", "DOCMIND_READING__WORKERS"):
+        monkeypatch.setenv(name, "")
+    assert Settings.load() == Settings()
+    assert Settings.load().qdrant.url is None
+    assert Settings.load().data_dir == Path("data")
+
+
+def test_a_tilde_is_the_users_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    monkeypatch.setenv("DOCMIND_DATA_DIR", "~/papers")
+    monkeypatch.setenv("DOCMIND_KEYS__FILE", "~/docmind.key")
+    loaded = Settings.load()
+    assert loaded.data_dir == tmp_path / "papers"
+    assert loaded.keys.file == tmp_path / "docmind.key"
+
+
+def test_settings_cannot_be_changed_afterwards() -> None:
+    loaded = Settings.load()
+    with pytest.raises(ValueError, match="frozen"):
+        loaded.data_dir = Path("elsewhere")
+    with pytest.raises(ValueError, match="frozen"):
+        loaded.reading.workers = 7
