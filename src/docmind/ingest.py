@@ -134,6 +134,7 @@ class Ingest:
                 language="",
                 bytes=len(upload.data),
                 added_at_ms=int(time.time() * 1000),
+                tags=upload.tags,
             )
             self._catalog.begin_document(info, original)
             try:

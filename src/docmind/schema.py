@@ -48,11 +48,12 @@ class ArtifactRef:
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """One file handed in: its name (for people, never opened), its bytes, and a password if it is locked."""
+    """One file handed in: its name (for people, never opened), its bytes, a password if it is locked, and tags."""
 
     name: str
     data: bytes = field(repr=False)
     password: str | None = field(default=None, repr=False)
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

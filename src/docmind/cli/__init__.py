@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from docmind import __version__
+from docmind import __version__, telemetry
 from docmind.cli.telling import inert, progress_bar, source_of, tell, tell_degraded, tell_hits
 from docmind.config import Settings
 from docmind.errors import CancelledError, DocMindError
@@ -47,6 +47,7 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead
 _filters = (
     click.option("--doc", "docs", multiple=True, help="Only this document (id or file name); may be repeated."),
     click.option("--language", "languages", multiple=True, help="Only pages in this language (en, pt, …)."),
+    click.option("--tag", "tags", multiple=True, help="Only documents with this tag; may be repeated."),
 )
 
 
@@ -63,14 +64,15 @@ def _filtered(command: Callable[..., None]) -> Callable[..., None]:
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="A file of passwords, one a line; each is tried on locked files.",
 )
+@click.option("--tag", "tags", multiple=True, help="A tag for these documents; may be repeated.")
 @_json
-def add(paths: tuple[Path, ...], password_file: Path | None, as_json: bool) -> None:
+def add(paths: tuple[Path, ...], password_file: Path | None, tags: tuple[str, ...], as_json: bool) -> None:
     """Take files, and whole folders of files, into the vault."""
     from docmind.cli.adding import Adding
 
     passwords = password_file.read_text("utf-8").splitlines() if password_file else []
     with _open() as desk:
-        adding = Adding(desk, paths, passwords, ask=_ask_password if sys.stdin.isatty() else None)
+        adding = Adding(desk, paths, passwords, tags, ask=_ask_password if sys.stdin.isatty() else None)
         with progress_bar(quiet=as_json) as show:
             results = adding.run(show)
     refused = [result for result in results if result.status == "refused"]
@@ -107,11 +109,17 @@ def list_(as_json: bool) -> None:
 @_filtered
 @_json
 def search(
-    question: str, k: int | None, per_node: bool, docs: tuple[str, ...], languages: tuple[str, ...], as_json: bool
+    question: str,
+    k: int | None,
+    per_node: bool,
+    docs: tuple[str, ...],
+    languages: tuple[str, ...],
+    tags: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Find the pages that match QUESTION."""
     with _open() as desk:
-        filters = _filters_of(desk, docs, languages)
+        filters = _filters_of(desk, docs, languages, tags)
         found = desk.search(question, k=k, filters=filters, dedup_key="node_id" if per_node else "page_id")
     if as_json:
         _print_json(_plain(found))
@@ -124,10 +132,17 @@ def search(
 @click.option("-k", "k", type=click.IntRange(1, 1000), default=None, help="How many pages to look at.")
 @_filtered
 @_json
-def ask(question: str, k: int | None, docs: tuple[str, ...], languages: tuple[str, ...], as_json: bool) -> None:
+def ask(
+    question: str,
+    k: int | None,
+    docs: tuple[str, ...],
+    languages: tuple[str, ...],
+    tags: tuple[str, ...],
+    as_json: bool,
+) -> None:
     """Answer QUESTION with quotes, each with its page."""
     with _open() as desk:
-        answer = desk.ask(question, k=k, filters=_filters_of(desk, docs, languages))
+        answer = desk.ask(question, k=k, filters=_filters_of(desk, docs, languages, tags))
     if as_json:
         _print_json(_plain(answer))
         return
@@ -212,7 +227,9 @@ def _open() -> Any:
     """The vault the settings name; a new one says its recovery code once, on stderr."""
     from docmind.application import DocMind
 
-    desk = DocMind(Settings.load(), ask_passphrase=_ask_passphrase if sys.stdin.isatty() else None)
+    settings = Settings.load()
+    telemetry.start(settings.log_level)
+    desk = DocMind(settings, ask_passphrase=_ask_passphrase if sys.stdin.isatty() else None)
     if code := desk.take_recovery_code():
         click.echo(
             f"A new vault was made. Its recovery code, shown only now: {code}\n"
@@ -230,8 +247,8 @@ def _ask_password(name: str) -> str:
     return str(click.prompt(f"Password of {inert(name)} (empty: skip)", hide_input=True, default="", err=True))
 
 
-def _filters_of(desk: Any, docs: Iterable[str], languages: tuple[str, ...]) -> Filters:
-    return Filters(doc_ids=tuple(desk.find_document(doc).doc_id for doc in docs), languages=languages)
+def _filters_of(desk: Any, docs: Iterable[str], languages: tuple[str, ...], tags: tuple[str, ...]) -> Filters:
+    return Filters(doc_ids=tuple(desk.find_document(doc).doc_id for doc in docs), languages=languages, tags=tags)
 
 
 def _plain(record: Any) -> dict[str, Any]:

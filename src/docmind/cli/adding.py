@@ -16,8 +16,15 @@ AskPassword = Callable[[str], str]
 class Adding:
     """Adds files and folders one by one; locked files are tried with each password, then asked for."""
 
-    def __init__(self, desk: DocMind, paths: Sequence[Path], passwords: Sequence[str], ask: AskPassword | None) -> None:
-        self._desk, self._passwords, self._ask = desk, passwords, ask
+    def __init__(
+        self,
+        desk: DocMind,
+        paths: Sequence[Path],
+        passwords: Sequence[str],
+        tags: tuple[str, ...],
+        ask: AskPassword | None,
+    ) -> None:
+        self._desk, self._passwords, self._tags, self._ask = desk, passwords, tags, ask
         self._files = list(_files(paths))
 
     def run(self, show: Callable[[JobProgress], None]) -> list[AddResult]:
@@ -30,7 +37,7 @@ class Adding:
                 show(replace(now, files_done=done, files_total=len(self._files)))
 
             try:
-                upload = Upload(file.name, file.read_bytes())
+                upload = Upload(file.name, file.read_bytes(), tags=self._tags)
             except OSError as error:
                 missing = NotFoundError(
                     f"{file} cannot be opened: {error.strerror}.", hint="Check the path and its permissions."
