@@ -26,13 +26,15 @@ def chat(mind: DocMind) -> None:
     if not documents:
         no_documents()
         return
-    filters = choose_filters(documents)
     turns = st.session_state.setdefault(state.TURNS, [])
     if not turns:
         first_question(len(documents))
     for number, turn in enumerate(turns):
         draw_turn(mind, turn, f"turn-{number}")
-    question = st.chat_input("Ask your documents", max_chars=2_000) or st.session_state.pop(state.EXAMPLE, None)
+    with st.bottom:
+        filters = choose_filters(documents)
+        question = st.chat_input("Ask your documents", max_chars=2_000)
+    question = question or st.session_state.pop(state.EXAMPLE, None)
     if question:
         turns.append(ask(mind, question, filters))
         st.rerun()

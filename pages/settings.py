@@ -27,8 +27,11 @@ def settings_page(mind: DocMind) -> None:
     vault(status)
     st.subheader("What DocMind can use", anchor=False)
     st.caption("Parts light up by themselves once they are here. Nothing is ever downloaded without you.")
-    for capability in status.capabilities:
-        part(capability)
+    with st.container(border=True):
+        for number, capability in enumerate(status.capabilities):
+            if number:
+                st.divider()
+            part(capability)
     st.subheader("Index", anchor=False)
     index(status)
     st.caption(f"DocMind {escape(status.version)}")
@@ -40,20 +43,19 @@ def vault(status: Status) -> None:
         st.metric("Pages", f"{status.pages:,}", border=True)
         st.metric("Passages", f"{status.nodes:,}", border=True)
         st.metric("On the disk", size(status.vault_bytes), border=True, help=f"{size(status.free_bytes)} are free")
-    st.caption(
-        f"Vault {escape(status.vault_id)} · key: {escape(status.key_source)} · {size(status.free_bytes)} free on the disk"
-    )
+    source = {"passphrase": "from your passphrase", "keyring": "in the keyring", "file": "in a key file"}
+    key = source.get(status.key_source, status.key_source)
+    st.caption(f"Vault {escape(status.vault_id)} · key {escape(key)} · {size(status.free_bytes)} free on the disk")
 
 
 def part(capability: Capability) -> None:
-    with st.container(border=True):
-        words, state = st.columns([0.8, 0.2], vertical_alignment="center")
-        with words:
-            st.markdown(f"**{escape(capability.name)}**  \n{escape(capability.detail)}")
-        with state:
-            st.badge(capability.state, icon=ICONS[capability.state], color=COLOURS[capability.state])  # type: ignore[arg-type]
-        if capability.hint and capability.state != "present":
-            st.code(one_line(capability.hint), language=None, wrap_lines=True)
+    name, detail, state = st.columns([0.2, 0.62, 0.18], vertical_alignment="center")
+    name.markdown(f"**{escape(capability.name)}**")
+    detail.markdown(escape(capability.detail))
+    with state:
+        st.badge(capability.state, icon=ICONS[capability.state], color=COLOURS[capability.state])  # type: ignore[arg-type]
+    if capability.hint and capability.state != "present":
+        st.code(one_line(capability.hint), language=None, wrap_lines=True)
 
 
 def index(status: Status) -> None:

@@ -20,7 +20,8 @@ page = st.navigation(list(PAGES.values()), position="hidden")
 st.set_page_config(
     page_title=f"{page.title} · DocMind",
     page_icon=str(PICTURES / "mark.svg"),
-    layout="wide" if page.url_path == "documents" else "centered",
+    layout="centered" if page.url_path == "settings" else "wide",
+    initial_sidebar_state=232,
 )
 st.logo(str(PICTURES / "wordmark.svg"), icon_image=str(PICTURES / "mark.svg"))
 with st.sidebar:

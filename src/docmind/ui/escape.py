@@ -12,7 +12,7 @@ import unicodedata
 
 _JOINER = "\u2060"
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
-_FOUND_LATER = re.compile(r"[:@]|www(?=\.)", re.IGNORECASE)
+_FOUND_LATER = re.compile(r"[:@](?=\S)|www(?=\.)", re.IGNORECASE)
 _CLUSTER = 8  # marks stacked on one letter, beyond which they climb over the lines above
 
 

@@ -34,7 +34,7 @@ def frame(draw: Callable[[DocMind], None]) -> None:
 def _closed(error: DocMindError) -> None:
     st.title("DocMind cannot open your vault")
     trouble.show(error)
-    st.caption("Nothing was changed. Put it right, then try again; the page opens by itself.")
+    st.caption("Nothing was changed. Put it right, then try again.")
     st.button("Try again", type="primary", icon=":material/refresh:")
 
 

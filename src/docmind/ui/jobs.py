@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _POLL_S = 0.7
 _LISTED = 6  # files told one by one; of more, only those that need attention
-_STAGES = {"waiting": "Waiting", "starting": "Getting ready", "resuming": "Going on with"}
+_STAGES = {"waiting": "Waiting", "starting": "Getting ready", "opening": "Reading", "resuming": "Going on with"}
 
 
 def uploader(mind: DocMind) -> None:
@@ -35,8 +35,9 @@ def uploader(mind: DocMind) -> None:
 
 def progress(mind: DocMind) -> None:
     """Everything on its way in, from any tab, and what became of what this tab handed over; follows by itself."""
-    moving = any(not job.is_over for job in mind.jobs())
-    st.fragment(_panel, run_every=_POLL_S if moving else None)(mind, moving)
+    jobs = mind.jobs()
+    moving = any(not job.is_over for job in jobs)
+    st.fragment(_panel, run_every=_POLL_S if moving else None)(mind, moving, _files_done(jobs))
 
 
 def is_reading(mind: DocMind) -> bool:
@@ -57,7 +58,11 @@ def submit(mind: DocMind, uploads: Sequence[Upload]) -> None:
     handed_in[mind.submit(uploads)] = list(uploads)
 
 
-def _panel(mind: DocMind, was_moving: bool) -> None:
+def _files_done(jobs: Sequence[JobProgress]) -> int:
+    return sum(len(job.results) for job in jobs)
+
+
+def _panel(mind: DocMind, was_moving: bool, files_done: int) -> None:
     handed_in: dict[str, list[Upload | None]] = st.session_state.setdefault(state.HANDED_IN, {})
     known = {job.job_id: job for job in mind.jobs()}
     for job_id in [job_id for job_id in handed_in if job_id not in known]:
@@ -67,8 +72,9 @@ def _panel(mind: DocMind, was_moving: bool) -> None:
             _draw_moving(mind, job)
         elif job.job_id in handed_in:
             _draw_over(mind, job, handed_in)
-    if was_moving and all(job.is_over for job in known.values()):
-        st.rerun()
+    is_over = all(job.is_over for job in known.values())
+    if was_moving and (is_over or _files_done(tuple(known.values())) != files_done):
+        st.rerun()  # the whole page: the list below has grown
 
 
 def _draw_moving(mind: DocMind, job: JobProgress) -> None:
@@ -82,7 +88,7 @@ def _draw_moving(mind: DocMind, job: JobProgress) -> None:
                 if isinstance(outcome, DocMindError):
                     trouble.show(outcome)
         details = [part for part in (_page(job), _left(job)) if part]
-        st.caption(" · ".join(details) or "Starting")
+        st.caption(" · ".join(details) or "A scanned page takes some seconds")
         for result in job.results[-_LISTED:]:
             st.caption(_line(result))
 
@@ -147,7 +153,9 @@ def _page(job: JobProgress) -> str:
 
 
 def _left(job: JobProgress) -> str:
-    return f"about {duration(max(1000, job.eta_ms))} left" if job.eta_ms is not None else ""
+    if job.eta_ms is None or (job.files_total <= 1 and not job.pages_total):
+        return ""
+    return f"about {duration(max(1000, job.eta_ms))} left"
 
 
 def _summary(job: JobProgress) -> str:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from docmind.errors import DocMindError
 from docmind.schema import DeleteReceipt, DocumentInfo
-from docmind.ui import pageview, state, trouble
+from docmind.ui import marks, pageview, state, trouble
 from docmind.ui.escape import escape, one_line
 from docmind.ui.pageview import PageOnShow
 from docmind.ui.wording import count, kind, language, size, when
@@ -84,8 +84,8 @@ def draw_receipt() -> None:
 
 def _draw_row(mind: DocMind, info: DocumentInfo) -> None:
     with st.container(border=True, key=f"row-{info.doc_id}"):
-        words, status, action = st.columns([0.74, 0.12, 0.14], vertical_alignment="center")
-        with words:
+        words, status, action = st.columns([0.76, 0.15, 0.09], vertical_alignment="center")
+        with words, st.container(gap=None):
             st.button(
                 escape(info.document, limit=90),
                 key=f"open-{info.doc_id}",
@@ -140,10 +140,11 @@ def _draw_tiles(mind: DocMind, info: DocumentInfo) -> None:
                 if isinstance(outcome, DocMindError):
                     st.caption("Not read yet")
                 else:
-                    st.image(outcome, width="stretch", alt=f"Page {page_no}")
+                    st.image(marks.framed(outcome), width="stretch", alt=f"Page {page_no}")
                 st.button(
                     f"Page {page_no}",
                     key=f"page-{info.doc_id}-{page_no}",
+                    type="tertiary",
                     width="stretch",
                     disabled=isinstance(outcome, DocMindError),
                     on_click=_open_page,
@@ -152,7 +153,9 @@ def _draw_tiles(mind: DocMind, info: DocumentInfo) -> None:
 
 
 def _delete_button(mind: DocMind, info: DocumentInfo, where: str) -> None:
-    if st.button("Delete", key=f"delete-{where}-{info.doc_id}", icon=":material/delete:", width="stretch"):
+    label, kind_ = ("", "tertiary") if where == "row" else ("Delete", "secondary")
+    told = f"Delete {escape(info.document, limit=60)}"
+    if st.button(label, key=f"delete-{where}-{info.doc_id}", icon=":material/delete:", type=kind_, help=told):
         _confirm(mind, info)
 
 
@@ -160,7 +163,7 @@ def _delete_button(mind: DocMind, info: DocumentInfo, where: str) -> None:
 def _confirm(mind: DocMind, info: DocumentInfo) -> None:
     st.markdown(f"**{escape(info.document, limit=120)}**")
     st.write(
-        f"{count(info.pages, 'page')}, everything found in them and the sealed original will be erased from this vault. "
+        f"{count(info.pages, 'page')}, all that was found in them and the sealed original will be erased. "
         "This cannot be undone. The file you added it from stays where it is."
     )
     with st.container(horizontal=True, horizontal_alignment="right"):

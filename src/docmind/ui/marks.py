@@ -11,11 +11,12 @@ from docmind.schema import Box
 
 INK = (255, 222, 77)
 EDGE = (214, 132, 0)
+RIM = (205, 201, 192)
 _PAD = 0.12  # of a box's height, on every side: strokes reach a little beyond the letters
 
 
 def marked(image: bytes, boxes: Sequence[Box], page_size: tuple[int, int], *, width: int = 0) -> bytes:
-    """The page as JPEG with `boxes` (pixels of an image of `page_size`) highlighted; scaled down to `width` if given."""
+    """The page as JPEG with `boxes` (pixels of an image of `page_size`) highlighted; scaled down to `width`."""
     picture = _picture(image)
     if 0 < width < picture.width:
         picture = picture.resize(
@@ -24,8 +25,13 @@ def marked(image: bytes, boxes: Sequence[Box], page_size: tuple[int, int], *, wi
     return _jpeg(_mark(picture, _scaled(boxes, page_size, picture)))
 
 
+def framed(image: bytes) -> bytes:
+    """A thumbnail as JPEG, with an edge that parts it from a white ground."""
+    return _jpeg(_picture(image))
+
+
 def strip(image: bytes, boxes: Sequence[Box], page_size: tuple[int, int]) -> bytes | None:
-    """The part of the page that holds the boxes, over its full width and with a little room around; None without any."""
+    """The part of the page that holds the boxes, with a little room around them; None without any."""
     if not boxes:
         return None
     picture = _picture(image)
@@ -36,8 +42,8 @@ def strip(image: bytes, boxes: Sequence[Box], page_size: tuple[int, int]) -> byt
     bottom = min(bottom, top + 0.5 * picture.width)
     left = max(0, min(box[0] for box in scaled) - 2 * height)
     right = min(picture.width, max(box[2] for box in scaled) + 2 * height)
-    if right - left < 0.6 * picture.width:  # short quotes keep their surroundings, and letters their size
-        middle, half = (left + right) / 2, 0.3 * picture.width
+    if right - left < 0.5 * picture.width:  # short quotes keep their surroundings, and letters their size
+        middle, half = (left + right) / 2, 0.25 * picture.width
         left = min(max(0, middle - half), picture.width - 2 * half)
         right = left + 2 * half
     picture = _mark(picture, scaled)
@@ -79,6 +85,8 @@ def _mark(picture: Image.Image, corners: Sequence[tuple[float, float, float, flo
 
 
 def _jpeg(picture: Image.Image) -> bytes:
+    corner = (0, 0, picture.width - 1, picture.height - 1)
+    ImageDraw.Draw(picture).rectangle(corner, outline=RIM, width=max(1, round(picture.width / 400)))
     out = io.BytesIO()
     picture.save(out, "JPEG", quality=88)
     return out.getvalue()

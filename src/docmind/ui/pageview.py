@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,8 @@ from docmind.ui.wording import count, language
 if TYPE_CHECKING:
     from docmind.application import DocMind
 
-_ZOOMS = {"Fit": 0.0, "100 %": 1.0, "150 %": 1.5, "200 %": 2.0}
+_ZOOMS = {"Page": 0, "Width": 100, "150 %": 150, "200 %": 200, "300 %": 300}  # percent of the frame's width
+_WHOLE = 540  # pixels across at which a portrait page is seen whole
 _SOURCES = {
     "layer": "text as the file holds it",
     "ocr": "text read from the picture (OCR)",
@@ -63,31 +65,40 @@ def page_view(mind: DocMind, key: str) -> None:
         zoom = _bar(page, key)
         boxes = shown.boxes if shown.page_no == shown.marked_no else ()
         with st.container(height=_FRAME_HEIGHT, border=True, key=f"{key}-image"):
-            factor = _ZOOMS[zoom]
-            with st.container(width=round(page.width * factor) if factor else "stretch"):
-                st.image(page_jpeg(mind, page.doc_id, page.page_no, boxes), width="stretch", alt=_alt(page, boxes))
+            _picture(page_jpeg(mind, page.doc_id, page.page_no, boxes), _ZOOMS[zoom], _alt(page, boxes))
     with panel:
         _facts(page)
-        st.code(visible(page.text) or " ", language=None, wrap_lines=True, height=_FRAME_HEIGHT - 90)
+        with st.container(height=_FRAME_HEIGHT - 60, border=True):
+            st.text(visible(page.text))
+
+
+def _picture(jpeg: bytes, percent: int, alt: str) -> None:
+    if percent > 100:  # st.image never grows beyond its container; what goes into this HTML is ours alone
+        data = base64.b64encode(jpeg).decode()
+        st.html(f'<img src="data:image/jpeg;base64,{data}" alt="{alt}" style="width: {percent}%; max-width: none">')
+    else:
+        with st.container(width="stretch" if percent else _WHOLE):
+            st.image(jpeg, width="stretch", alt=alt)
 
 
 def _bar(page: PageView, key: str) -> str:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.button(
-            "Previous",
+            "",
             key=f"{key}-previous",
             icon=":material/chevron_left:",
             shortcut="Left",
+            help="Previous page",
             disabled=page.page_no <= 1,
             on_click=_turn,
             args=(key, -1),
         )
         st.button(
-            "Next",
+            "",
             key=f"{key}-next",
             icon=":material/chevron_right:",
-            icon_position="right",
             shortcut="Right",
+            help="Next page",
             disabled=page.page_no >= page.pages,
             on_click=_turn,
             args=(key, 1),
@@ -96,13 +107,13 @@ def _bar(page: PageView, key: str) -> str:
         zoom = st.segmented_control(
             "Zoom",
             list(_ZOOMS),
-            default=st.session_state.get(state.ZOOM, "Fit"),
+            default=st.session_state.get(state.ZOOM, "Page"),
             required=True,
             key=f"{key}-zoom",
             label_visibility="collapsed",
         )
-    st.session_state[state.ZOOM] = zoom or "Fit"
-    return zoom or "Fit"
+    st.session_state[state.ZOOM] = zoom or "Page"
+    return zoom or "Page"
 
 
 def _turn(key: str, by: int) -> None:

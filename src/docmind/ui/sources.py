@@ -34,9 +34,10 @@ def answer_markdown(answer: Answer) -> str:
 
 
 def draw_sources(mind: DocMind, sources: Sequence[Source], key: str) -> None:
-    """Each source: its number, where it stands, the strip of the page with the words highlighted, the whole page small."""
-    for source in sources:
-        with st.container(border=True, key=f"{key}-source-{source.n}"):
+    """Each source: where it stands, the strip of the page with the words highlighted, the whole page small."""
+    places = st.columns(2) if len(sources) > 1 else [st.container()]
+    for number, source in enumerate(sources):
+        with places[number % len(places)], st.container(border=True, key=f"{key}-source-{source.n}"):
             outcome = trouble.attempt(lambda source=source: _draw_source(mind, source, f"{key}-{source.n}"))
             if isinstance(outcome, DocMindError):
                 trouble.show(outcome)
@@ -60,17 +61,13 @@ def page_dialog(mind: DocMind) -> None:
 
 
 def _draw_source(mind: DocMind, source: Source, key: str) -> None:
-    small, words = st.columns([0.2, 0.8], gap="medium")
+    small, words = st.columns([0.18, 0.82], gap="small")
     told = f"Page {source.page_no} of {one_line(source.document)}, highlighted: {one_line(source.quote)}"
     with small:
         st.image(page_jpeg(mind, source.doc_id, source.page_no, source.boxes, _THUMBNAIL), width="stretch", alt=told)
     with words:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(
-                f":primary-badge[{source.n}] **{escape(source.document, limit=56)}** · page {source.page_no}",
-                width="stretch",
-            )
-            opens = st.button("Open page", key=f"{key}-open", icon=":material/open_in_full:", type="tertiary")
+        label = f":primary-badge[{source.n}] **Page {source.page_no}** · {escape(source.document, limit=48)}"
+        opens = st.button(label, key=f"{key}-open", type="tertiary", help="Open the page")
         strip = strip_jpeg(mind, source.doc_id, source.page_no, source.boxes)
         if strip is not None:
             st.image(strip, width="stretch", alt=told)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from docmind.application import DocMind
 
 _NEAREST = 4
+_USER = ":material/person:"
+_DOCMIND = str(Path(__file__).parent / "mark.svg")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +35,9 @@ class Turn:
 
 def ask(mind: DocMind, question: str, filters: Filters) -> Turn:
     """Show the question, look through the pages, and give back the turn."""
-    with st.chat_message("user"):
+    with st.chat_message("user", avatar=_USER):
         st.text(visible(question))
-    with st.chat_message("assistant"), st.spinner("Looking through your pages…"):
+    with st.chat_message("assistant", avatar=_DOCMIND), st.spinner("Looking through your pages…"):
         outcome = trouble.attempt(lambda: mind.ask(question, filters=filters))
         nearest: tuple[Hit, ...] = ()
         if isinstance(outcome, Answer) and not outcome.found:
@@ -45,9 +48,9 @@ def ask(mind: DocMind, question: str, filters: Filters) -> Turn:
 
 def draw_turn(mind: DocMind, turn: Turn, key: str) -> None:
     """The question, the answer, its sources; or the closest pages; or what went wrong."""
-    with st.chat_message("user"):
+    with st.chat_message("user", avatar=_USER):
         st.text(visible(turn.question))
-    with st.chat_message("assistant"):
+    with st.chat_message("assistant", avatar=_DOCMIND):
         if isinstance(turn.outcome, DocMindError):
             trouble.show(turn.outcome)
         elif turn.outcome.found:
