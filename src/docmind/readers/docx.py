@@ -10,6 +10,7 @@ import docx
 import docx.document
 from docx.opc.exceptions import PackageNotFoundError
 from docx.table import Table as DocxTable
+from docx.table import _Cell
 from docx.text.paragraph import Paragraph
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -73,5 +74,11 @@ def _rows(table: DocxTable) -> Iterator[list[str]]:
             if cell._tc is last:
                 continue
             last = cell._tc
-            cells.append(printable(cell.text))
+            cells.append(printable(_cell(cell)))
         yield cells
+
+
+def _cell(cell: _Cell) -> str:
+    """The text of a cell, that of tables inside it at its end."""
+    inner = (_cell(deep) for table in cell.tables for row in table.rows for deep in row.cells)
+    return " ".join([cell.text, *inner])

@@ -6,12 +6,13 @@ their side or their head are found by us.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from PIL import Image
 
-from docmind.readers.reading_order import Spot, certainty, rows
+from docmind.readers.reading_order import Rect, Spot, certainty, rows
 
 _SURE = 0.8  # a mean certainty below this may mean that the page stands on its head
 _DETECT_SIDE = 960  # finding lines needs fewer pixels than reading them: a third less time at the same errors
@@ -19,6 +20,7 @@ _PARAMETERS = {
     "Global.use_cls": False,
     "Global.log_level": "critical",
     "Global.text_score": 0.4,
+    "Global.return_word_box": True,
     "EngineConfig.onnxruntime.intra_op_num_threads": 1,
     "EngineConfig.onnxruntime.inter_op_num_threads": 1,
     "Det.limit_type": "max",
@@ -57,9 +59,11 @@ class Rapid:
         result = self._engine(np.ascontiguousarray(np.asarray(image)[:, :, ::-1]))
         if result.boxes is None or result.txts is None:
             return []
+        # Where one line gives no word positions, the library gives none for the whole page.
+        words = result.word_results if len(result.word_results) == len(result.txts) else [()] * len(result.txts)
         return [
-            Spot(text.strip(), tuple((float(x), float(y)) for x, y in box), float(score))
-            for text, box, score in zip(result.txts, result.boxes, result.scores, strict=True)
+            Spot(text.strip(), tuple((float(x), float(y)) for x, y in box), float(score), _words(text.split(), pieces))
+            for text, box, score, pieces in zip(result.txts, result.boxes, result.scores, words, strict=True)
             if text.strip()
         ]
 
@@ -68,3 +72,19 @@ def _lies(spots: list[Spot]) -> bool:
     """Most lines run up or down the image."""
     upright = sum(len(s.text) for s in spots if s.bottom - s.top > 1.5 * (s.right - s.left))
     return 2 * upright > sum(len(s.text) for s in spots)
+
+
+def _words(words: list[str], pieces: Sequence[tuple[str, float, Any]]) -> tuple[Rect, ...]:
+    """A box per word from the pieces that the engine tells, which may be parts of words; nothing where they differ."""
+    boxes: list[Rect] = []
+    left = iter(pieces)
+    for word in words:
+        text, points = "", []
+        while len(text) < len(word) and (piece := next(left, None)) is not None and piece[2] is not None:
+            text += piece[0]
+            points += [(float(x), float(y)) for x, y in piece[2]]
+        if text != word:
+            return ()
+        xs, ys = [x for x, _ in points], [y for _, y in points]
+        boxes.append((min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys)))
+    return tuple(boxes)

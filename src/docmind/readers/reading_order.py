@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from docmind.words import Words
 
+Rect = tuple[float, float, float, float]
+
 _WIDE = 0.6  # of the region: such a line spans its columns
 _TEXTLIKE = 0.25  # of the region: the usual line of a text column; the cells of a table are shorter
 _NARROW, _BROAD = frozenset("ijl.,;:'!|()[]1IftrºªºJ°·"), frozenset("mwMW@%—ŒÆ")
@@ -15,11 +17,15 @@ _NARROW, _BROAD = frozenset("ijl.,;:'!|()[]1IftrºªºJ°·"), frozenset("mwMW@%
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A piece of text on a picture: its corners from the top left clockwise, in pixels, and how sure it is, 0 to 1."""
+    """A piece of text on a picture: its corners from the top left clockwise, in pixels, and how sure it is, 0 to 1.
+
+    `words` holds x, y, w, h of each word of the text, or nothing where the engine does not know.
+    """
 
     text: str
     corners: tuple[tuple[float, float], ...]
     score: float
+    words: tuple[Rect, ...] = ()
 
     @property
     def left(self) -> float:
@@ -108,13 +114,13 @@ def _same_row(one: Spot, other: Spot) -> bool:
 
 
 def page_of(rows: Sequence[Sequence[Spot]]) -> tuple[str, Words, float]:
-    """The text of a page from its rows in reading order, its words with boxes, and the mean certainty weighted by length.
+    """The text of a page from its rows in reading order, its words with boxes, and the certainty of it all.
 
     A word that is broken at the end of a line is one word of the text, in two pieces with a box each.
     """
     parts: list[str] = []
     spans: list[tuple[int, int]] = []
-    boxes: list[tuple[float, float, float, float]] = []
+    boxes: list[Rect] = []
     place = 0
     for number, row in enumerate(rows):
         joins = bool(number) and _is_broken(parts[-1] if parts else "", row[0].text)
@@ -146,17 +152,20 @@ def _is_broken(before: str, after: str) -> bool:
     return len(before) > 1 and before[-1] == "-" and before[-2].isalpha() and after[:1].islower()
 
 
-def split(spot: Spot) -> list[tuple[str, int, tuple[float, float, float, float]]]:
-    """The words of a line: text, place in the line, and x, y, w, h by the usual widths of its letters."""
+def split(spot: Spot) -> list[tuple[str, int, Rect]]:
+    """The words of a line: text, place in the line, and x, y, w, h; by the usual widths of letters where unknown."""
     ends = [0.0]
     for char in spot.text:
         ends.append(ends[-1] + _weight(char))
     total = ends[-1] or 1.0
     out, at = [], 0
-    for word in spot.text.split():
+    words = spot.text.split()
+    known = spot.words if len(spot.words) == len(words) else ()
+    for number, word in enumerate(words):
         start = spot.text.index(word, at)
         at = start + len(word)
-        out.append((word, start, _strip(spot.corners, ends[start] / total, ends[at] / total)))
+        box = known[number] if known else _strip(spot.corners, ends[start] / total, ends[at] / total)
+        out.append((word, start, box))
     return out
 
 
@@ -170,7 +179,7 @@ def _weight(char: str) -> float:
     return 1.25 if char.isupper() else 1.8 if char > "\u2e80" else 1.0
 
 
-def _strip(corners: Sequence[tuple[float, float]], start: float, end: float) -> tuple[float, float, float, float]:
+def _strip(corners: Sequence[tuple[float, float]], start: float, end: float) -> Rect:
     """The upright box around a part of a line that may lean."""
     (ax, ay), (bx, by), (cx, cy), (dx, dy) = corners
     xs = [ax + (bx - ax) * at for at in (start, end)] + [dx + (cx - dx) * at for at in (start, end)]

@@ -30,7 +30,7 @@ class Tesseract:
         self._wanted = "+".join(code for code in wanted.split("+") if code in languages()) or "eng"
 
     def rows(self, image: Image.Image, language: str) -> tuple[list[list[Spot]], int]:
-        """Lines in its own order on an image turned until it is upright, and that turn, counter-clockwise in degrees."""
+        """Lines in its own order on an image that is turned upright, and that turn, counter-clockwise in degrees."""
         code = _CODES.get(language, "")
         wanted = code if code in self._wanted.split("+") else self._wanted
         lines, turn = self._read(image, wanted), 0
@@ -83,9 +83,9 @@ def _spots(table: str) -> Iterator[Spot]:
         if row.get("level") == "5" and (row.get("text") or "").strip():
             lines.setdefault((row["block_num"], row["par_num"], row["line_num"]), []).append(row)
     for words in lines.values():
-        left, top = min(int(w["left"]) for w in words), min(int(w["top"]) for w in words)
-        right = max(int(w["left"]) + int(w["width"]) for w in words)
-        bottom = max(int(w["top"]) + int(w["height"]) for w in words)
-        text = " ".join(w["text"].strip() for w in words)
+        boxes = tuple((float(w["left"]), float(w["top"]), float(w["width"]), float(w["height"])) for w in words)
+        left, top = min(x for x, _, _, _ in boxes), min(y for _, y, _, _ in boxes)
+        right, bottom = max(x + wide for x, _, wide, _ in boxes), max(y + tall for _, y, _, tall in boxes)
+        text = " ".join("".join(w["text"].split()) for w in words)
         score = sum(float(w["conf"]) * len(w["text"]) for w in words) / sum(len(w["text"]) for w in words) / 100
-        yield Spot(text, ((left, top), (right, top), (right, bottom), (left, bottom)), score)
+        yield Spot(text, ((left, top), (right, top), (right, bottom), (left, bottom)), score, boxes)
