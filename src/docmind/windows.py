@@ -46,10 +46,14 @@ def windows(text: str, pieces: np.ndarray) -> Iterator[tuple[int, int]]:
     step = (total - OVERLAP) / count
     # The word in which each piece begins: windows are measured in pieces and cut between words.
     word_of = np.searchsorted(starts, pieces[:, 0], side="right") - 1 if total else np.zeros(0, np.int64)
+    before = None
     for number in range(count):
         first = 0 if number == 0 else int(word_of[int(number * step)])
         last = len(words) - 1 if number == count - 1 else int(word_of[int(number * step + step + OVERLAP) - 1])
-        yield words[first][0], words[max(first, last)][1]
+        span = words[first][0], words[max(first, last)][1]
+        if span != before:  # a word of thousands of pieces fills several windows by itself
+            yield span
+        before = span
 
 
 def label_of(info: DocumentInfo, embedder: TextEmbedder) -> str:

@@ -1,0 +1,97 @@
+"""MiniLM without torch, held against transformers' own model on the same weights."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from docmind.embed import minilm
+from docmind.embed.bert_graph import build
+from docmind.embed.minilm import MiniLM, model_folder
+from docmind.errors import DamagedError
+
+TEXTS = [
+    "What is the maximum fine per infraction under the Brazilian data protection law?",
+    "Os dados pessoais serão eliminados após o término de seu tratamento.",
+    "Net sales decreased 10.6% to $46.3 billion in fiscal 2023, driven by comparable sales.",
+    "a",
+    "La Convención Constitucional estará integrada por ciento cincuenta y cinco ciudadanos. " * 30,
+]
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("models")
+
+
+@pytest.fixture(scope="module")
+def reference() -> np.ndarray:
+    """Mean-pooled, normalised states of `BertModel` in float32."""
+    import torch
+    from tokenizers import Tokenizer
+    from transformers import BertModel
+
+    model = BertModel.from_pretrained(model_folder(), local_files_only=True, use_safetensors=True).eval()
+    tokenizer = Tokenizer.from_file(str(model_folder() / "tokenizer.json"))
+    tokenizer.enable_truncation(minilm.MAX_TOKENS)
+    tokenizer.no_padding()
+    rows = []
+    with torch.no_grad():
+        for text in TEXTS:
+            ids = torch.tensor([tokenizer.encode(text).ids])
+            mean = model(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state[0].numpy().mean(axis=0)
+            rows.append(mean / np.linalg.norm(mean))
+    return np.stack(rows)
+
+
+def test_float32_is_the_same_model(cache: Path, reference: np.ndarray) -> None:
+    vectors = MiniLM(cache, precision="float32").embed_documents(TEXTS)
+    assert np.abs(vectors - reference).max() < 1e-4
+
+
+def test_int8_is_close(cache: Path, reference: np.ndarray) -> None:
+    vectors = MiniLM(cache, precision="int8").embed_documents(TEXTS)
+    cosines = (vectors * reference).sum(axis=1)
+    assert cosines.mean() > 0.99
+    assert cosines.min() > 0.98
+
+
+def test_token_states_are_what_pooling_starts_from(cache: Path) -> None:
+    model = MiniLM(cache, precision="float32")
+    [(rows, states, mask)] = list(model.token_states(["one short text", "another short text here"]))
+    assert sorted(rows) == [0, 1]
+    assert states.shape == (2, mask.shape[1], 384)
+    line = rows.index(0)
+    mean = states[line][mask[line] == 1].mean(axis=0)
+    assert np.abs(mean / np.linalg.norm(mean) - model.embed_query("one short text")).max() < 1e-5
+
+
+def test_a_rotten_conversion_is_made_again(tmp_path: Path) -> None:
+    before = MiniLM(tmp_path, precision="float32").embed_query("hello")
+    [converted] = tmp_path.glob("*.onnx")
+    data = bytearray(converted.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    converted.write_bytes(data)
+    assert np.allclose(MiniLM(tmp_path, precision="float32").embed_query("hello"), before)
+    assert list(tmp_path.glob(".*")) == []
+
+
+def test_other_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = tmp_path / "model"
+    shutil.copytree(model_folder(), copy)
+    with (copy / "model.safetensors").open("r+b") as file:
+        file.seek(-1, 2)
+        file.write(b"\x01")
+    monkeypatch.setattr(minilm, "model_folder", lambda: copy)
+    with pytest.raises(DamagedError, match="not the published ones"):
+        MiniLM(tmp_path / "cache").embed_query("hello")
+    assert not (tmp_path / "cache").exists()
+
+
+def test_another_architecture_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"model_type": "roberta", "hidden_act": "gelu"}')
+    with pytest.raises(ValueError, match="not a plain BERT"):
+        build(tmp_path)
