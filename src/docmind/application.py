@@ -172,7 +172,7 @@ class DocMind:
     def search(
         self, question: str, *, k: int | None = None, filters: Filters = Filters(), dedup_key: DedupKey = "page_id"
     ) -> SearchResult:
-        """Hits for a question, one per page unless `dedup_key` says otherwise. Raises `ConfigError` where it is empty."""
+        """Hits for a question, one per page unless `dedup_key` says otherwise. An empty one is a `ConfigError`."""
         return self._parts.ready().retrieve.search(_question(question), k=k, filters=filters, dedup_key=dedup_key)
 
     def ask(self, question: str, *, k: int | None = None, filters: Filters = Filters()) -> Answer:
@@ -182,7 +182,7 @@ class DocMind:
         started = time.perf_counter()
         found = self.search(question, k=k, filters=filters)
         at = time.perf_counter()
-        quotes = Extractive(self._settings.answer, self._catalog, self._embedder).quotes(question, found.hits)
+        quotes = Extractive(self._settings.answer, self._catalog, self._embedder).extract(found.query, found)
         now = time.perf_counter()
         timings = (*found.timings_ms[:-1], ("answer", (now - at) * 1000), ("total", (now - started) * 1000))
         text = "\n\n".join(f"{source.quote} [{source.n}]" for source in quotes.sources)

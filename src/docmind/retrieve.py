@@ -33,6 +33,7 @@ class _Ranking:
     pages: list[tuple[str, float]]
     nodes: dict[str, list[str]]
     vector: np.ndarray | None
+    nearest_cosine: float | None
     degraded: list[Degraded]
     timings_ms: dict[str, float]
 
@@ -70,7 +71,9 @@ class Retrieve:
         at = time.perf_counter()
         hits = self._hits(ranking, k or self._settings.retrieve.k, dedup_key)
         timings = {**ranking.timings_ms, "hits": _ms(at), "total": _ms(started)}
-        return SearchResult(question, hits, tuple(ranking.degraded), tuple(timings.items()))
+        return SearchResult(
+            question, hits, tuple(ranking.degraded), tuple(timings.items()), nearest_cosine=ranking.nearest_cosine
+        )
 
     def _rank(self, question: str, filters: Filters) -> _Ranking:
         timings: dict[str, float] = {}
@@ -91,7 +94,8 @@ class Retrieve:
             english=reads_as_english(question),
         )
         timings["fuse"] = _ms(at)
-        return _Ranking(pages, nodes, vector, degraded, timings)
+        nearest = dense[0].score if dense else None
+        return _Ranking(pages, nodes, vector, nearest, degraded, timings)
 
     def _embed(self, question: str, degraded: list[Degraded]) -> np.ndarray | None:
         if self._settings.retrieve.fusion == "sparse":

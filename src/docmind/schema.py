@@ -192,10 +192,13 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
+    """`nearest_cosine` is that of the nearest window to the question; None where no text model was used."""
+
     query: str
     hits: tuple[Hit, ...]
     degraded: tuple[Degraded, ...] = ()
     timings_ms: tuple[tuple[str, float], ...] = ()
+    nearest_cosine: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
