@@ -13,9 +13,9 @@ SHORTEST = 16  # `Art. 52.`, `ITEM 2.` belong to what follows
 SHORT_LINE = 36  # fragments of table cells up to this long are joined, to BLOCK characters
 BLOCK = 160
 
-_SHORT_FORMS = """al approx art arts av cap cf co corp dec dep dept dr dra ed eds eg etc exc exma exmo fig figs gov hon ie
-inc inciso jr lei ltd ltda mr mrs ms n no nos núm nº op p pag par pe pg pp pág prof profa reg rep res sec sen sr sra st
-tel us v vol vs"""
+_SHORT_FORMS = """al approx art arts av cap cf co corp dec dep dept dr dra ed eds eg etc exc exma exmo fig figs gov
+hon ie inc inciso jr lei ltd ltda mr mrs ms n no nos núm nº op p pag par pe pg pp pág prof profa reg rep res sec sen sr
+sra st tel us v vol vs"""
 _ABBREVIATIONS = frozenset(_SHORT_FORMS.split())
 _END = re.compile(r"[.!?…](?:[\"”’»)\]]*)(?=\s+[\"“«(\[]*[A-ZÀ-Þ0-9¿¡§•–—-])")
 _LAST_TOKEN = re.compile(r"([^\s.(]+)\.$")
