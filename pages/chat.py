@@ -26,15 +26,16 @@ def chat(mind: DocMind) -> None:
     if not documents:
         no_documents()
         return
+    with st.sidebar:
+        st.space("small")
+        st.caption("Look for answers")
+        filters = choose_filters(documents)
     turns = st.session_state.setdefault(state.TURNS, [])
     if not turns:
         first_question(len(documents))
     for number, turn in enumerate(turns):
         draw_turn(mind, turn, f"turn-{number}")
-    with st.bottom:
-        filters = choose_filters(documents)
-        question = st.chat_input("Ask your documents", max_chars=2_000)
-    question = question or st.session_state.pop(state.EXAMPLE, None)
+    question = st.chat_input("Ask your documents", max_chars=2_000) or st.session_state.pop(state.EXAMPLE, None)
     if question:
         turns.append(ask(mind, question, filters))
         st.rerun()

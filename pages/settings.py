@@ -27,10 +27,8 @@ def settings_page(mind: DocMind) -> None:
     vault(status)
     st.subheader("What DocMind can use", anchor=False)
     st.caption("Parts light up by themselves once they are here. Nothing is ever downloaded without you.")
-    with st.container(border=True):
-        for number, capability in enumerate(status.capabilities):
-            if number:
-                st.divider()
+    with st.container(border=True, gap="xsmall"):
+        for capability in status.capabilities:
             part(capability)
     st.subheader("Index", anchor=False)
     index(status)
@@ -51,7 +49,7 @@ def vault(status: Status) -> None:
 def part(capability: Capability) -> None:
     name, detail, state = st.columns([0.2, 0.62, 0.18], vertical_alignment="center")
     name.markdown(f"**{escape(capability.name)}**")
-    detail.markdown(escape(capability.detail))
+    detail.caption(escape(capability.detail))
     with state:
         st.badge(capability.state, icon=ICONS[capability.state], color=COLOURS[capability.state])  # type: ignore[arg-type]
     if capability.hint and capability.state != "present":

@@ -18,7 +18,7 @@ def choose_filters(documents: Sequence[DocumentInfo]) -> Filters:
     languages = sorted({info.language for info in documents if info.language}, key=language)
     for key, known in ((state.FILTER_DOCUMENTS, names), (state.FILTER_LANGUAGES, languages)):
         st.session_state[key] = [value for value in st.session_state.get(key, []) if value in known]
-    with st.popover(_told(), icon=":material/filter_alt:", key="filters"):
+    with st.popover(_told(), icon=":material/filter_alt:", key="filters", width="stretch"):
         chosen = st.multiselect(
             "Documents",
             list(names),
@@ -39,4 +39,4 @@ def _told() -> str:
     if chosen := st.session_state[state.FILTER_DOCUMENTS]:
         parts.append(count(len(chosen), "document"))
     parts += [language(code) for code in st.session_state[state.FILTER_LANGUAGES]]
-    return "In " + ", ".join(parts) if parts else "In all documents"
+    return "in " + ", ".join(parts) if parts else "in all documents"

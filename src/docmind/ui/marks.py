@@ -22,12 +22,18 @@ def marked(image: bytes, boxes: Sequence[Box], page_size: tuple[int, int], *, wi
         picture = picture.resize(
             (width, max(1, round(picture.height * width / picture.width))), Image.Resampling.LANCZOS
         )
-    return _jpeg(_mark(picture, _scaled(boxes, page_size, picture)))
+    picture = _mark(picture, _scaled(boxes, page_size, picture))
+    return _jpeg(picture, _thumbnail_rim(picture) if width else 1)
 
 
 def framed(image: bytes) -> bytes:
     """A thumbnail as JPEG, with an edge that parts it from a white ground."""
-    return _jpeg(_picture(image))
+    picture = _picture(image)
+    return _jpeg(picture, _thumbnail_rim(picture))
+
+
+def _thumbnail_rim(picture: Image.Image) -> int:
+    return max(1, picture.width // 120)  # thumbnails are shown at a fraction of their pixels
 
 
 def strip(image: bytes, boxes: Sequence[Box], page_size: tuple[int, int]) -> bytes | None:
@@ -84,9 +90,9 @@ def _mark(picture: Image.Image, corners: Sequence[tuple[float, float, float, flo
     return picture
 
 
-def _jpeg(picture: Image.Image) -> bytes:
+def _jpeg(picture: Image.Image, rim: int = 1) -> bytes:
     corner = (0, 0, picture.width - 1, picture.height - 1)
-    ImageDraw.Draw(picture).rectangle(corner, outline=RIM, width=max(1, round(picture.width / 400)))
+    ImageDraw.Draw(picture).rectangle(corner, outline=RIM, width=rim)
     out = io.BytesIO()
     picture.save(out, "JPEG", quality=88)
     return out.getvalue()

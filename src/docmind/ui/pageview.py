@@ -64,7 +64,7 @@ def page_view(mind: DocMind, key: str) -> None:
     with picture:
         zoom = _bar(page, key)
         boxes = shown.boxes if shown.page_no == shown.marked_no else ()
-        with st.container(height=_FRAME_HEIGHT, border=True, key=f"{key}-image"):
+        with st.container(height=_FRAME_HEIGHT, border=True, key=f"{key}-image", horizontal_alignment="center"):
             _picture(page_jpeg(mind, page.doc_id, page.page_no, boxes), _ZOOMS[zoom], _alt(page, boxes))
     with panel:
         _facts(page)

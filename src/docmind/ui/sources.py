@@ -11,7 +11,7 @@ import streamlit as st
 from docmind.errors import DocMindError
 from docmind.schema import Answer, Hit, Source
 from docmind.ui import state, trouble
-from docmind.ui.escape import escape, one_line, shorten, visible
+from docmind.ui.escape import escape, one_line, visible
 from docmind.ui.pageview import PageOnShow, page_jpeg, page_view, strip_jpeg
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _draw_source(mind: DocMind, source: Source, key: str) -> None:
 def _draw_hit(mind: DocMind, hit: Hit, key: str) -> None:
     alt = f"Page {hit.page_no} of {one_line(hit.document)}"
     st.image(page_jpeg(mind, hit.doc_id, hit.page_no, (), _THUMBNAIL), width="stretch", alt=alt)
-    st.caption(f"{escape(hit.document, limit=28)} · page {hit.page_no}")
-    if st.button("Open", key=f"{key}-open", width="stretch", help=escape(shorten(hit.text, 160))):
+    label = f"**Page {hit.page_no}** · {escape(hit.document, limit=28)}"
+    if st.button(label, key=f"{key}-open", type="tertiary", width="stretch", help="Open the page"):
         st.session_state[state.READING] = PageOnShow(hit.doc_id, hit.page_no)
         page_dialog(mind)
