@@ -38,10 +38,10 @@ def _thumbnail_rim(picture: Image.Image) -> int:
 
 def strip(image: bytes, boxes: Sequence[Box], page_size: tuple[int, int]) -> bytes | None:
     """The part of the page that holds the boxes, with a little room around them; None without any."""
-    if not boxes:
-        return None
     picture = _picture(image)
     scaled = _scaled(boxes, page_size, picture)
+    if not scaled:
+        return None
     height = max(bottom - top for _, top, _, bottom in scaled)
     top = max(0, min(box[1] for box in scaled) - 1.6 * height)
     bottom = min(picture.height, max(box[3] for box in scaled) + 1.6 * height)
