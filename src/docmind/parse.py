@@ -170,6 +170,8 @@ class Reading:
 
     def _open(self) -> None:
         self._worker = self._reader.start(self._upload, self._skip, self._broken)
+        if self._closed:  # closed from another thread while the process was started
+            self._worker.kill()
         header, _ = self._receive()
         self.kind, self.title, self.pages = header["kind"], header["title"], header["pages"]
 

@@ -1,0 +1,132 @@
+"""Text from pictures, through the real engines where they are installed."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from PIL import Image
+
+import papers
+from conftest import require
+from docmind.config import ReadingSettings
+from docmind.errors import ReaderFailedError
+from docmind.ocr import Ocr, OcrPage
+from docmind.parse import Reader
+from docmind.schema import Upload
+from docmind.words import Words
+
+LINES = ("Regimento Interno da Assembleia", "É dever do cidadão: atenção à lei.", "§ 4º – Sessão de 1999")
+
+
+@pytest.fixture(scope="module", params=["rapidocr", "tesseract"])
+def ocr(request: pytest.FixtureRequest):
+    ocr = Ocr(ReadingSettings(ocr=request.param))
+    require(ocr.engine, f"{request.param} is not installed")
+    yield ocr
+    ocr.close()
+
+
+def words_of(page: OcrPage) -> dict[str, list[float]]:
+    words = Words.unpack(page.words)
+    return {page.text[s:e]: box for s, e, box in zip(words.starts, words.ends, words.boxes.tolist(), strict=True)}
+
+
+@pytest.mark.parametrize("turn", [0, 90, 270])
+def test_print_is_read_whichever_way_it_lies(ocr: Ocr, turn: int) -> None:
+    require(turn == 0 or ocr.engine == "rapidocr", "Tesseract tells the turn of a page only from much text")
+    image = papers.print_of(LINES).rotate(turn, expand=True)
+    page = ocr.recognise(papers.webp(image), "pt")
+    assert "atenção" in page.text
+    assert page.text.split()[:2] == ["Regimento", "Interno"]
+    assert page.confidence > 0.8
+    x, y, w, h = words_of(page)["Assembleia"]
+    assert (w > h) == (turn == 0)
+    ink = image.convert("L").point(lambda value: 255 if value < 128 else 0).crop((x, y, x + w, y + h))  # type: ignore[arg-type]
+    assert ink.getbbox()
+
+
+def test_a_blank_picture_has_no_text(ocr: Ocr) -> None:
+    page = ocr.recognise(papers.webp(Image.new("RGB", (300, 300), "white")))
+    assert (page.text, len(Words.unpack(page.words)), page.confidence) == ("", 0, 0.0)
+
+
+def test_what_is_no_picture_fails_and_the_next_one_is_read(ocr: Ocr) -> None:
+    with pytest.raises(ReaderFailedError, match="could not be read"):
+        ocr.recognise(b"not a picture")
+    assert "Interno" in ocr.recognise(papers.webp(papers.print_of(LINES))).text
+
+
+def test_threads_share_the_processes(ocr: Ocr) -> None:
+    picture = papers.webp(papers.print_of(["one line of words"]))
+    with ThreadPoolExecutor(4) as pool:
+        texts = list(pool.map(lambda _: ocr.recognise(picture).text, range(6)))
+    assert set(texts) == {"one line of words"}
+    assert len(ocr._idle) <= 2
+
+
+def test_closing_gives_up_what_is_being_read_and_the_next_call_starts_again(ocr: Ocr) -> None:
+    ocr.close()
+    threading.Timer(0.3, ocr.close).start()
+    big = papers.webp(papers.print_of(["words and words and words"] * 20, (1_200, 1_600)))
+    with pytest.raises(ReaderFailedError, match="broke off"):
+        for _ in range(50):
+            ocr.recognise(big)
+    assert "Interno" in ocr.recognise(papers.webp(papers.print_of(LINES))).text
+
+
+def test_switched_off_it_says_so_and_loads_nothing() -> None:
+    ocr = Ocr(ReadingSettings(ocr="off"))
+    assert [(part.name, part.state) for part in ocr.capabilities()] == [("ocr", "off")]
+    with pytest.raises(ReaderFailedError, match="no engine") as caught:
+        ocr.recognise(b"")
+    assert "DOCMIND_READING__OCR" in caught.value.hint
+
+
+def test_capabilities_are_told_without_starting_a_process() -> None:
+    ocr = Ocr(ReadingSettings())
+    assert [part.name for part in ocr.capabilities()] == ["ocr", "rapidocr", "tesseract"]
+    assert all(part.detail for part in ocr.capabilities())
+    assert not ocr._idle
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "probes"),
+    [
+        ("rotated_skew.pdf", ("LinnSequencer", "32 Track MIDI")),
+        ("phototest.tif", ("lazy fox", "12 point text")),
+        ("bad_font_nomapping.pdf", ("Phone",)),
+        ("hugemono_jbig2.pdf", ("very big image",)),
+    ],
+)
+def test_the_odd_scans(name: str, probes: tuple[str, ...]) -> None:
+    data = papers.devset(f"bad/{name}")
+    with Reader(ReadingSettings()) as reader, reader.read(Upload(name, data)) as reading:
+        (page,) = reading
+    assert page.needs_ocr
+    ocr = Ocr(ReadingSettings())
+    try:
+        text = ocr.recognise(page.image).text
+    finally:
+        ocr.close()
+    assert all(probe in text for probe in probes)
+
+
+@pytest.mark.slow
+def test_a_scan_of_portuguese_law_is_read_with_few_errors() -> None:
+    truth: list[dict[str, Any]] = papers.scan_truth()[:2]
+    require(truth, "no measuring set beside the repository")
+    name = truth[0]["doc"]
+    ocr = Ocr(ReadingSettings())
+    try:
+        with Reader(ReadingSettings()) as reader, reader.read(Upload(name, papers.devset(name))) as reading:
+            pages = dict(zip(range(1, 3), reading, strict=False))
+        for row in truth:
+            wanted = set(row["text"].split())
+            got = set(ocr.recognise(pages[row["page"]].image, "pt").text.split())
+            assert len(wanted & got) / len(wanted) > 0.93
+    finally:
+        ocr.close()
