@@ -5,8 +5,10 @@ from __future__ import annotations
 import ipaddress
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,22 @@ def require(condition: object, reason: str) -> None:
     if os.environ.get("CI"):
         pytest.fail(f"CI must have this: {reason}", pytrace=False)
     pytest.skip(reason)
+
+
+@contextmanager
+def tiny_disk(folder: Path, *, megabytes: int) -> Iterator[Path]:
+    """A file system of this size, for as long as the block runs; needs Linux and root."""
+    require(sys.platform == "linux" and os.geteuid() == 0, "a small disk needs Linux and root")
+    disk = folder / f"disk-{megabytes}"
+    disk.mkdir()
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(disk)], capture_output=True, text=True
+    )
+    require(made.returncode == 0, f"this system does not mount a small disk: {made.stderr.strip()}")
+    try:
+        yield disk
+    finally:
+        subprocess.run(["umount", "--lazy", str(disk)], check=True)
 
 
 # --- nothing leaves the machine ---------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ import secrets
 import struct
 import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +36,7 @@ from docmind.schema import ArtifactRef
 _HEADER = struct.Struct(">4sBBBB8s16s12sQ")
 _TAG, _CHECKSUM = 16, 32
 _OVERHEAD = _HEADER.size + _TAG + _CHECKSUM
+_UNFINISHED = ".new-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ class Artifacts:
         self._root = root.resolve()
         self._keys = keys
         self._pool = ThreadPoolExecutor(4, thread_name_prefix="artifacts")
-        for stray in self._root.glob(".new-*"):  # what a kill left half-written
+        for stray in self._root.glob(f"{_UNFINISHED}*"):  # what a kill left half-written
             stray.unlink(missing_ok=True)
 
     def close(self) -> None:
@@ -120,8 +121,13 @@ class Artifacts:
         return self.put_many([(plaintext, suffix)])[0]
 
     def put_many(self, items: Sequence[tuple[bytes, str]]) -> list[ArtifactRef]:
-        """Seal and keep several; the waits for the disk overlap. All are on the disk when this returns."""
-        refs = list(self._pool.map(self._write, items))
+        """Seal and keep several; the waits for the disk overlap. All are on the disk when this returns.
+
+        Where it raises, nothing is being written any more, and some of them may be kept.
+        """
+        writes = [self._pool.submit(self._write, item) for item in items]
+        wait(writes)
+        refs = [write.result() for write in writes]
         self._sync_folder()
         return refs
 
@@ -153,15 +159,21 @@ class Artifacts:
     def prune(
         self, is_referenced: Callable[[str], bool], *, max_total_bytes: int, min_age_seconds: float
     ) -> PruneReport:
-        """Unlink the oldest files nobody refers to until the folder holds `max_total_bytes`. Never raises."""
+        """Unlink the oldest files nobody refers to until the folder holds `max_total_bytes`; what cannot be is counted.
+
+        A `put` makes the file it finds young again, so `min_age_seconds` covers what is sealed and not yet referred to.
+        """
         files: list[tuple[float, int, str]] = []
         removed = freed = failed = 0
-        try:
-            for entry in os.scandir(self._root):
-                stat = entry.stat()
-                files.append((stat.st_mtime, stat.st_size, entry.name))
-        except OSError:
-            failed += 1
+        for path in self._root.iterdir():
+            if path.name.startswith(_UNFINISHED):  # being written now
+                continue
+            try:
+                stat = path.lstat()
+            except OSError:
+                failed += 1
+                continue
+            files.append((stat.st_mtime, stat.st_size, path.name))
         total = sum(size for _, size, _ in files)
         newest = time.time() - min_age_seconds
         for modified, size, name in sorted(files):
@@ -178,8 +190,8 @@ class Artifacts:
         return PruneReport(removed, freed, total, failed)
 
     def _path(self, ref: ArtifactRef) -> Path:
-        path = (self._root / ref.file_name).resolve()
-        if path.parent != self._root:
+        path = self._root / ref.file_name
+        if path.parent != self._root or path.is_symlink():
             raise NotFoundError("An artifact lies in its folder and nowhere else.")
         return path
 
@@ -188,12 +200,14 @@ class Artifacts:
             return self._path(ref).read_bytes()
         except FileNotFoundError as error:
             raise NotFoundError(f"Artifact {ref.sha256[:12]} is missing from the vault.") from error
+        except OSError as error:
+            raise DamagedError(f"Artifact {ref.sha256[:12]} cannot be read: {error.strerror}.") from error
 
     def _write(self, item: tuple[bytes, str]) -> ArtifactRef:
         plaintext, suffix = item
         ref = self.ref_of(plaintext, suffix)
         path = self._path(ref)
-        if self._is_whole(path, ref):
+        if self._is_kept(path, ref):
             return ref
         temporary = self._root / f".new-{secrets.token_hex(8)}"
         sealed = seal(plaintext, self._keys, ref, salt=secrets.token_bytes(16), nonce=secrets.token_bytes(12))
@@ -212,11 +226,12 @@ class Artifacts:
             raise
         return ref
 
-    def _is_whole(self, path: Path, ref: ArtifactRef) -> bool:
-        """A kept file that has rotted is written again: adding the document once more heals it."""
+    def _is_kept(self, path: Path, ref: ArtifactRef) -> bool:
+        """A kept file that does not open any more is written again: adding the document once more heals it."""
         try:
-            check(path.read_bytes(), ref)
-        except (FileNotFoundError, DamagedError):
+            self.get(ref)
+            os.utime(path)
+        except (NotFoundError, DamagedError, TamperedError, WrongKeyError, VaultFormatError, OSError):
             return False
         return True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -11,12 +12,13 @@ from typing import Any
 
 from sqlcipher3 import dbapi2 as _dbapi2
 
-from docmind.errors import DamagedError, DiskFullError, VaultError, VaultFormatError
+from docmind.errors import DamagedError, DiskFullError, VaultBusyError, VaultError, VaultFormatError
 
 dbapi2: Any = _dbapi2
 Connection = Any  # sqlcipher3 ships no types; it is a drop-in for sqlite3.Connection
 Row = tuple[Any, ...]
 Migration = Callable[[Connection], None]
+_LITTLE = 1 << 20
 
 
 def m001_documents(db: Connection) -> None:
@@ -88,26 +90,24 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """`BEGIN IMMEDIATE` … `COMMIT`, rolled back on any exception; durable when it returns."""
+        """`BEGIN IMMEDIATE` … `COMMIT`, rolled back on any exception; durable when it returns.
+
+        One inside another is a savepoint of it: it fails alone where the outer catches its exception.
+        """
         with self._lock, self._told():
-            if self._depth == 0:
-                self._db.execute("BEGIN IMMEDIATE")
+            mark = f"inner{self._depth}"
+            self._db.execute(f"SAVEPOINT {mark}" if self._depth else "BEGIN IMMEDIATE")
             self._depth += 1
             try:
-                yield self._db
-            except BaseException:
-                self._depth -= 1
-                if self._depth == 0 and self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                raise
-            self._depth -= 1
-            if self._depth == 0:
                 try:
-                    self._db.execute("COMMIT")
-                except BaseException:
-                    if self._db.in_transaction:
-                        self._db.execute("ROLLBACK")
-                    raise
+                    yield self._db
+                finally:
+                    self._depth -= 1
+                self._db.execute(f"RELEASE {mark}" if self._depth else "COMMIT")
+            except BaseException:
+                if self._db.in_transaction:  # a full disk may have rolled it back already
+                    self._db.execute(f"ROLLBACK TO {mark}" if self._depth else "ROLLBACK")
+                raise
 
     def all(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
         """Every row of one query."""
@@ -163,13 +163,27 @@ class Database:
         try:
             yield
         except (dbapi2.DatabaseError, sqlite3.DatabaseError) as error:
-            text = str(error)
-            if "full" in text:
-                raise DiskFullError("The disk is full: the vault could not be written.") from error
-            if "not a database" in text or "malformed" in text or "HMAC" in text:
-                raise DamagedError(
-                    f"{self._path.name} is damaged or was changed: it does not open with its key."
-                ) from error
-            if "unable to open" in text or "readonly" in text:
-                raise VaultError(f"{self._path} cannot be opened for writing: {text}.") from error
-            raise
+            meaning = self._meaning(str(error))
+            if meaning is None:  # a mistake of ours
+                raise
+            raise meaning from error
+
+    def _meaning(self, text: str) -> VaultError | None:
+        name = self._path.name
+        if "disk is full" in text or ("disk I/O error" in text and self._is_full()):
+            return DiskFullError("The disk is full: the vault could not be written.")
+        if "disk I/O error" in text:
+            return DamagedError(f"{name} cannot be read or written: the disk reports an error.")
+        if "not a database" in text or "malformed" in text:
+            return DamagedError(f"{name} is damaged or was changed: it does not open with its key.")
+        if "unable to open" in text or "readonly" in text:
+            return VaultError(f"{self._path} cannot be opened for writing: {text}.")
+        if "is locked" in text:
+            return VaultBusyError(f"{name} is in use by another program.")
+        if "closed database" in text:
+            return VaultError("The vault is closed.")
+        return None
+
+    def _is_full(self) -> bool:
+        """SQLite calls it an I/O error where the memory-mapped index of its log found no room."""
+        return shutil.disk_usage(self._path.parent).free < _LITTLE
