@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from index.points import DIM, axis, id_of, names, near, point, terms
 
 from docmind.errors import IndexEngineError, IndexMismatchError
 from docmind.index.engine import NO_EPOCH, IndexEngine, Point, Sparse
 from docmind.schema import Filters
+from index.points import DIM, axis, id_of, names, near, point, terms
 
 HALF = 2e-3  # float16 storage
 
@@ -143,8 +143,6 @@ def test_absent_vectors_are_unset(index: IndexEngine) -> None:
 
 # --- filters ----------------------------------------------------------------------------------------------------------
 
-LANGUAGES = {"en": "en", "pt": "pt-BR", "zh": "zh-Hant", "ar": "ar"}
-
 
 @pytest.fixture
 def filled(index: IndexEngine) -> IndexEngine:
@@ -161,25 +159,25 @@ def filled(index: IndexEngine) -> IndexEngine:
     return index
 
 
-@pytest.mark.parametrize(
-    ("filters", "expected"),
-    [
-        (Filters(), {"en", "pt", "zh", "ar", "plain"}),
-        (Filters(doc_ids=("d1",)), {"en", "pt"}),
-        (Filters(doc_ids=("d1", "d2")), {"en", "pt", "zh"}),
-        (Filters(doc_ids=("d1",), modalities=("table",)), {"pt"}),
-        (Filters(modalities=("table", "code")), {"pt", "ar"}),
-        (Filters(languages=("zh-Hant", "ar")), {"zh", "ar"}),
-        (Filters(tags=("2024",)), {"en", "zh"}),
-        (Filters(tags=("稅務", "ضريبة", "imposto não pago")), {"zh", "ar", "pt"}),
-        (Filters(tags=("2024",), languages=("en",), doc_ids=("d1", "d3"), modalities=("text",)), {"en"}),
-        (Filters(doc_ids=("nobody",)), set()),
-    ],
-)
-def test_filters_narrow_searches_and_counts(filled: IndexEngine, filters: Filters, expected: set[str]) -> None:
-    [found] = filled.search([dataclasses.replace(near(axis(0)), filters=filters)])
-    assert set(names(found)) == expected
-    assert filled.count("text", filters) == len(expected)
+NARROWED: list[tuple[Filters, set[str]]] = [
+    (Filters(), {"en", "pt", "zh", "ar", "plain"}),
+    (Filters(doc_ids=("d1",)), {"en", "pt"}),
+    (Filters(doc_ids=("d1", "d2")), {"en", "pt", "zh"}),
+    (Filters(doc_ids=("d1",), modalities=("table",)), {"pt"}),
+    (Filters(modalities=("table", "code")), {"pt", "ar"}),
+    (Filters(languages=("zh-Hant", "ar")), {"zh", "ar"}),
+    (Filters(tags=("2024",)), {"en", "zh"}),
+    (Filters(tags=("稅務", "ضريبة", "imposto não pago")), {"zh", "ar", "pt"}),
+    (Filters(tags=("2024",), languages=("en",), doc_ids=("d1", "d3"), modalities=("text",)), {"en"}),
+    (Filters(doc_ids=("nobody",)), set()),
+]
+
+
+def test_filters_narrow_searches_and_counts(filled: IndexEngine) -> None:
+    for filters, expected in NARROWED:
+        [found] = filled.search([dataclasses.replace(near(axis(0)), filters=filters)])
+        assert set(names(found)) == expected, filters
+        assert filled.count("text", filters) == len(expected), filters
 
 
 # --- refusals ---------------------------------------------------------------------------------------------------------
@@ -219,10 +217,15 @@ BAD_POINTS: dict[str, Callable[[], Point]] = {
 }
 
 
-@pytest.mark.parametrize("case", BAD_POINTS)
-def test_a_bad_point_refuses_its_batch_whole(index: IndexEngine, case: str) -> None:
-    with pytest.raises(ValueError, match=r"\w"):
-        index.upsert("text", [point("good"), BAD_POINTS[case](), point("good too")])
+def test_a_bad_point_refuses_its_batch_whole(index: IndexEngine) -> None:
+    accepted = []
+    for case, make in BAD_POINTS.items():
+        try:
+            index.upsert("text", [point("good"), make(), point("good too")])
+        except ValueError:
+            continue
+        accepted.append(case)
+    assert accepted == []
     assert index.count("text") == 0
 
 
@@ -337,9 +340,9 @@ def test_another_dimension_is_a_mismatch_and_heals_by_rebuild(open_engine: Calla
     index.commit(7)
     other = open_engine(6)
     assert (other.epoch(), other.fingerprint(), other.count("text")) == (7, "model-1", 1)
-    with pytest.raises(IndexMismatchError, match="4 dimensions.*6"):
+    with pytest.raises(IndexMismatchError, match=r"4 dimensions.*6"):
         other.search([near(axis(0, 6))])
-    with pytest.raises(IndexMismatchError, match="4 dimensions.*6"):
+    with pytest.raises(IndexMismatchError, match=r"4 dimensions.*6"):
         other.upsert("text", [point("new", {"text-dense": axis(0, 6)})])
     other.rebuild("model-2")
     other.upsert("text", [point("new", {"text-dense": axis(5, 6)})])

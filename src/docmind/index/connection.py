@@ -6,6 +6,7 @@ No redirect is followed, no proxy of the environment used, and no version asked 
 from __future__ import annotations
 
 import ipaddress
+import warnings
 from urllib.parse import urlsplit
 
 from qdrant_client import QdrantClient
@@ -47,14 +48,16 @@ def _client(settings: Settings, timeout_s: float) -> QdrantClient:
         raise ConfigError("DOCMIND_QDRANT__URL must not hold a password; give the key as DOCMIND_QDRANT__API_KEY.")
     if key is not None and parts.scheme == "http" and not _is_loopback(parts.hostname):
         raise ConfigError("The key of the Qdrant server would travel in clear: use an https address.")
-    return QdrantClient(
-        url=url,
-        api_key=key.get_secret_value() if key is not None else None,
-        timeout=max(1, round(timeout_s)),
-        check_compatibility=False,
-        follow_redirects=False,
-        trust_env=False,
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of a key over http, which was looked at above
+        return QdrantClient(
+            url=url,
+            api_key=key.get_secret_value() if key is not None else None,
+            timeout=max(1, round(timeout_s)),
+            check_compatibility=False,
+            follow_redirects=False,
+            trust_env=False,
+        )
 
 
 def _is_loopback(host: str) -> bool:

@@ -16,14 +16,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-import portalocker
-
 from docmind.config import DatabaseSettings
 from docmind.errors import DiskFullError, IndexEngineError, VaultBusyError
 from docmind.index.collection import check_dim, collections, find_collection
 from docmind.index.engine import BATCH, EVERYTHING, NO_EPOCH, IndexEngine, Point, Query, Scored, Sparse
 from docmind.index.frames import frame_points, frame_queries
 from docmind.index.generation import Generation, GenerationLostError, State, check_room, read_state, write_durably
+from docmind.index.hold import hold
 from docmind.schema import Filters
 
 OPTIMIZE_TIMEOUT_S = 3_600.0
@@ -68,7 +67,7 @@ class EdgeIndex(IndexEngine):
     def epoch(self) -> int:
         def contained(generation: Generation) -> int:
             generation.ready()
-            return generation.state.epoch
+            return generation.state.contained
 
         try:
             return self._read(contained, NO_EPOCH)
@@ -247,13 +246,10 @@ class EdgeIndex(IndexEngine):
 
 def _own(directory: Path) -> IO[bytes]:
     """Take the lock of the directory; closing what is returned lets go of it."""
-    stream = open(directory / "lock", "ab")  # noqa: SIM115 - held as long as the index is open
-    try:
-        portalocker.lock(stream, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
-    except portalocker.LockException as error:
-        stream.close()
-        raise VaultBusyError("The index is open already, in this process or in another.") from error
-    return stream
+    held = hold(directory / "lock")
+    if held is None:
+        raise VaultBusyError("The index is open already, in this process or in another.")
+    return held
 
 
 def _is_empty(query: Query) -> bool:

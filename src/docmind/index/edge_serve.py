@@ -7,13 +7,15 @@ shard cannot be opened), `full` (no room) or `engine`. Whoever dies here leaves 
 
 from __future__ import annotations
 
+import shutil
 import time
 from array import array
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 import qdrant_edge as edge
 
+from docmind.index.hold import hold
 from docmind.worker import read_frame, write_frame
 
 FLUSH_EVERY = 16
@@ -23,10 +25,14 @@ LARGE = 10_000
 """Points from which a collection is worth packing."""
 
 PACK_ABOVE_KB = 1_000
-BUSY_WAIT_S = 3.0
+BUSY_WAIT_S = 10.0
 _KEYS = {"doc_ids": "doc_id", "modalities": "modality", "languages": "language", "tags": "tags"}
 
 Row = dict[str, Any]
+
+
+class BusyError(Exception):
+    """Another process holds the generation."""
 
 
 class Shards:
@@ -35,11 +41,12 @@ class Shards:
     def __init__(self, directory: str, collections: dict[str, Row]) -> None:
         self._collections = collections
         self._root = Path(directory)
+        self._lock = _own(self._root)
         self._shards: dict[str, edge.EdgeShard] = {}
         self._unflushed: dict[str, int] = {}
         for name in collections:
             if self._path(name).exists():
-                self._shards[name] = _load(str(self._path(name)))
+                self._shards[name] = edge.EdgeShard.load(str(self._path(name)))
 
     def upsert(self, request: Row, blobs: list[bytes]) -> Row:
         floats, words = _numbers(blobs)
@@ -103,14 +110,19 @@ class Shards:
         return self._root / self._collections[name]["role"]
 
     def _create(self, name: str) -> edge.EdgeShard:
+        """Make the shard beside its place and move it there when it is whole: half of one cannot be opened."""
         path = self._path(name)
-        path.mkdir()
-        shard = edge.EdgeShard.create(str(path), _config(self._collections[name]["vectors"]))
+        beside = path.with_name(path.name + ".new")
+        shutil.rmtree(beside, ignore_errors=True)
+        beside.mkdir()
+        shard = edge.EdgeShard.create(str(beside), _config(self._collections[name]["vectors"]))
         for key in _KEYS.values():
             parameters = edge.KeywordIndexParams(is_tenant=key == "doc_id")
             shard.update(edge.UpdateOperation.create_field_index(key, parameters))
-        self._shards[name] = shard
-        return shard
+        shard.close()
+        beside.rename(path)
+        self._shards[name] = edge.EdgeShard.load(str(path))
+        return self._shards[name]
 
     def _written(self, name: str) -> None:
         self._unflushed[name] = self._unflushed.get(name, 0) + 1
@@ -149,23 +161,25 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
 
 def _failure(error: Exception, kind: str) -> Row:
     text = str(error)
-    if "WouldBlock" in text:
+    if isinstance(error, BusyError) or "WouldBlock" in text:
         kind = "busy"
     elif "No space left" in text or "StorageFull" in text or "not enough disk space" in text.lower():
         kind = "full"
     return {"error": kind, "message": f"{type(error).__name__}: {text}"[:500]}
 
 
-def _load(path: str) -> edge.EdgeShard:
-    """Open a shard; an owner that has just died may hold its lock for a moment longer."""
+def _own(directory: Path) -> IO[bytes]:
+    """Hold the generation until this process ends.
+
+    The engine's own lock is not enough: it lets go before its last files are written, and a shard that was opened in
+    that moment had lost acknowledged points. An owner that has just died leaves a process that is still closing.
+    """
     deadline = time.monotonic() + BUSY_WAIT_S
-    while True:
-        try:
-            return edge.EdgeShard.load(path)
-        except Exception as error:
-            if "WouldBlock" not in str(error) or time.monotonic() > deadline:
-                raise
-        time.sleep(0.05)
+    while (held := hold(directory / "lock")) is None:
+        if time.monotonic() > deadline:
+            raise BusyError("the generation is held by another process")
+        time.sleep(0.02)
+    return held
 
 
 def _config(vectors: dict[str, Row]) -> edge.EdgeConfig:

@@ -5,7 +5,8 @@
 
 The process may die at any time: of a full disk (its files are memory-mapped, so no room is a SIGBUS), of memory, of
 `kill`. Every request is one that can be sent again, so it is started anew and asked once more. Shards that kill or
-refuse it when they are opened raise `GenerationLostError`.
+refuse it when they are opened raise `GenerationLostError`; those that fail it twice over one request are doubted from
+then on: they serve what they can, and contain no epoch.
 """
 
 from __future__ import annotations
@@ -44,7 +45,13 @@ class State:
     epoch: int
     fingerprint: str
     dim: int
+    is_doubted: bool = False
     format: int = FORMAT
+
+    @property
+    def contained(self) -> int:
+        """The epoch, where the shards can be relied on."""
+        return NO_EPOCH if self.is_doubted else self.epoch
 
 
 class Generation:
@@ -74,7 +81,7 @@ class Generation:
     def create(cls, directory: Path, state: State) -> None:
         """Make the folder of a new generation. Raises `FileExistsError` where there is one."""
         directory.mkdir(parents=True)
-        write_durably(directory / "state.json", json.dumps(asdict(state)).encode())
+        _write_state(directory, state)
 
     def ready(self) -> None:
         """Wait until the shards are open. Raises `GenerationLostError`, `DiskFullError` or `VaultBusyError`."""
@@ -100,8 +107,7 @@ class Generation:
     def commit(self, epoch: int) -> None:
         """Flush, then record the epoch."""
         self.write({"do": "flush"})
-        self.state = replace(self.state, epoch=epoch)
-        write_durably(self.directory / "state.json", json.dumps(asdict(self.state)).encode())
+        self._record(replace(self.state, epoch=epoch))
 
     def close(self) -> None:
         with self._lock:
@@ -117,26 +123,29 @@ class Generation:
         """The process that serves now, for the status page and for tests."""
         return self._worker.pid if self._worker is not None else None
 
+    def _record(self, state: State) -> None:
+        _write_state(self.directory, state)
+        self.state = state
+
     def _ask(self, header: dict[str, Any], blobs: Sequence[bytes], timeout_s: float) -> dict[str, Any]:
-        for attempt in (1, 2):
+        trouble = ""
+        for _attempt in (1, 2):
             worker = self._opened()
             try:
                 reply = _call(worker, header, blobs, timeout_s)
             except WorkerFailedError as error:
-                self._bury()
-                if self._died_of_room():
-                    raise DiskFullError("The disk filled up while the index was writing.") from error
-                if attempt == 2:
-                    raise IndexEngineError(f"The index engine failed twice at one request: {error}.") from error
-                continue
+                reply = {"error": "full" if self._died_of_room() else "dead", "message": str(error)}
             if "error" not in reply:
                 return reply
-            # A request that failed half-way may have left the engine in a state that only opening anew clears.
+            # What failed half-way may have left the engine in a state that only opening anew clears.
             self._bury()
             if reply["error"] == "full":
                 raise DiskFullError("The disk filled up while the index was writing.")
-            raise IndexEngineError(f"The index engine refused a request: {reply['message']}.")
-        raise AssertionError("unreachable")
+            trouble = reply["message"]
+        # Requests are checked before they come here. Shards that open and then fail over a sound one twice must not be
+        # trusted by the next owner either.
+        self._record(replace(self.state, is_doubted=True))
+        raise IndexEngineError(f"The index engine failed twice at one request: {trouble}.")
 
     def _opened(self) -> Worker:
         if self.is_closed:
@@ -233,6 +242,10 @@ def _call(worker: Worker, header: dict[str, Any], blobs: Sequence[bytes], timeou
         if timer is not None:
             timer.cancel()
     return worker.receive(timeout_s)[0]
+
+
+def _write_state(directory: Path, state: State) -> None:
+    write_durably(directory / "state.json", json.dumps(asdict(state)).encode())
 
 
 def read_state(directory: Path) -> State:
