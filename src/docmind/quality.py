@@ -69,11 +69,11 @@ def unread_share(grey: np.ndarray, boxes: np.ndarray) -> float:
 
 
 def _is_sound(token: str) -> bool:
-    """At least half letters and digits, as in figures and addresses; or a lone mark, or a row of one mark."""
+    """At least a third letters and digits, as in (33.5)%; or a lone mark, or a row of one mark."""
     if token.isalnum() or token[:-1].isalnum():
         return True
     known = sum(map(str.isalnum, token))
-    return 2 * known >= len(token) if known else len(token) <= 2 or len(set(token)) == 1
+    return 3 * known >= len(token) if known else len(token) <= 2 or len(set(token)) == 1
 
 
 def _vowel_score(text: str) -> float:

@@ -14,8 +14,10 @@ from docmind.readers import Rules
 from docmind.readers.image import open_image, to_rgb
 from docmind.schema import Upload
 
+RULES = Rules()
 
-def page_of(data: bytes, kind: str, page_no: int = 1, rules: Rules = Rules()):
+
+def page_of(data: bytes, kind: str, page_no: int = 1, rules: Rules = RULES):
     return open_image(Upload(f"a.{kind}", data), kind, rules).page(page_no)
 
 

@@ -44,7 +44,7 @@ def test_a_broken_word_is_joined_in_two_pieces() -> None:
 
 def test_words_share_a_line_by_their_letters() -> None:
     _, words, _ = page_of([[spot("ab cd", 0, 0, 460)]])
-    assert words.boxes.tolist() == [[0, 0, 200, 10], [260, 0, 200, 10]]
+    assert words.boxes == pytest.approx(np.array([[0, 0, 200, 10], [260, 0, 200, 10]]))
 
 
 @pytest.mark.parametrize(

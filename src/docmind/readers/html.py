@@ -45,7 +45,7 @@ def parse(text: str, name: str) -> lxml.html.HtmlElement:
     # A declaration of an encoding contradicts text that is decoded already.
     text = re.sub(r"^\s*<\?xml[^>]*\?>", "", text, count=1)
     try:
-        return lxml.html.document_fromstring(text, parser=lxml.html.HTMLParser(no_network=True))
+        return lxml.html.document_fromstring(text, parser=lxml.html.HTMLParser(no_network=True, huge_tree=True))
     except (etree.ParserError, ValueError) as error:
         raise CorruptFileError(f"{name} holds a web page without content.") from error
 

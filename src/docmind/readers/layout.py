@@ -184,7 +184,7 @@ class _Flow:
                     top = self._y - number * step
                 self._y = top + number * step
                 self._put(line, glue.replace("\n", " ") if number else before, x, face)
-            before = " | "
+            before = " | " if lines else before
         self._y = max(self._y, top + (tall - 1) * step) + step
 
     def _room(self, tall: float) -> None:

@@ -6,6 +6,7 @@ their side or their head are found by us.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,10 +33,9 @@ class Rapid:
     """Loaded models. Not to be shared between threads."""
 
     def __init__(self) -> None:
-        import cv2
+        os.environ["OPENCV_FOR_THREADS_NUM"] = "1"  # one thread a process: it is read when the library is loaded
         from rapidocr import RapidOCR
 
-        cv2.setNumThreads(1)
         self._engine: Any = RapidOCR(params=dict(_PARAMETERS))
 
     def rows(self, image: Image.Image, language: str) -> tuple[list[list[Spot]], int]:
