@@ -286,8 +286,8 @@ def test_threads_take_turns(db: Database) -> None:
 
 @pytest.mark.crash
 def test_a_full_disk_is_told_and_what_was_acknowledged_stays(tmp_path: Path) -> None:
-    with tiny_disk(tmp_path, megabytes=4) as disk:
-        (disk / "ballast").write_bytes(bytes(1_000_000))
+    with tiny_disk(tmp_path, megabytes=7) as disk:
+        (disk / "ballast").write_bytes(bytes(4_000_000))
         database = Database(disk / "vault.db", KEY, [notes])
         acknowledged: list[str] = []
         with pytest.raises(DiskFullError):
