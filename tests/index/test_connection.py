@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.server
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from pydantic import SecretStr
 
 from docmind.config import DatabaseSettings, QdrantSettings, Settings
-from docmind.errors import ConfigError, IndexEngineError
+from docmind.errors import ConfigError, ExtraMissingError, IndexEngineError
 from docmind.index import capabilities, open_index
 from docmind.index.collection import collections
 from docmind.index.edge import EdgeIndex
@@ -27,6 +28,13 @@ def test_the_settings_choose_the_engine(tmp_path: Path) -> None:
     assert isinstance(embedded, EdgeIndex)
     embedded.close()
     assert isinstance(open_index(settings("http://127.0.0.1:1"), tmp_path / "index", 384), ServerIndex)
+
+
+def test_a_missing_engine_is_said_with_the_install_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "qdrant_edge", None)
+    with pytest.raises(ExtraMissingError) as caught:
+        open_index(settings(), tmp_path / "index", 384)
+    assert caught.value.hint == "pip install qdrant-edge-py"
 
 
 @pytest.mark.parametrize(

@@ -198,6 +198,27 @@ def test_threads_share_an_index(index: EdgeIndex) -> None:
     assert wrong == []
 
 
+def test_packing_changes_no_result(tmp_path: Path) -> None:
+    index = open_index(tmp_path / "index")
+    index.rebuild("model-1")
+    for number in range(20):
+        index.upsert("text", batch(number, 500))
+    queries = [near(axis(3, DIM), limit=150), near(terms({7: 1.0, 450: 2.0}), "text-sparse", limit=150)]
+    before = index.search(queries)
+    assert index.optimize_if_large() is True
+    assert index.optimize_if_large() is False
+    after = index.search(queries)
+    for one, other in zip(before, after, strict=True):
+        assert [hit.id for hit in one] == [hit.id for hit in other]
+        assert [hit.score for hit in one] == pytest.approx([hit.score for hit in other], rel=1e-5)
+    index.delete("text", "doc-3")
+    index.upsert("text", batch(20, 500))
+    assert index.count("text") == 10_000
+    kill(index)
+    assert index.count("text") == 10_000
+    index.close()
+
+
 # --- opening ----------------------------------------------------------------------------------------------------------
 
 

@@ -5,13 +5,18 @@ Nothing heavy is imported here: the child process imports this package too, and 
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from docmind.errors import ExtraMissingError
 
 if TYPE_CHECKING:
     from docmind.config import Settings
     from docmind.index.engine import IndexEngine
     from docmind.schema import Capability
+
+INSTALL = "pip install qdrant-edge-py"
 
 
 def open_index(settings: Settings, directory: Path, dim: int) -> IndexEngine:
@@ -23,6 +28,8 @@ def open_index(settings: Settings, directory: Path, dim: int) -> IndexEngine:
         from docmind.index.connection import open_server
 
         return open_server(settings, dim)
+    if find_spec("qdrant_edge") is None:
+        raise ExtraMissingError("The embedded vector index is not installed.", hint=INSTALL)
     from docmind.index.edge import EdgeIndex
 
     return EdgeIndex(
@@ -43,7 +50,7 @@ def capabilities(settings: Settings) -> tuple[Capability, ...]:
     try:
         edge = Capability("qdrant-edge", "present", f"embedded vector index, version {version('qdrant-edge-py')}")
     except PackageNotFoundError:
-        edge = Capability("qdrant-edge", "missing", "the embedded vector index", "pip install qdrant-edge-py")
+        edge = Capability("qdrant-edge", "missing", "the embedded vector index", INSTALL)
     if settings.qdrant.url is None:
         return edge, Capability("qdrant-server", "off", "a Qdrant server or cluster", "set DOCMIND_QDRANT__URL")
     from docmind.index.connection import is_reachable
