@@ -9,6 +9,7 @@ import streamlit as st
 from docmind.ui import state
 from docmind.ui.filters import choose_filters
 from docmind.ui.frame import frame
+from docmind.ui.sources import draw_reading
 from docmind.ui.turns import ask, draw_turn
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def chat(mind: DocMind) -> None:
         first_question(len(documents))
     for number, turn in enumerate(turns):
         draw_turn(mind, turn, f"turn-{number}")
+    draw_reading(mind)
     question = st.chat_input("Ask your documents", max_chars=2_000) or st.session_state.pop(state.EXAMPLE, None)
     if question:
         turns.append(ask(mind, question, filters))

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 def documents_page(mind: DocMind) -> None:
     documents = mind.documents()
+    library.draw_deletion(mind, documents)
     opened = st.session_state.get(state.OPEN_DOCUMENT)
     if opened in {info.doc_id for info in documents}:
         library.draw_document(mind, opened)
@@ -27,7 +28,7 @@ def documents_page(mind: DocMind) -> None:
     if documents:
         pages = sum(info.pages_done for info in documents)
         st.caption(f"{count(len(documents), 'document')}, {count(pages, 'page')}, all sealed on this machine")
-        library.draw_list(mind, documents)
+        library.draw_list(documents)
     elif not jobs.is_reading(mind):
         nothing_yet()
 

@@ -29,7 +29,7 @@ _SORTS: dict[str, tuple[Callable[[DocumentInfo], object], bool]] = {
 }
 
 
-def draw_list(mind: DocMind, documents: Sequence[DocumentInfo]) -> None:
+def draw_list(documents: Sequence[DocumentInfo]) -> None:
     """Rows to open and delete, narrowed and sorted by the bar above them."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         find = st.text_input("Find", key=state.FIND, placeholder="Part of a name", icon=":material/search:")
@@ -45,7 +45,7 @@ def draw_list(mind: DocMind, documents: Sequence[DocumentInfo]) -> None:
     if len(shown) > _ROWS:
         first = (st.pagination(-(-len(shown) // _ROWS), key="documents-part") - 1) * _ROWS
     for info in shown[first : first + _ROWS]:
-        _draw_row(mind, info)
+        _draw_row(info)
 
 
 def draw_document(mind: DocMind, doc_id: str) -> None:
@@ -65,7 +65,7 @@ def draw_document(mind: DocMind, doc_id: str) -> None:
         st.subheader(escape(info.document, limit=90), anchor=False)
         st.caption(_facts(info))
     with action:
-        _delete_button(mind, info, "document")
+        _delete_button(info, "document")
     if info.title and one_line(info.title) != one_line(info.document):
         st.text(one_line(info.title))
     _draw_tiles(mind, info)
@@ -82,7 +82,7 @@ def draw_receipt() -> None:
         )
 
 
-def _draw_row(mind: DocMind, info: DocumentInfo) -> None:
+def _draw_row(info: DocumentInfo) -> None:
     with st.container(border=True, key=f"row-{info.doc_id}"):
         words, status, action = st.columns([0.76, 0.15, 0.09], vertical_alignment="center")
         with words, st.container(gap=None):
@@ -101,7 +101,7 @@ def _draw_row(mind: DocMind, info: DocumentInfo) -> None:
         with status:
             _badge(info)
         with action:
-            _delete_button(mind, info, "row")
+            _delete_button(info, "row")
 
 
 def _badge(info: DocumentInfo) -> None:
@@ -152,14 +152,35 @@ def _draw_tiles(mind: DocMind, info: DocumentInfo) -> None:
                 )
 
 
-def _delete_button(mind: DocMind, info: DocumentInfo, where: str) -> None:
+def _delete_button(info: DocumentInfo, where: str) -> None:
     label, kind_ = ("", "tertiary") if where == "row" else ("Delete", "secondary")
-    told = f"Delete {escape(info.document, limit=60)}"
-    if st.button(label, key=f"delete-{where}-{info.doc_id}", icon=":material/delete:", type=kind_, help=told):
-        _confirm(mind, info)
+    st.button(
+        label,
+        key=f"delete-{where}-{info.doc_id}",
+        icon=":material/delete:",
+        type=kind_,
+        help=f"Delete {escape(info.document, limit=60)}",
+        on_click=_ask_deletion,
+        args=(info.doc_id,),
+    )
 
 
-@st.dialog("Delete this document?", icon=":material/delete:")
+def draw_deletion(mind: DocMind, documents: Sequence[DocumentInfo]) -> None:
+    """The question that stands between the button and a deletion, while it is open."""
+    for info in documents:
+        if info.doc_id == st.session_state.get(state.DELETING):
+            _confirm(mind, info)
+
+
+def _ask_deletion(doc_id: str) -> None:
+    st.session_state[state.DELETING] = doc_id
+
+
+def _keep() -> None:
+    st.session_state.pop(state.DELETING, None)
+
+
+@st.dialog("Delete this document?", icon=":material/delete:", on_dismiss=_keep)
 def _confirm(mind: DocMind, info: DocumentInfo) -> None:
     st.markdown(f"**{escape(info.document, limit=120)}**")
     st.write(
@@ -167,7 +188,7 @@ def _confirm(mind: DocMind, info: DocumentInfo) -> None:
         "This cannot be undone. The file you added it from stays where it is."
     )
     with st.container(horizontal=True, horizontal_alignment="right"):
-        if st.button("Keep it"):
+        if st.button("Keep it", on_click=_keep):
             st.rerun()
         erase = st.button("Delete for good", type="primary", icon=":material/delete:")
     if not erase:
@@ -178,6 +199,7 @@ def _confirm(mind: DocMind, info: DocumentInfo) -> None:
         trouble.show(outcome)
         return
     pageview.forget()
+    _keep()
     _close_document()
     st.session_state[state.RECEIPT] = outcome
     st.rerun()

@@ -52,9 +52,22 @@ def draw_nearest(mind: DocMind, hits: Sequence[Hit], key: str) -> None:
                 trouble.show(outcome)
 
 
-@st.dialog("Page", width="large", icon=":material/description:")
-def page_dialog(mind: DocMind) -> None:
-    """The page named in the session state, over whatever is open."""
+def draw_reading(mind: DocMind) -> None:
+    """The page that was opened from a source, over the conversation, while it is open."""
+    if state.READING in st.session_state:
+        _reading(mind)
+
+
+def _open(shown: PageOnShow) -> None:
+    st.session_state[state.READING] = shown
+
+
+def _close() -> None:
+    st.session_state.pop(state.READING, None)
+
+
+@st.dialog("Page", width="large", on_dismiss=_close)
+def _reading(mind: DocMind) -> None:
     outcome = trouble.attempt(lambda: page_view(mind, state.READING))
     if isinstance(outcome, DocMindError):
         trouble.show(outcome)
@@ -67,21 +80,18 @@ def _draw_source(mind: DocMind, source: Source, key: str) -> None:
         st.image(page_jpeg(mind, source.doc_id, source.page_no, source.boxes, _THUMBNAIL), width="stretch", alt=told)
     with words:
         label = f":primary-badge[{source.n}] **Page {source.page_no}** · {escape(source.document, limit=48)}"
-        opens = st.button(label, key=f"{key}-open", type="tertiary", help="Open the page")
+        shown = PageOnShow(source.doc_id, source.page_no, source.page_no, source.boxes)
+        st.button(label, key=f"{key}-open", type="tertiary", help="Open the page", on_click=_open, args=(shown,))
         strip = strip_jpeg(mind, source.doc_id, source.page_no, source.boxes)
         if strip is not None:
             st.image(strip, width="stretch", alt=told)
         else:
             st.text(visible(source.quote))
-    if opens:
-        st.session_state[state.READING] = PageOnShow(source.doc_id, source.page_no, source.page_no, source.boxes)
-        page_dialog(mind)
 
 
 def _draw_hit(mind: DocMind, hit: Hit, key: str) -> None:
     alt = f"Page {hit.page_no} of {one_line(hit.document)}"
     st.image(page_jpeg(mind, hit.doc_id, hit.page_no, (), _THUMBNAIL), width="stretch", alt=alt)
     label = f"**Page {hit.page_no}** · {escape(hit.document, limit=28)}"
-    if st.button(label, key=f"{key}-open", type="tertiary", width="stretch", help="Open the page"):
-        st.session_state[state.READING] = PageOnShow(hit.doc_id, hit.page_no)
-        page_dialog(mind)
+    shown = PageOnShow(hit.doc_id, hit.page_no)
+    st.button(label, key=f"{key}-open", type="tertiary", help="Open the page", on_click=_open, args=(shown,))
