@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from docmind.language import language_of, majority
+from docmind.language import language_of, majority, with_ordinals
 
 
 @pytest.mark.parametrize(
@@ -38,3 +38,15 @@ def test_majority_leaves_out_pages_without_one() -> None:
 def test_the_model_is_loaded_at_the_first_question_only() -> None:
     check = "import sys, docmind.language; sys.exit('py3langid' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "expected"),
+    [
+        ("Art. 5° e § 1° da Lei nº 13.709", "pt", "Art. 5º e § 1º da Lei nº 13.709"),
+        ("a 25°C, 30 °C ou 12° 30'", "pt", "a 25°C, 30 °C ou 12° 30'"),
+        ("turned by 90° at once", "en", "turned by 90° at once"),
+    ],
+)
+def test_ordinals_are_no_degrees(text: str, language: str, expected: str) -> None:
+    assert with_ordinals(text, language) == expected

@@ -8,21 +8,30 @@ pages at a time and in page order. Whatever is committed is not done again after
 
 from __future__ import annotations
 
+import contextlib
 import shutil
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 
 from docmind.artifacts import Artifacts
 from docmind.catalog import Catalog, PageRecord
 from docmind.config import Settings
 from docmind.database import Database
 from docmind.embed.contract import TextEmbedder
-from docmind.errors import CancelledError, DiskFullError, NotFoundError, PasswordNeededError, ReadingError
-from docmind.language import language_of, majority
+from docmind.errors import (
+    CancelledError,
+    DiskFullError,
+    DocMindError,
+    NotFoundError,
+    PasswordNeededError,
+    ReadingError,
+    VaultError,
+)
+from docmind.language import language_of, majority, with_ordinals
 from docmind.mirror import Mirror
 from docmind.nodes import Pipeline
 from docmind.nodestore import NodeStore
@@ -35,19 +44,21 @@ _DOC_ID_DIGITS = 32
 
 
 class Step:
-    """What `Ingest` tells while it works, and asks: progress, and whether to stop."""
+    """What `Ingest` tells while it works, and asks: progress, whether to stop, and whether only to pause."""
 
     def __init__(
         self,
         page: Callable[[str, int, int], None] = lambda stage, done, total: None,
         check: Callable[[], None] = lambda: None,
+        is_closing: Callable[[], bool] = lambda: False,
     ) -> None:
         self.page = page
         self.check = check
+        self.is_closing = is_closing
 
 
 class Ingest:
-    """Adds and deletes documents. One `add` at a time; `Jobs` sees to that."""
+    """Adds and deletes documents. Safe from any thread: adding is done one by one, deleting at any time."""
 
     def __init__(
         self,
@@ -64,41 +75,69 @@ class Ingest:
         self._settings, self._db, self._catalog, self._nodes = settings, database, catalog, nodes
         self._artifacts, self._reader, self._ocr = artifacts, reader, ocr
         self._embedder, self._mirror = embedder, mirror
+        self._turn = threading.Lock()
+        # Sealing files and writing the rows that name them is one step, and so is deleting both: a page image may be
+        # shared with a document that is deleted in this moment.
+        self._rows = threading.Lock()
+        # What a crash left without a row belongs to nobody.
+        artifacts.prune(catalog.artifact_names().__contains__, max_total_bytes=0, min_age_seconds=0)
 
     def add(self, upload: Upload, step: Step) -> AddResult:
-        """Take one file in, or say why not. Raises only what concerns all files (`DiskFullError`, `CancelledError`)."""
+        """Take one file in, or say why not. A file that is refused or cancelled leaves nothing behind.
+
+        Raises only what concerns all files: `VaultError`, `IndexEngineError`, `CancelledError`. After any of them but
+        the last the document is finished at the next start.
+        """
         started = time.monotonic()
-        try:
-            result = self._add(upload, step)
-        except ReadingError as error:
-            result = AddResult(
-                upload.name,
-                "refused",
-                error=type(error).__name__,
-                message=str(error),
-                hint=error.hint,
-                exit_code=error.exit_code,
-            )
+        upload = replace(upload, name=upload.name.encode("utf-8", "replace").decode())  # names may be any bytes
+        doc_id = self.doc_id_of(upload.data)
+        with self._alone(step):
+            try:
+                result = self._add(doc_id, upload, step)
+            except ReadingError as error:
+                if not isinstance(error, PasswordNeededError):
+                    self._forget(doc_id)
+                result = _refused(upload.name, error)
+            except CancelledError:
+                self._forget(doc_id, unless=step.is_closing())
+                raise
+            except NotFoundError:
+                result = AddResult(upload.name, "cancelled", message="It was deleted while it was being read.")
         return replace(result, duration_ms=(time.monotonic() - started) * 1000)
 
     def resume(self, doc_id: str, step: Step) -> AddResult:
-        """Finish a document whose reading was cut off, from its sealed original."""
+        """Finish a document whose reading was cut off, from its sealed original.
+
+        One that cannot be finished stays, marked as failed, with the sentence that says why. Raises `NotFoundError`
+        where it was deleted meanwhile, and what `add` raises.
+        """
         info, original = self._catalog.document(doc_id), self._catalog.original(doc_id)
-        result = self.add(Upload(info.document, self._artifacts.get(original)), step)
-        if result.error == PasswordNeededError.__name__:
-            self._catalog.fail_document(
-                doc_id, "Reading was cut off, and its password is needed to go on: add it again."
-            )
-        return result
+        with self._alone(step):
+            try:
+                data = self._artifacts.get(original)
+                return self._add(doc_id, Upload(info.document, data, tags=info.tags), step)
+            except CancelledError:
+                self._forget(doc_id, unless=step.is_closing())
+                raise
+            except (ReadingError, VaultError, NotFoundError) as error:
+                if isinstance(error, DiskFullError):
+                    raise
+                self._catalog.document(doc_id)
+                locked = "Reading was cut off, and its password is needed to go on: add it again."
+                self._catalog.fail_document(doc_id, locked if isinstance(error, PasswordNeededError) else str(error))
+                return _refused(info.document, error)
 
     def delete(self, doc_id: str) -> DeleteReceipt:
-        """Take a document out of the vault, the index and the artifacts. Raises `NotFoundError`."""
-        info = self._catalog.document(doc_id)
-        nodes = len(self._nodes.nodes_of(doc_id))
-        _, unreferenced = self._catalog.delete_document(doc_id)
+        """Take a document out of the vault, the artifacts and the index. Raises `NotFoundError`."""
+        with self._rows:
+            info = self._catalog.document(doc_id)
+            nodes = len(self._nodes.nodes_of(doc_id))
+            _, unreferenced = self._catalog.delete_document(doc_id)
+            artifacts = self._artifacts.delete(unreferenced)
         self._mirror.delete(doc_id)
-        self._mirror.commit()
-        return DeleteReceipt(doc_id, info.document, info.pages_done, nodes, self._artifacts.delete(unreferenced))
+        with contextlib.suppress(DiskFullError):  # the index notes it at the next start; deleting must make room
+            self._mirror.commit()
+        return DeleteReceipt(doc_id, info.document, info.pages_done, nodes, artifacts)
 
     def commit(self, *, lazily: bool = False) -> None:
         """Make the index durable; `lazily` leaves it for later where that was done a moment ago."""
@@ -113,15 +152,14 @@ class Ingest:
         """The id a file has in this vault: the first half of its keyed content hash."""
         return self._artifacts.ref_of(data, ".enc").sha256[:_DOC_ID_DIGITS]
 
-    def _add(self, upload: Upload, step: Step) -> AddResult:
-        doc_id = self.doc_id_of(upload.data)
+    def _add(self, doc_id: str, upload: Upload, step: Step) -> AddResult:
         known = self._known(doc_id)
         if known is not None and known.status == "ready":
-            return AddResult(known.document, "already", doc_id, known.pages, known.ocr_pages)
-        self._need_room(len(upload.data))
+            elsewhere = f"It is here already, as {known.document}." if known.document != upload.name else ""
+            return AddResult(upload.name, "already", doc_id, known.pages, known.ocr_pages, message=elsewhere)
+        self._need_room(3 * len(upload.data))
         stored = self._catalog.pages_of(doc_id) if known else []
         with self._reader.read(upload, skip={page.page_no for page in stored}) as reading:
-            original = self._artifacts.put(upload.data, f".{reading.kind}.enc")
             info = DocumentInfo(
                 doc_id=doc_id,
                 document=upload.name,
@@ -129,27 +167,29 @@ class Ingest:
                 kind=reading.kind,
                 status="reading",
                 pages=reading.pages,
-                pages_done=0,
+                pages_done=len(stored),
                 ocr_pages=0,
                 language="",
                 bytes=len(upload.data),
                 added_at_ms=int(time.time() * 1000),
                 tags=upload.tags,
             )
-            self._catalog.begin_document(info, original)
-            try:
-                self._read(info, reading, stored, step)
-            except (ReadingError, CancelledError):
-                self.delete(doc_id)
-                raise
+            with self._rows:
+                original = self._artifacts.put(upload.data, f".{reading.kind}.enc")
+                self._catalog.begin_document(info, original)
+            self._read(info, reading, stored, step)
         ready = self._catalog.document(doc_id)
         self._mirror.put(doc_id)
         return AddResult(upload.name, "added", doc_id, ready.pages, ready.ocr_pages)
 
     def _read(self, info: DocumentInfo, reading: Reading, stored: list[PageRecord], step: Step) -> None:
         pipeline = Pipeline(info, self._nodes, self._embedder)
-        self._nodes.drop(info.doc_id)
-        self._commit(info, pipeline, stored, [])
+        if stored:
+            nodes, vectors = pipeline.run(stored)
+            with self._rows, self._db.transaction():
+                self._catalog.original(info.doc_id)  # raises where the document was deleted meanwhile
+                self._nodes.replace(info.doc_id, nodes)
+                self._nodes.put_vectors(self._embedder.fingerprint, vectors)
         done = len(stored)
         languages = [page.language for page in stored]
         batch: list[ParsedPage] = []
@@ -193,12 +233,17 @@ class Ingest:
             return page  # the page keeps its text source, which says that nothing was read
         if not seen.text.strip() and page.text.strip():
             return page
-        return replace(page, text=seen.text, words=seen.words, text_source="ocr", confidence=seen.confidence)
+        return replace(
+            page,
+            text=with_ordinals(seen.text, language_of(seen.text)),
+            words=seen.words,
+            text_source="ocr",
+            confidence=seen.confidence,
+        )
 
     def _seal(self, info: DocumentInfo, pipeline: Pipeline, pages: list[ParsedPage]) -> list[str]:
-        refs = iter(
-            self._artifacts.put_many([(data, ".webp.enc") for page in pages for data in (page.image, page.thumbnail)])
-        )
+        files = [(data, ".webp.enc") for page in pages for data in (page.image, page.thumbnail)]
+        refs = iter([self._artifacts.ref_of(*file) for file in files])
         records = [
             PageRecord(
                 doc_id=info.doc_id,
@@ -215,15 +260,21 @@ class Ingest:
             )
             for page in pages
         ]
-        self._commit(info, pipeline, records, records)
+        nodes, vectors = pipeline.run(records)
+        self._need_room(0)
+        with self._rows:
+            self._catalog.original(info.doc_id)  # raises where the document was deleted meanwhile
+            self._artifacts.put_many(files)
+            with self._db.transaction():
+                self._catalog.put_pages(records)
+                self._nodes.put(nodes)
+                self._nodes.put_vectors(self._embedder.fingerprint, vectors)
         return [record.language for record in records]
 
-    def _commit(self, info: DocumentInfo, pipeline: Pipeline, pages: list[PageRecord], new: list[PageRecord]) -> None:
-        nodes, vectors = pipeline.run(pages)
-        with self._db.transaction():
-            self._catalog.put_pages(new)
-            self._nodes.put(nodes)
-            self._nodes.put_vectors(self._embedder.fingerprint, vectors)
+    def _forget(self, doc_id: str, *, unless: bool = False) -> None:
+        with contextlib.suppress(NotFoundError):
+            if not unless and self._catalog.document(doc_id).status != "ready":
+                self.delete(doc_id)
 
     def _known(self, doc_id: str) -> DocumentInfo | None:
         try:
@@ -231,11 +282,26 @@ class Ingest:
         except NotFoundError:
             return None
 
+    @contextlib.contextmanager
+    def _alone(self, step: Step) -> Iterator[None]:
+        while not self._turn.acquire(timeout=0.1):
+            step.check()
+        try:
+            yield
+        finally:
+            self._turn.release()
+
     def _need_room(self, size: int) -> None:
-        folder: Path = self._settings.data_dir
+        """Raises `DiskFullError` while there still is room to note what has been done."""
+        folder = self._settings.data_dir
         free = shutil.disk_usage(folder).free
-        needed = self._settings.storage.min_free_mb * 1024 * 1024 + 3 * size
+        needed = self._settings.storage.min_free_mb * 1024 * 1024 + size
         if free < needed:
             raise DiskFullError(
                 f"The disk holding {folder} has {free // 2**20} MB free; {needed // 2**20} MB are needed to add this."
             )
+
+
+def _refused(name: str, error: DocMindError) -> AddResult:
+    kind = type(error).__name__
+    return AddResult(name, "refused", error=kind, message=str(error), hint=error.hint, exit_code=error.exit_code)

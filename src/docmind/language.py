@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache
@@ -9,6 +10,9 @@ from typing import Any
 
 _ENOUGH = 40  # letters; below that the guess is a coin toss
 _MUCH = 4_000  # characters that settle it; more only cost time
+
+_ORDINAL_LANGUAGES = frozenset({"pt", "es", "gl"})
+_DEGREE = re.compile(r"(?<=\d)°(?!\s?[CFK\d'’′])")
 
 
 def language_of(text: str) -> str:
@@ -19,6 +23,14 @@ def language_of(text: str) -> str:
         return ""
     code, probability = _identifier().classify(letters)
     return str(code) if probability > 0.8 and len(code) == 2 else ""
+
+
+def with_ordinals(text: str, language: str) -> str:
+    """Text from OCR with `5º` where it was read as `5°`: in Portuguese and Spanish a number has no degrees, but a rank.
+
+    Degrees of temperature and angles, which are followed by their unit, stay. The length stays too.
+    """
+    return _DEGREE.sub("º", text) if language in _ORDINAL_LANGUAGES else text
 
 
 def majority(languages: Iterable[str]) -> str:
