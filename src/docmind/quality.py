@@ -40,7 +40,7 @@ def needs_ocr(text: str, lines: float, image: float, unread: float, *, is_blank:
     words = len(text.split())
     if not words:
         return True
-    if words < 3 and len(text) < 20 and unread > 0.01:
+    if words < 3 and len(text) < 20 and unread > 0.03:
         return True
     if plausibility(text) < 0.5:
         return True

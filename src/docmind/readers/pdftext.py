@@ -74,8 +74,10 @@ def _raw_text(text_page: object) -> str:
 
 def _unswap(text: str) -> str:
     """Some producers write their character map with the bytes of each character swapped: undo that."""
-    marks = [ord(char) for char in text if not char.isspace()]
-    if len(marks) < 4 or any(mark & 0xFF or not 0x20 <= mark >> 8 < 0x7F for mark in marks):
+    # An ordinary text says so at its first letter; one or two signs say nothing.
+    if len(text) < 4 or any(
+        ord(char) & 0xFF or not 0x20 <= ord(char) >> 8 < 0x7F for char in text if not char.isspace()
+    ):
         return text
     return "".join(char if char.isspace() else chr(ord(char) >> 8) for char in text)
 
@@ -96,28 +98,26 @@ def _clean(raw: str, known: set[str]) -> tuple[list[tuple[int, int, int, int]], 
 
     A word broken over two lines becomes one word of the text in two pieces, each with its own box.
     """
-    known.update(token.lower() for token in _TOKEN.findall(raw.replace(_HYPHEN, " ")))
+    known.update(_TOKEN.findall(raw.replace(_HYPHEN, " ").lower()))
     pieces: list[tuple[int, int, int, int]] = []
     parts: list[str] = []
     place = last = 0
     for match in _WORD.finditer(raw):
         start, end = match.span()
         word = match.group()
-        gap = ("\n" if "\n" in raw[last:start] else " ") if parts else ""
-        plain = word.isascii() and word.isprintable()
-        fresh: list[tuple[str, int, int]] = []
-        for piece, at in [(word, start)] if plain else _unbreak(word, start, known):
-            shown = piece if plain else _letters(piece)
-            if shown:
-                fresh.append((shown, at, min(end, at + len(piece))))
-        if not fresh:
-            continue
+        if word.isascii() and word.isprintable():  # nearly all of them
+            fresh = ((word, start),)
+        else:
+            fresh = [(shown, at) for piece, at in _unbreak(word, start, known) if (shown := _letters(piece))]
+            if not fresh:
+                continue
+        if parts:
+            parts.append("\n" if raw.find("\n", last, start) >= 0 else " ")
+            place += 1
         last = end
-        parts.append(gap)
-        place += len(gap)
-        for shown, at, until in fresh:
+        for shown, at in fresh:
             parts.append(shown)
-            pieces.append((place, place + len(shown), at, until))
+            pieces.append((place, place + len(shown), at, min(end, at + len(shown)) if len(fresh) > 1 else end))
             place += len(shown)
     return pieces, "".join(parts)
 
@@ -158,7 +158,9 @@ def _rects(text_page: object, spans: list[tuple[int, int]]) -> tuple[np.ndarray,
     counts = np.zeros(len(spans), dtype=np.int64)
     room = size // 4
     for number, (start, end) in enumerate(spans):
-        found = min(_count_rects(handle, start, end - start), room) if end > start else 0
+        found = _count_rects(handle, start, end - start) if end > start else 0
+        if found > room:
+            found = room
         for each in range(found):
             # PDFium's order is left, top, right, bottom.
             _get_rect(handle, each, place, place + 8, place + 16, place + 24)
