@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import re
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +19,7 @@ from docmind.application import DocMind
 from docmind.config import Settings
 from docmind.schema import Upload
 from docmind.ui.desk import desk
+from docmind.ui.pageview import forget
 from papers import line, pdf, word_file
 
 REPORT = pdf([line("The warranty lasts for twenty-four months from delivery."), line("Returns are free of charge.")])
@@ -203,19 +206,30 @@ def test_deleting_asks_first_and_shows_a_receipt() -> None:
     assert "Deleted" not in said(test.run())
 
 
-def test_what_a_crash_cut_off_goes_on_at_the_next_start() -> None:
-    mind = desk().open()
-    job_id = mind.submit([Upload(NAME, pdf([line(f"Page {number} of many.") for number in range(300)]))])
-    until = time.monotonic() + 60
+CRASH = """
+import os, sys, time
+from docmind.application import DocMind
+from docmind.config import Settings
+from docmind.schema import Upload
+if __name__ == "__main__":
+    mind = DocMind(Settings.load())
+    mind.submit([Upload("report.pdf", sys.stdin.buffer.read())])
     while not any(info.pages_done for info in mind.documents()):
-        assert time.monotonic() < until
         time.sleep(0.01)
-    assert not mind.job(job_id).is_over
-    mind._catalog._db.close()  # the process is as good as dead: nothing more is committed
-    with pytest.raises(Exception):  # noqa: B017, PT011 - whatever the torn-off parts say
-        mind.documents()
-    desk().close()
-    finish(app("documents.py"))
+    os._exit(9)
+"""
+
+
+def test_what_a_crash_cut_off_goes_on_at_the_next_start(tmp_path: Path) -> None:
+    script = tmp_path / "crash.py"
+    script.write_text(CRASH)
+    long = pdf([line(f"Page {number} of many.") for number in range(300)])
+    crash = subprocess.run([sys.executable, str(script)], input=long, check=False, timeout=60)
+    assert crash.returncode == 9
+    test = app("documents.py")
+    assert [info.status for info in desk().open().documents()] == ["reading"]
+    assert NAME in said(test)
+    assert "ready" in said(finish(test))
     assert [info.pages_done for info in desk().open().documents()] == [300]
 
 
@@ -250,8 +264,6 @@ def test_an_answer_over_a_document_deleted_since_says_so() -> None:
     mind = desk().open()
     mind.delete(mind.documents()[0].doc_id)
     mind.add([Upload("other.txt", b"Something else to keep the desk from being empty.")])
-    from docmind.ui.pageview import forget
-
     forget()
     test.run()
     assert not test.exception
