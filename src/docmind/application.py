@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -14,7 +16,7 @@ from docmind.catalog import Catalog
 from docmind.config import Settings
 from docmind.database import Database
 from docmind.embed.registry import open_text_model
-from docmind.errors import ConfigError, NotFoundError, VaultError
+from docmind.errors import ConfigError, DamagedError, NotFoundError, VaultError
 from docmind.jobs import Job, Jobs
 from docmind.keys import AskPassphrase, open_keys
 from docmind.lock import OwnerLock
@@ -56,17 +58,19 @@ class DocMind:
             raise VaultError(f"The data directory {data_dir} cannot be made: {error.strerror}.") from error
         if not os.access(data_dir, os.W_OK):
             raise VaultError(f"The data directory {data_dir} cannot be written to.")
-        self._lock = OwnerLock(data_dir)
-        try:
+        with ExitStack() as opened:  # what was opened is closed again where a later part refuses
+            opened.callback((lock := OwnerLock(data_dir)).release)
             self._keys = open_keys(data_dir, settings.keys, ask_passphrase)
+            _check_whole(data_dir)
             self._database = Database(data_dir / "vault.db", self._keys.keyset.db_key)
+            opened.callback(self._database.close)
             self._artifacts = Artifacts(data_dir / "artifacts", self._keys.keyset)
-        except BaseException:
-            self._lock.release()
-            raise
+            opened.callback(self._artifacts.close)
+            self._embedder = open_text_model(settings)
+            opened.pop_all()
+        self._lock = lock
         self._recovery_code = self._keys.recovery_code
         self._catalog, self._nodes = Catalog(self._database), NodeStore(self._database)
-        self._embedder = open_text_model(settings)
         self._jobs = Jobs()
         self._parts = Parts(
             settings, self._keys.keyset, self._database, self._artifacts, self._catalog, self._nodes, self._embedder
@@ -82,11 +86,12 @@ class DocMind:
 
     def close(self) -> None:
         """Stop jobs, end child processes, close the stores and give the vault back. Harmless twice."""
-        self._jobs.close()
-        self._parts.close()
-        self._artifacts.close()
-        self._database.close()
-        self._lock.release()
+        with ExitStack() as closing:  # each of them, whatever another says
+            closing.callback(self._lock.release)
+            closing.callback(self._database.close)
+            closing.callback(self._artifacts.close)
+            closing.callback(self._parts.close)
+            closing.callback(self._jobs.close)
 
     def take_recovery_code(self) -> str | None:
         """The recovery code of a vault that was just made: given once, kept nowhere."""
@@ -215,14 +220,17 @@ class DocMind:
 
     # inside
 
-    def _add(self, job: Job, uploads: Iterable[Upload], progress: Progress | None) -> None:
+    def _add(self, job: Job, uploads: Iterable[Upload] | None, progress: Progress | None) -> None:
         writer = self._parts.writer()
         done = 0
         try:
             for doc_id in self._catalog.unfinished():
-                job.update(file=self._catalog.document(doc_id).document, stage="resuming")
-                writer.resume(doc_id, self._step(job, progress, done))
-            for upload in uploads:
+                with suppress(NotFoundError):  # deleted meanwhile
+                    job.update(file=self._catalog.document(doc_id).document, stage="resuming")
+                    resumed = writer.resume(doc_id, self._step(job, progress, done))
+                    if uploads is None:
+                        job.add_result(resumed)
+            for upload in uploads or ():
                 job.check()
                 job.update(file=upload.name, page_no=0, pages_done=0, pages_total=0, stage="opening")
                 result = writer.add(upload, self._step(job, progress, done))
@@ -236,7 +244,7 @@ class DocMind:
             writer.commit(lazily=progress is not None)
 
     def _resume(self, job: Job) -> None:
-        self._add(job, (), None)
+        self._add(job, None, None)
 
     def _step(self, job: Job, progress: Progress | None, done: int) -> Step:
         from docmind.ingest import Step
@@ -248,7 +256,14 @@ class DocMind:
             if progress:
                 progress(job.progress())
 
-        return Step(page, job.check)
+        return Step(page, job.check, lambda: job.is_closing)
+
+
+def _check_whole(data_dir: Path) -> None:
+    """A lost database must not look like a new vault: its sealed pages would belong to nobody."""
+    database = data_dir / "vault.db"
+    if (not database.exists() or not database.stat().st_size) and any((data_dir / "artifacts").glob("*.enc")):
+        raise DamagedError(f"vault.db is missing from {data_dir}, but its sealed pages are there.")
 
 
 def _question(text: str) -> str:

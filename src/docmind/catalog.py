@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from docmind.database import Database, Row
+from docmind.database import Connection, Database, Row
 from docmind.errors import NotFoundError
 from docmind.schema import (
     ArtifactRef,
@@ -57,12 +57,14 @@ class Catalog:
     # documents
 
     def begin_document(self, info: DocumentInfo, original: ArtifactRef) -> None:
-        """Acknowledge a document: from now on a restart finishes it."""
+        """Acknowledge a document: from now on a restart finishes it. One that is here already is begun anew."""
         with self._db.transaction() as db:
             db.execute(
                 "INSERT INTO documents (doc_id, document, title, kind, status, pages, bytes, tags, original,"
                 " original_suffix, added_at_ms) VALUES (?, ?, ?, ?, 'reading', ?, ?, ?, ?, ?, ?)"
-                " ON CONFLICT (doc_id) DO UPDATE SET status = 'reading', message = ''",
+                " ON CONFLICT (doc_id) DO UPDATE SET status = 'reading', message = '', document = excluded.document,"
+                " title = excluded.title, kind = excluded.kind, pages = excluded.pages, original = excluded.original,"
+                " original_suffix = excluded.original_suffix",
                 (
                     info.doc_id,
                     info.document,
@@ -78,9 +80,13 @@ class Catalog:
             )
 
     def finish_document(self, doc_id: str, *, language: str) -> int:
-        """Mark it ready and give the change its epoch, which is returned."""
+        """Mark it ready and give the change its epoch, which is returned. Raises `NotFoundError`."""
         with self._db.transaction() as db:
-            db.execute("UPDATE documents SET status = 'ready', language = ? WHERE doc_id = ?", (language, doc_id))
+            marked = db.execute(
+                "UPDATE documents SET status = 'ready', language = ?, message = '' WHERE doc_id = ?", (language, doc_id)
+            )
+            if not marked.rowcount:
+                raise NotFoundError(f"There is no document {doc_id}.")
             return self._changed(db, doc_id)
 
     def fail_document(self, doc_id: str, message: str) -> None:
@@ -172,10 +178,6 @@ class Catalog:
         rows = self._db.all(f"SELECT {_PAGE_COLUMNS} FROM pages WHERE doc_id = ? ORDER BY page_no", (doc_id,))
         return [_page(row) for row in rows]
 
-    def page_numbers(self, doc_id: str) -> set[int]:
-        """Which pages of a document are stored already."""
-        return {number for (number,) in self._db.all("SELECT page_no FROM pages WHERE doc_id = ?", (doc_id,))}
-
     def page_view(self, doc_id: str, page_no: int) -> PageView:
         """One page with its words, as a person opens it. Raises `NotFoundError`."""
         info, page = self.document(doc_id), self.page(doc_id, page_no)
@@ -205,12 +207,15 @@ class Catalog:
         row = self._db.one("SELECT max(epoch) FROM changes")
         return row[0] or 0 if row else 0
 
-    def changed_since(self, epoch: int) -> list[str]:
-        """Ids of documents changed after `epoch`, each once, in the order of their last change."""
-        rows = self._db.all(
-            "SELECT doc_id, max(epoch) AS last FROM changes WHERE epoch > ? GROUP BY doc_id ORDER BY last", (epoch,)
-        )
-        return [row[0] for row in rows]
+    def changes_since(self, epoch: int) -> dict[str, int]:
+        """Documents changed after `epoch`, with the epoch of their last change, in its order."""
+        rows = self._db.all("SELECT doc_id, epoch FROM changes WHERE epoch > ? ORDER BY epoch", (epoch,))
+        return dict(rows)
+
+    def changed_at(self, doc_id: str) -> int:
+        """The epoch of a document's last change; 0 where there was none."""
+        row = self._db.one("SELECT max(epoch) FROM changes WHERE doc_id = ?", (doc_id,))
+        return row[0] or 0 if row else 0
 
     def counts(self) -> tuple[int, int, int]:
         """Documents, pages, nodes."""
@@ -219,24 +224,25 @@ class Catalog:
         )
         return row if row is not None else (0, 0, 0)  # type: ignore[return-value]
 
-    def is_referenced(self, file_name: str) -> bool:
-        """True where an artifact's file is named by a row."""
-        with self._db.transaction() as db:
-            return self._is_referenced(db, file_name.split(".")[0])
+    def artifact_names(self) -> set[str]:
+        """The file names of all artifacts that a row refers to."""
+        rows = self._db.all(
+            "SELECT image || image_suffix FROM pages UNION SELECT thumbnail || thumbnail_suffix FROM pages"
+            " UNION SELECT original || original_suffix FROM documents"
+        )
+        return {name for (name,) in rows}
 
-    def _is_referenced(self, db: object, sha256: str) -> bool:
-        row = db.execute(  # type: ignore[attr-defined]
+    def _is_referenced(self, db: Connection, sha256: str) -> bool:
+        row = db.execute(
             "SELECT EXISTS (SELECT 1 FROM pages WHERE image = ?1) OR EXISTS (SELECT 1 FROM pages WHERE thumbnail = ?1)"
             " OR EXISTS (SELECT 1 FROM documents WHERE original = ?1)",
             (sha256,),
         ).fetchone()
         return bool(row[0])
 
-    def _changed(self, db: object, doc_id: str) -> int:
-        cursor = db.execute(  # type: ignore[attr-defined]
-            "INSERT INTO changes (doc_id, at_ms) VALUES (?, ?)", (doc_id, int(time.time() * 1000))
-        )
-        db.execute("DELETE FROM changes WHERE doc_id = ? AND epoch < ?", (doc_id, cursor.lastrowid))  # type: ignore[attr-defined]
+    def _changed(self, db: Connection, doc_id: str) -> int:
+        cursor = db.execute("INSERT INTO changes (doc_id, at_ms) VALUES (?, ?)", (doc_id, int(time.time() * 1000)))
+        db.execute("DELETE FROM changes WHERE doc_id = ? AND epoch < ?", (doc_id, cursor.lastrowid))
         return cursor.lastrowid
 
     def _documents(self, where: str, parameters: tuple[object, ...]) -> list[DocumentInfo]:

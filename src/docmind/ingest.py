@@ -15,7 +15,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from docmind.artifacts import Artifacts
 from docmind.catalog import Catalog, PageRecord
@@ -43,18 +43,13 @@ _BATCH = 8  # pages per commit: one fsync of the database each
 _DOC_ID_DIGITS = 32
 
 
+@dataclass(frozen=True)
 class Step:
     """What `Ingest` tells while it works, and asks: progress, whether to stop, and whether only to pause."""
 
-    def __init__(
-        self,
-        page: Callable[[str, int, int], None] = lambda stage, done, total: None,
-        check: Callable[[], None] = lambda: None,
-        is_closing: Callable[[], bool] = lambda: False,
-    ) -> None:
-        self.page = page
-        self.check = check
-        self.is_closing = is_closing
+    page: Callable[[str, int, int], None] = lambda stage, done, total: None
+    check: Callable[[], None] = lambda: None
+    is_closing: Callable[[], bool] = lambda: False
 
 
 class Ingest:

@@ -31,6 +31,7 @@ class Job:
     def __init__(self, job_id: str, files_total: int) -> None:
         self._lock = threading.Lock()
         self._cancelled = threading.Event()
+        self._closing = threading.Event()
         self._started = time.monotonic()
         self._fraction = 0.0
         self._progress = JobProgress(
@@ -81,7 +82,17 @@ class Job:
             raise CancelledError("Stopped.")
 
     def cancel(self) -> None:
+        """The user does not want it any more: `check` raises from now on."""
         self._cancelled.set()
+
+    def suspend(self) -> None:
+        """Stop like `cancel`, for DocMind is being closed: what is half done is wanted at the next start."""
+        self._closing.set()
+        self._cancelled.set()
+
+    @property
+    def is_closing(self) -> bool:
+        return self._closing.is_set()
 
     def run(self, work: Work, *, reraise: bool = False) -> None:
         """Run `work` to its end and keep what became of it; with `reraise` the caller gets its error too."""
@@ -117,11 +128,14 @@ class Jobs:
         self._queue: queue.Queue[_Entry | None] = queue.Queue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
+        self._closed = False
 
     def submit(self, work: Work, *, files_total: int) -> str:
-        """Queue one job; returns its id."""
+        """Queue one job; returns its id. Raises `CancelledError` once `close` was called."""
         job = Job(secrets.token_hex(8), files_total)
         with self._lock:
+            if self._closed:
+                raise CancelledError("DocMind is being closed.")
             self._jobs[job.job_id] = job
             over = [job_id for job_id, known in self._jobs.items() if known.progress().is_over]
             for job_id in over[: max(0, len(self._jobs) - _KEPT)]:
@@ -129,7 +143,7 @@ class Jobs:
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._work, name="jobs", daemon=True)
                 self._thread.start()
-        self._queue.put(_Entry(job, work))
+            self._queue.put(_Entry(job, work))
         return job.job_id
 
     def progress(self, job_id: str) -> JobProgress:
@@ -147,13 +161,14 @@ class Jobs:
         self._job(job_id).cancel()
 
     def close(self) -> None:
-        """Cancel everything and wait for the running step to end."""
+        """Suspend everything and wait for the running step to end, for half a minute at most. Harmless twice."""
         with self._lock:
+            self._closed = True
             for job in self._jobs.values():
-                job.cancel()
+                job.suspend()
             thread = self._thread
         self._queue.put(None)
-        if thread is not None:
+        if thread is not None and thread is not threading.current_thread():
             thread.join(timeout=30)
 
     def _job(self, job_id: str) -> Job:
@@ -171,3 +186,4 @@ class Jobs:
                 import logging
 
                 logging.getLogger("docmind.jobs").exception("a job failed")
+            del entry  # and with it the files that were handed in

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 import uuid
@@ -41,6 +42,7 @@ class Mirror:
         self._blind, self._names = blind, names
         self._lock = threading.Lock()
         self._committed, self._committed_at = -1, 0.0
+        self._written: dict[str, int] = {}  # documents since the last commit, with the epoch that the index has
 
     def catch_up(self, report: Report | None = None) -> int:
         """Bring the index to the vault's epoch; returns how many documents were written.
@@ -53,18 +55,14 @@ class Mirror:
                 return self._rebuild(report)
             built_by = self._index.fingerprint()
             if built_by != self._embedder.fingerprint:
+                if not self._ready():
+                    return self._rebuild(report)
                 raise IndexMismatchError(
                     f"The index was built by {built_by}, but the text model in use is {self._embedder.fingerprint}.",
                     hint="Run `docmind reindex` to embed the documents with the new model, or set the old one again.",
                 )
-            changed = self._catalog.changed_since(there)
-            for done, doc_id in enumerate(changed, 1):
-                self._replace(doc_id)
-                if report:
-                    report(done, len(changed))
-            if changed:
-                self._index.commit(wanted)
-            return len(changed)
+            self._committed = there
+            return self._follow(report)
 
     def rebuild(self, report: Report | None = None) -> int:
         """Build a new generation beside the old one and switch to it; returns how many documents it holds."""
@@ -77,45 +75,63 @@ class Mirror:
             self._replace(doc_id)
 
     def delete(self, doc_id: str) -> None:
-        """Take one document out."""
+        """Take out one document that the vault does not hold any more."""
         with self._lock:
-            for collection in (self._names.qdrant_text_collection, self._names.qdrant_image_collection):
-                self._index.delete(collection, doc_id)
+            self._replace(doc_id)
 
     def commit(self, *, lazily: bool = False) -> None:
-        """Flush the index and note the vault's epoch that it holds; `lazily` skips it within 5 s of the last time.
+        """Make the index durable at the vault's epoch; `lazily` skips it within 5 s of the last time.
 
-        What is not flushed is written again at the next start, not lost. Every change of the vault reaches the index
-        before the next `commit`, for one thread makes both.
+        Any thread may change the vault meanwhile, and a `put` may have failed or never come: what the vault has and the
+        index has not is written first. What is not flushed is written again at the next start, not lost.
         """
         with self._lock:
-            epoch = self._catalog.epoch()
-            due = not lazily or time.monotonic() - self._committed_at > _LAZY_S
-            if due and epoch != self._committed:
-                self._index.commit(epoch)
-                self._committed, self._committed_at = epoch, time.monotonic()
+            is_due = not lazily or time.monotonic() - self._committed_at > _LAZY_S
+            if is_due and self._committed >= 0:
+                self._follow(None)
+
+    def _follow(self, report: Report | None) -> int:
+        """Write what has changed since the last commit and is not in the index yet, then commit."""
+        changed = self._catalog.changes_since(self._committed)
+        missing = [doc_id for doc_id, epoch in changed.items() if self._written.get(doc_id, 0) < epoch]
+        for done, doc_id in enumerate(missing, 1):
+            self._replace(doc_id)
+            if report:
+                report(done, len(missing))
+        if changed:
+            self._commit(max(changed.values()))
+        return len(missing)
+
+    def _commit(self, epoch: int) -> None:
+        self._index.commit(epoch)
+        self._committed, self._committed_at = epoch, time.monotonic()
+        self._written = {doc_id: at for doc_id, at in self._written.items() if at > epoch}
+
+    def _ready(self) -> list[DocumentInfo]:
+        return [info for info in self._catalog.documents() if info.status == "ready"]
 
     def _rebuild(self, report: Report | None) -> int:
         epoch = self._catalog.epoch()
-        ready = [info for info in self._catalog.documents() if info.status == "ready"]
+        ready = self._ready()
         self._index.rebuild(self._embedder.fingerprint)
         for done, info in enumerate(ready, 1):
             self._write(info)
             if report:
                 report(done, len(ready))
-        self._index.commit(epoch)
+        self._commit(epoch)
         self._index.activate()
         return len(ready)
 
     def _replace(self, doc_id: str) -> None:
+        self._written.pop(doc_id, None)
+        epoch = self._catalog.changed_at(doc_id)  # read first: a change that comes meanwhile is written again
         for collection in (self._names.qdrant_text_collection, self._names.qdrant_image_collection):
             self._index.delete(collection, doc_id)
-        try:
+        with contextlib.suppress(NotFoundError):
             info = self._catalog.document(doc_id)
-        except NotFoundError:
-            return
-        if info.status == "ready":
-            self._write(info)
+            if info.status == "ready":
+                self._write(info)
+        self._written[doc_id] = epoch
 
     def _write(self, info: DocumentInfo) -> None:
         pages = {page.page_no: page for page in self._catalog.pages_of(info.doc_id)}

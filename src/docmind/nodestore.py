@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from docmind.database import Database
+from docmind.database import Connection, Database, Row
 from docmind.schema import Modality
 
 
@@ -29,16 +29,27 @@ class NodeRecord:
 _NODE_COLUMNS = 'node_id, doc_id, page_no, ordinal, start, "end", modality, language, content_hash'
 
 
+def _drop_unused(db: Connection, hashes: Sequence[Row]) -> None:
+    """Delete those vectors, of all models, that no node has any more. `hashes` are rows of one content hash."""
+    db.executemany(
+        "DELETE FROM vectors WHERE content_hash = ?1 AND NOT EXISTS (SELECT 1 FROM nodes WHERE content_hash = ?1)",
+        hashes,
+    )
+
+
 class NodeStore:
     """Reads and writes the node and vector tables of `vault.db`. As safe between threads as `Database` is."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    def drop(self, doc_id: str) -> None:
-        """Forget all nodes of a document; their vectors stay for who needs them again."""
+    def replace(self, doc_id: str, nodes: Sequence[NodeRecord]) -> None:
+        """Forget all nodes of a document and keep these, and with them the vectors that they share."""
         with self._db.transaction() as db:
+            old = db.execute("SELECT DISTINCT content_hash FROM nodes WHERE doc_id = ?", (doc_id,)).fetchall()
             db.execute("DELETE FROM nodes WHERE doc_id = ?", (doc_id,))
+            self.put(nodes)
+            _drop_unused(db, old)
 
     def put(self, nodes: Sequence[NodeRecord]) -> None:
         """Keep nodes (and replace those that are there)."""
@@ -76,10 +87,14 @@ class NodeStore:
         return found
 
     def put_vectors(self, fingerprint: str, vectors: Mapping[bytes, np.ndarray]) -> None:
-        """Keep vectors as float16 by content hash and model fingerprint."""
+        """Keep vectors as float16 by content hash and model fingerprint, those of nodes that are here.
+
+        A vector tells much of its text: none is kept for a node that was deleted meanwhile.
+        """
         with self._db.transaction() as db:
             db.executemany(
-                "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)",
+                "INSERT OR REPLACE INTO vectors SELECT ?1, ?2, ?3"
+                " WHERE EXISTS (SELECT 1 FROM nodes WHERE content_hash = ?1)",
                 [(key, fingerprint, vector.astype("<f2").tobytes()) for key, vector in vectors.items()],
             )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from docmind.catalog import Catalog
 from docmind.config import Settings
 from docmind.database import Database
 from docmind.embed.contract import TextEmbedder
+from docmind.errors import DiskFullError, IndexEngineError
 from docmind.index import open_index
 from docmind.index.blind import Blind
 from docmind.index.engine import IndexEngine
@@ -104,9 +106,8 @@ class Parts:
             if self._ingest is not None:
                 self._ingest.close()
             if self._finding is not None:
-                try:
-                    if self._finding.is_current:
-                        self._finding.mirror.commit()
-                finally:
-                    self._finding.index.close()
+                # What the index could not note, on a full disk for one, it is told again at the next start.
+                with suppress(DiskFullError, IndexEngineError):
+                    self._finding.mirror.commit()
+                self._finding.index.close()
             self._ingest = self._finding = None

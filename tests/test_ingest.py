@@ -1,0 +1,276 @@
+"""Documents in and out: whole or not at all, also where it is cut off, refused, cancelled or deleted half-way."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from desks import NOTHING, inventory, opened, report, settings_in, text_pdf
+from docmind.application import DocMind
+from docmind.config import ReadingSettings, StorageSettings
+from docmind.errors import CancelledError, DiskFullError, NotFoundError
+from docmind.ingest import Ingest, Step
+from docmind.schema import JobProgress, Upload
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[DocMind]:
+    with opened(tmp_path) as desk:
+        yield desk
+
+
+@dataclass
+class Stop:
+    """Stops, or does something else, once so many pages have been read."""
+
+    after: int
+    error: type[Exception] = CancelledError
+
+    def page(self, _stage: str, done: int, _total: int) -> None:
+        if done >= self.after:
+            raise self.error("Stopped.")
+
+
+def writer_of(desk: DocMind) -> Ingest:
+    return desk._parts.writer()
+
+
+def test_a_document_comes_in_whole_and_goes_whole(tmp_path: Path, desk: DocMind) -> None:
+    (result,) = desk.add([report("crane", 11)])
+    assert (result.status, result.pages, result.error) == ("added", 11, "")
+    assert result.doc_id
+    info = desk.document(result.doc_id)
+    assert (info.status, info.pages, info.pages_done, info.kind) == ("ready", 11, 11, "pdf")
+    desk.close()
+    held = inventory(settings_in(tmp_path))
+    assert (held.ready, held.pages, held.nodes, held.vectors) == (1, 11, 11, 11)
+    assert (held.text_points, held.page_points, held.files) == (11, 11, 23)
+    with opened(tmp_path) as again:
+        receipt = again.delete(result.doc_id)
+        assert (receipt.pages, receipt.nodes, receipt.artifacts) == (11, 11, 23)
+        with pytest.raises(NotFoundError):
+            again.delete(result.doc_id)
+    assert inventory(settings_in(tmp_path)) == NOTHING
+
+
+def test_the_same_bytes_are_one_document_under_any_name(tmp_path: Path, desk: DocMind) -> None:
+    upload = report("crane", 2)
+    first, second, third = desk.add([upload, upload, replace(upload, name="copy.pdf")])
+    assert [result.status for result in (first, second, third)] == ["added", "already", "already"]
+    assert first.doc_id == second.doc_id == third.doc_id
+    assert third.document == "copy.pdf"
+    assert "crane.pdf" in third.message
+    assert len(desk.documents()) == 1
+
+
+@pytest.mark.parametrize(
+    ("upload", "error"),
+    [
+        (Upload("empty.pdf", b""), "EmptyFileError"),
+        (Upload("empty.txt", b" \n\t "), "EmptyFileError"),
+        (Upload("blank.pdf", text_pdf(["", ""])), "EmptyFileError"),
+        (Upload("cut.pdf", text_pdf(["hello"])[:200]), "CorruptFileError"),
+        (Upload("noise.bin", bytes(range(256)) * 9), "UnsupportedFileError"),
+    ],
+)
+def test_what_is_refused_leaves_nothing_behind(tmp_path: Path, desk: DocMind, upload: Upload, error: str) -> None:
+    (result,) = desk.add([upload])
+    assert (result.status, result.error, result.doc_id) == ("refused", error, None)
+    assert result.message.endswith(".")
+    assert result.hint
+    assert result.exit_code >= 20
+    desk.close()
+    assert inventory(settings_in(tmp_path)) == NOTHING
+
+
+def test_what_is_refused_half_way_leaves_nothing_behind(tmp_path: Path) -> None:
+    """Ten pages have been sealed before the reading process is killed, and killed again on each next one."""
+    with opened(tmp_path) as desk:
+        writer = writer_of(desk)
+        kept = writer.add(report("kept", 1), Step())
+
+        def kill(_stage: str, done: int, _total: int) -> None:
+            if done == 10:
+                from docmind.errors import ReaderFailedError
+
+                raise ReaderFailedError("Reading broke off.")
+
+        result = writer.add(report("crane", 20), Step(page=kill))
+        assert (kept.status, result.status, result.error) == ("added", "refused", "ReaderFailedError")
+        assert [info.document for info in desk.documents()] == ["kept.pdf"]
+    held = inventory(settings_in(tmp_path))
+    assert (held.documents, held.pages, held.nodes, held.files, held.page_points) == (1, 1, 1, 3, 1)
+
+
+@pytest.mark.parametrize("after", [1, 9, 20])
+def test_a_cancelled_document_leaves_nothing_and_the_ones_before_stay(tmp_path: Path, after: int) -> None:
+    with opened(tmp_path) as desk:
+        writer = writer_of(desk)
+        writer.add(report("kept", 1), Step())
+        with pytest.raises(CancelledError):
+            writer.add(report("crane", 20), Step(page=Stop(after).page))
+        writer.commit()
+    held = inventory(settings_in(tmp_path))
+    assert (held.documents, held.ready, held.pages, held.files, held.text_points) == (1, 1, 1, 3, 1)
+
+
+def test_closing_pauses_what_cancelling_drops(tmp_path: Path) -> None:
+    with opened(tmp_path) as desk, pytest.raises(CancelledError):
+        writer_of(desk).add(report("crane", 20), Step(page=Stop(17).page, is_closing=lambda: True))
+    with opened(tmp_path) as desk:
+        (info,) = desk.documents()
+        assert (info.status, info.pages_done) == ("reading", 16)
+        read: list[int] = []
+        result = writer_of(desk).resume(info.doc_id, Step(page=lambda _stage, done, _total: read.append(done)))
+        assert (result.status, result.pages) == ("added", 20)
+        assert read[0] == 17  # what was done is not done twice
+    held = inventory(settings_in(tmp_path))
+    assert (held.ready, held.pages, held.nodes, held.text_points, held.page_points) == (1, 20, 20, 20, 20)
+
+
+def test_an_unfinished_document_is_finished_before_the_next_one(tmp_path: Path) -> None:
+    with opened(tmp_path) as desk, pytest.raises(KeyError):
+        writer_of(desk).add(report("crane", 12), Step(page=Stop(9, KeyError).page))
+    with opened(tmp_path) as desk:
+        assert [result.document for result in desk.add([report("stork", 1)])] == ["stork.pdf"]
+        assert {info.document: info.status for info in desk.documents()} == {"crane.pdf": "ready", "stork.pdf": "ready"}
+        assert desk.submit_unfinished() is None
+
+
+def test_one_that_cannot_be_finished_says_why_and_holds_up_no_other(tmp_path: Path) -> None:
+    upload = report("crane", 12)
+    with opened(tmp_path) as desk, pytest.raises(KeyError):
+        writer_of(desk).add(upload, Step(page=Stop(9, KeyError).page))
+    (original,) = (tmp_path / "data" / "artifacts").glob("*.pdf.enc")
+    sealed = bytearray(original.read_bytes())
+    sealed[100] ^= 1
+    original.write_bytes(sealed)
+    with opened(tmp_path) as desk:
+        (result,) = desk.add([report("stork", 1)])
+        assert result.status == "added"
+        (failed,) = [info for info in desk.documents() if info.status == "failed"]
+        assert "rotted" in failed.message
+        (healed,) = desk.add([upload])  # the file is at hand again
+        assert (healed.status, healed.pages) == ("added", 12)
+        assert desk.document(failed.doc_id).message == ""
+    held = inventory(settings_in(tmp_path))
+    assert (held.documents, held.ready, held.pages) == (2, 2, 13)
+
+
+def test_one_that_became_too_large_meanwhile_is_kept_as_failed(tmp_path: Path) -> None:
+    with opened(tmp_path) as desk, pytest.raises(KeyError):
+        writer_of(desk).add(report("crane", 12), Step(page=Stop(9, KeyError).page))
+    with opened(tmp_path, reading=ReadingSettings(ocr="off", max_pages=5)) as desk:
+        desk.add([])
+        (info,) = desk.documents()
+        assert info.status == "failed"
+        assert "12" in info.message
+        assert desk.delete(info.doc_id).pages == 8
+    assert inventory(settings_in(tmp_path)) == NOTHING
+
+
+def test_a_document_deleted_while_it_is_read_is_gone_and_the_next_is_read(tmp_path: Path) -> None:
+    with opened(tmp_path) as desk:
+        writer = writer_of(desk)
+
+        def delete(_stage: str, done: int, _total: int) -> None:
+            if done == 10:
+                writer.delete(desk.documents()[0].doc_id)
+
+        result = writer.add(report("crane", 20), Step(page=delete))
+        assert result.status == "cancelled"
+        assert "deleted" in result.message
+        assert writer.add(report("stork", 2), Step()).status == "added"
+        writer.commit()
+    held = inventory(settings_in(tmp_path))
+    assert (held.documents, held.pages, held.files, held.text_points) == (1, 2, 5, 2)
+
+
+def test_what_two_documents_share_outlives_one_of_them(tmp_path: Path, desk: DocMind) -> None:
+    one, two = desk.add(
+        [
+            Upload("one.pdf", text_pdf(["Herons count the same", "", "One of a kind"])),
+            Upload("two.pdf", text_pdf(["Herons count the same", "", "Another kind"])),
+        ]
+    )
+    assert one.doc_id
+    assert two.doc_id
+    receipt = desk.delete(one.doc_id)
+    assert receipt.artifacts == 3  # original, and image and thumbnail of the page of its own
+    for page_no in (1, 2, 3):
+        assert desk.page_image(two.doc_id, page_no)
+        assert desk.page_image(two.doc_id, page_no, thumbnail=True)
+    assert [hit.doc_id for hit in desk.search("herons count").hits][:1] == [two.doc_id]
+    desk.delete(two.doc_id)
+    desk.close()
+    assert inventory(settings_in(tmp_path)) == NOTHING
+
+
+def test_deleting_beside_adding_takes_no_page_that_is_shared(tmp_path: Path) -> None:
+    """Blank pages look alike: one document's page image is another's."""
+    with opened(tmp_path) as desk:
+        writer = writer_of(desk)
+        gone = threading.Event()
+
+        def churn() -> None:
+            while not gone.is_set():
+                result = writer.add(Upload("one.pdf", text_pdf(["churn", "", ""])), Step())
+                if result.doc_id:
+                    writer.delete(result.doc_id)
+
+        thread = threading.Thread(target=churn)
+        thread.start()
+        try:
+            for n in range(6):
+                result = writer.add(Upload(f"{n}.pdf", text_pdf([f"stays {n}", "", ""])), Step())
+                assert result.status == "added"
+                time.sleep(0.05)
+        finally:
+            gone.set()
+            thread.join()
+        writer.commit()
+        for info in desk.documents():
+            for page_no in (1, 2, 3):
+                assert desk.page_image(info.doc_id, page_no)
+    held = inventory(settings_in(tmp_path))  # opens every artifact that a row names
+    assert (held.ready, held.pages, held.page_points) == (6, 18, 18)
+
+
+def test_what_a_crash_left_without_a_row_is_swept(tmp_path: Path, desk: DocMind) -> None:
+    desk.add([report("crane", 2)])
+    orphan = desk._artifacts.put(b"a page whose row was never written", ".webp.enc")
+    desk.close()
+    with opened(tmp_path) as again:
+        assert again._artifacts.exists(orphan)
+        again.add([])
+        assert not again._artifacts.exists(orphan)
+    assert inventory(settings_in(tmp_path)).files == 5
+
+
+def test_a_name_may_be_any_bytes(desk: DocMind) -> None:
+    name = b"caf\xe9 \x1b[31m.txt".decode("utf-8", "surrogateescape")
+    (result,) = desk.add([Upload(name, b"Herons stand in the shallow water and wait.")])
+    assert result.status == "added"
+    assert desk.documents()[0].document == "caf? \x1b[31m.txt"
+
+
+def test_progress_is_told_in_order(desk: DocMind) -> None:
+    seen: list[JobProgress] = []
+    desk.add([report("crane", 20), report("stork", 3)], files_total=2, progress=seen.append)
+    pages = [(now.file, now.pages_done) for now in seen if now.stage == "reading"]
+    assert pages == [("crane.pdf", n) for n in range(1, 21)] + [("stork.pdf", n) for n in range(1, 4)]
+    assert seen[-1].files_done == 2
+
+
+def test_too_little_room_is_told_before_anything_is_begun(tmp_path: Path) -> None:
+    with opened(tmp_path, storage=StorageSettings(min_free_mb=10**9)) as desk:
+        # The index looks for room of its own when it is made; that this vault has none is what is tested.
+        with pytest.raises(DiskFullError) as caught:
+            desk.add([report("crane", 2)])
+        assert "MB" in str(caught.value)
+        assert desk.documents() == ()
