@@ -19,7 +19,7 @@ from docmind.embed.contract import TextEmbedder
 from docmind.nodestore import NodeRecord
 from docmind.schema import DocumentInfo, Modality
 
-WINDOW, OVERLAP, LABEL = 200, 25, 32  # word pieces; with the label a window stays under the model's 256
+WINDOW, OVERLAP, LABEL = 220, 0, 32  # word pieces; with the label a window stays under the model's 256
 _NODES = uuid.UUID("0b7c4a52-5a1a-5d0c-8f0e-2f6f0c3f4f11")
 _WORD = re.compile(r"\S+")
 _LEADERS = re.compile(r"([._\-–—=*•·])(?:\s*\1){2,}")
@@ -33,9 +33,9 @@ def without_leaders(text: str) -> str:
 
 
 def windows(text: str, pieces: np.ndarray) -> Iterator[tuple[int, int]]:
-    """Spans `[start, end)` of at most about 200 word pieces that overlap by 25, of equal step, cut at white space.
+    """Spans `[start, end)` of at most about 220 word pieces, of equal step, cut at white space.
 
-    `pieces` holds the offsets of the model's word pieces in `text`, shape (n, 2). A page of 200 or less is one window.
+    `pieces` holds the offsets of the model's word pieces in `text`, shape (n, 2). A page of 220 or less is one window.
     """
     words = [match.span() for match in _WORD.finditer(text)]
     if not words:
