@@ -16,7 +16,7 @@ from docmind.catalog import Catalog
 from docmind.config import Settings
 from docmind.database import Database
 from docmind.embed.registry import open_text_model
-from docmind.errors import ConfigError, DamagedError, NotFoundError, VaultError
+from docmind.errors import ConfigError, DamagedError, IndexEngineError, IndexMismatchError, NotFoundError, VaultError
 from docmind.jobs import Job, Jobs
 from docmind.keys import AskPassphrase, open_keys
 from docmind.lock import OwnerLock
@@ -178,7 +178,15 @@ class DocMind:
         self, question: str, *, k: int | None = None, filters: Filters = Filters(), dedup_key: DedupKey = "page_id"
     ) -> SearchResult:
         """Hits for a question, one per page unless `dedup_key` says otherwise. An empty one is a `ConfigError`."""
-        return self._parts.ready().retrieve.search(_question(question), k=k, filters=filters, dedup_key=dedup_key)
+        asked = _question(question)
+        retrieve = self._parts.ready().retrieve
+        try:
+            return retrieve.search(asked, k=k, filters=filters, dedup_key=dedup_key)
+        except IndexMismatchError:
+            raise
+        except IndexEngineError:  # a lost or damaged index is built anew from the vault, once
+            retrieve = self._parts.heal().retrieve
+            return retrieve.search(asked, k=k, filters=filters, dedup_key=dedup_key)
 
     def ask(self, question: str, *, k: int | None = None, filters: Filters = Filters()) -> Answer:
         """Quotes that answer a question, each with its page and boxes, or "not found"."""

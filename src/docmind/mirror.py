@@ -119,6 +119,7 @@ class Mirror:
             if report:
                 report(done, len(ready))
         self._commit(epoch)
+        self._index.optimize_if_large()
         self._index.activate()
         return len(ready)
 

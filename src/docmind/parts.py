@@ -12,7 +12,7 @@ from docmind.catalog import Catalog
 from docmind.config import Settings
 from docmind.database import Database
 from docmind.embed.contract import TextEmbedder
-from docmind.errors import DiskFullError, IndexEngineError
+from docmind.errors import DamagedError, DiskFullError, ExtraMissingError, IndexEngineError
 from docmind.index import open_index
 from docmind.index.blind import Blind
 from docmind.index.engine import IndexEngine
@@ -73,10 +73,18 @@ class Parts:
         with self._lock:
             finding = self.started()
             if not finding.is_current:
-                self._embedder.warm()
+                # A text model that cannot be loaded is told where it is used: words are found without it.
+                with suppress(ExtraMissingError, DamagedError):
+                    self._embedder.warm()
                 finding.mirror.catch_up()
                 finding.is_current = True
             return finding
+
+    def heal(self) -> Finding:
+        """The finding parts after the index failed: brought up to date once more, or built anew."""
+        with self._lock:
+            self.started().is_current = False
+            return self.ready()
 
     def writer(self) -> Ingest:
         """What takes documents in and out."""
