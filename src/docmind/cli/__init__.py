@@ -14,7 +14,7 @@ import click
 from docmind import __version__, telemetry
 from docmind.cli.telling import inert, progress_bar, source_of, tell, tell_degraded, tell_hits
 from docmind.config import Settings
-from docmind.errors import CancelledError, DocMindError
+from docmind.errors import CancelledError, ConfigError, DocMindError
 from docmind.schema import Filters
 
 _REFUSED = 20
@@ -27,7 +27,7 @@ class _Commands(click.Group):
         try:
             return super().invoke(ctx)
         except DocMindError as error:
-            click.echo(f"docmind: {error}\n{error.hint}", err=True)
+            click.echo(f"docmind: {inert(str(error))}\n{inert(error.hint)}", err=True)
             ctx.exit(error.exit_code)
         except KeyboardInterrupt:
             click.echo("\ndocmind: stopped.", err=True)
@@ -68,19 +68,22 @@ def _filtered(command: Callable[..., None]) -> Callable[..., None]:
 @_json
 def add(paths: tuple[Path, ...], password_file: Path | None, tags: tuple[str, ...], as_json: bool) -> None:
     """Take files, and whole folders of files, into the vault."""
-    from docmind.cli.adding import Adding
+    from docmind.cli.adding import Adding, read_passwords
 
-    passwords = password_file.read_text("utf-8").splitlines() if password_file else []
+    passwords = read_passwords(password_file) if password_file else []
+    limit_mb = Settings.load().reading.max_file_mb
     with _open() as desk:
-        adding = Adding(desk, paths, passwords, tags, ask=_ask_password if sys.stdin.isatty() else None)
-        with progress_bar(quiet=as_json) as show:
-            results = adding.run(show)
-    refused = [result for result in results if result.status == "refused"]
-    if as_json:
-        _print_json({"files": [_plain(result) for result in results]})
-    else:
-        for result in results:
-            tell(result)
+        adding = Adding(desk, paths, passwords, tags, limit_mb, ask=_ask_password if sys.stdin.isatty() else None)
+        try:
+            with progress_bar(quiet=as_json) as show:
+                adding.run(show)
+        finally:  # a full disk or Ctrl-C ends it: what was done before is told all the same
+            if as_json:
+                _print_json({"files": [_plain(result) for result in adding.results]})
+            else:
+                for result in adding.results:
+                    tell(result)
+    refused = [result for result in adding.results if result.status == "refused"]
     if refused:
         codes = {result.exit_code for result in refused}
         sys.exit(codes.pop() if len(codes) == 1 else _REFUSED)
@@ -163,7 +166,12 @@ def show(doc: str, page: int, image: Path | None, as_json: bool) -> None:
         info = desk.find_document(doc)
         view = desk.page(info.doc_id, page)
         if image is not None:
-            image.write_bytes(desk.page_image(info.doc_id, page))
+            try:
+                image.write_bytes(desk.page_image(info.doc_id, page))
+            except OSError as error:
+                raise ConfigError(
+                    f"{image} cannot be written: {error.strerror}.", hint="Choose another file."
+                ) from error
     if as_json:
         _print_json(_plain(view) | {"words": [{"text": text, "box": list(box)} for text, box in view.words]})
         return
@@ -178,7 +186,7 @@ def show(doc: str, page: int, image: Path | None, as_json: bool) -> None:
 def delete(docs: tuple[str, ...], yes: bool, as_json: bool) -> None:
     """Delete documents (id, beginning of an id, or file name) for good."""
     with _open() as desk:
-        found = [desk.find_document(doc) for doc in docs]
+        found = {info.doc_id: info for info in map(desk.find_document, docs)}.values()  # each once
         if not yes:
             names = ", ".join(inert(info.document) for info in found)
             if not sys.stdin.isatty():
@@ -258,4 +266,5 @@ def _plain(record: Any) -> dict[str, Any]:
 
 
 def _print_json(data: dict[str, Any]) -> None:
-    click.echo(json.dumps(data, ensure_ascii=False))
+    # A name of any bytes reaches us as surrogates, which no output can take.
+    click.echo(json.dumps(data, ensure_ascii=False).encode("utf-8", "replace").decode())

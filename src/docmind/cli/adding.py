@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from stat import S_ISREG
 
 from docmind.application import DocMind
-from docmind.errors import NotFoundError, PasswordNeededError
+from docmind.errors import ConfigError, DocMindError, NotFoundError, PasswordNeededError, TooLargeError
 from docmind.schema import AddResult, JobProgress, Upload
 
 AskPassword = Callable[[str], str]
@@ -22,30 +23,45 @@ class Adding:
         paths: Sequence[Path],
         passwords: Sequence[str],
         tags: tuple[str, ...],
+        limit_mb: int,
         ask: AskPassword | None,
     ) -> None:
-        self._desk, self._passwords, self._tags, self._ask = desk, passwords, tags, ask
+        self._desk, self._passwords, self._tags, self._limit_mb, self._ask = desk, passwords, tags, limit_mb, ask
         self._files = list(_files(paths))
+        self.results: list[AddResult] = []
+        """One per file, in order, as they come."""
 
-    def run(self, show: Callable[[JobProgress], None]) -> list[AddResult]:
-        """One result per file, in order. A file that cannot be opened is refused like one that cannot be read."""
-        results: list[AddResult] = []
+    def run(self, show: Callable[[JobProgress], None]) -> None:
+        """Add them all. A file that cannot be opened is refused like one that cannot be read."""
         for file in self._files:
-            done = len(results)
+            done = len(self.results)
 
             def numbered(now: JobProgress, done: int = done) -> None:
                 show(replace(now, files_done=done, files_total=len(self._files)))
 
             try:
-                upload = Upload(file.name, file.read_bytes(), tags=self._tags)
-            except OSError as error:
-                missing = NotFoundError(
-                    f"{file} cannot be opened: {error.strerror}.", hint="Check the path and its permissions."
-                )
-                results.append(_refused(file.name, missing))
+                upload = Upload(file.name, self._read(file), tags=self._tags)
+            except (NotFoundError, TooLargeError) as error:
+                self.results.append(_refused(file.name, error))
                 continue
-            results.append(self._add(upload, numbered))
-        return results
+            self.results.append(self._add(upload, numbered))
+
+    def _read(self, file: Path) -> bytes:
+        """Its bytes; what is too large, or gives bytes without end, does not come into memory."""
+        try:
+            stat = file.stat()
+            if not S_ISREG(stat.st_mode):
+                raise NotFoundError(f"{file} is not a file.", hint="Give the path of a file, or of a folder of files.")
+            if stat.st_size > self._limit_mb << 20:
+                raise TooLargeError(
+                    f"{file.name} has {stat.st_size / 2**20:,.0f} MB; the limit is {self._limit_mb:,} MB.",
+                    hint="Split the file, or raise DOCMIND_READING__MAX_FILE_MB.",
+                )
+            return file.read_bytes()
+        except OSError as error:
+            raise NotFoundError(
+                f"{file} cannot be opened: {error.strerror}.", hint="Check the path and its permissions."
+            ) from error
 
     def _add(self, upload: Upload, show: Callable[[JobProgress], None]) -> AddResult:
         result = self._desk.add([upload], files_total=1, progress=show)[0]
@@ -74,7 +90,18 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
             yield path
 
 
-def _refused(name: str, error: NotFoundError) -> AddResult:
+def read_passwords(file: Path) -> list[str]:
+    """The lines of a password file. Raises `ConfigError`."""
+    try:
+        lines = file.read_text("utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{file} is not text in UTF-8.", hint="Save it as UTF-8, one password a line.") from error
+    except OSError as error:
+        raise ConfigError(f"{file} cannot be read: {error.strerror}.", hint="Check its permissions.") from error
+    return [password for line in lines if (password := line.removesuffix("\r"))]
+
+
+def _refused(name: str, error: DocMindError) -> AddResult:
     return AddResult(
         name, "refused", error=type(error).__name__, message=str(error), hint=error.hint, exit_code=error.exit_code
     )

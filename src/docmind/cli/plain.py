@@ -7,10 +7,12 @@ from typing import Any
 
 from docmind.schema import Box
 
+_INNER = frozenset({"nearest_cosine"})  # what one stage tells the next, and no program outside
+
 
 def plain(record: Any) -> dict[str, Any]:
     """One record as a dict of what JSON can hold: boxes as `[x, y, w, h]`, timings as an object."""
-    made = {field.name: _value(getattr(record, field.name)) for field in fields(record)}
+    made = {field.name: _value(getattr(record, field.name)) for field in fields(record) if field.name not in _INNER}
     if "timings_ms" in made:
         made["timings_ms"] = {name: round(ms, 2) for name, ms in made["timings_ms"]}
     return made

@@ -71,7 +71,7 @@ def tell_hits(found: SearchResult) -> None:
 
 def tell_degraded(degraded: Iterable[Any]) -> None:
     for part in degraded:
-        click.echo(f"Without {part.stage}: {part.reason}", err=True)
+        click.echo(f"Without {inert(part.stage)}: {inert(part.reason)}", err=True)
 
 
 def source_of(text_source: str) -> str:
