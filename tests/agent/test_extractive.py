@@ -1,0 +1,112 @@
+"""Quotes from pages, with the real text model: what is asked is quoted, and silence where nothing answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from desks import settings_in, text_pdf
+from docmind.agent.extractive import NOT_FOUND, asked_part, names
+from docmind.application import DocMind
+from docmind.config import AnswerSettings, EmbeddingSettings
+from docmind.embed.minilm import default_cache_dir
+from docmind.schema import Upload
+
+CONTRACT = Upload(
+    "lease contract 2021.pdf",
+    text_pdf(
+        [
+            "The tenant pays a monthly rent of 1,450 euros on the first day of the month.",
+            "The landlord repairs the heating within ten days after a written notice by the tenant.",
+            "Pets are allowed only with the written consent of the landlord.",
+        ]
+    ),
+)
+BIRDS = Upload("herons.pdf", text_pdf(["Herons nest in tall poplar trees near the river."]))
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
+    folder = tmp_path_factory.mktemp("extractive")
+    settings = settings_in(folder, embedding=EmbeddingSettings(), cache_dir=default_cache_dir())
+    with DocMind(settings) as mind:
+        mind.add([CONTRACT, BIRDS])
+        yield mind
+
+
+@pytest.mark.parametrize(
+    ("question", "page_no", "words"),
+    [
+        ("How much is the monthly rent that the tenant pays?", 1, "1,450 euros"),
+        ("Within how many days does the landlord repair the heating?", 2, "ten days"),
+        ("Are pets allowed?", 3, "written consent"),
+    ],
+)
+def test_the_answer_is_a_quote_with_its_page_and_boxes(desk: DocMind, question: str, page_no: int, words: str) -> None:
+    answer = desk.ask(question)
+    assert answer.found
+    first = answer.sources[0]
+    assert (first.n, first.document, first.page_no) == (1, "lease contract 2021.pdf", page_no)
+    assert words in first.quote
+    assert f"{first.quote} [1]" in answer.answer
+    assert first.boxes
+
+
+def test_quotes_are_verbatim_and_boxes_lie_over_their_words(desk: DocMind) -> None:
+    for source in desk.ask("How much is the monthly rent that the tenant pays?").sources:
+        page = desk.page(source.doc_id, source.page_no)
+        assert source.quote in page.text
+        quoted = [box for text, box in page.words if text in source.quote]
+        for word in quoted:
+            assert any(
+                box.x - 1 <= word.x and word.x + word.w <= box.x + box.w + 1 and box.y - 1 <= word.y
+                for box in source.boxes
+            )
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Who won the 1998 World Cup final in Paris?",
+        "What is the boiling point of mercury?",
+        "Quem escreveu Dom Casmurro?",
+    ],
+)
+def test_what_is_not_there_is_not_found(desk: DocMind, question: str) -> None:
+    answer = desk.ask(question)
+    assert (answer.found, answer.sources, answer.answer) == (False, (), NOT_FOUND)
+
+
+def test_no_more_quotes_than_set(desk: DocMind) -> None:
+    settings = desk._settings.model_copy(update={"answer": AnswerSettings(quotes=1)})
+    desk._settings, before = settings, desk._settings
+    try:
+        assert len(desk.ask("What does the landlord do, and what does the tenant pay?").sources) == 1
+    finally:
+        desk._settings = before
+
+
+def test_a_threshold_of_one_is_always_silent(desk: DocMind) -> None:
+    desk._settings, before = desk._settings.model_copy(update={"answer": AnswerSettings(threshold=1.0)}), desk._settings
+    try:
+        assert not desk.ask("How much is the monthly rent that the tenant pays?").found
+    finally:
+        desk._settings = before
+
+
+@pytest.mark.parametrize(
+    ("question", "asked"),
+    [
+        ("Is the margin improving? If that is not useful, say so.", "Is the margin improving?"),
+        ("the price of the red car", "the price of the red car"),
+        ("Note that U.S. law applies. Who pays? Who signs?", "Who pays? Who signs?"),
+    ],
+)
+def test_only_what_asks_is_evidence(question: str, asked: str) -> None:
+    assert asked_part(question) == asked
+
+
+def test_names_are_capitals_and_numbers_inside() -> None:
+    assert names("What did Ulta Beauty earn in FY2022?") >= {"ulta", "beauty", "fy2022", "2022"}
+    assert "what" not in names("What did they earn?")

@@ -1,0 +1,149 @@
+"""Questions to hits, on a real engine and small documents; the text model without weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from desks import opened, settings_in, text_pdf
+from docmind.application import DocMind
+from docmind.config import RetrieveSettings
+from docmind.embed.fake import FakeEmbedder
+from docmind.errors import ExtraMissingError
+from docmind.retrieve import Retrieve
+from docmind.schema import Filters, Upload
+
+HERONS = Upload(
+    "herons.pdf", text_pdf(["Herons nest in tall poplar trees", "Their eggs are pale blue"]), tags=("birds",)
+)
+LAW = Upload(
+    "lei_dados.pdf",
+    text_pdf(["O controlador deve reparar o dano causado ao titular dos dados pessoais em qualquer tratamento"]),
+    tags=("law",),
+)
+BREAD = Upload("bread.txt", b"Bake the rye bread slowly for ninety minutes.\n" * 3)
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
+    with opened(tmp_path_factory.mktemp("retrieve")) as mind:
+        assert [result.status for result in mind.add([HERONS, LAW, BREAD])] == ["added"] * 3
+        yield mind
+
+
+def doc_id(desk: DocMind, name: str) -> str:
+    return desk.find_document(name).doc_id
+
+
+def test_the_page_that_says_it_comes_first(desk: DocMind) -> None:
+    [first, *_] = desk.search("pale blue eggs").hits
+    assert (first.document, first.page_no, first.rank) == ("herons.pdf", 2, 1)
+    assert first.text == "Their eggs are pale blue"
+    assert first.page_id == f"{first.doc_id}::page::2"
+
+
+def test_boxes_cover_the_text_on_the_page_image(desk: DocMind) -> None:
+    [first, *_] = desk.search("pale blue eggs").hits
+    assert first.boxes
+    for box in first.boxes:
+        assert 0 <= box.x < box.x + box.w <= first.page_width
+        assert 0 <= box.y < box.y + box.h <= first.page_height
+
+
+def test_one_hit_a_page_and_ranks_in_order(desk: DocMind) -> None:
+    hits = desk.search("herons eggs bread dados").hits
+    assert len({hit.page_id for hit in hits}) == len(hits)
+    assert [hit.rank for hit in hits] == list(range(1, len(hits) + 1))
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+def test_k_is_a_limit(desk: DocMind) -> None:
+    assert len(desk.search("herons", k=2).hits) == 2
+
+
+def test_one_hit_a_document_where_that_is_asked(desk: DocMind) -> None:
+    hits = desk.search("herons eggs", dedup_key="doc_id").hits
+    assert sorted(hit.document for hit in hits) == ["bread.txt", "herons.pdf", "lei_dados.pdf"]
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({"languages": ("pt",)}, {"lei_dados.pdf"}),
+        ({"tags": ("birds",)}, {"herons.pdf"}),
+        ({"tags": ("birds", "law")}, {"herons.pdf", "lei_dados.pdf"}),
+        ({"tags": ("birds",), "languages": ("pt",)}, set()),
+        ({"modalities": ("table",)}, set()),
+        ({"doc_ids": ("0" * 32,)}, set()),
+    ],
+)
+def test_filters_narrow(desk: DocMind, filters: dict[str, Any], expected: set[str]) -> None:
+    assert {hit.document for hit in desk.search("herons dados bread", filters=Filters(**filters)).hits} == expected
+
+
+def test_a_document_filter_leaves_that_document(desk: DocMind) -> None:
+    only = Filters(doc_ids=(doc_id(desk, "herons.pdf"),))
+    assert {hit.document for hit in desk.search("bread", filters=only).hits} == {"herons.pdf"}
+
+
+def test_timings_name_the_stages(desk: DocMind) -> None:
+    assert {"embed", "search", "fuse", "hits", "total"} == {name for name, _ in desk.search("eggs").timings_ms}
+
+
+def test_an_empty_vault_finds_nothing(tmp_path: Path) -> None:
+    with opened(tmp_path) as mind:
+        assert mind.search("anything").hits == ()
+        assert mind.ask("anything?").found is False
+
+
+@pytest.mark.parametrize("fusion", ["sum", "rrf", "dense", "sparse"])
+def test_every_way_of_fusing_finds_it(tmp_path: Path, fusion: str) -> None:
+    settings = settings_in(tmp_path, retrieve=RetrieveSettings.model_validate({"fusion": fusion}))
+    with DocMind(settings) as mind:
+        mind.add([HERONS, BREAD])
+        [first, *_] = mind.search("pale blue eggs").hits
+        assert (first.document, first.page_no) == ("herons.pdf", 2)
+
+
+class Missing(FakeEmbedder):
+    """A text model whose package has gone."""
+
+    def embed_query(self, text: str) -> np.ndarray:
+        raise ExtraMissingError("The text model is not installed.", hint="Install it.")
+
+
+def test_without_the_text_model_words_are_found_and_it_is_said(desk: DocMind) -> None:
+    whole = desk._parts.ready().retrieve
+    lame = Retrieve(whole._settings, whole._catalog, whole._nodes, whole._index, Missing(), whole._blind)
+    found = lame.search("pale blue eggs")
+    assert (found.hits[0].document, found.hits[0].page_no) == ("herons.pdf", 2)
+    [degraded] = found.degraded
+    assert degraded.stage == "dense"
+    assert "not installed" in degraded.reason
+    assert found.nearest_cosine is None
+
+
+def test_a_question_of_stop_words_still_has_meaning(desk: DocMind) -> None:
+    assert desk.search("what is it").degraded == ()
+
+
+def test_what_was_deleted_is_not_found(tmp_path: Path) -> None:
+    with opened(tmp_path) as mind:
+        mind.add([HERONS, BREAD])
+        mind.delete(doc_id(mind, "herons.pdf"))
+        assert {hit.document for hit in mind.search("herons nest eggs").hits} == {"bread.txt"}
+
+
+def test_a_lost_index_is_built_anew_under_a_search(tmp_path: Path) -> None:
+    with opened(tmp_path) as mind:
+        mind.add([HERONS, BREAD])
+    for shard in (tmp_path / "data" / "index").rglob("*"):
+        if shard.is_file():
+            shard.write_bytes(b"")
+    with opened(tmp_path) as mind:
+        [first, *_] = mind.search("pale blue eggs").hits
+        assert (first.document, first.page_no) == ("herons.pdf", 2)
