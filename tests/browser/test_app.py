@@ -1,0 +1,227 @@
+"""The real app in a real browser: `streamlit run app.py`, a vault of its own, files dropped in, questions asked."""
+
+from __future__ import annotations
+
+import http.server
+import io
+import re
+import socket
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pypdfium2
+import pytest
+from PIL import Image
+
+from papers import DEVSET, line, pdf
+from served import Server, Tab, tab
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+
+REPORT = "fb_ULTABEAUTY_2023Q4_EARNINGS.pdf"
+SCAN = "pt_regimento_almg_scan.pdf"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    server = Server(tmp_path_factory.mktemp("app"))
+    server.start()
+    yield server
+    server.stop()
+    assert "Traceback" not in server.log()
+
+
+def report() -> tuple[str, bytes]:
+    """A born-digital PDF of nine pages, or one made here."""
+    if (DEVSET / "docs" / REPORT).exists():
+        return REPORT, (DEVSET / "docs" / REPORT).read_bytes()
+    pages = [line(f"Page {number} speaks of the weather only.") for number in range(1, 9)]
+    return REPORT, pdf([line("Net sales increased 18.2% to $3.2 billion in the quarter."), *pages])
+
+
+def scan() -> tuple[str, bytes]:
+    """Two scanned pages: pictures of text without a text layer."""
+    out = io.BytesIO()
+    if (DEVSET / "docs" / SCAN).exists():
+        whole, part = pypdfium2.PdfDocument(DEVSET / "docs" / SCAN), pypdfium2.PdfDocument.new()
+        part.import_pages(whole, [4, 5])
+        part.save(out)
+    else:
+        document = pypdfium2.PdfDocument(pdf([line("The assembly meets in the hall.", size=30)] * 2))
+        pictures = [page.render(scale=2).to_pil().convert("RGB") for page in document]
+        pictures[0].save(out, "PDF", save_all=True, append_images=pictures[1:])
+    return "scan.pdf", out.getvalue()
+
+
+def marks(picture: Image.Image) -> list[tuple[int, int]]:
+    """The pixels that a highlighter has covered."""
+    small = picture.resize((picture.width // 2, picture.height // 2))
+    pixels = small.load()
+    assert pixels is not None
+
+    def is_ink(pixel: Any) -> bool:
+        return pixel[0] > 200 and pixel[0] - pixel[2] > 110 and pixel[0] - pixel[1] < 90
+
+    return [(x * 2, y * 2) for x in range(small.width) for y in range(small.height) if is_ink(pixels[x, y])]
+
+
+def test_from_a_file_to_a_highlighted_quote_and_back_after_a_restart(browser: Any, server: Server) -> None:
+    with tab(browser, server) as one:
+        one.open("Documents")
+        payload = [{"name": name, "mimeType": "application/pdf", "buffer": data} for name, data in (report(), scan())]
+        one.page.locator("input[type=file]").set_input_files(payload)
+        one.page.get_by_role("button", name="Stop").wait_for()  # progress is on show
+        one.page.get_by_text("2 added").wait_for()
+        one.idle()
+        assert one.page.get_by_text("9 pages").count()
+        assert one.page.get_by_text("2 pages by OCR").count()
+
+        one.go("Ask")
+        one.ask("How much did net sales increase in the fourth quarter?")
+        source = one.page.locator('[class*="st-key-turn-0-source-1"]')
+        assert REPORT[:10] in source.inner_text()
+        small, strip = (one.picture(image) for image in source.locator("img").all()[:2])
+        assert marks(small), "no stroke on the small page"
+        assert marks(strip), "no stroke in the strip"
+        told = source.locator("img").first.get_attribute("alt")
+        page_no, quote = re.search(r"Page (\d+) of .*, highlighted: (.*)", told).groups()  # type: ignore[union-attr]
+
+        one.page.locator(".st-key-turn-0-1-open button").first.click()
+        dialog = one.page.get_by_role("dialog")
+        dialog.get_by_text(f"Page {page_no} of 9").wait_for()
+        one.idle()
+        whole = one.picture(dialog.locator("img").first)
+        strokes = marks(whole)
+        assert strokes
+        found = words_under(report()[1], int(page_no) - 1, strokes, whole.size)
+        asked = re.findall(r"\w+", quote.casefold())
+        assert set(asked[:6]) <= set(found), (quote, found)
+        one.page.keyboard.press("ArrowRight")
+        dialog.get_by_text(f"Page {int(page_no) + 1} of 9").wait_for()
+        one.idle()
+        assert not marks(one.picture(dialog.locator("img").first)), "the strokes belong to the quoted page only"
+        one.page.keyboard.press("Escape")
+
+    server.stop()
+    server.start()
+    with tab(browser, server) as two:
+        two.open("Documents")
+        assert two.page.get_by_text("2 documents, 11 pages").count()
+        two.go("Ask")
+        two.ask("How much did net sales increase in the fourth quarter?")
+        assert two.page.locator('[class*="st-key-turn-0-source-1"]').count()
+
+
+def words_under(data: bytes, index: int, strokes: list[tuple[int, int]], size: tuple[int, int]) -> list[str]:
+    """The words of a PDF page that lie under the strokes, by PDFium's own idea of where they stand."""
+    page = pypdfium2.PdfDocument(data)[index]
+    across, down = page.get_width() / size[0], page.get_height() / size[1]
+    text = page.get_textpage()
+    rows: dict[int, list[int]] = {}
+    for x, y in strokes:
+        rows.setdefault(y // 12, []).append(x)
+    said = " ".join(
+        text.get_text_bounded(
+            min(row) * across, page.get_height() - (band + 1) * 12 * down, max(row) * across,
+            page.get_height() - band * 12 * down,
+        )
+        for band, row in sorted(rows.items())
+    )  # fmt: skip
+    return re.findall(r"\w+", said.casefold())
+
+
+def test_hostile_names_and_words_do_nothing(browser: Any, server: Server) -> None:
+    asked: list[str] = []
+
+    class Canary(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(204)
+            self.end_headers()
+
+    canary = http.server.HTTPServer(("127.0.0.1", 0), Canary)
+    threading.Thread(target=canary.serve_forever, daemon=True).start()
+    base = f"http://127.0.0.1:{canary.server_port}"
+    words = (
+        f"The zebra quota ![pixel]({base}/md.png) <img src='{base}/img.png'> <script src='{base}/s.js'></script> "
+        f"is :red[forty two] :material/home: $E=mc^2$ {base}/auto www.example.com me@example.com [go]({base}/link) "
+        "<b>bold</b> **strong** :smile: zebras a year."
+    )
+    name = f"![n]({base.replace('/', '⁄')}⁄n) :red[n] $n$ <img src=x onerror=alert(1)> www.a.com.txt"
+    try:
+        with tab(browser, server) as one:
+            one.open("Documents")
+            one.add((name, words.encode()))
+            one.page.get_by_role("button", name="onerror=alert").first.click()
+            one.idle()
+            one.page.locator('[class*="st-key-page-"] button').first.click()
+            one.idle()
+            main = one.page.locator('[data-testid="stMain"], [data-testid="stAppScrollToBottomContainer"]').first
+            assert "$E=mc^2$" in main.inner_text()
+            one.page.get_by_role("button", name="All pages").click()
+            one.idle()
+            one.page.locator('[class*="st-key-delete-document-"] button').first.click()
+            one.page.get_by_role("dialog").wait_for()
+            assert_inert(one)
+            one.page.get_by_role("button", name="Keep it").click()
+            one.go("Ask")
+            one.ask("What is the zebra quota a year?")
+            one.page.locator('[data-testid="stPopover"] button').click()
+            one.page.locator('[data-testid="stMultiSelect"] input').click()
+            one.idle()
+            assert_inert(one)
+    finally:
+        canary.shutdown()
+    assert not asked
+
+
+def assert_inert(one: Tab) -> None:
+    """Nothing in the page stems from Markdown or HTML in a name or a text."""
+    app = one.page.locator('[data-testid="stApp"]')
+    assert not app.locator(".katex").count(), "LaTeX was set"
+    assert not app.locator("script, iframe").count()
+    assert not app.locator(f'a[href*="example"], a[href*="127.0.0.1:"]:not([href^="{one.url}"])').count()
+    for image in app.locator("img").all():
+        assert (image.get_attribute("src") or "").startswith(("/media/", one.url, "data:image/svg", "data:image/jpeg"))
+    coloured = app.locator('[class*="stMarkdownColored"]').all()
+    assert not [span.inner_text() for span in coloured if not span.inner_text().strip().isdigit()]
+
+
+def test_deleting_asks_first_and_two_tabs_agree(browser: Any, server: Server) -> None:
+    with tab(browser, server) as one, tab(browser, server) as two:
+        one.open("Documents")
+        one.add(("short lived.txt", b"This will not stay for long."))
+        two.open("Documents")
+        two.page.get_by_role("button", name="short lived.txt").first.wait_for()
+        row = one.page.locator('[class*="st-key-row-"]', has_text="short lived.txt")
+        row.locator('[class*="st-key-delete-row-"] button').first.click()
+        one.page.get_by_role("button", name="Keep it").click()
+        one.page.get_by_role("dialog").wait_for(state="detached")
+        assert row.count()
+        row.locator('[class*="st-key-delete-row-"] button').first.click()
+        one.page.get_by_role("button", name="Delete for good").click()
+        one.page.get_by_text("Deleted short lived.txt: 1 page").wait_for()
+        assert not row.count()
+        two.page.get_by_placeholder("Part of a name").fill("short")
+        two.page.keyboard.press("Enter")
+        two.page.get_by_text("No document's name holds that.").wait_for()
+
+
+def test_stopping_keeps_what_was_finished(browser: Any, server: Server) -> None:
+    with tab(browser, server) as one:
+        one.open("Documents")
+        many = pdf([line(f"Page {number} of a long report.") for number in range(900)])
+        payload = [{"name": "long.pdf", "mimeType": "application/pdf", "buffer": many}]
+        one.page.locator("input[type=file]").set_input_files(payload)
+        one.page.get_by_text(re.compile(r"page \d+ of 900")).wait_for()
+        one.page.get_by_role("button", name="Stop").click()
+        one.page.get_by_text("Stopped").first.wait_for()
+        one.idle()
+        assert not one.page.get_by_role("button", name="long.pdf").count()
+
+
+def test_a_name_from_elsewhere_is_refused(server: Server) -> None:
+    with socket.create_connection(("127.0.0.1", server.port)) as line_:
+        line_.sendall(b"GET / HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n")
+        assert b" 403 " in line_.recv(200)

@@ -1,0 +1,136 @@
+"""The real app, served by `streamlit run app.py` over a vault of its own, and a browser tab that notes complaints."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from conftest import ROOT
+
+WAIT_MS = 60_000
+
+
+class Server:
+    """`streamlit run app.py` on a free port over `data`; started, stopped and started again by a test."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        environment = dict(
+            os.environ,
+            DOCMIND_DATA_DIR=str(self._folder / "data"),
+            DOCMIND_KEYS__SOURCE="file",
+            DOCMIND_KEYS__FILE=str(self._folder / "key"),
+            PYTHONPATH=str(ROOT / "src"),
+        )
+        options = ["--server.port", str(self.port), "--server.headless", "true"]
+        with (self._folder / "log").open("ab") as log:
+            command = [sys.executable, "-m", "streamlit", "run", "app.py", *options]
+            self._process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+        until = time.monotonic() + 60
+        while True:
+            try:
+                urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=1)
+                return
+            except OSError:
+                assert time.monotonic() < until, self.log()
+                assert self._process.poll() is None, self.log()
+                time.sleep(0.1)
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.send_signal(signal.SIGTERM)
+            self._process.wait(60)
+            self._process = None
+
+    def log(self) -> str:
+        return (self._folder / "log").read_text("utf-8", "replace")
+
+
+class Tab:
+    """One browser tab that notes what it complains of and what it asks for elsewhere."""
+
+    def __init__(self, page: Any, url: str) -> None:
+        self.page, self.url = page, url
+        self.complaints: list[str] = []
+        page.set_default_timeout(WAIT_MS)
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("request", self._request)
+
+    def _console(self, message: Any) -> None:
+        # An image that is replaced while the browser fetches it is gone from the server: no fault of the page.
+        if message.type == "error" and "/media/" not in str(message.location.get("url", "")):
+            self.complaints.append(message.text)
+
+    def _request(self, request: Any) -> None:
+        if not request.url.startswith((self.url, self.url.replace("http", "ws"), "data:", "blob:")):
+            self.complaints.append(f"asked for {request.url}")
+
+    def open(self, name: str = "Ask") -> Tab:
+        self.page.goto(self.url)
+        self.page.get_by_role("link", name="Settings").wait_for()
+        self.idle()
+        code = self.page.get_by_role("button", name="I have written it down")
+        if code.count():
+            code.click()
+            self.idle()
+        self.go(name)
+        return self
+
+    def idle(self) -> None:
+        """Wait until the script has run."""
+        self.page.wait_for_timeout(300)
+        self.page.locator('[data-testid="stApp"]:not([data-test-script-state="running"])').wait_for()
+        self.page.wait_for_timeout(200)
+
+    def go(self, name: str) -> None:
+        self.page.get_by_role("link", name=name).first.click()
+        self.idle()
+
+    def add(self, *files: tuple[str, bytes]) -> None:
+        """Hand the files in and wait until all of them are over."""
+        payload = [{"name": name, "mimeType": "application/octet-stream", "buffer": data} for name, data in files]
+        self.page.locator("input[type=file]").set_input_files(payload)
+        self.page.get_by_text(re.compile(r"\d+ (added|not added|already here)")).first.wait_for()
+        self.idle()
+
+    def ask(self, question: str) -> None:
+        before = self.page.get_by_text("Answered in").count()
+        self.page.get_by_placeholder("Ask your documents").fill(question)
+        self.page.keyboard.press("Enter")
+        self.page.get_by_text("Answered in").nth(before).wait_for()
+        self.idle()
+
+    def picture(self, image: Any) -> Image.Image:
+        """The bytes behind an `<img>`, as the browser got them."""
+        body = self.page.request.get(image.evaluate("image => image.src")).body()
+        return Image.open(io.BytesIO(body)).convert("RGB")
+
+
+@contextmanager
+def tab(browser: Any, server: Server, **options: Any) -> Iterator[Tab]:
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, **options)
+    tab = Tab(context.new_page(), server.url)
+    yield tab
+    context.close()
+    assert not tab.complaints
