@@ -1,0 +1,334 @@
+"""The index follows the vault, whatever was missed, failed or lost in between."""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from docmind.catalog import Catalog, PageRecord
+from docmind.config import DatabaseSettings
+from docmind.database import Database
+from docmind.embed.fake import FakeEmbedder
+from docmind.errors import DiskFullError, IndexEngineError, IndexMismatchError
+from docmind.index.blind import Blind
+from docmind.index.edge import EdgeIndex
+from docmind.index.engine import Query
+from docmind.mirror import Mirror
+from docmind.nodestore import NodeStore
+from docmind.schema import ArtifactRef, DocumentInfo, Filters
+from docmind.windows import label_of, nodes_of_page
+
+IMAGE = ArtifactRef("a" * 64, ".webp.enc")
+BLIND = Blind(bytes(range(32)))
+
+
+class Watched(EdgeIndex):
+    """The real engine, which fails when told to and counts what is written."""
+
+    fails: Callable[[str], None] = staticmethod(lambda doing: None)
+    upserts = 0
+
+    def upsert(self, collection, points) -> None:
+        self.fails("upsert")
+        self.upserts += 1
+        super().upsert(collection, points)
+
+    def delete(self, collection: str, doc_id: str) -> None:
+        self.fails("delete")
+        super().delete(collection, doc_id)
+
+    def commit(self, epoch: int) -> None:
+        self.fails("commit")
+        super().commit(epoch)
+
+
+class Other(FakeEmbedder):
+    """Another model."""
+
+    @property
+    def fingerprint(self) -> str:
+        return "other:384"
+
+
+@dataclass
+class House:
+    """A vault of rows and an index beside it; `open` starts the index and mirror anew, as a new process would."""
+
+    folder: Path
+    database: Database
+    catalog: Catalog
+    nodes: NodeStore
+    embedder: FakeEmbedder
+    index: Watched
+    mirror: Mirror
+
+    @classmethod
+    def build(cls, folder: Path) -> House:
+        database = Database(folder / "vault.db", bytes(32))
+        catalog, nodes, embedder = Catalog(database), NodeStore(database), FakeEmbedder()
+        house = cls(folder, database, catalog, nodes, embedder, None, None)  # type: ignore[arg-type]
+        house.open()
+        return house
+
+    def open(self, embedder: FakeEmbedder | None = None) -> Mirror:
+        if self.index is not None:
+            self.index.close()
+        self.embedder = embedder or FakeEmbedder()
+        self.index = Watched(self.folder / "index", 384, min_free_mb=1)
+        self.mirror = Mirror(self.catalog, self.nodes, self.index, self.embedder, BLIND, DatabaseSettings())
+        return self.mirror
+
+    def add(self, doc_id: str, *texts: str) -> str:
+        """What ingestion commits: rows, without a word to the mirror."""
+        info = DocumentInfo(doc_id, f"{doc_id}.txt", "", "txt", "reading", len(texts), 0, 0, "", 1, 1, "", ("tag",))
+        self.catalog.begin_document(info, ArtifactRef("b" * 64, ".txt.enc"))
+        label = label_of(info, self.embedder)
+        for page_no, text in enumerate(texts, 1):
+            record = PageRecord(doc_id, page_no, 10, 10, text, b"", "layer", 1.0, "en", IMAGE, IMAGE)
+            self.catalog.put_pages([record])
+            made = list(nodes_of_page(info, label, self.embedder, page_no, "en", text))
+            self.nodes.put([node for node, _ in made])
+            vectors = self.embedder.embed_documents([text for _, text in made])
+            hashes = [node.content_hash for node, _ in made]
+            self.nodes.put_vectors(self.embedder.fingerprint, dict(zip(hashes, vectors, strict=True)))
+        self.catalog.finish_document(doc_id, language="en")
+        return doc_id
+
+    def found(self, text: str) -> list[str]:
+        """Documents by nearness of their windows."""
+        vector = BLIND.dense(self.embedder.embed_query(text))
+        (scored,) = self.index.search([Query("text", "text-dense", vector, 10)])
+        return [str(point.payload["doc_id"]) for point in scored]
+
+    def holds(self) -> dict[str, tuple[int, int]]:
+        """Points of text and of pages for each document that the vault knows or knew."""
+        rows = self.database.all("SELECT doc_id FROM changes ORDER BY doc_id")
+        counts = {
+            doc_id: (
+                self.index.count("text", Filters(doc_ids=(doc_id,))),
+                self.index.count("pages", Filters(doc_ids=(doc_id,))),
+            )
+            for (doc_id,) in rows
+        }
+        return {doc_id: count for doc_id, count in counts.items() if count != (0, 0)}
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    house = House.build(tmp_path)
+    yield house
+    house.index.close()
+    house.database.close()
+
+
+def failing(*doings: str) -> Callable[[str], None]:
+    def fail(doing: str) -> None:
+        if doing in doings:
+            raise DiskFullError(f"no room to {doing}")
+
+    return fail
+
+
+def test_a_new_index_is_built_from_the_vault(house: House) -> None:
+    house.add("one", "herons wait in the water", "herons nest in trees")
+    house.add("two", "owls hunt at night")
+    told: list[tuple[int, int]] = []
+    assert house.mirror.catch_up(lambda done, total: told.append((done, total))) == 2
+    assert told == [(1, 2), (2, 2)]
+    assert house.holds() == {"one": (2, 2), "two": (1, 1)}
+    assert house.found("owls at night")[0] == "two"
+    assert (house.index.epoch(), house.index.fingerprint()) == (house.catalog.epoch(), "fake:384")
+
+
+def test_only_what_was_missed_is_written(house: House) -> None:
+    house.add("one", "herons wait")
+    house.mirror.catch_up()
+    house.add("two", "owls hunt")
+    house.add("three", "cranes dance")
+    house.catalog.delete_document("one")
+    house.open()
+    assert house.mirror.catch_up() == 3
+    assert house.holds() == {"two": (1, 1), "three": (1, 1)}
+    assert house.index.upserts == 4
+    assert house.mirror.catch_up() == 0
+    house.open()
+    assert house.mirror.catch_up() == 0
+    assert house.index.upserts == 0
+
+
+def test_an_unfinished_document_is_not_in_the_index(house: House) -> None:
+    house.mirror.catch_up()
+    house.add("one", "herons wait")
+    house.catalog.fail_document("one", "broken")
+    assert house.mirror.catch_up() == 1
+    assert house.holds() == {}
+
+
+def test_a_put_without_a_commit_is_written_again_at_the_next_start(house: House) -> None:
+    house.mirror.catch_up()
+    house.mirror.put(house.add("one", "herons wait"))
+    assert house.found("herons") == ["one"]
+    assert house.index.epoch() < house.catalog.epoch()
+    assert house.open().catch_up() == 1
+    assert house.holds() == {"one": (1, 1)}
+
+
+def test_putting_twice_is_putting_once(house: House) -> None:
+    house.mirror.catch_up()
+    house.add("one", "herons wait", "herons nest")
+    for _ in range(3):
+        house.mirror.put("one")
+    house.mirror.commit()
+    assert house.holds() == {"one": (2, 2)}
+
+
+def test_a_deletion_reaches_the_index(house: House) -> None:
+    house.add("one", "herons wait")
+    house.add("two", "herons nest")
+    house.mirror.catch_up()
+    house.catalog.delete_document("one")
+    house.mirror.delete("one")
+    assert house.holds() == {"two": (1, 1)}
+    assert house.found("herons") == ["two"]
+    house.mirror.commit()
+    assert house.open().catch_up() == 0
+    assert house.holds() == {"two": (1, 1)}
+
+
+def test_commit_writes_what_nobody_told_it_of(house: House) -> None:
+    """A row was committed and the process was stopped before its put: the epoch must not run ahead of the index."""
+    house.mirror.catch_up()
+    house.add("one", "herons wait")
+    house.mirror.put(house.add("two", "owls hunt"))
+    house.mirror.commit()
+    assert house.holds() == {"one": (1, 1), "two": (1, 1)}
+    house.catalog.delete_document("one")
+    house.mirror.put(house.add("three", "cranes dance"))
+    house.mirror.commit()
+    assert house.holds() == {"two": (1, 1), "three": (1, 1)}
+    assert house.index.epoch() == house.catalog.epoch()
+
+
+@pytest.mark.parametrize("doing", ["upsert", "delete", "commit"])
+def test_what_failed_is_made_good_by_the_next_commit(house: House, doing: str) -> None:
+    house.add("zero", "storks clatter")
+    house.mirror.catch_up()
+    house.index.fails = failing(doing)
+    house.add("one", "herons wait")
+    house.catalog.delete_document("zero")
+    for change in (lambda: house.mirror.put("one"), lambda: house.mirror.delete("zero"), house.mirror.commit):
+        try:
+            change()
+        except DiskFullError:
+            continue
+    assert house.index.epoch() < house.catalog.epoch()
+    house.index.fails = lambda doing: None
+    house.mirror.put(house.add("two", "owls hunt"))
+    house.mirror.commit()
+    assert house.holds() == {"one": (1, 1), "two": (1, 1)}
+    assert house.index.epoch() == house.catalog.epoch()
+
+
+def test_a_lazy_commit_waits_and_an_idle_one_does_nothing(house: House) -> None:
+    house.mirror.catch_up()
+    house.mirror.put(house.add("one", "herons wait"))
+    house.mirror.commit(lazily=True)
+    assert house.index.epoch() < house.catalog.epoch()
+    house.mirror.commit()
+    assert house.index.epoch() == house.catalog.epoch()
+    house.index.fails = failing("commit", "upsert", "delete")
+    house.mirror.commit()
+
+
+def test_a_mirror_that_never_caught_up_commits_nothing(house: House) -> None:
+    house.add("one", "herons wait")
+    house.mirror.commit()
+    assert house.index.epoch() < 0
+
+
+@pytest.mark.parametrize("lose", ["all", "current", "state", "shard"])
+def test_a_lost_index_is_built_again(house: House, lose: str) -> None:
+    house.add("one", "herons wait")
+    house.mirror.catch_up()
+    house.index.close()
+    folder = house.folder / "index"
+    generation = folder / (folder / "current").read_text()
+    if lose == "all":
+        shutil.rmtree(folder)
+    elif lose == "current":
+        (folder / "current").unlink()
+    elif lose == "state":
+        (generation / "state.json").write_bytes(b"{")
+    else:
+        for path in generation.glob("text/**/*"):
+            if path.is_file():
+                path.write_bytes(b"rot")
+    house.open()
+    assert house.mirror.catch_up() == 1
+    assert house.holds() == {"one": (1, 1)}
+
+
+def test_an_index_that_is_ahead_of_the_vault_is_built_again(house: House) -> None:
+    """The vault was put back from a backup."""
+    house.add("one", "herons wait")
+    house.mirror.catch_up()
+    house.index.commit(99)
+    house.open()
+    assert house.mirror.catch_up() == 1
+    assert house.index.epoch() == house.catalog.epoch()
+
+
+def test_another_model_is_refused_until_the_documents_are_embedded_anew(house: House) -> None:
+    house.add("one", "herons wait")
+    house.mirror.catch_up()
+    mirror = house.open(Other())
+    with pytest.raises(IndexMismatchError, match=r"fake:384.*other:384") as caught:
+        mirror.catch_up()
+    assert "docmind reindex" in caught.value.hint
+    assert house.holds() == {"one": (1, 1)}
+    assert mirror.rebuild() == 1
+    assert house.index.fingerprint() == "other:384"
+    assert house.open(Other()).catch_up() == 0
+    assert house.database.one("SELECT count(DISTINCT fingerprint) FROM vectors") == (2,)
+
+
+def test_an_empty_index_may_change_its_model(house: House) -> None:
+    house.mirror.catch_up()
+    assert house.open(Other()).catch_up() == 0
+    assert house.index.fingerprint() == "other:384"
+
+
+def test_a_rebuild_that_fails_leaves_the_old_index_at_work(house: House) -> None:
+    house.add("one", "herons wait")
+    house.mirror.catch_up()
+    house.index.fails = failing("upsert")
+    with pytest.raises(DiskFullError):
+        house.mirror.rebuild()
+    house.index.fails = lambda doing: None
+    assert house.found("herons") == ["one"]
+    house.open()
+    assert house.mirror.catch_up() == 0
+    assert house.holds() == {"one": (1, 1)}
+
+
+def test_nothing_readable_is_in_a_payload(house: House) -> None:
+    house.add("one", "herons wait")
+    house.mirror.catch_up()
+    vector = BLIND.dense(house.embedder.embed_query("herons"))
+    (scored,) = house.index.search([Query("text", "text-dense", vector, 10)])
+    (point,) = scored
+    assert set(point.payload) == {"doc_id", "page_no", "page_id", "modality", "node_id", "language", "tags"}
+    assert point.payload["tags"] == [BLIND.tag("tag")]
+    assert str(uuid.UUID(point.id)) == point.payload["node_id"]
+
+
+def test_a_dead_engine_is_an_error_not_a_silence(house: House) -> None:
+    house.mirror.catch_up()
+    house.index.close()
+    with pytest.raises(IndexEngineError):
+        house.mirror.put(house.add("one", "herons wait"))
