@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from math import sqrt
 
-SPARSE_WEIGHT = 0.7  # of the page's BM25, against 1.0 of MiniLM
+SPARSE_WEIGHT = 0.8  # of the page's BM25, against 1.0 of MiniLM
 NOT_ENGLISH = 2.0  # how much more BM25 counts where MiniLM, an English model, reads another language
-DENSE_WINDOWS, SPARSE_PAGES = 200, 100  # how much of each list is asked of the engine
 
 
 def best_per_page(scored: Iterable[tuple[str, float]]) -> dict[str, float]:
