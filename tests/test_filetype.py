@@ -49,6 +49,7 @@ def test_documents_whatever_their_name() -> None:
         ("a.txt", "utf sixteen".encode("utf-16"), "txt"),
         ("a.txt", "no mark at its start".encode("utf-16-le"), "txt"),
         ("a.txt", "ação".encode("latin-1"), "txt"),
+        ("a.log", b"a line of a log\n" * 20 + b"\0\0\n", "txt"),
         ("BMnotes.txt", b"BM is how these notes begin, and they go on", "txt"),
     ],
 )

@@ -91,7 +91,7 @@ def _text(upload: Upload) -> str:
     for signature, what in _OTHERS:
         if upload.data.startswith(signature):
             raise UnsupportedFileError(f"{upload.name} is {what}, which DocMind does not read.")
-    is_text = _looks_like_text(upload.data)
+    is_text = _looks_like_text(upload.data, 0.02 if suffix in _TEXT_NAMES or suffix in ("txt", "log") else 0.0)
     is_html = bool(_HTML.match(upload.data[:4096]))
     if suffix in _PROMISES:
         found = "a web page" if is_html else "plain text" if is_text else "something else"
@@ -101,7 +101,8 @@ def _text(upload: Upload) -> str:
     return "html" if is_html else _TEXT_NAMES.get(suffix, "txt")
 
 
-def _looks_like_text(data: bytes) -> bool:
+def _looks_like_text(data: bytes, forgiven: float) -> bool:
+    """No zeros and hardly a control character, or up to the share that is `forgiven` to a file named like text."""
     sample = data[:65_536]
     if sample.startswith(_BOMS):
         return True
@@ -109,7 +110,7 @@ def _looks_like_text(data: bytes) -> bool:
     if zeros > _UTF16_ALIKE:
         return min(sample[::2].count(0), sample[1::2].count(0)) < 0.02 * len(sample)
     controls = sum(sample.count(byte) for byte in range(32) if byte not in b"\t\n\r\f\x1b")
-    return not zeros and controls < 0.005 * len(sample)
+    return zeros <= forgiven and controls <= max(forgiven, 0.005) * len(sample)
 
 
 def _in_zip(upload: Upload) -> str:

@@ -12,6 +12,7 @@ from docmind.errors import CorruptFileError, EmptyFileError, TooLargeError, Unsu
 from docmind.readers import Rules, reader
 from docmind.readers.decode import encoding_of
 from docmind.readers.layout import HEIGHT, MARGIN, WIDTH, Table, Text, flow
+from docmind.readers.text import markdown
 from docmind.schema import ParsedPage, Upload
 from docmind.words import Words
 
@@ -99,6 +100,11 @@ def test_markdown_without_its_marks() -> None:
     assert text_of("a.md", "markdown", source) == (
         "Title\n\nSome bold and code with a link (http://a.b).\n\n• one\n\n• two\n\nx = 1\ny\n\nquoted"
     )
+
+
+def test_a_file_of_opening_marks_is_read_in_time_with_its_length() -> None:
+    for mark in ("[a](", "**a ", "[", "`a "):
+        assert len(list(markdown("x " + mark * 500_000))) == 1
 
 
 def test_aligned_text_keeps_its_columns() -> None:

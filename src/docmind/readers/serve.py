@@ -34,8 +34,7 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
     except MemoryError:
         _refuse(outgoing, _too_much_memory(name))
     except Exception as error:  # noqa: BLE001 - a parser that trips over a hostile file: the file is at fault until shown otherwise
-        broken = CorruptFileError(f"{name} cannot be read: it is broken ({type(error).__name__}).")
-        _refuse(outgoing, broken)
+        _refuse(outgoing, CorruptFileError(f"{name} is broken inside ({type(error).__name__})."))
 
 
 def _read(header: dict[str, Any], data: bytes, outgoing: BinaryIO) -> None:

@@ -19,8 +19,9 @@ _UNDERLINE = re.compile(r"^\s{0,3}(=+|-{2,})\s*$")
 _RULE = re.compile(r"^\s{0,3}([-*_])\s*(\1\s*){2,}$")
 _ITEM = re.compile(r"^(\s*)([-*+]|\d{1,9}[.)])\s+")
 _TABLE_RULE = re.compile(r"^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$")
-_LINK = re.compile(r"!?\[([^\]]*)\]\(([^)\s]*)[^)]*\)")
-_EMPHASIS = re.compile(r"(\*\*|__|~~|`)(?=\S)(.+?)(?<=\S)\1")
+# Neither reaches over another opening mark, so that a file of nothing else costs no more than its length.
+_LINK = re.compile(r"!?\[([^\[\]]{0,300})\]\(([^()\s]{0,500})[^()]{0,200}\)")
+_EMPHASIS = re.compile(r"(\*\*|__|~~|`)(?=\S)([^*_~`]{1,300})(?<=\S)\1")
 _FACES: dict[int, Face] = {1: "h1", 2: "h2"}
 
 
