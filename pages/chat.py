@@ -54,10 +54,11 @@ def no_documents() -> None:
 def first_question(documents: int) -> None:
     st.title("Ask your documents", anchor=False)
     st.write("Answers are quotes from your pages, each with the place it stands highlighted. For example:")
-    for example in EXAMPLES:
-        if st.button(example, icon=":material/arrow_forward:", type="tertiary"):
-            st.session_state[state.EXAMPLE] = example
-            st.rerun()
+    with st.container(gap=None):
+        for example in EXAMPLES:
+            if st.button(example, icon=":material/arrow_forward:", type="tertiary"):
+                st.session_state[state.EXAMPLE] = example
+                st.rerun()
 
 
 frame(chat)

@@ -59,8 +59,8 @@ def part(capability: Capability) -> None:
 def index(status: Status) -> None:
     behind = status.vault_epoch != status.index_epoch
     st.markdown(
-        f"{escape(status.index_engine)}. It is made from the vault and can be made anew at any time; "
-        + ("it is catching up now." if behind else "it is up to date.")
+        f"What search looks through (engine: {escape(status.index_engine)}). It is made from the vault and can be "
+        "made anew at any time; " + ("it is catching up now." if behind else "it is up to date.")
     )
     going = desk().rebuilding
     if going is None or going.is_over:

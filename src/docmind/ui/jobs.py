@@ -10,6 +10,7 @@ import streamlit as st
 from docmind.errors import DocMindError, PasswordNeededError
 from docmind.schema import AddResult, JobProgress, Upload
 from docmind.ui import state, trouble
+from docmind.ui.desk import desk
 from docmind.ui.escape import escape
 from docmind.ui.wording import count, duration
 
@@ -27,6 +28,7 @@ def uploader(mind: DocMind) -> None:
     st.file_uploader(
         "Add documents: PDF, Word, Excel, EPUB, pictures and scans, web pages, Markdown, plain text",
         accept_multiple_files=True,
+        max_upload_size=desk().max_file_mb,
         key=key,
         on_change=_hand_in,
         args=(mind, key),
@@ -87,8 +89,7 @@ def _draw_moving(mind: DocMind, job: JobProgress) -> None:
                 outcome = trouble.attempt(lambda: mind.cancel(job.job_id))
                 if isinstance(outcome, DocMindError):
                     trouble.show(outcome)
-        details = [part for part in (_page(job), _left(job)) if part]
-        st.caption(" · ".join(details) or "A scanned page takes some seconds")
+        st.caption(_details(job))
         for result in job.results[-_LISTED:]:
             st.caption(_line(result))
 
@@ -148,14 +149,15 @@ def _headline(job: JobProgress) -> str:
     return f"{escape(stage)} **{escape(job.file, limit=56)}**{place}"
 
 
-def _page(job: JobProgress) -> str:
-    return f"page {job.page_no:,} of {job.pages_total:,}" if job.pages_total else ""
-
-
-def _left(job: JobProgress) -> str:
-    if job.eta_ms is None or (job.files_total <= 1 and not job.pages_total):
-        return ""
-    return f"about {duration(max(1000, job.eta_ms))} left"
+def _details(job: JobProgress) -> str:
+    if job.stage == "waiting":
+        return "Other files come first"
+    if job.stage == "starting":
+        return "The text model is being loaded"
+    details = [f"page {job.page_no:,} of {job.pages_total:,}"] if job.pages_total else []
+    if job.eta_ms is not None and (job.files_total > 1 or job.pages_total):
+        details.append(f"about {duration(max(1000, job.eta_ms))} left")
+    return " · ".join(details) or "A scanned page takes some seconds"
 
 
 def _summary(job: JobProgress) -> str:

@@ -84,7 +84,7 @@ def draw_receipt() -> None:
 
 def _draw_row(info: DocumentInfo) -> None:
     with st.container(border=True, key=f"row-{info.doc_id}"):
-        words, status, action = st.columns([0.76, 0.15, 0.09], vertical_alignment="center")
+        words, status, action = st.columns([0.78, 0.15, 0.07], vertical_alignment="center")
         with words, st.container(gap=None):
             st.button(
                 escape(info.document, limit=90),

@@ -16,7 +16,7 @@ from docmind.ui.wording import count, language
 if TYPE_CHECKING:
     from docmind.application import DocMind
 
-_ZOOMS = {"Page": 0, "Width": 100, "150 %": 150, "200 %": 200, "300 %": 300}  # percent of the frame's width
+_ZOOMS = {"Page": 0, "Width": 100, "150 %": 150, "200 %": 200}  # percent of the frame's width
 _WHOLE = 540  # pixels across at which a portrait page is seen whole
 _SOURCES = {
     "layer": "text as the file holds it",

@@ -27,7 +27,8 @@ def answer_markdown(answer: Answer) -> str:
     paragraphs = []
     for paragraph in answer.answer.split("\n\n"):
         parts = [
-            f" :primary-badge[{part[1:-1]}]" if part in numbers else escape(part) for part in _MARKER.split(paragraph)
+            f"\u00a0:green-badge[{part[1:-1]}]" if part in numbers else escape(part)
+            for part in _MARKER.split(paragraph)
         ]
         paragraphs.append("".join(parts))
     return "\n\n".join(paragraphs)
@@ -35,9 +36,9 @@ def answer_markdown(answer: Answer) -> str:
 
 def draw_sources(mind: DocMind, sources: Sequence[Source], key: str) -> None:
     """Each source: where it stands, the strip of the page with the words highlighted, the whole page small."""
-    places = st.columns(2) if len(sources) > 1 else [st.container()]
-    for number, source in enumerate(sources):
-        with places[number % len(places)], st.container(border=True, key=f"{key}-source-{source.n}"):
+    places = [place for _ in range(0, len(sources), 2) for place in st.columns(2)]
+    for place, source in zip(places, sources, strict=False):
+        with place, st.container(border=True, key=f"{key}-source-{source.n}"):
             outcome = trouble.attempt(lambda source=source: _draw_source(mind, source, f"{key}-{source.n}"))
             if isinstance(outcome, DocMindError):
                 trouble.show(outcome)
@@ -79,7 +80,7 @@ def _draw_source(mind: DocMind, source: Source, key: str) -> None:
     with small:
         st.image(page_jpeg(mind, source.doc_id, source.page_no, source.boxes, _THUMBNAIL), width="stretch", alt=told)
     with words:
-        label = f":primary-badge[{source.n}] **Page {source.page_no}** · {escape(source.document, limit=48)}"
+        label = f":green-badge[{source.n}] **Page {source.page_no}** · {escape(source.document, limit=48)}"
         shown = PageOnShow(source.doc_id, source.page_no, source.page_no, source.boxes)
         st.button(label, key=f"{key}-open", type="tertiary", help="Open the page", on_click=_open, args=(shown,))
         strip = strip_jpeg(mind, source.doc_id, source.page_no, source.boxes)

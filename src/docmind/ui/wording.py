@@ -10,7 +10,15 @@ _LANGUAGES = {
     "ko": "Korean", "la": "Latin", "nl": "Dutch", "no": "Norwegian", "pl": "Polish", "pt": "Portuguese",
     "ro": "Romanian", "ru": "Russian", "sv": "Swedish", "tr": "Turkish", "uk": "Ukrainian", "zh": "Chinese",
 }  # fmt: skip
-_KINDS = {"docx": "Word", "xlsx": "Excel", "epub": "EPUB", "markdown": "Markdown", "text": "Text", "jpeg": "JPEG"}
+_KINDS = {
+    "docx": "Word",
+    "xlsx": "Excel",
+    "epub": "EPUB",
+    "markdown": "Markdown",
+    "txt": "Text",
+    "text": "Text",
+    "jpeg": "JPEG",
+}
 
 
 def language(code: str) -> str:
