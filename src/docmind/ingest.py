@@ -12,9 +12,7 @@ import contextlib
 import shutil
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from docmind.artifacts import Artifacts
@@ -31,11 +29,12 @@ from docmind.errors import (
     ReadingError,
     VaultError,
 )
-from docmind.language import language_of, majority, with_ordinals
+from docmind.language import language_of, majority
 from docmind.mirror import Mirror
 from docmind.nodes import Pipeline
 from docmind.nodestore import NodeStore
-from docmind.ocr import Ocr, OcrPage
+from docmind.ocr import Ocr
+from docmind.ocrpass import OcrPass
 from docmind.parse import Reader, Reading
 from docmind.schema import AddResult, DeleteReceipt, DocumentInfo, ParsedPage, Upload
 
@@ -172,12 +171,13 @@ class Ingest:
             with self._rows:
                 original = self._artifacts.put(upload.data, f".{reading.kind}.enc")
                 self._catalog.begin_document(info, original)
-            self._read(info, reading, stored, step)
+            message = self._read(info, reading, stored, step)
         ready = self._catalog.document(doc_id)
         self._mirror.put(doc_id)
-        return AddResult(upload.name, "added", doc_id, ready.pages, ready.ocr_pages)
+        return AddResult(upload.name, "added", doc_id, ready.pages, ready.ocr_pages, message=message)
 
-    def _read(self, info: DocumentInfo, reading: Reading, stored: list[PageRecord], step: Step) -> None:
+    def _read(self, info: DocumentInfo, reading: Reading, stored: list[PageRecord], step: Step) -> str:
+        """Everything from pages to a document that is ready; returns what has to be told about its pages."""
         pipeline = Pipeline(info, self._nodes, self._embedder)
         if stored:
             nodes, vectors = pipeline.run(stored)
@@ -188,53 +188,19 @@ class Ingest:
         done = len(stored)
         languages = [page.language for page in stored]
         batch: list[ParsedPage] = []
-        with ThreadPoolExecutor(self._settings.reading.workers, thread_name_prefix="ocr") as pool:
-            try:
-                for page in self._with_ocr(reading, pool, step):
-                    step.check()
-                    batch.append(page)
-                    done += 1
-                    step.page("reading", done, info.pages)
-                    if len(batch) >= _BATCH:
-                        languages += self._seal(info, pipeline, batch)
-                        batch = []
-            except BaseException:
-                reading.close()
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+        with OcrPass(self._ocr, self._settings.reading.workers, step.check) as ocr:
+            for page in ocr.through(reading):
+                step.check()
+                batch.append(page)
+                done += 1
+                step.page("reading", done, info.pages)
+                if len(batch) >= _BATCH:
+                    languages += self._seal(info, pipeline, batch)
+                    batch = []
         languages += self._seal(info, pipeline, batch)
         step.page("indexing", done, info.pages)
         self._catalog.finish_document(info.doc_id, language=majority(languages))
-
-    def _with_ocr(self, reading: Reading, pool: ThreadPoolExecutor, step: Step) -> Iterator[ParsedPage]:
-        """Pages in order; those without a usable text layer come back from OCR with one, or as they were."""
-        waiting: deque[tuple[ParsedPage, Future[OcrPage] | None]] = deque()
-        for page in reading:
-            waiting.append((page, pool.submit(self._ocr.recognise, page.image) if page.needs_ocr else None))
-            while waiting and (waiting[0][1] is None or len(waiting) > 2 * self._settings.reading.workers):
-                yield self._settled(*waiting.popleft(), step)
-        while waiting:
-            yield self._settled(*waiting.popleft(), step)
-
-    def _settled(self, page: ParsedPage, reading: Future[OcrPage] | None, step: Step) -> ParsedPage:
-        if reading is None:
-            return page
-        while not reading.done():
-            step.check()
-            time.sleep(0.02)
-        try:
-            seen = reading.result()
-        except ReadingError:
-            return page  # the page keeps its text source, which says that nothing was read
-        if not seen.text.strip() and page.text.strip():
-            return page
-        return replace(
-            page,
-            text=with_ordinals(seen.text, language_of(seen.text)),
-            words=seen.words,
-            text_source="ocr",
-            confidence=seen.confidence,
-        )
+        return ocr.told()
 
     def _seal(self, info: DocumentInfo, pipeline: Pipeline, pages: list[ParsedPage]) -> list[str]:
         files = [(data, ".webp.enc") for page in pages for data in (page.image, page.thumbnail)]
