@@ -34,7 +34,6 @@ class Desk:
         self._mind: DocMind | None = None
         self.wants_passphrase = False
         self.is_new = False
-        self.max_file_mb = 0
         self.recovery_code: str | None = None
         self.rebuilding: Rebuilding | None = None
 
@@ -78,7 +77,6 @@ class Desk:
             return passphrase
 
         settings = Settings.load()
-        self.max_file_mb = settings.reading.max_file_mb
         self.is_new = not (settings.data_dir / "vault.json").exists()
         return DocMind(settings, ask_passphrase=ask)
 

@@ -10,7 +10,6 @@ import streamlit as st
 from docmind.errors import DocMindError, PasswordNeededError
 from docmind.schema import AddResult, JobProgress, Upload
 from docmind.ui import state, trouble
-from docmind.ui.desk import desk
 from docmind.ui.escape import escape
 from docmind.ui.wording import count, duration
 
@@ -28,7 +27,6 @@ def uploader(mind: DocMind) -> None:
     st.file_uploader(
         "Add documents: PDF, Word, Excel, EPUB, pictures and scans, web pages, Markdown, plain text",
         accept_multiple_files=True,
-        max_upload_size=desk().max_file_mb,
         key=key,
         on_change=_hand_in,
         args=(mind, key),

@@ -1,0 +1,116 @@
+"""Every page in both themes: nothing spills over its place. With SCREENSHOTS=docs/images it takes pictures too."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from papers import line, pdf
+from served import Server, Tab, tab
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+
+LONG = "A name that nobody would type but every browser makes when it saves a page, " * 2 + "final (2).txt"
+QUARTER = [
+    "Quarterly report of the Lantern Works",
+    "Revenue rose by 18 percent to 3.2 million in the fourth quarter, mainly because",
+    "the repair business grew in every region and two new workshops were opened.",
+    "The lantern range sold 41,000 pieces, 3,000 more than a year ago.",
+    "Costs grew more slowly than revenue, so that the margin reached 14 percent.",
+    "The company plans to open three more workshops before the end of next year.",
+    "Outlook",
+    "We expect revenue between 3.4 and 3.6 million in the next quarter.",
+    "Brass has become dearer; prices will rise by two percent in spring.",
+    "The order book is full until the end of May.",
+    "Staff",
+    "The works employ 64 people, six more than at the end of last year.",
+    "Four apprentices have finished their training and stay with us.",
+]
+LEASE = [
+    "Lease of the workshop in Harbour Street",
+    "The tenant gives notice three months before the end of a calendar quarter.",
+    "The deposit is two months' rent and is paid back within six weeks.",
+    "Repairs below 200 are carried out at the tenant's expense.",
+]
+MANUAL = [
+    "How to care for your lantern",
+    "Clean the glass with a dry cloth once a month.",
+    "The warranty lasts for twenty-four months from the day of delivery.",
+]
+
+
+def paper(lines: list[str]) -> str:
+    """The content of one page: a heading and lines under it."""
+    body = [line(text, y=650 - 34 * number, size=13) for number, text in enumerate(lines[1:])]
+    return "\n".join([line(lines[0], size=22), *body])
+
+
+@pytest.fixture(scope="module")
+def desk_of_papers(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    server = Server(tmp_path_factory.mktemp("looks"))
+    server.start()
+    with tab(browser, server) as one:
+        one.open("Documents")
+        one.add(
+            (LONG, b"The name of this file is far too long, and that is its only fault."),
+            ("care.pdf", pdf([paper(MANUAL)] * 2, title="How to care for your lantern")),
+            ("lease harbour street.pdf", pdf([paper(LEASE)] * 3)),
+            ("quarterly report.pdf", pdf([paper(QUARTER), paper(LEASE), paper(MANUAL)])),
+            ("empty.txt", b" "),
+        )
+    yield server
+    server.stop()
+
+
+def take(one: Tab, name: str) -> None:
+    """Nothing is wider than the window; and a picture of it, small enough for a repository, where one is wanted."""
+    across, window = one.page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
+    assert across <= window, name
+    folder = os.environ.get("SCREENSHOTS")
+    if folder:
+        path = Path(folder) / f"{name}.png"
+        one.page.mouse.move(700, 5)
+        one.page.wait_for_timeout(500)
+        one.page.screenshot(path=path)
+        Image.open(path).convert("RGB").quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
+        assert path.stat().st_size < 250_000
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_page_keeps_its_shape(browser: Any, desk_of_papers: Server, theme: Any) -> None:
+    with tab(browser, desk_of_papers, color_scheme=theme) as one:
+        one.open()
+        one.ask("How many lanterns were sold?")
+        one.page.locator('[class*="st-key-turn-0-source-1"] img').first.wait_for()
+        take(one, f"chat-{theme}")
+        one.go("Documents")
+        take(one, f"documents-{theme}" if theme == "dark" else "documents")
+        one.page.get_by_role("button", name="quarterly report.pdf").first.click()
+        one.idle()
+        one.page.locator('[class*="st-key-page-"] button').first.click()
+        one.idle()
+        one.page.get_by_text("200 %").click()
+        one.idle()
+        assert one.page.locator(".st-key-open_page-image img").evaluate("image => image.complete && image.naturalWidth")
+        across = one.page.locator(".st-key-open_page-image").evaluate("box => [box.scrollWidth, box.clientWidth]")
+        assert across[0] > 1.5 * across[1], "twice the size, to be scrolled"
+        take(one, f"page-{theme}")
+        one.page.get_by_role("button", name="All pages").click()
+        one.page.get_by_role("button", name="All documents").click()
+        one.go("Settings")
+        one.page.get_by_text("What DocMind can use").wait_for()
+        take(one, f"settings-{theme}" if theme == "dark" else "settings")
+        one.page.set_viewport_size({"width": 400, "height": 800})
+        for path in ("", "documents", "settings"):
+            one.page.goto(f"{one.url}/{path}")
+            one.page.locator("h1").first.wait_for()
+            one.idle()
+            across, window = one.page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
+            assert across <= window, path
+        # Streamlit looks for its own routes beneath a page's address first.
+        one.complaints[:] = [told for told in one.complaints if "404" not in told]
