@@ -141,7 +141,7 @@ def test_the_damaged_and_odd_files(reader: Reader, row: dict) -> None:
     elif row["expected"] == "corrupt-or-ok":
         try:
             assert pages_of(reader, Upload(name, data))
-        except errors.ReadingError as error:
+        except errors.CorruptFileError as error:
             assert name in str(error)  # noqa: PT017 - either end is right
     else:
         pages = pages_of(reader, Upload(name, data))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from docmind.errors import UnsupportedFileError
+from docmind.errors import ReadingError, UnsupportedFileError
 from docmind.schema import ParsedPage, Upload
 
 
@@ -30,7 +30,7 @@ class Rules:
 class Opened(Protocol):
     """An open document: its title (may be empty), its number of pages, and each page by number from 1.
 
-    `blank_is_empty` says that a document of nothing but blank pages is refused as empty.
+    `if_blank` is what a document of nothing but blank pages is refused with; None where it is not.
     """
 
     @property
@@ -40,7 +40,7 @@ class Opened(Protocol):
     def pages(self) -> int: ...
 
     @property
-    def blank_is_empty(self) -> bool: ...
+    def if_blank(self) -> type[ReadingError] | None: ...
 
     def page(self, page_no: int) -> ParsedPage: ...
 

@@ -29,7 +29,7 @@ class ImageFile:
     """An open picture."""
 
     title = ""
-    blank_is_empty = False  # a picture in one colour is a picture
+    if_blank = None  # a picture in one colour is a picture
 
     def __init__(self, image: Image.Image, name: str, kind: str, rules: Rules) -> None:
         self._image = image

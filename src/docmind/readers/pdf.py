@@ -7,6 +7,7 @@ JavaScript never runs: the form environment is not started. Filled form fields a
 from __future__ import annotations
 
 import ctypes
+import re
 
 import numpy as np
 import pypdfium2
@@ -14,7 +15,14 @@ import pypdfium2.raw as pdfium
 from PIL import Image
 
 from docmind import quality
-from docmind.errors import CorruptFileError, PasswordNeededError, TooLargeError, UnsupportedFileError
+from docmind.errors import (
+    CorruptFileError,
+    EmptyFileError,
+    PasswordNeededError,
+    ReadingError,
+    TooLargeError,
+    UnsupportedFileError,
+)
 from docmind.readers import Rules
 from docmind.readers.pdftext import read_layer
 from docmind.readers.picture import blank, encode, shrink
@@ -23,6 +31,8 @@ from docmind.schema import ParsedPage, Upload
 
 _POINTS_TO_300_DPI = 300 / 72
 _GLANCE = 400  # pixels that suffice to see marks
+_MOST_OBJECTS = 8_388_607
+_OFFSET_DIGITS = 10  # of a table's entries, which are places and not numbers of objects
 
 
 def open_pdf(upload: Upload, kind: str, rules: Rules) -> PdfFile:
@@ -38,8 +48,7 @@ class PdfFile:
         self._rules = rules
         self._name = upload.name
         self._known: set[str] = set()
-        # A form that only Adobe's own reader draws: its pages are blank to everyone else, but it is not empty.
-        self.blank_is_empty = b"/NeedsRendering true" not in upload.data
+        self.if_blank = _if_blank(upload.data)
         self._has_form = document.get_formtype() != pdfium.FORMTYPE_NONE
         self.pages = len(document)
         if self.pages == 0:
@@ -169,3 +178,17 @@ def _is_picture(item) -> bool:
         pdfium.FPDFPageObj_GetType(pdfium.FPDFFormObj_GetObject(item, number)) == pdfium.FPDF_PAGEOBJ_IMAGE
         for number in inner
     )
+
+
+def _if_blank(data: bytes) -> type[ReadingError] | None:
+    """What a PDF that shows nothing at all is refused with.
+
+    A form that only Adobe's own reader draws is blank to everyone else, but it is not empty. A cross-reference table
+    that names objects beyond 8,388,607 (ISO 32000-1, annex C) is broken, and so is what it led to.
+    """
+    if b"/NeedsRendering true" in data:
+        return None
+    at = data.rfind(b"\nxref")
+    numbers = re.findall(rb"\d+", data[at : data.find(b"trailer", at)]) if at >= 0 else []
+    highest = max((int(number) for number in numbers if len(number) != _OFFSET_DIGITS), default=0)
+    return EmptyFileError if highest <= _MOST_OBJECTS else CorruptFileError

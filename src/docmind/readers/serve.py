@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from docmind import filetype
-from docmind.errors import CorruptFileError, EmptyFileError, ReadingError, TooLargeError
+from docmind.errors import CorruptFileError, ReadingError, TooLargeError
 from docmind.readers import Opened, Rules, reader
 
 # Loaded before the first document arrives, since most are PDFs: a spare process waits warm.
@@ -52,7 +52,7 @@ def _read(header: dict[str, Any], data: bytes, outgoing: BinaryIO) -> None:
 def _not_all_blank(opened: Opened, skip: set[int], broken: set[int], rules: Rules, name: str) -> Iterator[ParsedPage]:
     """All pages; blank ones at the start wait until one with a mark shows that the document is not empty."""
     waiting: list[ParsedPage] = []
-    shown = bool(skip or broken) or not opened.blank_is_empty
+    shown = bool(skip or broken) or opened.if_blank is None
     for page_no in range(1, opened.pages + 1):
         if page_no in skip:
             continue
@@ -64,8 +64,8 @@ def _not_all_blank(opened: Opened, skip: set[int], broken: set[int], rules: Rule
         yield from waiting
         waiting.clear()
         yield page
-    if not shown:
-        raise EmptyFileError(f"{name} has no text and no marks on any page.")
+    if not shown and opened.if_blank is not None:
+        raise opened.if_blank(f"{name} has no text and no marks on any page.")
 
 
 def _send(outgoing: BinaryIO, page: ParsedPage) -> None:

@@ -27,7 +27,7 @@ def printable(text: str) -> str:
 class LaidOut:
     """A document without pages of its own, on sheets. Raises `EmptyFileError` where no block holds text."""
 
-    blank_is_empty = True
+    if_blank = EmptyFileError
 
     def __init__(self, blocks: Iterable[Block], title: str, name: str, rules: Rules) -> None:
         self._sheets = flow(blocks, name, rules.max_pages)
