@@ -111,7 +111,7 @@ def _draw_over(mind: DocMind, job: JobProgress, handed_in: dict[str, list[Upload
                 _ask_password(mind, job, number, uploads)
             elif result.status == "refused":
                 trouble.tell(result.message, result.hint)
-            elif few:
+            elif few or result.message:
                 st.caption(_line(result))
 
 
@@ -171,13 +171,17 @@ def _summary(job: JobProgress) -> str:
     return f"{', '.join(parts) or 'Nothing added'} in {duration(job.elapsed_ms)}"
 
 
+def _remark(result: AddResult) -> str:
+    return f"  \n{escape(result.message)}" if result.message else ""
+
+
 def _line(result: AddResult) -> str:
     name = escape(result.document, limit=64)
     if result.status == "added":
         seen = f", {result.ocr_pages} read by OCR" if result.ocr_pages else ""
-        return f":material/check_circle: {name}: {count(result.pages, 'page')}{seen}"
+        return f":material/check_circle: {name}: {count(result.pages, 'page')}{seen}{_remark(result)}"
     if result.status == "already":
-        return f":material/done_all: {name}: the same file is already here"
+        return f":material/done_all: {name}: the same file is already here{_remark(result)}"
     if result.status == "cancelled":
         return f":material/stop_circle: {name}: stopped"
     return f":material/error: {name}: {escape(result.message)}"

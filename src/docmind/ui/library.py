@@ -97,7 +97,8 @@ def _draw_row(info: DocumentInfo) -> None:
             )
             st.caption(_facts(info))
             if info.message:
-                st.caption(f":material/error: {escape(info.message)}")
+                icon = "error" if info.status == "failed" else "info"
+                st.caption(f":material/{icon}: {escape(info.message)}")
         with status:
             _badge(info)
         with action:

@@ -21,7 +21,7 @@ _WHOLE = 540  # pixels across at which a portrait page is seen whole
 _SOURCES = {
     "layer": "text as the file holds it",
     "ocr": "text read from the picture (OCR)",
-    "none": "no text on this page",
+    "none": "no text was found on this page",
 }
 _FRAME_HEIGHT = 760
 
