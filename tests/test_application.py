@@ -1,0 +1,383 @@
+"""The facade over the real stack: what a person does, and what must hold when the machine does not."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from conftest import tiny_disk
+from desks import NOTHING, Inventory, environment_of, inventory, opened, report, settings_in
+from docmind.application import DocMind
+from docmind.config import EmbeddingSettings, KeySettings, StorageSettings
+from docmind.errors import (
+    ConfigError,
+    DamagedError,
+    DiskFullError,
+    KeyUnavailableError,
+    NotFoundError,
+    VaultBusyError,
+    VaultError,
+)
+from docmind.schema import AddResult, Filters, JobProgress, Upload
+
+PATIENCE = 60.0  # seconds; only a hang takes so long
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[DocMind]:
+    with opened(tmp_path) as desk:
+        yield desk
+
+
+def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.01)
+
+
+def over(desk: DocMind, job_id: str) -> JobProgress:
+    until(lambda: desk.job(job_id).is_over)
+    return desk.job(job_id)
+
+
+# --- a vault, opened and closed ---------------------------------------------------------------------------------------
+
+
+def test_a_new_vault_is_empty_and_answers(desk: DocMind) -> None:
+    assert desk.documents() == ()
+    assert desk.search("herons").hits == ()
+    assert not desk.ask("Where do herons wait?").found
+    now = desk.status()
+    assert (now.documents, now.pages, now.nodes, now.key_source) == (0, 0, 0, "file")
+
+
+def test_the_recovery_code_is_given_once(tmp_path: Path) -> None:
+    with opened(tmp_path) as desk:
+        assert desk.take_recovery_code()
+        assert desk.take_recovery_code() is None
+    with opened(tmp_path) as desk:
+        assert desk.take_recovery_code() is None
+
+
+def test_what_was_added_is_found_after_closing(tmp_path: Path, desk: DocMind) -> None:
+    (result,) = desk.add([report("heron", 3)])
+    first = desk.search("heron report page 2 counts 74")
+    desk.close()
+    desk.close()
+    with opened(tmp_path) as again:
+        found = again.search("heron report page 2 counts 74")
+        assert found.hits == first.hits
+        assert (found.hits[0].doc_id, found.hits[0].page_no) == (result.doc_id, 3)
+
+
+def test_one_vault_has_one_owner_and_is_free_again_after_a_refusal(tmp_path: Path) -> None:
+    with opened(tmp_path), pytest.raises(VaultBusyError):
+        opened(tmp_path)
+    with pytest.raises(ConfigError, match="no text model"):
+        opened(tmp_path, embedding=EmbeddingSettings(model="nonsense"))
+    with pytest.raises(KeyUnavailableError):
+        opened(tmp_path, keys=KeySettings(source="file", file=tmp_path / "other.key"))
+    opened(tmp_path).close()
+
+
+def test_a_place_that_is_none_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for place in (tmp_path / "file", tmp_path / "file" / "data"):
+        with pytest.raises(VaultError):
+            DocMind(settings_in(tmp_path).model_copy(update={"data_dir": place}))
+
+
+@pytest.mark.parametrize("spoil", ["gone", "empty", "cut", "zeroed"])
+def test_a_lost_database_is_said_and_nothing_is_written_over(tmp_path: Path, desk: DocMind, spoil: str) -> None:
+    desk.add([report("heron", 1)])
+    desk.close()
+    database = tmp_path / "data" / "vault.db"
+    data = database.read_bytes()
+    if spoil == "gone":
+        database.unlink()
+    else:
+        database.write_bytes({"empty": b"", "cut": data[:5000], "zeroed": bytes(len(data))}[spoil])
+    before = {path: path.read_bytes() for path in (tmp_path / "data" / "artifacts").iterdir()}
+    with pytest.raises(DamagedError):
+        opened(tmp_path)
+    assert {path: path.read_bytes() for path in (tmp_path / "data" / "artifacts").iterdir()} == before
+    database.write_bytes(data)
+    assert inventory(settings_in(tmp_path)).ready == 1
+
+
+def test_the_database_of_another_vault_is_refused(tmp_path: Path, desk: DocMind) -> None:
+    desk.close()
+    (tmp_path / "other").mkdir()
+    opened(tmp_path / "other").close()
+    (tmp_path / "other" / "data" / "vault.db").replace(tmp_path / "data" / "vault.db")
+    with pytest.raises(DamagedError):
+        opened(tmp_path)
+
+
+# --- documents, found and shown ---------------------------------------------------------------------------------------
+
+
+def test_documents_are_named_by_id_beginning_or_name(desk: DocMind) -> None:
+    desk.add([report("heron", 1), report("owl", 1)])
+    info = desk.find_document("heron.pdf")
+    assert desk.find_document(info.doc_id) == desk.find_document(info.doc_id[:8]) == desk.document(info.doc_id) == info
+    for name in ("", "her", info.doc_id[:3], "heron"):
+        with pytest.raises(NotFoundError):
+            desk.find_document(name)
+
+
+def test_two_documents_of_one_name_need_their_ids(desk: DocMind) -> None:
+    desk.add([Upload("a.txt", b"Herons wait in the water."), Upload("a.txt", b"Owls hunt at night.")])
+    with pytest.raises(NotFoundError, match="2 documents") as caught:
+        desk.find_document("a.txt")
+    assert "id" in caught.value.hint
+
+
+def test_filters_narrow_what_is_found(desk: DocMind) -> None:
+    one, two = desk.add([report("heron", 2), report("owl", 2)])
+    assert one.doc_id
+    assert two.doc_id
+    both = {hit.doc_id for hit in desk.search("the report counts herons").hits}
+    assert both == {one.doc_id, two.doc_id}
+    only = desk.search("the report counts herons", filters=Filters(doc_ids=(two.doc_id,))).hits
+    assert {hit.doc_id for hit in only} == {two.doc_id}
+    assert len(desk.search("the report counts herons", k=1).hits) == 1
+
+
+def test_a_page_is_shown_with_its_image_and_words(desk: DocMind) -> None:
+    (result,) = desk.add([report("heron", 2)])
+    assert result.doc_id
+    view = desk.page(result.doc_id, 2)
+    assert (view.page_no, view.pages, view.text_source) == (2, 2, "layer")
+    assert view.text.startswith("The heron report, page 1, counts 37")
+    assert view.words[1][0] == "heron"
+    assert desk.page_image(result.doc_id, 2)[8:12] == b"WEBP"
+    assert len(desk.page_image(result.doc_id, 2, thumbnail=True)) < len(desk.page_image(result.doc_id, 2))
+    for missing in (0, 3, -1):
+        with pytest.raises(NotFoundError):
+            desk.page(result.doc_id, missing)
+
+
+def test_hits_and_quotes_stand_on_the_page_they_name(desk: DocMind) -> None:
+    desk.add([report("heron", 5), report("owl", 5)])
+    found = desk.search("owl report page 3")
+    for hit in found.hits:
+        view = desk.page(hit.doc_id, hit.page_no)
+        assert hit.text in view.text
+        assert hit.boxes
+        for box in hit.boxes:
+            assert 0 <= box.x <= box.x + box.w <= view.width
+            assert 0 <= box.y <= box.y + box.h <= view.height
+    for source in desk.ask("What does the owl report count on page 3?").sources:
+        assert source.quote in desk.page(source.doc_id, source.page_no).text
+
+
+@pytest.mark.parametrize("question", ["", "  \n\t "])
+def test_an_empty_question_is_refused(desk: DocMind, question: str) -> None:
+    for ask in (desk.search, desk.ask):
+        with pytest.raises(ConfigError, match="empty"):
+            ask(question)
+
+
+@pytest.mark.parametrize("question", ["'; DROP TABLE nodes; --", "\x00\x1b[31m", "🦩" * 500, "a" * 100_000, '%_*()"'])
+def test_any_question_is_only_a_question(desk: DocMind, question: str) -> None:
+    desk.add([report("heron", 1)])
+    assert desk.search(question).query
+    assert len(desk.documents()) == 1
+
+
+# --- jobs -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_background_job_adds_and_tells(desk: DocMind) -> None:
+    job_id = desk.submit([report("heron", 10), Upload("empty.pdf", b""), report("owl", 2)])
+    end = over(desk, job_id)
+    assert (end.state, end.files_done, end.files_total) == ("done", 3, 3)
+    assert [result.status for result in end.results] == ["added", "refused", "added"]
+    assert desk.search("owl report").hits
+    assert [now.job_id for now in desk.jobs()] == [job_id]
+
+
+def test_cancelling_keeps_what_is_done_and_drops_what_is_begun(tmp_path: Path, desk: DocMind) -> None:
+    job_id = desk.submit([report("heron", 2), report("owl", 300), report("crane", 2)])
+    until(lambda: desk.job(job_id).file == "owl.pdf" and desk.job(job_id).pages_done > 8)
+    desk.cancel(job_id)
+    end = over(desk, job_id)
+    assert (end.state, [result.document for result in end.results]) == ("cancelled", ["heron.pdf"])
+    desk.close()
+    held = inventory(settings_in(tmp_path))
+    assert (held.documents, held.ready, held.pages, held.files) == (1, 1, 2, 5)
+
+
+def test_closing_in_the_middle_loses_no_document_that_was_begun(tmp_path: Path, desk: DocMind) -> None:
+    job_id = desk.submit([report("owl", 200)])
+    until(lambda: desk.job(job_id).pages_done > 8)
+    desk.close()
+    with opened(tmp_path) as again:
+        assert [info.status for info in again.documents()] == ["reading"]
+        resumed = again.submit_unfinished()
+        assert resumed
+        end = over(again, resumed)
+        assert (end.state, end.files_done, [result.status for result in end.results]) == ("done", 1, ["added"])
+        assert again.submit_unfinished() is None
+    held = inventory(settings_in(tmp_path))
+    assert (held.ready, held.pages, held.text_points, held.page_points) == (1, 200, 200, 200)
+
+
+def test_adding_from_two_sides_at_once_adds_each_once(tmp_path: Path, desk: DocMind) -> None:
+    uploads = [report(name, 9) for name in ("heron", "owl", "crane")]
+    job_id = desk.submit(uploads)
+    here: list[AddResult] = []
+    thread = threading.Thread(target=lambda: here.extend(desk.add(reversed(uploads))))
+    thread.start()
+    desk.search("heron")
+    thread.join()
+    end = over(desk, job_id)
+    assert end.state == "done"
+    assert sorted(result.status for result in (*here, *end.results)) == ["added"] * 3 + ["already"] * 3
+    desk.close()
+    held = inventory(settings_in(tmp_path))
+    assert (held.documents, held.ready, held.pages, held.nodes) == (3, 3, 27, 27)
+    assert (held.text_points, held.page_points) == (27, 27)
+
+
+# --- a kill at any moment ---------------------------------------------------------------------------------------------
+
+
+def files_of(folder: Path) -> list[Path]:
+    """Documents that share a blank page, some long enough to be cut in several places."""
+    folder.mkdir()
+    uploads = [report("heron", 60), report("owl", 1), report("crane", 40), report("stork", 25)]
+    uploads.append(Upload("note.txt", b"Storks clatter on the roof. " * 400))
+    for upload in uploads:
+        (folder / upload.name).write_bytes(upload.data)
+    return sorted(folder.iterdir())
+
+
+def adding(folder: Path, files: list[Path]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "docmind", "add", *map(str, files)],
+        env=os.environ | environment_of(folder),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+
+
+def clean_run(folder: Path, files: list[Path]) -> Inventory:
+    folder.mkdir()
+    with adding(folder, files) as process:
+        assert process.wait(PATIENCE) == 0, process.stderr and process.stderr.read()
+    return inventory(settings_in(folder))
+
+
+@pytest.mark.crash
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="kill -9")
+def test_kills_at_random_moments_lose_double_and_leave_nothing(tmp_path: Path) -> None:
+    seed = random.randrange(10**6)
+    chance = random.Random(seed)
+    files = files_of(tmp_path / "files")
+    wanted = clean_run(tmp_path / "clean", files)
+    assert (wanted.ready, wanted.page_points) == (5, wanted.pages)
+    folder = tmp_path / "killed"
+    folder.mkdir()
+    ready_before: set[str] = set()
+    for kill in range(8):
+        with adding(folder, files) as process:
+            # The first kills come while the vault is made; later ones while there is more and more to be done.
+            database = folder / "data" / "vault.db-wal"
+            until(lambda database=database, process=process: database.exists() or process.poll() is not None)
+            time.sleep(chance.uniform(0.0, 0.3 if kill < 2 else 2.5))
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        with opened(folder) as desk:  # what was acknowledged once stays so
+            ready = {info.doc_id for info in desk.documents() if info.status == "ready"}
+            assert ready_before <= ready, f"seed {seed}, kill {kill}"
+            ready_before = ready
+            if kill % 3 == 2:
+                assert {hit.doc_id for hit in desk.search("report counts herons storks clatter", k=100).hits} <= ready
+    with adding(folder, files) as process:
+        assert process.wait(PATIENCE) == 0, process.stderr and process.stderr.read()
+    assert inventory(settings_in(folder)) == wanted, f"seed {seed}"
+    with opened(folder) as desk:
+        for info in list(desk.documents()):
+            desk.delete(info.doc_id)
+    assert inventory(settings_in(folder)) == NOTHING
+
+
+@pytest.mark.crash
+@pytest.mark.skipif(os.name != "posix", reason="kill -9")
+def test_a_kill_before_the_index_knows_is_made_good_at_the_next_search(tmp_path: Path) -> None:
+    script = (
+        "import os, signal, sys\n"
+        "from pathlib import Path\n"
+        "from docmind.application import DocMind\n"
+        "from docmind.config import Settings\n"
+        "from docmind.mirror import Mirror\n"
+        "from docmind.schema import Upload\n"
+        "Mirror.put = lambda self, doc_id: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "DocMind(Settings.load()).add([Upload('a.txt', b'Herons wait in the shallow water.')])\n"
+    )
+    environment = os.environ | environment_of(tmp_path)
+    killed = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, timeout=PATIENCE)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    with opened(tmp_path) as desk:
+        assert [info.status for info in desk.documents()] == ["ready"]
+        assert [hit.document for hit in desk.search("herons").hits] == ["a.txt"]
+
+
+# --- a full disk ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.crash
+@pytest.mark.slow
+def test_a_full_disk_loses_nothing_and_is_well_again_with_room(tmp_path: Path) -> None:
+    # The engine of the index takes 60 MB for a few points and more while it opens: a smaller disk has no room for it.
+    with tiny_disk(tmp_path, megabytes=512) as disk:
+        settings = settings_in(tmp_path, data_dir=disk / "data", storage=StorageSettings(min_free_mb=8))
+        ballast = disk / "ballast"
+        with DocMind(settings) as desk:
+            assert desk.add([report("first", 3)])[0].status == "added"
+            ballast.write_bytes(bytes(max(0, free(disk) - (9 << 20))))
+            acknowledged = ["first.pdf"]
+            with pytest.raises(DiskFullError) as caught:
+                add_for_ever(desk, acknowledged)
+            assert "MB" in str(caught.value)
+            assert {info.document for info in desk.documents() if info.status == "ready"} >= set(acknowledged)
+            assert desk.search("first report page 2").hits
+            receipt = desk.delete(desk.find_document("first.pdf").doc_id)  # deleting makes room, so it must work
+            assert (receipt.pages, receipt.artifacts) == (3, 7)
+            acknowledged.remove("first.pdf")
+        with DocMind(settings) as desk:
+            assert {info.document for info in desk.documents() if info.status == "ready"} >= set(acknowledged)
+            ballast.unlink()
+            assert desk.add([report("last", 3)])[0].status == "added"
+            names = {info.document for info in desk.documents()}
+            assert names >= {*acknowledged, "last.pdf"}
+            assert {info.status for info in desk.documents()} == {"ready"}
+            assert "first.pdf" not in names
+            assert desk.search("last report page 1").hits[0].document == "last.pdf"
+        held = inventory(settings)
+        assert (held.text_points, held.page_points) == (held.nodes, held.pages)
+
+
+def free(disk: Path) -> int:
+    stat = os.statvfs(disk)
+    return stat.f_bavail * stat.f_frsize
+
+
+def add_for_ever(desk: DocMind, acknowledged: list[str]) -> None:
+    for n in range(1000):
+        (result,) = desk.add([report(f"more{n}", 40)])
+        assert result.status == "added"
+        acknowledged.append(result.document)
