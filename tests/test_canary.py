@@ -1,0 +1,152 @@
+"""Nothing readable on the disk: words planted in text, titles, names and questions are looked for in every file."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+import pytest
+
+from desks import settings_in, text_pdf
+from docmind.application import DocMind
+from docmind.config import EmbeddingSettings, ReadingSettings, Settings
+from docmind.schema import Upload
+
+# None of them is a word, so that none is in a file by chance; each stands in one place only.
+IN_TEXT = "Quokkazephyrine"
+IN_TITLE = "Wolframjubilant"
+IN_NAME = "Xerobiscuitine"
+IN_TABLE = "Vexingplatypode"
+IN_TAG = "Zinfandelmarquee"
+IN_QUESTION = "Yachtsmarzipan"
+CANARIES = (IN_TEXT, IN_TITLE, IN_NAME, IN_TABLE, IN_TAG, IN_QUESTION)
+RARE = "ñandúçãoß"  # beyond ASCII, where encodings differ
+
+
+def spellings(word: str) -> dict[str, bytes]:
+    """How a word could stand in a file."""
+    raw = word.encode()
+    found: dict[str, bytes] = {}
+    for name, spelled in {"": word, "upper ": word.upper(), "lower ": word.lower(), "reversed ": word[::-1]}.items():
+        for encoding in ("utf-8", "utf-16-le", "utf-16-be", "utf-32-le"):
+            found[name + encoding] = spelled.encode(encoding)
+    found["reversed bytes"] = raw[::-1]
+    found["hex"], found["HEX"] = raw.hex().encode(), raw.hex().upper().encode()
+    for shift in range(3):  # a neighbour before the word moves it; what its edges become depends on the neighbours
+        whole = base64.b64encode(bytes(shift) + raw + bytes(3))
+        sure = whole[4 if shift else 0 : 4 * ((shift + len(raw)) // 3)]
+        found[f"base64 +{shift}"] = sure
+        found[f"base64url +{shift}"] = sure.translate(bytes.maketrans(b"+/", b"-_"))
+    return found
+
+
+def test_the_search_for_canaries_finds_them(tmp_path: Path) -> None:
+    """Each spelling is found where it is, at any alignment."""
+    for word in (*CANARIES, RARE):
+        known = spellings(word)
+        for shift in range(6):
+            text = "x" * shift + word + "yz"
+            assert known["utf-8"] in text.encode()
+            assert known["utf-16-be"] in text.encode("utf-16-be")
+            assert any(found in base64.b64encode(text.encode()) for name, found in known.items() if "base64 " in name)
+            assert known["hex"] in text.encode().hex().encode()
+            assert known["reversed utf-8"] in text[::-1].encode()
+        assert min(map(len, known.values())) >= 8
+    holes = bytes(1 << 20)
+    (tmp_path / "planted").write_bytes(holes + b"x" + IN_TEXT.encode("utf-16-le") + holes)
+    (tmp_path / IN_NAME).write_bytes(b"")
+    assert len(readable(tmp_path)) == 2
+
+
+WANTED = {f"{word}, {how}": data for word in (*CANARIES, RARE) for how, data in spellings(word).items()}
+
+
+def content(path: Path) -> bytes:
+    """What a file holds, without its long runs of zeros: files of the index are nearly all hole."""
+    chunks = []
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 16):
+            chunks.append(chunk if chunk.count(0) < len(chunk) else bytes(8))
+    return b"".join(chunks)
+
+
+def readable(folder: Path) -> list[str]:
+    """Where which canary can be read: contents and names of all files below."""
+    found, files = [], 0
+    for path in folder.rglob("*"):
+        data = path.as_posix().encode("utf-8", "surrogateescape")
+        if path.is_file():
+            files += 1
+            data += content(path)
+        found += [f"{path}: {what}" for what, spelling in WANTED.items() if spelling in data]
+    assert files
+    return found
+
+
+def uploads() -> list[Upload]:
+    page = f"Our {IN_TEXT} engine needs {RARE} oil twice a year, says the manual."
+    tagged = (IN_TAG,)
+    return [
+        Upload(
+            f"{IN_NAME} manual.pdf", text_pdf([f"The {IN_TEXT} engine", "", "Page three"], title=IN_TITLE), tags=tagged
+        ),
+        Upload("plain.txt", "\n\n".join([page] * 40).encode(), tags=tagged),
+        Upload(f"{IN_NAME}.csv", f"part,price\n{IN_TABLE},42\n{IN_TEXT},7\n".encode()),
+        Upload(f"{IN_NAME} again.txt", b""),
+    ]
+
+
+def use(settings: Settings) -> None:
+    """Add, search, ask, delete; look at the disk while the vault is open, closed, and after deleting."""
+    with DocMind(settings) as desk:
+        results = desk.add(uploads())
+        assert [result.status for result in results] == ["added", "added", "added", "refused"]
+        assert desk.search(f"{IN_TEXT} engine {IN_QUESTION}").hits
+        assert desk.ask(f"How often does the {IN_TEXT} engine need oil? {IN_QUESTION}").question
+        info = desk.find_document(f"{IN_NAME} manual.pdf")
+        assert info.tags == (IN_TAG,)
+        assert IN_TEXT in desk.page(info.doc_id, 1).text
+        assert (settings.data_dir / "vault.db-wal").stat().st_size
+        assert readable(settings.data_dir) == []
+        desk.reindex()
+        assert readable(settings.data_dir) == []
+    assert readable(settings.data_dir) == []
+    with DocMind(settings) as desk:
+        for info in desk.documents():
+            desk.delete(info.doc_id)
+        assert readable(settings.data_dir) == []
+    assert readable(settings.data_dir) == []
+
+
+def test_no_canary_can_be_read_from_the_disk(tmp_path: Path) -> None:
+    use(settings_in(tmp_path))
+    assert readable(tmp_path) == []
+
+
+@pytest.mark.slow
+def test_no_canary_can_be_read_from_the_disk_with_the_model_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The whole of it, in a home of its own: caches, configuration and temporary files are looked at too."""
+    for name in ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "TMPDIR"):
+        (tmp_path / name).mkdir()
+        monkeypatch.setenv(name, str(tmp_path / name))
+    use(settings_in(tmp_path, embedding=EmbeddingSettings(), reading=ReadingSettings(image_side_px=400)))
+    assert readable(tmp_path) == []
+
+
+@pytest.mark.crash
+def test_no_canary_can_be_read_after_a_crash(tmp_path: Path) -> None:
+    """What was being added when it broke off is as unreadable as the rest."""
+    with DocMind(settings_in(tmp_path)) as desk:
+        stopped: list[int] = []
+
+        def stop(_: object) -> None:
+            stopped.append(1)
+            if len(stopped) > 20:
+                raise KeyError("crash")
+
+        with pytest.raises(KeyError):
+            desk.add([Upload("a.pdf", text_pdf([f"{IN_TEXT} {n}" for n in range(60)], title=IN_TITLE))], progress=stop)
+        assert [info.status for info in desk.documents()] == ["reading"]
+        assert readable(tmp_path) == []
