@@ -13,9 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from docmind.errors import DamagedError
 from docmind.schema import Box
 
 _U16 = 65_535
+_LARGEST = 64 * 1024 * 1024  # unpacked: four million words on one page
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +45,20 @@ class Words:
 
     @classmethod
     def unpack(cls, data: bytes) -> Words:
-        """The inverse of `pack`; empty bytes are no words."""
+        """The inverse of `pack`; empty bytes are no words. Raises `DamagedError`.
+
+        They may come from a reading process that a hostile file has taken over, so nothing about them is believed.
+        """
         if not data:
             return cls.of([], [])
-        raw = zlib.decompress(data)
-        count = struct.unpack_from("<I", raw)[0]
+        try:
+            reader = zlib.decompressobj()
+            raw = reader.decompress(data, _LARGEST)
+            count = struct.unpack_from("<I", raw)[0]
+            if reader.unconsumed_tail or len(raw) != 4 + 14 * count:
+                raise ValueError("not a list of words")
+        except (zlib.error, struct.error, ValueError) as error:
+            raise DamagedError("The words of a page are damaged.") from error
         starts = np.frombuffer(raw, "<u4", count, 4).astype(np.int64)
         lengths = np.frombuffer(raw, "<u2", count, 4 + 4 * count).astype(np.int64)
         boxes = np.frombuffer(raw, "<u2", 4 * count, 4 + 6 * count).reshape(count, 4).astype(np.float64)

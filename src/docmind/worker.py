@@ -61,11 +61,18 @@ def read_frame(stream: IO[bytes]) -> Frame | None:
     size = struct.unpack(">I", first)[0] if len(first) == 4 else MAX_HEADER + 1
     if size > MAX_HEADER:
         raise WorkerFailedError("a worker sent a frame that cannot be read")
-    header = json.loads(_exactly(stream, size))
-    blobs = []
+    try:
+        header = json.loads(_exactly(stream, size))
+    except (ValueError, RecursionError) as error:
+        raise WorkerFailedError("a worker sent a header that cannot be read") from error
+    if not isinstance(header, dict):
+        raise WorkerFailedError("a worker sent a header that cannot be read")
+    blobs: list[bytes] = []
+    room = MAX_BLOB  # for all of them together
     for _ in range(struct.unpack(">I", _exactly(stream, 4))[0]):
         length = struct.unpack(">Q", _exactly(stream, 8))[0]
-        if length > MAX_BLOB:
+        room -= length
+        if room < 0:
             raise WorkerFailedError("a worker sent a blob that is too large")
         blobs.append(_exactly(stream, length))
     return header, blobs
