@@ -47,15 +47,18 @@ def is_reading(mind: DocMind) -> bool:
 
 def _hand_in(mind: DocMind, key: str) -> None:
     files = st.session_state.get(key) or []
-    if files:
-        submit(mind, [Upload(file.name, file.getvalue()) for file in files])
+    if files and _submit(mind, [Upload(file.name, file.getvalue()) for file in files]):
         st.session_state[state.UPLOADER] += 1
 
 
-def submit(mind: DocMind, uploads: Sequence[Upload]) -> None:
-    """Start a job and keep the bytes for as long as a password may be asked for."""
-    handed_in = st.session_state.setdefault(state.HANDED_IN, {})
-    handed_in[mind.submit(uploads)] = list(uploads)
+def _submit(mind: DocMind, uploads: Sequence[Upload]) -> bool:
+    """Start a job and keep the bytes for as long as a password may be asked for; where that fails, say why."""
+    outcome = trouble.attempt(lambda: mind.submit(uploads))
+    if isinstance(outcome, DocMindError):
+        trouble.show(outcome)
+        return False
+    st.session_state.setdefault(state.HANDED_IN, {})[outcome] = list(uploads)
+    return True
 
 
 def _files_done(jobs: Sequence[JobProgress]) -> int:
@@ -126,10 +129,10 @@ def _ask_password(mind: DocMind, job: JobProgress, number: int, uploads: list[Up
             password = st.text_input(
                 "Its password", type="password", key=f"password-{job.job_id}-{number}-text", autocomplete="off"
             )
-            if st.form_submit_button("Open it", type="primary") and password:
-                submit(mind, [Upload(upload.name, upload.data, password)])
-                uploads[number] = None
-                st.rerun()
+            wants = st.form_submit_button("Open it", type="primary") and password
+        if wants and _submit(mind, [Upload(upload.name, upload.data, password)]):
+            uploads[number] = None
+            st.rerun()
 
 
 def _fraction(job: JobProgress) -> float:
