@@ -90,7 +90,7 @@ class AnswerSettings(_Group):
 
     quotes: int = Field(default=4, ge=1, le=12)
     threshold: float = Field(
-        default=0.4, ge=0.0, le=1.0, description="calibrated probability below which nothing is found"
+        default=0.35, ge=0.0, le=1.0, description="calibrated probability below which nothing is found"
     )
 
 

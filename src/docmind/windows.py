@@ -56,14 +56,19 @@ def windows(text: str, pieces: np.ndarray) -> Iterator[tuple[int, int]]:
         before = span
 
 
-def label_of(info: DocumentInfo, embedder: TextEmbedder) -> str:
-    """What a document is called, in at most 32 word pieces: its file name in words, and its title where that adds."""
+def name_of(info: DocumentInfo) -> str:
+    """What a document is called in words: its file name, and its title where that adds."""
     name = " ".join(re.split(r"[\s_.\-]+", info.document.rsplit(".", 1)[0])).strip()
     title = " ".join(info.title.replace("_", " ").split())
     tells = len(_REAL_WORD.findall(title)) >= 2 and not _said(title) <= _said(name)
-    label = f"{name}. {title}" if tells else name
-    pieces = embedder.pieces(label)
-    return label if len(pieces) <= LABEL else label[: pieces[LABEL - 1][1]]
+    return f"{name}. {title}" if tells else name
+
+
+def label_of(info: DocumentInfo, embedder: TextEmbedder) -> str:
+    """Its name in at most 32 word pieces, as it stands before every window."""
+    name = name_of(info)
+    pieces = embedder.pieces(name)
+    return name if len(pieces) <= LABEL else name[: pieces[LABEL - 1][1]]
 
 
 def embedded_text(label: str, window: str) -> str:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from desks import settings_in, text_pdf
-from docmind.agent.extractive import NOT_FOUND, asked_part, names
+from docmind.agent.extractive import NOT_FOUND, Extractive, asked_part, names
 from docmind.application import DocMind
 from docmind.config import AnswerSettings, EmbeddingSettings
+from docmind.embed.fake import FakeEmbedder
 from docmind.embed.minilm import default_cache_dir
+from docmind.errors import ExtraMissingError
 from docmind.schema import Upload
 
 CONTRACT = Upload(
@@ -76,6 +80,22 @@ def test_quotes_are_verbatim_and_boxes_lie_over_their_words(desk: DocMind) -> No
 def test_what_is_not_there_is_not_found(desk: DocMind, question: str) -> None:
     answer = desk.ask(question)
     assert (answer.found, answer.sources, answer.answer) == (False, (), NOT_FOUND)
+
+
+class Missing(FakeEmbedder):
+    """A text model whose package has gone."""
+
+    def embed_documents(self, texts: Sequence[str]) -> np.ndarray:
+        raise ExtraMissingError("The text model is not installed.", hint="Install it.")
+
+
+def test_without_the_text_model_words_alone_decide(desk: DocMind) -> None:
+    question = "Within how many days does the landlord repair the heating?"
+    found = replace(desk.search(question), nearest_cosine=None)
+    extract = Extractive(AnswerSettings(), desk._catalog, Missing()).extract(question, found)
+    assert extract.sources[0].page_no == 2
+    nothing = Extractive(AnswerSettings(), desk._catalog, Missing()).extract("Who won the 1998 World Cup?", found)
+    assert nothing.sources == ()
 
 
 def test_no_more_quotes_than_set(desk: DocMind) -> None:
