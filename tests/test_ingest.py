@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from docmind.application import DocMind
 from docmind.config import ReadingSettings, StorageSettings
 from docmind.errors import CancelledError, DiskFullError, NotFoundError
 from docmind.ingest import Ingest, Step
-from docmind.schema import JobProgress, Upload
+from docmind.schema import ArtifactRef, JobProgress, Upload
 
 
 @pytest.fixture
@@ -211,34 +210,31 @@ def test_what_two_documents_share_outlives_one_of_them(tmp_path: Path, desk: Doc
     assert inventory(settings_in(tmp_path)) == NOTHING
 
 
-def test_deleting_beside_adding_takes_no_page_that_is_shared(tmp_path: Path) -> None:
-    """Blank pages look alike: one document's page image is another's."""
+def test_deleting_beside_adding_takes_no_page_that_is_shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blank pages look alike: one is found sealed already, while the document it was sealed for is being deleted."""
     with opened(tmp_path) as desk:
         writer = writer_of(desk)
-        gone = threading.Event()
+        first = writer.add(Upload("one.pdf", text_pdf(["one", "", ""])), Step())
+        assert first.doc_id
+        deleting = threading.Thread(target=writer.delete, args=(first.doc_id,))
+        put_many = desk._artifacts.put_many
 
-        def churn() -> None:
-            while not gone.is_set():
-                result = writer.add(Upload("one.pdf", text_pdf(["churn", "", ""])), Step())
-                if result.doc_id:
-                    writer.delete(result.doc_id)
+        def put_and_wait(items: Sequence[tuple[bytes, str]]) -> list[ArtifactRef]:
+            refs = put_many(items)
+            if len(items) > 1 and not deleting.ident:
+                deleting.start()
+                deleting.join(0.5)  # between sealing and the rows: now it must have to wait
+            return refs
 
-        thread = threading.Thread(target=churn)
-        thread.start()
-        try:
-            for n in range(6):
-                result = writer.add(Upload(f"{n}.pdf", text_pdf([f"stays {n}", "", ""])), Step())
-                assert result.status == "added"
-                time.sleep(0.05)
-        finally:
-            gone.set()
-            thread.join()
-        writer.commit()
-        for info in desk.documents():
-            for page_no in (1, 2, 3):
-                assert desk.page_image(info.doc_id, page_no)
+        monkeypatch.setattr(desk._artifacts, "put_many", put_and_wait)
+        second = writer.add(Upload("two.pdf", text_pdf(["two", "", ""])), Step())
+        deleting.join()
+        assert second.doc_id
+        for page_no in (1, 2, 3):
+            assert desk.page_image(second.doc_id, page_no)
+        assert [info.document for info in desk.documents()] == ["two.pdf"]
     held = inventory(settings_in(tmp_path))  # opens every artifact that a row names
-    assert (held.ready, held.pages, held.page_points) == (6, 18, 18)
+    assert (held.ready, held.pages, held.page_points) == (1, 3, 3)
 
 
 def test_what_a_crash_left_without_a_row_is_swept(tmp_path: Path, desk: DocMind) -> None:

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import struct
+import zlib
+
+import pytest
+
+from docmind.errors import DamagedError
 from docmind.schema import Box
 from docmind.words import Words
 
@@ -27,3 +33,19 @@ def test_boxes_of_a_span_are_joined_along_each_line() -> None:
 
 def test_a_word_without_a_place_has_no_box() -> None:
     assert Words.of([(0, 3)], [(0, 0, 0, 0)]).boxes_of(0, 3) == ()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"no zlib",
+        zlib.compress(b""),
+        zlib.compress(struct.pack("<I", 2) + bytes(14)),  # two words said, one there
+        zlib.compress(struct.pack("<I", 1) + bytes(15)),
+        zlib.compress(bytes(65 << 20)),  # small here, large there
+    ],
+    ids=["noise", "empty", "too few", "too many", "bomb"],
+)
+def test_what_is_no_list_of_words_is_refused(data: bytes) -> None:
+    with pytest.raises(DamagedError):
+        Words.unpack(data)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import socket
+import struct
 import sys
 import time
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import BinaryIO
 import pytest
 
 from docmind.errors import WorkerFailedError
-from docmind.worker import Limits, Worker, read_frame, write_frame
+from docmind.worker import MAX_BLOB, Limits, Worker, read_frame, write_frame
 
 HERE = str(Path(__file__).parent)
 
@@ -88,6 +89,19 @@ def test_a_torn_frame_is_an_error_and_an_end_is_none() -> None:
 def test_an_absurd_frame_is_refused_before_it_is_read() -> None:
     with pytest.raises(WorkerFailedError, match="cannot be read"):
         read_frame(io.BytesIO(b"\xff\xff\xff\xff"))
+
+
+@pytest.mark.parametrize("header", [b"[]", b"7", b"{", b"\xff", b"[" * 200_000])
+def test_a_header_of_another_shape_is_refused(header: bytes) -> None:
+    with pytest.raises(WorkerFailedError, match="header"):
+        read_frame(io.BytesIO(struct.pack(">I", len(header)) + header + struct.pack(">I", 0)))
+
+
+def test_blobs_that_are_too_large_together_are_refused_before_they_are_read() -> None:
+    frame = struct.pack(">I", 2) + b"{}" + struct.pack(">I", 2)
+    frame += struct.pack(">Q", 3) + b"abc" + struct.pack(">Q", MAX_BLOB - 2)
+    with pytest.raises(WorkerFailedError, match="too large"):
+        read_frame(io.BytesIO(frame))
 
 
 def test_a_fast_child_is_held_back() -> None:
