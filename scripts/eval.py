@@ -3,8 +3,8 @@
     .venv/bin/python scripts/eval.py FOLDER [--vault DIR]
 
 The folder holds `docs/`, `questions.jsonl` (`id, question, lang, doc, pages, tags, source`) and, where there are any,
-`unanswerable.jsonl` (`question`) and `scan_truth.jsonl` (`doc, page, text`). All documents are one corpus. With
-`--vault` the vault is kept, and a second run measures at once.
+`unanswerable.jsonl` (`question, near`; else general ones are asked) and `scan_truth.jsonl` (`doc, page, text`). All
+documents are one corpus. With `--vault` the vault is kept, and a second run measures at once.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from docmind.application import DocMind
 from docmind.config import KeySettings, RetrieveSettings, Settings
 from docmind.errors import DocMindError
 from docmind.evaluate import Judged, Question, character_error_rate, judge, read_questions, rows_of, score
-from docmind.schema import JobProgress, Upload
+from docmind.schema import Filters, JobProgress, Upload
 
+UNANSWERABLE = Path(__file__).with_name("eval_unanswerable.jsonl")
 METHODS = {"DocMind": "sum", "plain RRF": "rrf", "BM25 alone": "sparse", "MiniLM alone": "dense"}
 
 
@@ -106,7 +107,7 @@ def _table(desk: DocMind, name: str, questions: list[Question], scans: frozenset
 
 def _answers(desk: DocMind, folder: Path, questions: list[Question]) -> None:
     """How often an answerable question is said to be not found, and an unanswerable one to be found."""
-    silent = first = anywhere = 0
+    silent = first = anywhere = quotes = 0
     times = []
     for question in questions:
         started = time.perf_counter()
@@ -116,16 +117,29 @@ def _answers(desk: DocMind, folder: Path, questions: list[Question]) -> None:
         silent += not answer.found
         first += bool(right and right[0])
         anywhere += any(right)
+        quotes += len(right)
     count = len(questions)
     times.sort()
-    print(f"\nAnswers: {silent}/{count} answerable questions said to be not found")
-    print(f"first quote on a labelled page {first / count:.3f}, any quote {anywhere / count:.3f}")
+    print(f"\nAnswers: {silent}/{count} answerable questions said to be not found ({silent / count:.1%})")
+    print(
+        f"first quote on a labelled page {first / count:.3f}, any {anywhere / count:.3f}, {quotes / count:.1f} quotes"
+    )
     print(f"ask: median {times[count // 2]:.0f} ms, p95 {times[int(count * 0.95)]:.0f} ms")
+    everything = {info.document: info.doc_id for info in desk.documents()}
+    wrong = 0
+    for question in questions:
+        others = tuple(doc_id for name, doc_id in everything.items() if name != question.document)
+        wrong += bool(others) and desk.ask(question.text, filters=Filters(doc_ids=others)).found
+    print(f"{wrong}/{count} said to be found although their document was left out ({wrong / count:.1%})")
     path = folder / "unanswerable.jsonl"
-    if path.exists():
-        others = [json.loads(line)["question"] for line in path.read_text("utf-8").splitlines() if line.strip()]
-        wrong = sum(desk.ask(question).found for question in others)
-        print(f"{wrong}/{len(others)} unanswerable questions said to be found")
+    path = path if path.exists() else UNANSWERABLE
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+    found = [row for row in rows if desk.ask(row["question"]).found]
+    far = [row for row in rows if not row.get("near")]
+    print(
+        f"{len(found)}/{len(rows)} questions of {path.name} said to be found ({len(found) / len(rows):.1%}),"
+        f" {sum(not row.get('near') for row in found)} of the {len(far)} far from the documents' topics"
+    )
 
 
 def _ocr(desk: DocMind, path: Path) -> None:

@@ -57,6 +57,16 @@ def test_the_answer_is_a_quote_with_its_page_and_boxes(desk: DocMind, question: 
     assert first.boxes
 
 
+def test_an_answer_is_not_padded(desk: DocMind) -> None:
+    sources = desk.ask("How much is the monthly rent that the tenant pays?").sources
+    assert {source.document for source in sources} == {"lease contract 2021.pdf"}
+
+
+@pytest.mark.parametrize("form", ["How long does the lease last?", "How long do the leases last?"])
+def test_a_question_for_a_measure_needs_no_word_of_measure(form: str) -> None:
+    assert "long" not in asked_part(form)
+
+
 def test_quotes_are_verbatim_and_boxes_lie_over_their_words(desk: DocMind) -> None:
     for source in desk.ask("How much is the monthly rent that the tenant pays?").sources:
         page = desk.page(source.doc_id, source.page_no)

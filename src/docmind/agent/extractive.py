@@ -28,8 +28,13 @@ SHORTEST = 12  # characters
 IN_WINDOW = 0.15  # preference for sentences of the page's best window when candidates are chosen
 COSINE, COVERAGE, PAGE = 0.5, 1.0, 0.3  # weights of a sentence's score
 DIVERSITY = 0.5  # of maximal marginal relevance (Carbonell & Goldstein 1998)
+KEPT_FROM = 0.5  # of the best quote's score; below it a quote would only pad
 SAME_PAGE = 0.1  # what each quote already taken from a page costs its next
+_SHORT, _ENDINGS = 4, ("s", "ed", "es", "d", "ing", "er")
 PREFIX_MATCH = 0.7  # a word met only by its first letters, against 1 for the word itself
+
+# `How long` asks for a number: no page has to say `long`.
+_MEASURE = re.compile(r"\bhow (?:long|much|many|often|far|old|big|large|high|tall|soon)\b", re.IGNORECASE)
 
 # Logistic regression of "the documents answer this" on `evidence`, fitted for MiniLM and labelled windows on 101
 # answerable and 165 unanswerable questions. Cross-validated by document at 0.35: 5% of the answerable are called not
@@ -126,7 +131,8 @@ def asked_part(question: str) -> str:
     """The sentences that ask, where there are any: what follows ("if it does not apply, say so") is no evidence."""
     sentences = re.findall(r"[^.?!]*(?:[.!](?!\s)[^.?!]*)*[.?!]+|[^.?!]+$", question)
     asking = [s for s in sentences if s.rstrip().endswith("?")]
-    return " ".join(s.strip() for s in asking) or question
+    asked = " ".join(s.strip() for s in asking) or question
+    return _MEASURE.sub("how", asked)
 
 
 def names(asked: str) -> set[str]:
@@ -143,7 +149,15 @@ def _units_of(index: int, page: _Page, terms: list[str]) -> list[_Unit]:
 def _meets(text: str, terms: list[str]) -> np.ndarray:
     held = set(words(text))
     starts = {prefix(word) for word in held}
-    return np.array([1.0 if t in held else PREFIX_MATCH if prefix(t) and prefix(t) in starts else 0.0 for t in terms])
+    return np.array([1.0 if t in held else PREFIX_MATCH if _is_akin(t, held, starts) else 0.0 for t in terms])
+
+
+def _is_akin(term: str, held: set[str], starts: set[str | None]) -> bool:
+    """Whether a form of the word is there: the same first letters, or for short words an ending (`last`, `lasts`)."""
+    start = prefix(term)
+    if start is not None:
+        return start in starts
+    return len(term) == _SHORT and not term[0].isdigit() and any(term + end in held for end in _ENDINGS)
 
 
 def _weights(found: list[_Unit], terms: int) -> np.ndarray:
@@ -199,7 +213,7 @@ def _rank(
         best = free[int(np.argmax(worth[free] - cost))]
         taken.append(best)
         free.remove(best)
-    return [chosen[at] for at in taken]
+    return [chosen[at] for at in taken if worth[at] >= KEPT_FROM * worth[taken[0]]]
 
 
 def _source(n: int, page: _Page, unit: _Unit) -> Source:
