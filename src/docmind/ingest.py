@@ -188,7 +188,13 @@ class Ingest:
         done = len(stored)
         languages = [page.language for page in stored]
         batch: list[ParsedPage] = []
-        with OcrPass(self._ocr, self._settings.reading.workers, step.check) as ocr:
+        step.page("reading", done, info.pages)
+
+        def waiting() -> None:
+            step.check()
+            step.page("ocr", done, info.pages)
+
+        with OcrPass(self._ocr, self._settings.reading.workers, waiting) as ocr:
             for page in ocr.through(reading):
                 step.check()
                 batch.append(page)

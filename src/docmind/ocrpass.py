@@ -19,8 +19,9 @@ _Waiting = tuple[ParsedPage, Future[OcrPage] | None]
 class OcrPass:
     """One document's pass. Use it from one thread, as a context manager; `unread` counts pages by what went wrong."""
 
-    def __init__(self, ocr: Ocr, workers: int, check: Callable[[], None]) -> None:
-        self._ocr, self._ahead, self._check = ocr, 2 * workers, check
+    def __init__(self, ocr: Ocr, workers: int, waiting: Callable[[], None]) -> None:
+        """`waiting` is called again and again while a page is being read; what it raises ends the pass."""
+        self._ocr, self._ahead, self._waiting = ocr, 2 * workers, waiting
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="ocr")
         self.unread: dict[str, int] = {}
 
@@ -53,7 +54,7 @@ class OcrPass:
         if reading is None:
             return page
         while not reading.done():
-            self._check()
+            self._waiting()
             time.sleep(0.02)
         try:
             seen = reading.result()

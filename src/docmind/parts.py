@@ -50,7 +50,8 @@ class Parts:
     ) -> None:
         self._settings, self._keyset, self._database, self._artifacts = settings, keyset, database, artifacts
         self._catalog, self._nodes, self._embedder = catalog, nodes, embedder
-        self._lock = threading.RLock()
+        self._lock = threading.RLock()  # guards what is started
+        self._catching_up = threading.RLock()  # held long, and never while the other one is
         self._finding: Finding | None = None
         self._ingest: Ingest | None = None
 
@@ -70,7 +71,7 @@ class Parts:
 
     def ready(self) -> Finding:
         """The finding parts with the index up to date. The engine's process starts while the model loads."""
-        with self._lock:
+        with self._catching_up:
             finding = self.started()
             if not finding.is_current:
                 # A text model that cannot be loaded is told where it is used: words are found without it.
@@ -82,12 +83,13 @@ class Parts:
 
     def heal(self) -> Finding:
         """The finding parts after the index failed: brought up to date once more, or built anew."""
-        with self._lock:
+        with self._catching_up:
             self.started().is_current = False
             return self.ready()
 
     def writer(self) -> Ingest:
         """What takes documents in and out."""
+        mirror = self.ready().mirror
         with self._lock:
             if self._ingest is None:
                 from docmind.ingest import Ingest
@@ -104,13 +106,13 @@ class Parts:
                     Reader(reading),
                     Ocr(reading),
                     self._embedder,
-                    self.ready().mirror,
+                    mirror,
                 )
             return self._ingest
 
     def close(self) -> None:
         """Make the index durable and end every child process. Harmless twice."""
-        with self._lock:
+        with self._catching_up, self._lock:
             if self._ingest is not None:
                 self._ingest.close()
             if self._finding is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from docmind import telemetry
 from docmind.config import Settings
 from docmind.errors import DocMindError, KeyUnavailableError
 from docmind.ui.trouble import attempt
@@ -77,6 +78,7 @@ class Desk:
             return passphrase
 
         settings = Settings.load()
+        telemetry.start(settings.log_level)
         self.is_new = not (settings.data_dir / "vault.json").exists()
         return DocMind(settings, ask_passphrase=ask)
 

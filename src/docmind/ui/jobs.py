@@ -18,7 +18,13 @@ if TYPE_CHECKING:
 
 _POLL_S = 0.7
 _LISTED = 6  # files told one by one; of more, only those that need attention
-_STAGES = {"waiting": "Waiting", "starting": "Getting ready", "opening": "Reading", "resuming": "Going on with"}
+_STAGES = {
+    "waiting": "Waiting",
+    "starting": "Getting ready",
+    "opening": "Reading",
+    "ocr": "Reading the text in pictures of",
+    "resuming": "Going on with",
+}
 
 
 def uploader(mind: DocMind) -> None:
