@@ -127,7 +127,7 @@ def test_closing_pauses_what_cancelling_drops(tmp_path: Path) -> None:
         read: list[int] = []
         result = writer_of(desk).resume(info.doc_id, Step(page=lambda _stage, done, _total: read.append(done)))
         assert (result.status, result.pages) == ("added", 20)
-        assert read[0] == 17  # what was done is not done twice
+        assert read[:2] == [16, 17]  # what was done is not done twice
     held = inventory(settings_in(tmp_path))
     assert (held.ready, held.pages, held.nodes, held.text_points, held.page_points) == (1, 20, 20, 20, 20)
 
