@@ -259,7 +259,7 @@ def test_progress_is_told_in_order(desk: DocMind) -> None:
     seen: list[JobProgress] = []
     desk.add([report("crane", 20), report("stork", 3)], files_total=2, progress=seen.append)
     pages = [(now.file, now.pages_done) for now in seen if now.stage == "reading"]
-    assert pages == [("crane.pdf", n) for n in range(1, 21)] + [("stork.pdf", n) for n in range(1, 4)]
+    assert pages == [("crane.pdf", n) for n in range(21)] + [("stork.pdf", n) for n in range(4)]
     assert seen[-1].files_done == 2
 
 
