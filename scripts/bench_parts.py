@@ -116,9 +116,9 @@ def _fill(catalog: Catalog, store: NodeStore, artifacts: Artifacts, documents: i
         catalog.finish_document(doc_id, language="en")
 
 
-def memory_of_tree_mb() -> float:
-    """Proportional memory of this process and its children: pages they share count once."""
-    me = psutil.Process()
+def memory_of_tree_mb(pid: int | None = None) -> float:
+    """Proportional memory of a process (this one) and its children: what they share counts once."""
+    me = psutil.Process(pid)
     total = 0
     for process in (me, *me.children(recursive=True)):
         with suppress(psutil.Error):
