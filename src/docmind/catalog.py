@@ -125,6 +125,11 @@ class Catalog:
             raise NotFoundError(f"There is no document {doc_id}.")
         return found[0]
 
+    def name(self, doc_id: str) -> str | None:
+        """The file name of one document; None where there is none."""
+        row = self._db.one("SELECT document FROM documents WHERE doc_id = ?", (doc_id,))
+        return row[0] if row else None
+
     def documents(self) -> list[DocumentInfo]:
         """All documents, the newest first."""
         return self._documents("ORDER BY d.added_at_ms DESC, d.document", ())

@@ -131,7 +131,7 @@ class Retrieve:
     def _hits(self, ranking: _Ranking, k: int, dedup_key: DedupKey) -> tuple[Hit, ...]:
         hits: list[Hit] = []
         seen: set[str] = set()
-        names: dict[str, str] = {}
+        names: dict[str, str | None] = {}
         for page_id, score in ranking.pages:
             if len(hits) >= k:
                 break
@@ -140,14 +140,15 @@ class Retrieve:
                 continue
             page = self._catalog.pages([key]).get(key)
             nodes = self._nodes_of(page_id, ranking) if page else []
-            if page is None or not nodes:  # deleted between the search and now
+            if doc_id not in names:
+                names[doc_id] = self._catalog.name(doc_id)
+            name = names[doc_id]
+            if page is None or name is None or not nodes:  # deleted between the search and now
                 continue
             seen.add(doc_id)
-            if doc_id not in names:
-                names[doc_id] = self._catalog.document(doc_id).document
             for node in nodes if dedup_key == "node_id" else nodes[:1]:
                 if len(hits) < k:
-                    hits.append(_hit(len(hits) + 1, score, names[doc_id], page, node))
+                    hits.append(_hit(len(hits) + 1, score, name, page, node))
         return tuple(hits)
 
     def _nodes_of(self, page_id: str, ranking: _Ranking) -> list[NodeRecord]:

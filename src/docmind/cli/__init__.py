@@ -237,7 +237,9 @@ def _open() -> Any:
 
     settings = Settings.load()
     telemetry.start(settings.log_level)
-    desk = DocMind(settings, ask_passphrase=_ask_passphrase if sys.stdin.isatty() else None)
+    is_new = not (settings.data_dir / "vault.json").exists()
+    ask = (lambda: _ask_passphrase(is_new=is_new)) if sys.stdin.isatty() else None
+    desk = DocMind(settings, ask_passphrase=ask)
     if code := desk.take_recovery_code():
         click.echo(
             f"A new vault was made. Its recovery code, shown only now: {code}\n"
@@ -247,8 +249,10 @@ def _open() -> Any:
     return desk
 
 
-def _ask_passphrase() -> str:
-    return str(click.prompt("Passphrase of the vault", hide_input=True, err=True))
+def _ask_passphrase(*, is_new: bool) -> str:
+    """One that is being chosen is asked for twice: what was mistyped would lock its owner out."""
+    what = "Choose a passphrase for the new vault" if is_new else "Passphrase of the vault"
+    return str(click.prompt(what, hide_input=True, confirmation_prompt=is_new, err=True))
 
 
 def _ask_password(name: str) -> str:
