@@ -38,7 +38,7 @@ from docmind.ocrpass import OcrPass
 from docmind.parse import Reader, Reading
 from docmind.schema import AddResult, DeleteReceipt, DocumentInfo, ParsedPage, Upload
 
-_BATCH = 8  # pages per commit: one fsync of the database each
+_BATCH, _BATCH_S = 8, 2.0  # pages per commit, or seconds: what a crash can cost, above all of pages read by OCR
 _DOC_ID_DIGITS = 32
 
 
@@ -188,6 +188,7 @@ class Ingest:
         done = len(stored)
         languages = [page.language for page in stored]
         batch: list[ParsedPage] = []
+        sealed_at = time.monotonic()
         step.page("reading", done, info.pages)
 
         def waiting() -> None:
@@ -200,9 +201,9 @@ class Ingest:
                 batch.append(page)
                 done += 1
                 step.page("reading", done, info.pages)
-                if len(batch) >= _BATCH:
+                if len(batch) >= _BATCH or time.monotonic() - sealed_at > _BATCH_S:
                     languages += self._seal(info, pipeline, batch)
-                    batch = []
+                    batch, sealed_at = [], time.monotonic()
         languages += self._seal(info, pipeline, batch)
         step.page("indexing", done, info.pages)
         self._catalog.finish_document(info.doc_id, language=majority(languages))

@@ -11,7 +11,7 @@ from docmind.errors import DocMindError, PasswordNeededError
 from docmind.schema import AddResult, JobProgress, Upload
 from docmind.ui import state, trouble
 from docmind.ui.escape import escape
-from docmind.ui.wording import count, duration
+from docmind.ui.wording import about, count, duration
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -161,9 +161,11 @@ def _details(job: JobProgress) -> str:
         return "Other files come first"
     if job.stage == "starting":
         return "The text model is being loaded"
-    details = [f"page {job.page_no:,} of {job.pages_total:,}"] if job.pages_total else []
+    details = []
+    if job.pages_total:
+        details.append(f"page {job.page_no:,} of {job.pages_total:,}" if job.page_no else count(job.pages_total, "page"))
     if job.eta_ms is not None and (job.files_total > 1 or job.pages_total):
-        details.append(f"about {duration(max(1000, job.eta_ms))} left")
+        details.append(f"about {about(job.eta_ms)} left")
     return " · ".join(details) or "A scanned page takes some seconds"
 
 

@@ -60,3 +60,9 @@ def duration(ms: float) -> str:
     if seconds < 99.5:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min"
+
+
+def about(ms: float) -> str:
+    """An estimate, in whole numbers: `1 s`, `6 s`, `3 min`."""
+    seconds = max(1, round(ms / 1000))
+    return f"{seconds} s" if seconds < 100 else f"{round(seconds / 60)} min"
