@@ -163,7 +163,8 @@ def _details(job: JobProgress) -> str:
         return "The text model is being loaded"
     details = []
     if job.pages_total:
-        details.append(f"page {job.page_no:,} of {job.pages_total:,}" if job.page_no else count(job.pages_total, "page"))
+        place = f"page {job.page_no:,} of {job.pages_total:,}"
+        details.append(place if job.page_no else count(job.pages_total, "page"))
     if job.eta_ms is not None and (job.files_total > 1 or job.pages_total):
         details.append(f"about {about(job.eta_ms)} left")
     return " · ".join(details) or "A scanned page takes some seconds"
