@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from docmind.catalog import Catalog, PageRecord
-from docmind.database import Database
+from docmind.database import Database, Row
 from docmind.errors import NotFoundError
 from docmind.schema import ArtifactRef, Box, DocumentInfo, PageView
 from docmind.words import Words
@@ -130,16 +130,13 @@ def test_deleting_gives_back_what_nobody_else_refers_to(catalog: Catalog, databa
     for name, original in (("one", "1"), ("two", "2")):
         catalog.begin_document(info(name), ref(original, ".pdf.enc"))
     catalog.put_pages([page("one", 1, "a"), page("one", 2, "b"), page("two", 1, "b"), page("two", 2, "c")])
-    assert catalog.artifact_names() == {
-        *(ref(digit, ".pdf.enc").file_name for digit in "12"),
-        *(ref(digit).file_name for digit in "abcf"),
-    }
+    assert catalog.artifact_ids() == {ref(digit).sha256 for digit in "12abcf"}
     _, unreferenced = catalog.delete_document("one")
     assert set(unreferenced) == {ref("1", ".pdf.enc"), ref("a")}  # b and the thumbnail f are two's as well
     assert catalog.counts() == (1, 2, 0)
     _, unreferenced = catalog.delete_document("two")
     assert set(unreferenced) == {ref("2", ".pdf.enc"), ref("b"), ref("c"), ref("f")}
-    assert catalog.artifact_names() == set()
+    assert catalog.artifact_ids() == set()
     assert database.one("SELECT (SELECT count(*) FROM pages) + (SELECT count(*) FROM documents)") == (0,)
 
 
@@ -167,3 +164,24 @@ def test_epochs_never_come_back(catalog: Catalog, database: Database, tmp_path: 
     again = Catalog(Database(tmp_path / "vault.db", bytes(32)))
     again.begin_document(info("two"), ref("1"))
     assert again.finish_document("two", language="") == 3
+
+
+@dataclass
+class Heard:
+    """A database of one method."""
+
+    all: Callable[..., list[Row]]
+
+
+def test_ids_of_artifacts_are_read_without_the_pages(catalog: Catalog, database: Database) -> None:
+    """Every start that writes asks for them: rows hold the text and words of whole pages, indexes do not."""
+    asked: list[str] = []
+    all_rows = database.all
+
+    def heard(sql: str, parameters: Sequence[object] = ()) -> list[Row]:
+        asked.append(sql)
+        return all_rows(sql, parameters)
+
+    assert Catalog(Heard(heard)).artifact_ids() == set()  # pyright: ignore[reportArgumentType]
+    plan = " ".join(row[-1] for row in database.all(f"EXPLAIN QUERY PLAN {asked[0]}"))
+    assert plan.count("SCAN pages USING COVERING INDEX") == 2

@@ -229,13 +229,12 @@ class Catalog:
         )
         return row if row is not None else (0, 0, 0)  # type: ignore[return-value]
 
-    def artifact_names(self) -> set[str]:
-        """The file names of all artifacts that a row refers to."""
+    def artifact_ids(self) -> set[str]:
+        """The ids of all artifacts that a row refers to: from the indexes alone, for pages hold much else."""
         rows = self._db.all(
-            "SELECT image || image_suffix FROM pages UNION SELECT thumbnail || thumbnail_suffix FROM pages"
-            " UNION SELECT original || original_suffix FROM documents"
+            "SELECT image FROM pages UNION ALL SELECT thumbnail FROM pages UNION ALL SELECT original FROM documents"
         )
-        return {name for (name,) in rows}
+        return {sha256 for (sha256,) in rows}
 
     def _is_referenced(self, db: Connection, sha256: str) -> bool:
         row = db.execute(

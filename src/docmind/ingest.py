@@ -74,7 +74,8 @@ class Ingest:
         # shared with a document that is deleted in this moment.
         self._rows = threading.Lock()
         # What a crash left without a row belongs to nobody.
-        artifacts.prune(catalog.artifact_names().__contains__, max_total_bytes=0, min_age_seconds=0)
+        named = catalog.artifact_ids()
+        artifacts.prune(lambda name: name.partition(".")[0] in named, max_total_bytes=0, min_age_seconds=0)
 
     def add(self, upload: Upload, step: Step) -> AddResult:
         """Take one file in, or say why not. A file that is refused or cancelled leaves nothing behind.
