@@ -39,6 +39,7 @@ from docmind.schema import (
 if TYPE_CHECKING:
     from docmind.ingest import Step
 
+_PLACE = "Check the folder and its permissions, or choose another with DOCMIND_DATA_DIR."
 Progress = Callable[[JobProgress], None]
 
 
@@ -55,9 +56,9 @@ class DocMind:
         try:
             data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
-            raise VaultError(f"The data directory {data_dir} cannot be made: {error.strerror}.") from error
+            raise VaultError(f"The data directory {data_dir} cannot be made: {error.strerror}.", hint=_PLACE) from error
         if not os.access(data_dir, os.W_OK):
-            raise VaultError(f"The data directory {data_dir} cannot be written to.")
+            raise VaultError(f"The data directory {data_dir} cannot be written to.", hint=_PLACE)
         with ExitStack() as opened:  # what was opened is closed again where a later part refuses
             opened.callback((lock := OwnerLock(data_dir)).release)
             self._keys = open_keys(data_dir, settings.keys, ask_passphrase)
@@ -156,7 +157,9 @@ class DocMind:
             if len(match) == 1:
                 return match[0]
             if match:
-                raise NotFoundError(f"{len(match)} documents are called {name!r}.", hint="Use the document's id.")
+                raise NotFoundError(
+                    f"{len(match)} documents are called {name!r}.", hint="Use an id; `docmind list` shows them."
+                )
         raise NotFoundError(f"There is no document {name!r}.")
 
     def page(self, doc_id: str, page_no: int) -> PageView:
@@ -275,7 +278,7 @@ def _check_whole(data_dir: Path) -> None:
 
 
 def _question(text: str) -> str:
-    question = " ".join(text.split())
+    question = " ".join(text.encode("utf-8", "replace").decode().split())  # bytes of a shell may be no text
     if not question:
         raise ConfigError("The question is empty.", hint="Type a question in words.")
     return question
