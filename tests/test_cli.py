@@ -204,7 +204,7 @@ def test_delete_asks_or_is_told(shell: Shell) -> None:
         ("a.txt", 1, 1)
     ]
     assert "There is no document" in sentence_of(shell.run("delete", "a.txt", "--yes", code=4))
-    assert "Deleted b.txt: 1 pages" in shell.run("delete", "b.txt", "-y").stdout
+    assert "Deleted b.txt: 1 page," in shell.run("delete", "b.txt", "-y").stdout
     assert list((shell.folder / "data" / "artifacts").iterdir()) == []
 
 
@@ -238,6 +238,50 @@ def test_what_is_not_there_is_one_sentence(stocked: Shell) -> None:
     assert "no document" in sentence_of(stocked.run("show", "nobody.pdf", "1", code=4))
     assert "no page 9" in sentence_of(stocked.run("show", "herons.pdf", "9", code=4))
     assert "no document" in sentence_of(stocked.run("search", "x", "--doc", "nobody.pdf", code=4))
+
+
+def test_no_room_for_the_output_is_one_sentence(stocked: Shell) -> None:
+    if not os.path.exists("/dev/full"):
+        pytest.skip("needs /dev/full")
+    with open("/dev/full", "wb") as full:
+        command = [sys.executable, "-m", "docmind", "list"]
+        environment = os.environ | environment_of(stocked.folder)
+        ended = subprocess.run(command, env=environment, stdout=full, stderr=subprocess.PIPE, timeout=60)
+    assert b"no room" in ended.stderr
+    assert b"Traceback" not in ended.stderr
+    assert ended.returncode == 17
+
+
+def test_where_nothing_was_found_for_another_reason_it_is_told(shell: Shell, stocked: Shell) -> None:
+    assert "no documents yet" in shell.run("ask", "herons").stderr
+    assert "some in en" in stocked.run("search", "herons", "--language", "klingon").stderr
+    assert "the tag birds" in stocked.run("search", "herons", "--tag", "birds").stderr
+    assert stocked.run("search", "herons", "--language", "EN").stdout.startswith(" 1. ")
+
+
+def test_a_question_of_any_bytes_is_a_question(stocked: Shell) -> None:
+    for command in ("search", "ask"):
+        stocked.run(command, "herons \udcff")
+
+
+def test_a_folder_without_files_says_so(shell: Shell) -> None:
+    assert "nothing to add" in shell.run("add", shell.files).stderr
+
+
+def test_a_data_directory_that_cannot_be_is_told_with_what_helps(shell: Shell) -> None:
+    taken = shell.file("taken", b"")
+    result = shell.run("list", code=10, DOCMIND_DATA_DIR=str(taken))
+    assert "cannot be made" in sentence_of(result)
+    assert "DOCMIND_DATA_DIR" in result.stderr
+
+
+def test_the_recovery_code_brings_a_new_key_and_a_new_code(shell: Shell) -> None:
+    code = shell.run("list").stderr.split("only now: ")[1].split()[0]
+    (shell.folder / "docmind.key").unlink()
+    said = shell.run("list", DOCMIND_KEYS__RECOVERY_CODE=code).stderr
+    assert "new key" in said
+    assert "new vault" not in said
+    assert shell.run("list").stderr == ""
 
 
 def test_a_lost_key_is_one_sentence(shell: Shell) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -12,9 +13,9 @@ from typing import Any
 import click
 
 from docmind import __version__, telemetry
-from docmind.cli.telling import inert, progress_bar, source_of, tell, tell_degraded, tell_hits
+from docmind.cli.telling import counted, inert, progress_bar, source_of, tell, tell_degraded, tell_hits, tell_narrow
 from docmind.config import Settings
-from docmind.errors import CancelledError, ConfigError, DocMindError
+from docmind.errors import CancelledError, ConfigError, DiskFullError, DocMindError
 from docmind.schema import Filters
 
 _REFUSED = 20
@@ -35,6 +36,11 @@ class _Commands(click.Group):
         except BrokenPipeError:  # the reader of our output has gone, `| head` for one
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(0)
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            click.echo("docmind: There is no room left for the output.\nFree some disk space and try again.", err=True)
+            ctx.exit(DiskFullError.exit_code)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -83,6 +89,8 @@ def add(paths: tuple[Path, ...], password_file: Path | None, tags: tuple[str, ..
             else:
                 for result in adding.results:
                     tell(result)
+    if not adding.results and not as_json:
+        click.echo("There is nothing to add: no files but hidden ones.", err=True)
     refused = [result for result in adding.results if result.status == "refused"]
     if refused:
         codes = {result.exit_code for result in refused}
@@ -124,10 +132,13 @@ def search(
     with _open() as desk:
         filters = _filters_of(desk, docs, languages, tags)
         found = desk.search(question, k=k, filters=filters, dedup_key="node_id" if per_node else "page_id")
+        documents = desk.documents()
     if as_json:
         _print_json(_plain(found))
         return
     tell_hits(found)
+    if not found.hits:
+        tell_narrow(documents, filters)
 
 
 @main.command()
@@ -145,7 +156,9 @@ def ask(
 ) -> None:
     """Answer QUESTION with quotes, each with its page."""
     with _open() as desk:
-        answer = desk.ask(question, k=k, filters=_filters_of(desk, docs, languages, tags))
+        filters = _filters_of(desk, docs, languages, tags)
+        answer = desk.ask(question, k=k, filters=filters)
+        documents = desk.documents()
     if as_json:
         _print_json(_plain(answer))
         return
@@ -153,6 +166,8 @@ def ask(
     for source in answer.sources:
         click.echo(f"  [{source.n}] {inert(source.document)}, page {source.page_no}")
     tell_degraded(answer.degraded)
+    if not answer.found:
+        tell_narrow(documents, filters)
 
 
 @main.command()
@@ -199,8 +214,8 @@ def delete(docs: tuple[str, ...], yes: bool, as_json: bool) -> None:
         return
     for receipt in receipts:
         click.echo(
-            f"Deleted {inert(receipt.document)}: {receipt.pages} pages, {receipt.nodes} nodes,"
-            f" {receipt.artifacts} sealed files."
+            f"Deleted {inert(receipt.document)}: {counted(receipt.pages, 'page')}, {counted(receipt.nodes, 'passage')},"
+            f" {counted(receipt.artifacts, 'sealed file')}."
         )
 
 
@@ -213,7 +228,7 @@ def reindex(as_json: bool) -> None:
     if as_json:
         _print_json({"documents": documents})
     else:
-        click.echo(f"The index holds {documents} documents.")
+        click.echo(f"The index holds {counted(documents, 'document')}.")
 
 
 @main.command()
@@ -225,7 +240,10 @@ def status(as_json: bool) -> None:
     if as_json:
         _print_json(_plain(now))
         return
-    click.echo(f"DocMind {now.version}, vault {now.vault_id}, {now.documents} documents, {now.pages} pages")
+    click.echo(
+        f"DocMind {now.version}, vault {now.vault_id}, {counted(now.documents, 'document')}, "
+        + counted(now.pages, "page")
+    )
     click.echo(f"{now.vault_bytes / 1e6:,.0f} MB used, {now.free_bytes / 1e9:,.1f} GB free")
     for part in now.capabilities:
         click.echo(f"  {part.state:8} {part.name}: {part.detail}" + (f" ({part.hint})" if part.hint else ""))
@@ -241,8 +259,11 @@ def _open() -> Any:
     ask = (lambda: _ask_passphrase(is_new=is_new)) if sys.stdin.isatty() else None
     desk = DocMind(settings, ask_passphrase=ask)
     if code := desk.take_recovery_code():
+        made = (
+            "A new vault was made." if is_new else "The vault has a new key, and its old code opens nothing any more."
+        )
         click.echo(
-            f"A new vault was made. Its recovery code, shown only now: {code}\n"
+            f"{made} Its recovery code, shown only now: {code}\n"
             "Write it down and keep it away from this machine: it opens the vault when the key is lost.",
             err=True,
         )
@@ -260,7 +281,8 @@ def _ask_password(name: str) -> str:
 
 
 def _filters_of(desk: Any, docs: Iterable[str], languages: tuple[str, ...], tags: tuple[str, ...]) -> Filters:
-    return Filters(doc_ids=tuple(desk.find_document(doc).doc_id for doc in docs), languages=languages, tags=tags)
+    doc_ids = tuple(desk.find_document(doc).doc_id for doc in docs)
+    return Filters(doc_ids=doc_ids, languages=tuple(language.lower() for language in languages), tags=tags)
 
 
 def _plain(record: Any) -> dict[str, Any]:

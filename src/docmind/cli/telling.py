@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import click
 
-from docmind.schema import AddResult, JobProgress, SearchResult
+from docmind.schema import AddResult, DocumentInfo, Filters, JobProgress, SearchResult
 
 
 def progress_bar(*, quiet: bool) -> Any:
@@ -55,7 +55,7 @@ def tell(result: AddResult) -> None:
     else:
         ocr = f", {result.ocr_pages} read by OCR" if result.ocr_pages else ""
         short_id = (result.doc_id or "")[:12]
-        click.echo(f"{result.status:8} {name}: {result.pages} pages{ocr} ({short_id})")
+        click.echo(f"{result.status:8} {name}: {counted(result.pages, 'page')}{ocr} ({short_id})")
         if result.message:
             click.echo(f"         {inert(result.message)}", err=True)
 
@@ -69,9 +69,27 @@ def tell_hits(found: SearchResult) -> None:
     tell_degraded(found.degraded)
 
 
+def tell_narrow(documents: Sequence[DocumentInfo], filters: Filters) -> None:
+    """After nothing was found: what might be the reason, where it is not the question."""
+    if not documents:
+        click.echo("There are no documents yet. Add some: docmind add FILE…", err=True)
+        return
+    if filters.languages:
+        spoken = ", ".join(sorted({info.language for info in documents if info.language})) or "no language we know"
+        click.echo(
+            f"Only pages in {inert(', '.join(filters.languages))} were asked; there are some in {spoken}.", err=True
+        )
+    if filters.tags and not any(set(filters.tags) & set(info.tags) for info in documents):
+        click.echo(f"No document has the tag {inert(', '.join(filters.tags))}.", err=True)
+
+
 def tell_degraded(degraded: Iterable[Any]) -> None:
     for part in degraded:
         click.echo(f"Without {inert(part.stage)}: {inert(part.reason)}", err=True)
+
+
+def counted(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def source_of(text_source: str) -> str:
