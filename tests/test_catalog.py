@@ -93,7 +93,10 @@ def test_a_document_begun_again_takes_what_is_said_now(catalog: Catalog) -> None
     catalog.begin_document(info("one", document="new.pdf", title="New", added_at_ms=9), ref("1", ".pdf.enc"))
     told = catalog.document("one")
     assert (told.status, told.message, told.document, told.title) == ("reading", "", "new.pdf", "New")
-    assert (told.added_at_ms, told.pages_done) == (1, 1)
+    assert (told.added_at_ms, told.pages_done, told.tags) == (1, 1, ())
+    for given, kept in ((("a", "b"), ("a", "b")), ((), ("a", "b")), (("c",), ("c",))):
+        catalog.begin_document(info("one", tags=given), ref("1", ".pdf.enc"))
+        assert catalog.document("one").tags == kept
 
 
 def test_a_page_of_no_document_cannot_be_kept(catalog: Catalog) -> None:

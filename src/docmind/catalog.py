@@ -57,14 +57,18 @@ class Catalog:
     # documents
 
     def begin_document(self, info: DocumentInfo, original: ArtifactRef) -> None:
-        """Acknowledge a document: from now on a restart finishes it. One that is here already is begun anew."""
+        """Acknowledge a document: from now on a restart finishes it.
+
+        One that is here already is begun anew, and keeps its tags where none are given now.
+        """
         with self._db.transaction() as db:
             db.execute(
                 "INSERT INTO documents (doc_id, document, title, kind, status, pages, bytes, tags, original,"
                 " original_suffix, added_at_ms) VALUES (?, ?, ?, ?, 'reading', ?, ?, ?, ?, ?, ?)"
                 " ON CONFLICT (doc_id) DO UPDATE SET status = 'reading', message = '', document = excluded.document,"
                 " title = excluded.title, kind = excluded.kind, pages = excluded.pages, original = excluded.original,"
-                " original_suffix = excluded.original_suffix",
+                " original_suffix = excluded.original_suffix,"
+                " tags = CASE excluded.tags WHEN '[]' THEN tags ELSE excluded.tags END",
                 (
                     info.doc_id,
                     info.document,
