@@ -90,6 +90,17 @@ def test_one_vault_has_one_owner_and_is_free_again_after_a_refusal(tmp_path: Pat
     opened(tmp_path).close()
 
 
+def test_a_closed_vault_starts_nothing_again(tmp_path: Path, desk: DocMind) -> None:
+    """A question that comes while the app closes must not take the index from the one that opens next."""
+    desk.add([report("heron", 1)])
+    desk.close()
+    for late in (lambda: desk.search("herons"), desk.warm, desk.reindex, lambda: desk.add([report("owl", 1)])):
+        with pytest.raises(VaultError, match="closed"):
+            late()
+    with opened(tmp_path) as again:
+        assert again.search("herons").hits
+
+
 def test_a_place_that_is_none_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for place in (tmp_path / "file", tmp_path / "file" / "data"):

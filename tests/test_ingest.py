@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from desks import NOTHING, inventory, opened, report, settings_in, text_pdf
 from docmind.application import DocMind
-from docmind.config import ReadingSettings, StorageSettings
-from docmind.errors import CancelledError, DiskFullError, NotFoundError
+from docmind.config import EmbeddingSettings, ReadingSettings, StorageSettings
+from docmind.embed.fake import FakeEmbedder
+from docmind.embed.registry import TEXT_MODELS
+from docmind.errors import CancelledError, DiskFullError, IndexMismatchError, NotFoundError
 from docmind.ingest import Ingest, Step
+from docmind.parse import Reading
 from docmind.schema import ArtifactRef, JobProgress, Upload
 
 
@@ -33,6 +38,14 @@ class Stop:
     def page(self, _stage: str, done: int, _total: int) -> None:
         if done >= self.after:
             raise self.error("Stopped.")
+
+
+class Other(FakeEmbedder):
+    """Another model."""
+
+    @property
+    def fingerprint(self) -> str:
+        return "other:384"
 
 
 def writer_of(desk: DocMind) -> Ingest:
@@ -188,6 +201,49 @@ def test_a_document_deleted_while_it_is_read_is_gone_and_the_next_is_read(tmp_pa
         writer.commit()
     held = inventory(settings_in(tmp_path))
     assert (held.documents, held.pages, held.files, held.text_points) == (1, 2, 5, 2)
+
+
+def test_a_document_deleted_while_it_is_taken_up_again_stays_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(tmp_path) as desk, pytest.raises(KeyError):
+        writer_of(desk).add(report("crane", 12), Step(page=Stop(9, KeyError).page))
+    with opened(tmp_path) as desk:
+        writer = writer_of(desk)
+        (info,) = desk.documents()
+        read = writer._reader.read
+
+        def delete_and_read(upload: Upload, **options: Any) -> Reading:
+            writer.delete(info.doc_id)  # its original has been opened already, and its process starts
+            return read(upload, **options)
+
+        monkeypatch.setattr(writer._reader, "read", delete_and_read)
+        with pytest.raises(NotFoundError):
+            writer.resume(info.doc_id, Step())
+        assert desk.documents() == ()
+    assert inventory(settings_in(tmp_path)) == NOTHING
+
+
+@pytest.mark.parametrize("trouble", ["no room for a new index", "another model"])
+def test_deleting_needs_neither_room_nor_the_model_of_the_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trouble: str
+) -> None:
+    with opened(tmp_path) as desk:
+        (result,) = desk.add([report("crane", 2)])
+    changes: dict[str, Any] = {"embedding": EmbeddingSettings(model="other")}
+    if trouble != "another model":
+        shutil.rmtree(tmp_path / "data" / "index")
+        changes = {"storage": StorageSettings(min_free_mb=10**9)}
+    monkeypatch.setitem(TEXT_MODELS, "other", lambda _settings: Other())
+    with opened(tmp_path, **changes) as desk:
+        with pytest.raises((DiskFullError, IndexMismatchError)):
+            desk.search("cranes")
+        assert result.doc_id
+        assert desk.delete(result.doc_id).pages == 2
+        assert desk.documents() == ()
+    with opened(tmp_path) as desk:
+        assert desk.search("cranes").hits == ()
+    assert inventory(settings_in(tmp_path)) == NOTHING
 
 
 def test_what_two_documents_share_outlives_one_of_them(tmp_path: Path, desk: DocMind) -> None:

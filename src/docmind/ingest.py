@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from docmind.artifacts import Artifacts
 from docmind.catalog import Catalog, PageRecord
@@ -24,6 +25,7 @@ from docmind.errors import (
     CancelledError,
     DiskFullError,
     DocMindError,
+    IndexMismatchError,
     NotFoundError,
     PasswordNeededError,
     ReadingError,
@@ -31,12 +33,14 @@ from docmind.errors import (
 )
 from docmind.language import language_of, majority
 from docmind.mirror import Mirror
-from docmind.nodes import Pipeline
 from docmind.nodestore import NodeStore
 from docmind.ocr import Ocr
 from docmind.ocrpass import OcrPass
 from docmind.parse import Reader, Reading
 from docmind.schema import AddResult, DeleteReceipt, DocumentInfo, ParsedPage, Upload
+
+if TYPE_CHECKING:
+    from docmind.nodes import Pipeline
 
 _BATCH, _BATCH_S = 8, 2.0  # pages per commit, or seconds: what a crash can cost, above all of pages read by OCR
 _DOC_ID_DIGITS = 32
@@ -65,10 +69,12 @@ class Ingest:
         ocr: Ocr,
         embedder: TextEmbedder,
         mirror: Mirror,
+        catch_up: Callable[[], object],
     ) -> None:
+        """`catch_up` brings the index up to the vault's epoch, and costs nothing where it is."""
         self._settings, self._db, self._catalog, self._nodes = settings, database, catalog, nodes
         self._artifacts, self._reader, self._ocr = artifacts, reader, ocr
-        self._embedder, self._mirror = embedder, mirror
+        self._embedder, self._mirror, self._catch_up = embedder, mirror, catch_up
         self._turn = threading.Lock()
         # Sealing files and writing the rows that name them is one step, and so is deleting both: a page image may be
         # shared with a document that is deleted in this moment.
@@ -84,6 +90,7 @@ class Ingest:
         the last the document is finished at the next start.
         """
         started = time.monotonic()
+        self._catch_up()
         upload = replace(upload, name=upload.name.encode("utf-8", "replace").decode())  # names may be any bytes
         doc_id = self.doc_id_of(upload.data)
         with self._alone(step):
@@ -106,11 +113,12 @@ class Ingest:
         One that cannot be finished stays, marked as failed, with the sentence that says why. Raises `NotFoundError`
         where it was deleted meanwhile, and what `add` raises.
         """
+        self._catch_up()
         info, original = self._catalog.document(doc_id), self._catalog.original(doc_id)
         with self._alone(step):
             try:
                 data = self._artifacts.get(original)
-                return self._add(doc_id, Upload(info.document, data, tags=info.tags), step)
+                return self._add(doc_id, Upload(info.document, data, tags=info.tags), step, resumed=True)
             except CancelledError:
                 self._forget(doc_id, unless=step.is_closing())
                 raise
@@ -123,14 +131,20 @@ class Ingest:
                 return _refused(info.document, error)
 
     def delete(self, doc_id: str) -> DeleteReceipt:
-        """Take a document out of the vault, the artifacts and the index. Raises `NotFoundError`."""
+        """Take a document out of the vault, the artifacts and the index. Raises `NotFoundError`, `IndexEngineError`.
+
+        An index without room, or of another model, hears of it when it can be brought up to date again: deleting is
+        what makes room.
+        """
+        with contextlib.suppress(DiskFullError, IndexMismatchError):
+            self._catch_up()
         with self._rows:
             info = self._catalog.document(doc_id)
             nodes = len(self._nodes.nodes_of(doc_id))
             _, unreferenced = self._catalog.delete_document(doc_id)
             artifacts = self._artifacts.delete(unreferenced)
-        self._mirror.delete(doc_id)
-        with contextlib.suppress(DiskFullError):  # the index notes it at the next start; deleting must make room
+        with contextlib.suppress(DiskFullError):
+            self._mirror.delete(doc_id)
             self._mirror.commit()
         return DeleteReceipt(doc_id, info.document, info.pages_done, nodes, artifacts)
 
@@ -147,7 +161,7 @@ class Ingest:
         """The id a file has in this vault: the first half of its keyed content hash."""
         return self._artifacts.ref_of(data, ".enc").sha256[:_DOC_ID_DIGITS]
 
-    def _add(self, doc_id: str, upload: Upload, step: Step) -> AddResult:
+    def _add(self, doc_id: str, upload: Upload, step: Step, *, resumed: bool = False) -> AddResult:
         known = self._known(doc_id)
         if known is not None and known.status == "ready":
             elsewhere = f"It is here already, as {known.document}." if known.document != upload.name else ""
@@ -170,6 +184,8 @@ class Ingest:
                 tags=upload.tags,
             )
             with self._rows:
+                if resumed:
+                    self._catalog.original(doc_id)  # raises where the document was deleted meanwhile
                 original = self._artifacts.put(upload.data, f".{reading.kind}.enc")
                 self._catalog.begin_document(info, original)
             message = self._read(info, reading, stored, step)
@@ -179,6 +195,8 @@ class Ingest:
 
     def _read(self, info: DocumentInfo, reading: Reading, stored: list[PageRecord], step: Step) -> str:
         """Everything from pages to a document that is ready; returns what has to be told about its pages."""
+        from docmind.nodes import Pipeline  # a second of LlamaIndex, while the first pages are being read
+
         pipeline = Pipeline(info, self._nodes, self._embedder)
         if stored:
             nodes, vectors = pipeline.run(stored)
@@ -205,7 +223,8 @@ class Ingest:
                 if len(batch) >= _BATCH or time.monotonic() - sealed_at > _BATCH_S:
                     languages += self._seal(info, pipeline, batch)
                     batch, sealed_at = [], time.monotonic()
-        languages += self._seal(info, pipeline, batch)
+        if batch:
+            languages += self._seal(info, pipeline, batch)
         step.page("indexing", done, info.pages)
         self._catalog.finish_document(info.doc_id, language=majority(languages))
         return ocr.told()

@@ -12,7 +12,7 @@ from docmind.catalog import Catalog
 from docmind.config import Settings
 from docmind.database import Database
 from docmind.embed.contract import TextEmbedder
-from docmind.errors import DamagedError, DiskFullError, ExtraMissingError, IndexEngineError
+from docmind.errors import DamagedError, DiskFullError, ExtraMissingError, IndexEngineError, VaultError
 from docmind.index import open_index
 from docmind.index.blind import Blind
 from docmind.index.engine import IndexEngine
@@ -54,10 +54,13 @@ class Parts:
         self._catching_up = threading.RLock()  # held long, and never while the other one is
         self._finding: Finding | None = None
         self._ingest: Ingest | None = None
+        self._is_closed = False
 
     def started(self) -> Finding:
-        """The finding parts, started; the index may still lag behind."""
+        """The finding parts, started; the index may still lag behind. Raises `VaultError` once `close` was called."""
         with self._lock:
+            if self._is_closed:  # what is started now would hold the index for good
+                raise VaultError("The vault is closed.")
             if self._finding is None:
                 settings = self._settings
                 index = open_index(settings, settings.data_dir / "index", self._embedder.dim)
@@ -88,8 +91,8 @@ class Parts:
             return self.ready()
 
     def writer(self) -> Ingest:
-        """What takes documents in and out."""
-        mirror = self.ready().mirror
+        """What takes documents in and out; it brings the index up to date when it needs that."""
+        mirror = self.started().mirror
         with self._lock:
             if self._ingest is None:
                 from docmind.ingest import Ingest
@@ -107,6 +110,7 @@ class Parts:
                     Ocr(reading),
                     self._embedder,
                     mirror,
+                    self.ready,
                 )
             return self._ingest
 
@@ -121,3 +125,4 @@ class Parts:
                     self._finding.mirror.commit()
                 self._finding.index.close()
             self._ingest = self._finding = None
+            self._is_closed = True
