@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -282,6 +283,23 @@ def test_the_recovery_code_brings_a_new_key_and_a_new_code(shell: Shell) -> None
     assert "new key" in said
     assert "new vault" not in said
     assert shell.run("list").stderr == ""
+
+
+def test_a_passphrase_is_asked_for_twice_where_it_is_chosen(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+
+    def prompt(_what: str, *, confirmation_prompt: bool, **_how: Any) -> str:
+        asked.append(confirmation_prompt)
+        return "correct horse"
+
+    monkeypatch.setattr("click.prompt", prompt)
+    monkeypatch.setattr("docmind.cli.sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
+    made = shell.run("list", DOCMIND_KEYS__SOURCE="passphrase")
+    shell.run("list", DOCMIND_KEYS__SOURCE="passphrase")
+    code = made.stderr.split("shown only now: ")[1].split()[0]
+    # The code gives the vault a new key, and so a new passphrase.
+    shell.run("list", DOCMIND_KEYS__SOURCE="passphrase", DOCMIND_KEYS__RECOVERY_CODE=code)
+    assert asked == [True, False, True]
 
 
 def test_a_lost_key_is_one_sentence(shell: Shell) -> None:

@@ -132,7 +132,7 @@ def search(
     with _open() as desk:
         filters = _filters_of(desk, docs, languages, tags)
         found = desk.search(question, k=k, filters=filters, dedup_key="node_id" if per_node else "page_id")
-        documents = desk.documents()
+        documents = () if found.hits else desk.documents()  # listing reads of every page whether OCR read it
     if as_json:
         _print_json(_plain(found))
         return
@@ -158,7 +158,7 @@ def ask(
     with _open() as desk:
         filters = _filters_of(desk, docs, languages, tags)
         answer = desk.ask(question, k=k, filters=filters)
-        documents = desk.documents()
+        documents = () if answer.found else desk.documents()
     if as_json:
         _print_json(_plain(answer))
         return
@@ -256,7 +256,8 @@ def _open() -> Any:
     settings = Settings.load()
     telemetry.start(settings.log_level)
     is_new = not (settings.data_dir / "vault.json").exists()
-    ask = (lambda: _ask_passphrase(is_new=is_new)) if sys.stdin.isatty() else None
+    is_chosen = is_new or settings.keys.recovery_code is not None  # which brings a new root key
+    ask = (lambda: _ask_passphrase(is_chosen=is_chosen)) if sys.stdin.isatty() else None
     desk = DocMind(settings, ask_passphrase=ask)
     if code := desk.take_recovery_code():
         made = (
@@ -270,10 +271,10 @@ def _open() -> Any:
     return desk
 
 
-def _ask_passphrase(*, is_new: bool) -> str:
+def _ask_passphrase(*, is_chosen: bool) -> str:
     """One that is being chosen is asked for twice: what was mistyped would lock its owner out."""
-    what = "Choose a passphrase for the new vault" if is_new else "Passphrase of the vault"
-    return str(click.prompt(what, hide_input=True, confirmation_prompt=is_new, err=True))
+    what = "Choose a new passphrase for the vault" if is_chosen else "Passphrase of the vault"
+    return str(click.prompt(what, hide_input=True, confirmation_prompt=is_chosen, err=True))
 
 
 def _ask_password(name: str) -> str:
