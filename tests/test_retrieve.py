@@ -11,9 +11,10 @@ import pytest
 
 from desks import opened, settings_in, text_pdf
 from docmind.application import DocMind
-from docmind.config import RetrieveSettings
+from docmind.config import EmbeddingSettings, RetrieveSettings
 from docmind.embed.fake import FakeEmbedder
-from docmind.errors import ExtraMissingError
+from docmind.embed.registry import TEXT_MODELS
+from docmind.errors import ConfigError, ExtraMissingError
 from docmind.retrieve import Retrieve
 from docmind.schema import Filters, Upload
 
@@ -125,6 +126,26 @@ def test_without_the_text_model_words_are_found_and_it_is_said(desk: DocMind) ->
     assert degraded.stage == "dense"
     assert "not installed" in degraded.reason
     assert found.nearest_cosine is None
+
+
+class Unwritable(FakeEmbedder):
+    """The same model in a cache folder that cannot be written to."""
+
+    def warm(self) -> None:
+        raise ConfigError("The text model cannot be converted.")
+
+    def embed_query(self, text: str) -> np.ndarray:
+        raise ConfigError("The text model cannot be converted.")
+
+
+def test_a_text_model_that_cannot_start_ends_no_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with opened(tmp_path) as mind:
+        mind.add([HERONS])
+    monkeypatch.setitem(TEXT_MODELS, "unwritable", lambda _settings: Unwritable())
+    with opened(tmp_path, embedding=EmbeddingSettings(model="unwritable")) as mind:
+        found = mind.search("pale blue eggs")
+        assert found.hits[0].document == "herons.pdf"
+        assert ["converted" in degraded.reason for degraded in found.degraded] == [True]
 
 
 def test_a_question_of_stop_words_still_has_meaning(desk: DocMind) -> None:

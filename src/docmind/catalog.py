@@ -129,10 +129,10 @@ class Catalog:
             raise NotFoundError(f"There is no document {doc_id}.")
         return found[0]
 
-    def name(self, doc_id: str) -> str | None:
-        """The file name of one document; None where there is none."""
-        row = self._db.one("SELECT document FROM documents WHERE doc_id = ?", (doc_id,))
-        return row[0] if row else None
+    def name_and_title(self, doc_id: str) -> tuple[str, str] | None:
+        """File name and title of one document, without a look at its pages; None where there is none."""
+        row = self._db.one("SELECT document, title FROM documents WHERE doc_id = ?", (doc_id,))
+        return (row[0], row[1]) if row else None
 
     def documents(self) -> list[DocumentInfo]:
         """All documents, the newest first."""

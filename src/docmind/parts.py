@@ -12,7 +12,7 @@ from docmind.catalog import Catalog
 from docmind.config import Settings
 from docmind.database import Database
 from docmind.embed.contract import TextEmbedder
-from docmind.errors import DamagedError, DiskFullError, ExtraMissingError, IndexEngineError, VaultError
+from docmind.errors import DiskFullError, DocMindError, IndexEngineError, VaultError
 from docmind.index import open_index
 from docmind.index.blind import Blind
 from docmind.index.engine import IndexEngine
@@ -78,7 +78,7 @@ class Parts:
             finding = self.started()
             if not finding.is_current:
                 # A text model that cannot be loaded is told where it is used: words are found without it.
-                with suppress(ExtraMissingError, DamagedError):
+                with suppress(DocMindError, OSError, RuntimeError):
                     self._embedder.warm()
                 finding.mirror.catch_up()
                 finding.is_current = True

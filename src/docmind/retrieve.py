@@ -12,7 +12,7 @@ from docmind.catalog import Catalog, PageRecord
 from docmind.config import Settings
 from docmind.embed.bm25 import query_terms, reads_as_english
 from docmind.embed.contract import TextEmbedder
-from docmind.errors import DamagedError, ExtraMissingError
+from docmind.errors import DocMindError
 from docmind.fuse import rank_pages, rrf
 from docmind.index.blind import Blind
 from docmind.index.engine import IndexEngine, Query, Scored, Sparse
@@ -102,7 +102,7 @@ class Retrieve:
             return None
         try:
             return self._embedder.embed_query(question)
-        except (ExtraMissingError, DamagedError, OSError, RuntimeError) as error:
+        except (DocMindError, OSError, RuntimeError) as error:
             degraded.append(Degraded("dense", f"the text model cannot be used: {error}"))
             return None
 
@@ -131,7 +131,7 @@ class Retrieve:
     def _hits(self, ranking: _Ranking, k: int, dedup_key: DedupKey) -> tuple[Hit, ...]:
         hits: list[Hit] = []
         seen: set[str] = set()
-        names: dict[str, str | None] = {}
+        names: dict[str, tuple[str, str] | None] = {}
         for page_id, score in ranking.pages:
             if len(hits) >= k:
                 break
@@ -141,14 +141,14 @@ class Retrieve:
             page = self._catalog.pages([key]).get(key)
             nodes = self._nodes_of(page_id, ranking) if page else []
             if doc_id not in names:
-                names[doc_id] = self._catalog.name(doc_id)
+                names[doc_id] = self._catalog.name_and_title(doc_id)
             name = names[doc_id]
             if page is None or name is None or not nodes:  # deleted between the search and now
                 continue
             seen.add(doc_id)
             for node in nodes if dedup_key == "node_id" else nodes[:1]:
                 if len(hits) < k:
-                    hits.append(_hit(len(hits) + 1, score, name, page, node))
+                    hits.append(_hit(len(hits) + 1, score, name[0], page, node))
         return tuple(hits)
 
     def _nodes_of(self, page_id: str, ranking: _Ranking) -> list[NodeRecord]:

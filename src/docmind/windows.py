@@ -56,17 +56,17 @@ def windows(text: str, pieces: np.ndarray) -> Iterator[tuple[int, int]]:
         before = span
 
 
-def name_of(info: DocumentInfo) -> str:
+def name_of(document: str, title: str) -> str:
     """What a document is called in words: its file name, and its title where that adds."""
-    name = " ".join(re.split(r"[\s_.\-]+", info.document.rsplit(".", 1)[0])).strip()
-    title = " ".join(info.title.replace("_", " ").split())
+    name = " ".join(re.split(r"[\s_.\-]+", document.rsplit(".", 1)[0])).strip()
+    title = " ".join(title.replace("_", " ").split())
     tells = len(_REAL_WORD.findall(title)) >= 2 and not _said(title) <= _said(name)
     return f"{name}. {title}" if tells else name
 
 
 def label_of(info: DocumentInfo, embedder: TextEmbedder) -> str:
     """Its name in at most 32 word pieces, as it stands before every window."""
-    name = name_of(info)
+    name = name_of(info.document, info.title)
     pieces = embedder.pieces(name)
     return name if len(pieces) <= LABEL else name[: pieces[LABEL - 1][1]]
 

