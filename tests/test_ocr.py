@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import pytest
 from PIL import Image
@@ -17,6 +19,7 @@ from docmind.ocr import Ocr, OcrPage
 from docmind.parse import Reader
 from docmind.schema import Upload
 from docmind.words import Words
+from docmind.worker import read_frame, write_frame
 
 LINES = ("Regimento Interno da Assembleia", "É dever do cidadão: atenção à lei.", "§ 4º – Sessão de 1999")
 
@@ -140,5 +143,31 @@ def test_a_scan_of_portuguese_law_is_read_with_few_errors() -> None:
             wanted = set(row["text"].split())
             got = set(ocr.recognise(pages[row["page"]].image, "pt").text.split())
             assert len(wanted & got) / len(wanted) > 0.93
+    finally:
+        ocr.close()
+
+
+def lie(incoming: BinaryIO, outgoing: BinaryIO) -> None:
+    """An OCR process that a hostile picture has taken over; the picture says what it does."""
+    while (frame := read_frame(incoming)) is not None:
+        answers: dict[bytes, tuple[dict[str, Any], list[bytes]]] = {
+            b"blobs": ({"confidence": 1.0}, [b"text"]),
+            b"words": ({"confidence": 1.0}, [b"text", b"no words"]),
+            b"letters": ({"confidence": 1.0}, [b"\xff", b""]),
+            b"confidence": ({"confidence": None}, [b"text", b""]),
+            b"nothing": ({}, [b"text", b""]),
+        }
+        write_frame(outgoing, *answers[frame[1][0]])
+
+
+@pytest.mark.parametrize("how", [b"blobs", b"words", b"letters", b"confidence", b"nothing"])
+def test_an_ocr_process_that_lies_is_one_sentence(how: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    require(Ocr(ReadingSettings()).engine, "no engine is installed")
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)
+    monkeypatch.setattr("docmind.ocr._ENTRY", "test_ocr:lie")
+    ocr = Ocr(ReadingSettings())
+    try:
+        with pytest.raises(ReaderFailedError, match="can be read"):
+            ocr.recognise(how)
     finally:
         ocr.close()

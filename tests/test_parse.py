@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import io
+import json
+import os
 import threading
 import time
+from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 from PIL import Image
@@ -16,6 +20,7 @@ from docmind.config import ReadingSettings
 from docmind.parse import Reader
 from docmind.schema import ParsedPage, Upload
 from docmind.words import Words
+from docmind.worker import read_frame, write_frame
 
 EXPECTED = {"empty": errors.EmptyFileError, "corrupt": errors.CorruptFileError, "too-large": errors.TooLargeError}
 # The set's own notes are wrong here: "password" does not open this workbook.
@@ -166,3 +171,51 @@ def test_scans_and_only_scans_are_sent_to_ocr(reader: Reader) -> None:
 def _spans(page: ParsedPage) -> list[tuple[int, int]]:
     words = Words.unpack(page.words)
     return list(zip(words.starts.tolist(), words.ends.tolist(), strict=True))
+
+
+def lie(incoming: BinaryIO, outgoing: BinaryIO) -> None:
+    """A reading process that a hostile file has taken over; the file's name says what it does."""
+    frame = read_frame(incoming)
+    assert frame is not None
+    how = frame[0]["name"]
+    opened = {"kind": "pdf", "title": "", "pages": 2}
+    page = {"page_no": 1, "width": 9, "height": 9, "text_source": "layer", "confidence": 1.0, "needs_ocr": False}
+    blobs = [b"text", b"", b"image", b"thumbnail"]
+    for part, lies in {"opened": opened, "page": page}.items():
+        if how.startswith(part):
+            lies |= json.loads(how.removeprefix(part))
+    if how == "blobs":
+        blobs.pop()
+    if how == "words":
+        blobs[1] = b"no words"
+    if how == "letters":
+        blobs[0] = b"\xff"
+    write_frame(outgoing, opened)
+    while True:
+        write_frame(outgoing, {"error": ["EmptyFileError"]} if how == "error" else page, blobs)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        'opened{"kind": "../x"}',
+        'opened{"pages": "2"}',
+        'opened{"title": null}',
+        'page{"page_no": 3}',
+        'page{"width": 1e99}',
+        'page{"height": 100000}',
+        'page{"confidence": "sure"}',
+        'page{"text_source": "god"}',
+        'page{"more": 1}',
+        "blobs",
+        "words",
+        "letters",
+        "error",
+        "the same page for ever",
+    ],
+)
+def test_a_reading_process_that_lies_is_one_sentence(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)
+    monkeypatch.setattr("docmind.parse._ENTRY", "test_parse:lie")
+    with Reader(ReadingSettings(timeout_s=20)) as reader, pytest.raises(errors.ReadingError):
+        pages_of(reader, Upload(how, b"%PDF-"))

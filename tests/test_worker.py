@@ -104,6 +104,12 @@ def test_blobs_that_are_too_large_together_are_refused_before_they_are_read() ->
         read_frame(io.BytesIO(frame))
 
 
+def test_more_blobs_than_any_frame_holds_are_refused_before_they_are_read() -> None:
+    frame = struct.pack(">I", 2) + b"{}" + struct.pack(">I", 1 << 31) + bytes(8 * 100)
+    with pytest.raises(WorkerFailedError, match="more blobs"):
+        read_frame(io.BytesIO(frame))
+
+
 def test_a_fast_child_is_held_back() -> None:
     worker = Worker("test_worker:flood", ahead=2)
     try:

@@ -14,8 +14,9 @@ from functools import cached_property
 from pathlib import Path
 
 from docmind.config import ReadingSettings
-from docmind.errors import ReaderFailedError, WorkerFailedError
+from docmind.errors import DamagedError, ReaderFailedError, WorkerFailedError
 from docmind.schema import Capability
+from docmind.words import Words
 from docmind.worker import Limits, Worker
 
 _ENTRY = "docmind.readers.ocr_serve:serve"
@@ -77,7 +78,12 @@ class Ocr:
                 self._give_back(worker)
         if "error" in answer:
             raise ReaderFailedError(f"A picture could not be read: {answer['error']}.")
-        return OcrPage(blobs[0].decode(), blobs[1], answer["confidence"])
+        try:
+            text, words = blobs
+            Words.unpack(words)
+            return OcrPage(text.decode(), words, float(answer["confidence"]))
+        except (KeyError, TypeError, ValueError, DamagedError) as error:  # the picture may have taken the process over
+            raise ReaderFailedError("Reading a picture gave no text that can be read.") from error
 
     def capabilities(self) -> tuple[Capability, ...]:
         """Which engines are there, without loading one."""

@@ -7,15 +7,24 @@ with Reader(settings.reading) as reader, reader.read(upload) as reading:
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Collection, Iterator
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeGuard, get_args
 
 from docmind import errors
 from docmind.config import ReadingSettings
-from docmind.errors import EmptyFileError, ReaderFailedError, ReadingError, TooLargeError, WorkerFailedError
-from docmind.schema import ParsedPage, Upload
+from docmind.errors import (
+    DamagedError,
+    EmptyFileError,
+    ReaderFailedError,
+    ReadingError,
+    TooLargeError,
+    WorkerFailedError,
+)
+from docmind.schema import ParsedPage, TextSource, Upload
+from docmind.words import Words
 from docmind.worker import Frame, Limits, Worker
 
 _ENTRY = "docmind.readers.serve:serve"
@@ -28,6 +37,8 @@ _RULES = (
     "image_quality",
     "thumbnail_side_px",
 )
+_KIND = re.compile("[a-z]{1,8}")
+_LARGEST_SIDE, _MOST = 65_535, 1 << 31  # pixels; pages
 _DEATHS = 3  # pages that may kill their process before the document is given up
 
 
@@ -151,12 +162,12 @@ class Reading:
             while True:
                 try:
                     frame = self._receive()
+                    if frame[0].get("end"):
+                        return
+                    page = _page(frame, self.pages, self._skip)
                 except WorkerFailedError as error:
                     self._restart(error)
                     continue
-                if frame[0].get("end"):
-                    return
-                page = _page(frame)
                 self._skip.add(page.page_no)
                 yield page
         finally:
@@ -173,7 +184,10 @@ class Reading:
         if self._closed:  # closed from another thread while the process was started
             self._worker.kill()
         header, _ = self._receive()
-        self.kind, self.title, self.pages = header["kind"], header["title"], header["pages"]
+        kind, title, pages = header.get("kind"), header.get("title"), header.get("pages")
+        if not (isinstance(kind, str) and _KIND.fullmatch(kind) and isinstance(title, str) and _is_count(pages)):
+            raise WorkerFailedError("a worker opened a file and did not say what it is")
+        self.kind, self.title, self.pages = kind, title, pages
 
     def _receive(self) -> Frame:
         assert self._worker is not None
@@ -188,6 +202,8 @@ class Reading:
         if self._closed or at is None or len(self._broken) >= _DEATHS:
             raise self._failed("while it was closed" if self._closed else f"at page {at}", error) from error
         self._broken.add(at)
+        if self._worker is not None:
+            self._worker.kill()
         try:
             self._open()
         except WorkerFailedError as again:
@@ -197,14 +213,33 @@ class Reading:
         return ReaderFailedError(f"Reading {self._upload.name} broke off {where}: {error}.")
 
 
-def _page(frame: Frame) -> ParsedPage:
-    header, (text, words, image, thumbnail) = frame
-    return ParsedPage(text=text.decode(), words=words, image=image, thumbnail=thumbnail, **header)
+def _page(frame: Frame, pages: int, before: Collection[int]) -> ParsedPage:
+    """One of `pages` pages that did not come `before`.
+
+    The process may have been taken over by the file it reads: what could not be stored or shown is no page. Raises
+    `WorkerFailedError`.
+    """
+    header, blobs = frame
+    try:
+        text, words, image, thumbnail = blobs
+        Words.unpack(words)
+        page = ParsedPage(text=text.decode(), words=words, image=image, thumbnail=thumbnail, **header)
+    except (TypeError, ValueError, DamagedError) as error:
+        raise WorkerFailedError("a worker sent a page that cannot be read") from error
+    sides = _is_count(page.width) and _is_count(page.height) and max(page.width, page.height) <= _LARGEST_SIDE
+    told = page.text_source in get_args(TextSource) and isinstance(page.confidence, int | float)
+    if not (sides and told and _is_count(page.page_no) and page.page_no <= pages and page.page_no not in before):
+        raise WorkerFailedError("a worker sent a page that cannot be one of this document")
+    return page
+
+
+def _is_count(value: object) -> TypeGuard[int]:
+    return type(value) is int and 1 <= value <= _MOST
 
 
 def _error(header: dict[str, Any]) -> ReadingError:
     """The error that the reading process named; only the classes of our own tree can be named."""
-    kind = getattr(errors, header["error"], ReadingError)
+    kind = getattr(errors, str(header["error"]), ReadingError)
     if not (isinstance(kind, type) and issubclass(kind, ReadingError)):
         kind = ReadingError
-    return kind(header["message"], hint=header["hint"])
+    return kind(str(header.get("message", "")), hint=str(header.get("hint", kind.hint)))

@@ -30,12 +30,16 @@ Serve = Callable[[BinaryIO, BinaryIO], None]
 
 MAX_HEADER = 64 * 1024 * 1024
 MAX_BLOB = 4 * 1024 * 1024 * 1024
+MAX_BLOBS = 16
 _CLONE_NEWUSER, _CLONE_NEWNET = 0x1000_0000, 0x4000_0000
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a worker may use; 0 means no limit. `cpu_s` is the whole life of the process."""
+    """What a worker may use; `memory_mb` and `cpu_s` 0 mean no limit. `cpu_s` is the whole life of the process.
+
+    `file_mb` is the largest file it may write: -1 means any, 0 that it writes none.
+    """
 
     memory_mb: int = 0
     cpu_s: int = 0
@@ -69,7 +73,10 @@ def read_frame(stream: IO[bytes]) -> Frame | None:
         raise WorkerFailedError("a worker sent a header that cannot be read")
     blobs: list[bytes] = []
     room = MAX_BLOB  # for all of them together
-    for _ in range(struct.unpack(">I", _exactly(stream, 4))[0]):
+    count = struct.unpack(">I", _exactly(stream, 4))[0]
+    if count > MAX_BLOBS:
+        raise WorkerFailedError("a worker sent more blobs than any frame holds")
+    for _ in range(count):
         length = struct.unpack(">Q", _exactly(stream, 8))[0]
         room -= length
         if room < 0:
