@@ -48,6 +48,7 @@ class ServerIndex(IndexEngine):
         self._active: str | None = None
         self._next: str | None = None
         self._is_resolved = False
+        self._checked: str | None = None
         self._is_local = client.init_options.get("location") == ":memory:"
 
     def epoch(self) -> int:
@@ -60,7 +61,7 @@ class ServerIndex(IndexEngine):
         checked = find_collection(self._known, collection).check_points(points)
         with self._asking():
             target = self._target()
-            check_dim(self._state(target)["dim"], self._dim)
+            self._check_dim(target)
             for start in range(0, len(checked), BATCH):
                 batch = [_struct(point) for point in checked[start : start + BATCH]]
                 self._client.upsert(f"{collection}-{target}", batch, wait=True)
@@ -85,7 +86,7 @@ class ServerIndex(IndexEngine):
             active = self._resolved()
             if active is None:
                 return lists
-            check_dim(self._state(active)["dim"], self._dim)
+            self._check_dim(active)
             for collection, numbers in by_collection.items():
                 requests = [_request(checked[n]) for n in numbers]
                 replies = self._client.query_batch_points(f"{collection}-{active}", requests)
@@ -175,6 +176,12 @@ class ServerIndex(IndexEngine):
             if not isinstance(state, dict) or state.get("format") != FORMAT:
                 raise IndexEngineError("The collections on the server were not made by this version of DocMind.")
             return state
+
+    def _check_dim(self, generation: str) -> None:
+        """A generation never changes its dimensions: the server is asked once for each."""
+        if generation != self._checked:
+            check_dim(self._state(generation)["dim"], self._dim)
+            self._checked = generation
 
     def _record(self, generation: str, state: dict[str, Any]) -> None:
         self._client.update_collection(f"{self._text}-{generation}", metadata={_METADATA: state})
