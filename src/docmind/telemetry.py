@@ -1,7 +1,8 @@
-"""What DocMind tells about itself: a log on stderr, and nothing to anybody else."""
+"""What DocMind tells about itself: a log on stderr, and nothing to anybody else, a dump of its memory neither."""
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 from typing import Literal
@@ -17,7 +18,8 @@ _QUIET = {
 
 
 def start(level: Literal["debug", "info", "warning", "error"]) -> None:
-    """Log at `level`, libraries at errors only; keep libraries from the network. Call it first at an entry point.
+    """Log at `level`, libraries at errors only; keep libraries from the network, and a crash from leaving keys and text
+    on the disk (where the system has such a limit). Call it first at an entry point.
 
     A variable that the user has set stays as it is.
     """
@@ -25,3 +27,7 @@ def start(level: Literal["debug", "info", "warning", "error"]) -> None:
         os.environ.setdefault(name, value)
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.ERROR)
     logging.getLogger("docmind").setLevel(level.upper())
+    with contextlib.suppress(ImportError, ValueError, OSError):  # Windows writes no core files by itself
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
