@@ -27,6 +27,7 @@ from docmind.errors import (
     DiskFullError,
     NotFoundError,
     TamperedError,
+    VaultError,
     VaultFormatError,
     WrongKeyError,
 )
@@ -436,6 +437,14 @@ def test_what_a_kill_left_half_written_is_swept(tmp_path: Path, keys: Keyset) ->
     (folder / ".new-00").write_bytes(b"half")
     Artifacts(folder, keys)
     assert list(folder.iterdir()) == []
+
+
+def test_a_folder_that_has_gone_is_one_sentence(tmp_path: Path, keys: Keyset) -> None:
+    store = Artifacts(tmp_path / "artifacts", keys)
+    (tmp_path / "artifacts").rmdir()
+    with pytest.raises(VaultError, match="could not be sealed"):
+        store.put(b"page", SUFFIX)
+    store.close()
 
 
 @pytest.mark.crash

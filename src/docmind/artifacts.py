@@ -29,7 +29,15 @@ from pathlib import Path
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from docmind.errors import DamagedError, DiskFullError, NotFoundError, TamperedError, VaultFormatError, WrongKeyError
+from docmind.errors import (
+    DamagedError,
+    DiskFullError,
+    NotFoundError,
+    TamperedError,
+    VaultError,
+    VaultFormatError,
+    WrongKeyError,
+)
 from docmind.keys import Keyset, derive
 from docmind.schema import ArtifactRef
 
@@ -117,7 +125,7 @@ class Artifacts:
         return ArtifactRef(id_of(plaintext, self._keys), suffix)
 
     def put(self, plaintext: bytes, suffix: str) -> ArtifactRef:
-        """Seal and keep; on the disk when this returns. Raises `DiskFullError`."""
+        """Seal and keep; on the disk when this returns. Raises `DiskFullError`, `VaultError`."""
         return self.put_many([(plaintext, suffix)])[0]
 
     def put_many(self, items: Sequence[tuple[bytes, str]]) -> list[ArtifactRef]:
@@ -223,7 +231,7 @@ class Artifacts:
                 temporary.unlink(missing_ok=True)
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise DiskFullError("The disk is full: a page could not be sealed.") from error
-            raise
+            raise VaultError(f"A page could not be sealed: {error.strerror}.") from error
         return ref
 
     def _is_kept(self, path: Path, ref: ArtifactRef) -> bool:
