@@ -84,14 +84,17 @@ class VaultFormatError(VaultError):
 class KeyUnavailableError(VaultError):
     """There is no key, or no way to reach it."""
 
-    hint = "Bring back the key file, unlock the keyring, or give the passphrase; the recovery code opens the vault too."
+    hint = (
+        "Bring back the key file, unlock the keyring, or give the passphrase; "
+        "or set DOCMIND_KEYS__RECOVERY_CODE to the recovery code."
+    )
     exit_code = 13
 
 
 class WrongKeyError(VaultError):
     """A key was found, but it is not the one that sealed this."""
 
-    hint = "Check which key belongs to this vault; the recovery code opens it too."
+    hint = "Check which key belongs to this vault, or set DOCMIND_KEYS__RECOVERY_CODE to the recovery code."
     exit_code = 14
 
 

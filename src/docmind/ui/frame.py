@@ -40,18 +40,25 @@ def _closed(error: DocMindError) -> None:
 
 def _lock_screen(vault: Desk) -> None:
     with st.container(width=480):
-        st.title("Choose a passphrase" if vault.is_new else "Your vault is locked")
-        if vault.is_new:
+        is_chosen = vault.is_new or vault.is_recovering
+        st.title("Choose a new passphrase" if is_chosen else "Your vault is locked")
+        if is_chosen:
             st.write("It seals everything you add. Several words you can remember are better than one you cannot.")
         with st.form("passphrase", border=False):
             passphrase = st.text_input("Passphrase", type="password", autocomplete="current-password")
             again = passphrase
-            if vault.is_new:
+            if is_chosen:
                 again = st.text_input("The same again", type="password", autocomplete="new-password")
-            sent = st.form_submit_button("Make the vault" if vault.is_new else "Unlock", type="primary")
+            does = "Make the vault" if vault.is_new else "Open the vault" if vault.is_recovering else "Unlock"
+            sent = st.form_submit_button(does, type="primary")
+        if not is_chosen:
+            st.caption("Forgotten? Start DocMind once with DOCMIND_KEYS__RECOVERY_CODE set to your recovery code.")
         if not sent:
             return
-        if vault.is_new and (passphrase != again or len(passphrase) < _SHORTEST):
+        if not passphrase:
+            st.error("Type the passphrase.", icon=":material/error:")
+            return
+        if is_chosen and (passphrase != again or len(passphrase) < _SHORTEST):
             st.error(
                 "The two differ." if passphrase != again else f"Use at least {_SHORTEST} characters.",
                 icon=":material/error:",
