@@ -111,7 +111,7 @@ def test_a_passphrase_makes_a_vault_and_opens_it_again(monkeypatch: pytest.Monke
     monkeypatch.setenv("DOCMIND_KEYS__SOURCE", "passphrase")
     monkeypatch.delenv("DOCMIND_KEYS__FILE")
     test = app()
-    assert "Choose a passphrase" in said(test)
+    assert "Choose a new passphrase" in said(test)
 
     def give(*words: str) -> None:
         for field, word in zip(test.text_input, words, strict=True):
@@ -124,14 +124,26 @@ def test_a_passphrase_makes_a_vault_and_opens_it_again(monkeypatch: pytest.Monke
     assert "at least 8" in said(test)
     give("correct horse", "correct horse")
     assert "Write down your recovery code" in said(test)
+    code = desk().recovery_code
 
     desk.clear()
     test = app()
     assert "Your vault is locked" in said(test)
+    give("")
+    assert "Type the passphrase" in said(test)
     give("wrong horse")
     assert "does not open this vault" in said(test)
     give("correct horse")
     assert "Add some first" in said(test)
+
+    desk.clear()
+    monkeypatch.setenv("DOCMIND_KEYS__RECOVERY_CODE", str(code))
+    test = app()
+    assert "Choose a new passphrase" in said(test), "the vault gets a new key: what is mistyped now locks it"
+    give("battery staple", "battery stable")
+    assert "differ" in said(test)
+    give("battery staple", "battery staple")
+    assert "Write down your recovery code" in said(test)
 
 
 # --- documents --------------------------------------------------------------------------------------------------------
@@ -158,10 +170,12 @@ def test_a_locked_file_asks_for_its_password_and_is_read_with_it() -> None:
     OOXMLFile(io.BytesIO(word_file())).encrypt("opensesame", out)
     test = add(("locked.docx", out.getvalue()))
     assert "locked.docx** is locked" in said(test)
+    assert "1 locked in" in said(test)
     for password, told in (("wrong", "That password does not open it"), ("opensesame", "1 added")):
         test.text_input[0].set_value(password)
         finish(next(button for button in test.button if button.label == "Open it").click().run())
         assert told in said(test)
+    assert "1 locked in" not in said(test), "what was opened is not told as locked any more"
     assert [info.document for info in desk().open().documents()] == ["locked.docx"]
     kept = test.session_state["handed_in"]
     assert not any(upload for uploads in kept.values() for upload in uploads), "bytes are kept for nothing"

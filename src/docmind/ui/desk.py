@@ -35,13 +35,16 @@ class Desk:
         self._mind: DocMind | None = None
         self.wants_passphrase = False
         self.is_new = False
+        self.is_recovering = False
+        self.max_file_mb = 0
         self.recovery_code: str | None = None
         self.rebuilding: Rebuilding | None = None
 
     def open(self, passphrase: str | None = None) -> DocMind:
         """The vault, opened at the first call. Raises `VaultError` and its kinds, `ConfigError`.
 
-        Where it fails for want of a passphrase, `wants_passphrase` is set; call again with one.
+        Where it fails for want of a passphrase, `wants_passphrase` is set; call again with one. The passphrase is one
+        to be chosen where `is_new` or, with a recovery code, `is_recovering`.
         """
         with self._lock:
             if self._mind is None:
@@ -79,7 +82,9 @@ class Desk:
 
         settings = Settings.load()
         telemetry.start(settings.log_level)
+        self.max_file_mb = settings.reading.max_file_mb
         self.is_new = not (settings.data_dir / "vault.json").exists()
+        self.is_recovering = not self.is_new and settings.keys.recovery_code is not None  # which brings a new key
         return DocMind(settings, ask_passphrase=ask)
 
     def _rebuild(self, mind: DocMind) -> None:

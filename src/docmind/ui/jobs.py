@@ -10,6 +10,7 @@ import streamlit as st
 from docmind.errors import DocMindError, PasswordNeededError
 from docmind.schema import AddResult, JobProgress, Upload
 from docmind.ui import state, trouble
+from docmind.ui.desk import desk
 from docmind.ui.escape import escape
 from docmind.ui.wording import about, count, duration
 
@@ -34,6 +35,7 @@ def uploader(mind: DocMind) -> None:
         "Add documents: PDF, Word, Excel, EPUB, pictures and scans, web pages, Markdown, plain text",
         accept_multiple_files=True,
         key=key,
+        max_upload_size=_told(desk().max_file_mb),
         on_change=_hand_in,
         args=(mind, key),
     )
@@ -49,6 +51,11 @@ def progress(mind: DocMind) -> None:
 def is_reading(mind: DocMind) -> bool:
     """Whether any job is under way."""
     return any(not job.is_over for job in mind.jobs())
+
+
+def _told(limit_mb: int) -> int:
+    """The limit of the box, which tells what is above 500 MB in whole gigabytes: of 512 MB it would say 1 GB."""
+    return min(limit_mb, 500) if limit_mb < 1000 else limit_mb
 
 
 def _hand_in(mind: DocMind, key: str) -> None:
@@ -79,7 +86,8 @@ def _panel(mind: DocMind, was_moving: bool, files_done: int) -> None:
     for job in known.values():
         if not job.is_over:
             _draw_moving(mind, job)
-        elif job.job_id in handed_in:
+    for job in reversed(known.values()):  # the newest is what the eye looks for
+        if job.is_over and job.job_id in handed_in:
             _draw_over(mind, job, handed_in)
     is_over = all(job.is_over for job in known.values())
     if was_moving and (is_over or _files_done(tuple(known.values())) != files_done):
@@ -104,19 +112,27 @@ def _draw_moving(mind: DocMind, job: JobProgress) -> None:
 def _draw_over(mind: DocMind, job: JobProgress, handed_in: dict[str, list[Upload | None]]) -> None:
     uploads = handed_in[job.job_id]
     for number, result in enumerate(job.results[: len(uploads)]):
-        if result.error != PasswordNeededError.__name__:
+        if not _is_locked(result):
             uploads[number] = None  # not needed any more: let the bytes go
+    left = [
+        (number, result)
+        for number, result in enumerate(job.results)
+        if not _is_locked(result) or (number < len(uploads) and uploads[number] is not None)
+    ]
+    if job.results and not left:  # each was handed over again, with its password
+        del handed_in[job.job_id]
+        return
     with st.container(border=True, key=f"job-{job.job_id}"):
         words, close = st.columns([0.94, 0.06], vertical_alignment="center")
-        words.markdown(f"**{_summary(job)}**")
+        words.markdown(f"**{_summary(job, [result for _, result in left])}**")
         if close.button("", key=f"dismiss-{job.job_id}", icon=":material/close:", type="tertiary", help="Dismiss"):
             del handed_in[job.job_id]
             st.rerun()
         if job.state == "failed":
             trouble.tell(job.message)
-        few = len(job.results) <= _LISTED
-        for number, result in enumerate(job.results):
-            if result.error == PasswordNeededError.__name__ and number < len(uploads):
+        few = len(left) <= _LISTED
+        for number, result in left:
+            if _is_locked(result):
                 _ask_password(mind, job, number, uploads)
             elif result.status == "refused":
                 trouble.tell(result.message, result.hint)
@@ -126,7 +142,7 @@ def _draw_over(mind: DocMind, job: JobProgress, handed_in: dict[str, list[Upload
 
 def _ask_password(mind: DocMind, job: JobProgress, number: int, uploads: list[Upload | None]) -> None:
     upload, result = uploads[number], job.results[number]
-    if upload is None:  # already tried again
+    if upload is None:
         return
     with st.form(f"password-{job.job_id}-{number}", border=False):
         wrong = "That password does not open it. " if upload.password else ""
@@ -170,16 +186,25 @@ def _details(job: JobProgress) -> str:
     return " · ".join(details) or "A scanned page takes some seconds"
 
 
-def _summary(job: JobProgress) -> str:
+def _is_locked(result: AddResult) -> bool:
+    return result.error == PasswordNeededError.__name__
+
+
+def _summary(job: JobProgress, results: Sequence[AddResult]) -> str:
+    """What became of these results of the job, counted."""
     if job.state == "cancelled":
-        told = f"Stopped after {count(job.files_done, 'file')}"
-        return f"{told} of {job.files_total}; what was finished is kept" if job.files_total > 1 else "Stopped"
-    kinds = {"added": "added", "already": "already here", "refused": "not added", "cancelled": "stopped"}
-    parts = [
-        f"{sum(result.status == status for result in job.results)} {words}"
-        for status, words in kinds.items()
-        if any(result.status == status for result in job.results)
-    ]
+        if not job.files_done:
+            return "Stopped before a file was finished" if job.files_total > 1 else "Stopped"
+        return f"Stopped after {count(job.files_done, 'file')} of {job.files_total}; what was finished is kept"
+    kinds = {
+        "added": "added",
+        "already": "already here",
+        "refused": "not added",
+        "locked": "locked",
+        "cancelled": "stopped",
+    }
+    became = ["locked" if _is_locked(result) else result.status for result in results]
+    parts = [f"{became.count(kind)} {words}" for kind, words in kinds.items() if kind in became]
     return f"{', '.join(parts) or 'Nothing added'} in {duration(job.elapsed_ms)}"
 
 
@@ -196,4 +221,5 @@ def _line(result: AddResult) -> str:
         return f":material/done_all: {name}: the same file is already here{_remark(result)}"
     if result.status == "cancelled":
         return f":material/stop_circle: {name}: stopped"
-    return f":material/error: {name}: {escape(result.message)}"
+    message = escape(result.message)  # it names the file, mostly
+    return f":material/error: {message}" if result.document in result.message else f":material/error: {name}: {message}"
