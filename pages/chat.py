@@ -15,6 +15,7 @@ from docmind.ui.turns import ask, draw_turn
 if TYPE_CHECKING:
     from docmind.application import DocMind
 
+_LONGEST = 20_000  # characters; the browser takes no more, and does not say so
 EXAMPLES = (
     "What amounts are named, and what are they for?",
     "Which dates and deadlines matter?",
@@ -37,7 +38,7 @@ def chat(mind: DocMind) -> None:
     for number, turn in enumerate(turns):
         draw_turn(mind, turn, f"turn-{number}")
     draw_reading(mind)
-    question = st.chat_input("Ask your documents", max_chars=2_000) or st.session_state.pop(state.EXAMPLE, None)
+    question = st.chat_input("Ask your documents", max_chars=_LONGEST) or st.session_state.pop(state.EXAMPLE, None)
     if question:
         turns.append(ask(mind, question, filters))
         st.rerun()
@@ -48,7 +49,8 @@ def no_documents() -> None:
     st.write(
         "Add some first: DocMind reads them here, on this machine, and answers with quotes you can check on the page."
     )
-    st.page_link("documents.py", label="Add documents", icon=":material/add:")
+    if st.button("Add documents", icon=":material/add:", type="primary"):
+        st.switch_page("documents.py")
 
 
 def first_question(documents: int) -> None:

@@ -11,7 +11,7 @@ from docmind.ui import trouble
 from docmind.ui.desk import desk
 from docmind.ui.escape import escape, one_line
 from docmind.ui.frame import frame
-from docmind.ui.wording import size
+from docmind.ui.wording import count, size
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -81,9 +81,8 @@ def rebuilding() -> None:
     if going is None or going.is_over:
         st.rerun()
     else:
-        st.progress(
-            going.done / going.total if going.total else 0.0, text=f"Building: {going.done} of {going.total} documents"
-        )
+        told = f"Building: {going.done} of {count(going.total, 'document')}" if going.total else "Getting ready…"
+        st.progress(going.done / going.total if going.total else 0.0, text=told)
 
 
 frame(settings_page)

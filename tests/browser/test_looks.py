@@ -99,6 +99,8 @@ def test_every_page_keeps_its_shape(browser: Any, desk_of_papers: Server, theme:
         assert one.page.locator(".st-key-open_page-image img").evaluate("image => image.complete && image.naturalWidth")
         across = one.page.locator(".st-key-open_page-image").evaluate("box => [box.scrollWidth, box.clientWidth]")
         assert across[0] > 1.5 * across[1], "twice the size, to be scrolled"
+        one.page.keyboard.press("ArrowRight")
+        one.page.locator("p").filter(has_text="Page 2 of 3").wait_for()
         take(one, f"page-{theme}")
         one.page.get_by_role("button", name="All pages").click()
         one.page.get_by_role("button", name="All documents").click()

@@ -14,7 +14,9 @@ def test_an_estimate_is_a_whole_number(ms: float, said: str) -> None:
     assert about(ms) == said
 
 
-@pytest.mark.parametrize(("ms", "said"), [(400, "0.4 s"), (9_940, "9.9 s"), (12_300, "12 s"), (150_000, "2 min")])
+@pytest.mark.parametrize(
+    ("ms", "said"), [(3, "0.1 s"), (400, "0.4 s"), (9_940, "9.9 s"), (12_300, "12 s"), (150_000, "2 min")]
+)
 def test_what_was_measured_keeps_its_tenths_while_they_matter(ms: float, said: str) -> None:
     assert duration(ms) == said
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _ROWS = 25
 _TILES = 24
-_ACROSS = 6
+_TILE = 134  # pixels across: six in a row of a laptop's window, two on a phone's
 _SORTS: dict[str, tuple[Callable[[DocumentInfo], object], bool]] = {
     "Newest first": (lambda info: info.added_at_ms, True),
     "Name": (lambda info: info.document.casefold(), False),
@@ -84,7 +84,7 @@ def draw_receipt() -> None:
 
 def _draw_row(info: DocumentInfo) -> None:
     with st.container(border=True, key=f"row-{info.doc_id}"):
-        words, status, action = st.columns([0.78, 0.15, 0.07], vertical_alignment="center")
+        words, status = st.columns([0.76, 0.24], vertical_alignment="center")
         with words, st.container(gap=None):
             st.button(
                 escape(info.document, limit=90),
@@ -99,9 +99,8 @@ def _draw_row(info: DocumentInfo) -> None:
             if info.message:
                 icon = "error" if info.status == "failed" else "info"
                 st.caption(f":material/{icon}: {escape(info.message)}")
-        with status:
+        with status, st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
             _badge(info)
-        with action:
             _delete_button(info, "row")
 
 
@@ -134,9 +133,9 @@ def _draw_tiles(mind: DocMind, info: DocumentInfo) -> None:
     if info.pages > _TILES:
         first = (st.pagination(-(-info.pages // _TILES), key=f"tiles-{info.doc_id}") - 1) * _TILES + 1
     numbers = range(first, min(first + _TILES, info.pages + 1))
-    for start in range(0, len(numbers), _ACROSS):
-        for place, page_no in zip(st.columns(_ACROSS), numbers[start : start + _ACROSS], strict=False):
-            with place:
+    with st.container(horizontal=True):  # as many beside each other as the window has room for
+        for page_no in numbers:
+            with st.container(width=_TILE):
                 outcome = trouble.attempt(lambda page_no=page_no: mind.page_image(info.doc_id, page_no, thumbnail=True))
                 if isinstance(outcome, DocMindError):
                     st.caption("Not read yet")

@@ -12,6 +12,7 @@ from docmind.schema import Box
 INK = (255, 222, 77)
 EDGE = (214, 132, 0)
 RIM = (205, 201, 192)
+_READING = 0.64  # of a page image's pixels: print of 10 points is 12 to 13 pixels high then
 _PAD = 0.12  # of a box's height, on every side: strokes reach a little beyond the letters
 
 
@@ -54,6 +55,11 @@ def strip(image: bytes, boxes: Sequence[Box], page_size: tuple[int, int]) -> byt
         right = left + 2 * half
     picture = _mark(picture, scaled)
     return _jpeg(picture.crop((round(left), round(top), round(right), max(round(top) + 1, round(bottom)))))
+
+
+def reading_width(image: bytes) -> int:
+    """Pixels across at which the letters of a strip have the size of the text around it, whatever its length."""
+    return round(_READING * Image.open(io.BytesIO(image)).width)
 
 
 def _picture(image: bytes) -> Image.Image:

@@ -104,16 +104,22 @@ def _bar(page: PageView, key: str) -> str:
             args=(key, 1),
         )
         st.markdown(f"Page **{page.page_no}** of {page.pages}", width="stretch")
-        zoom = st.segmented_control(
-            "Zoom",
-            list(_ZOOMS),
-            default=st.session_state.get(state.ZOOM, "Page"),
-            required=True,
-            key=f"{key}-zoom",
-            label_visibility="collapsed",
-        )
-    st.session_state[state.ZOOM] = zoom or "Page"
-    return zoom or "Page"
+        zoom: str = st.session_state.get(state.ZOOM, "Page")
+        with st.container(horizontal=True, gap="xxsmall", width="content"):
+            # Buttons of their own: a control that holds the keyboard would keep the arrow keys from turning the page.
+            for name in _ZOOMS:
+                st.button(
+                    name,
+                    key=f"{key}-zoom-{name}",
+                    type="primary" if name == zoom else "secondary",
+                    on_click=_zoom,
+                    args=(name,),
+                )
+    return zoom
+
+
+def _zoom(name: str) -> None:
+    st.session_state[state.ZOOM] = name
 
 
 def _turn(key: str, by: int) -> None:

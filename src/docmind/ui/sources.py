@@ -10,14 +10,16 @@ import streamlit as st
 
 from docmind.errors import DocMindError
 from docmind.schema import Answer, Hit, Source
-from docmind.ui import state, trouble
+from docmind.ui import marks, state, trouble
 from docmind.ui.escape import escape, one_line, visible
 from docmind.ui.pageview import PageOnShow, page_jpeg, page_view, strip_jpeg
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
 
-_THUMBNAIL = 480  # pixels; shown at about a third of that, sharp on dense screens
+_THUMBNAIL = 480  # pixels; shown at about a third of that or less, sharp on dense screens
+_SMALL = 84  # pixels across, beside the place on the page
+_NEAR = 156  # two beside each other on a phone
 _MARKER = re.compile(r"(\[\d+\])")
 
 
@@ -36,9 +38,8 @@ def answer_markdown(answer: Answer) -> str:
 
 def draw_sources(mind: DocMind, sources: Sequence[Source], key: str) -> None:
     """Each source: where it stands, the strip of the page with the words highlighted, the whole page small."""
-    places = [place for _ in range(0, len(sources), 2) for place in st.columns(2)]
-    for place, source in zip(places, sources, strict=False):
-        with place, st.container(border=True, key=f"{key}-source-{source.n}"):
+    for source in sources:
+        with st.container(border=True, key=f"{key}-source-{source.n}"):
             outcome = trouble.attempt(lambda source=source: _draw_source(mind, source, f"{key}-{source.n}"))
             if isinstance(outcome, DocMindError):
                 trouble.show(outcome)
@@ -46,11 +47,12 @@ def draw_sources(mind: DocMind, sources: Sequence[Source], key: str) -> None:
 
 def draw_nearest(mind: DocMind, hits: Sequence[Hit], key: str) -> None:
     """The closest pages, small, each a way in."""
-    for place, hit in zip(st.columns(len(hits)), hits, strict=True):
-        with place:
-            outcome = trouble.attempt(lambda hit=hit: _draw_hit(mind, hit, f"{key}-{hit.rank}"))
-            if isinstance(outcome, DocMindError):
-                trouble.show(outcome)
+    with st.container(horizontal=True):
+        for hit in hits:
+            with st.container(width=_NEAR):
+                outcome = trouble.attempt(lambda hit=hit: _draw_hit(mind, hit, f"{key}-{hit.rank}"))
+                if isinstance(outcome, DocMindError):
+                    trouble.show(outcome)
 
 
 def draw_reading(mind: DocMind) -> None:
@@ -75,17 +77,17 @@ def _reading(mind: DocMind) -> None:
 
 
 def _draw_source(mind: DocMind, source: Source, key: str) -> None:
-    small, words = st.columns([0.18, 0.82], gap="small")
+    small, words = st.columns([0.13, 0.87], gap="small")
     told = f"Page {source.page_no} of {one_line(source.document)}, highlighted: {one_line(source.quote)}"
     with small:
-        st.image(page_jpeg(mind, source.doc_id, source.page_no, source.boxes, _THUMBNAIL), width="stretch", alt=told)
+        st.image(page_jpeg(mind, source.doc_id, source.page_no, source.boxes, _THUMBNAIL), width=_SMALL, alt=told)
     with words:
-        label = f":green-badge[{source.n}] **Page {source.page_no}** · {escape(source.document, limit=48)}"
+        label = f":green-badge[{source.n}] **Page {source.page_no}** · {escape(source.document, limit=72)}"
         shown = PageOnShow(source.doc_id, source.page_no, source.page_no, source.boxes)
         st.button(label, key=f"{key}-open", type="tertiary", help="Open the page", on_click=_open, args=(shown,))
         strip = strip_jpeg(mind, source.doc_id, source.page_no, source.boxes)
         if strip is not None:
-            st.image(strip, width="stretch", alt=told)
+            st.image(strip, width=marks.reading_width(strip), alt=told)
         else:
             st.text(visible(source.quote))
 
@@ -93,6 +95,8 @@ def _draw_source(mind: DocMind, source: Source, key: str) -> None:
 def _draw_hit(mind: DocMind, hit: Hit, key: str) -> None:
     alt = f"Page {hit.page_no} of {one_line(hit.document)}"
     st.image(page_jpeg(mind, hit.doc_id, hit.page_no, (), _THUMBNAIL), width="stretch", alt=alt)
-    label = f"**Page {hit.page_no}** · {escape(hit.document, limit=28)}"
     shown = PageOnShow(hit.doc_id, hit.page_no)
-    st.button(label, key=f"{key}-open", type="tertiary", help="Open the page", on_click=_open, args=(shown,))
+    with st.container(gap=None):
+        label = f"**Page {hit.page_no}**"
+        st.button(label, key=f"{key}-open", type="tertiary", help="Open the page", on_click=_open, args=(shown,))
+        st.caption(escape(hit.document, limit=36))

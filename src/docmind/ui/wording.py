@@ -53,8 +53,8 @@ def when(at_ms: int) -> str:
 
 
 def duration(ms: float) -> str:
-    """`0.4 s`, `12 s`, `3 min`."""
-    seconds = ms / 1000
+    """`0.4 s`, `12 s`, `3 min`; never nothing at all."""
+    seconds = max(ms / 1000, 0.1)
     if seconds < 9.95:
         return f"{seconds:.1f} s"
     if seconds < 99.5:
