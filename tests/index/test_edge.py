@@ -435,3 +435,18 @@ def test_a_switch_leaves_no_file_of_the_old_generation(index: EdgeIndex, tmp_pat
     index.close()
     files = b"\n".join(path.read_bytes() for path in (tmp_path / "index").rglob("*") if path.is_file())
     assert b"planted" not in files
+
+
+def test_an_index_that_cannot_be_swept_is_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    EdgeIndex(tmp_path, DIM, min_free_mb=1).close()
+    (tmp_path / "g000009").mkdir()
+
+    def refuse(_path: Path) -> None:
+        raise OSError("in use")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("docmind.index.edge.shutil.rmtree", refuse)
+        with pytest.raises(IndexEngineError, match="could not be removed") as caught:
+            EdgeIndex(tmp_path, DIM, min_free_mb=1)
+    EdgeIndex(tmp_path, DIM, min_free_mb=1).close()
+    assert caught.value

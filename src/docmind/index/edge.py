@@ -61,8 +61,13 @@ class EdgeIndex(IndexEngine):
         self._lost = False
         directory.mkdir(parents=True, exist_ok=True)
         self._owner = _own(directory)
-        self._active = self._open_current()
-        self._sweep()
+        self._active: Generation | None = None
+        try:
+            self._active = self._open_current()
+            self._sweep()
+        except BaseException:  # the lock and the process go back with it
+            self.close()
+            raise
 
     def epoch(self) -> int:
         def contained(generation: Generation) -> int:
