@@ -33,6 +33,10 @@ def test_ids_and_tags_are_the_same_for_ever() -> None:
     assert BLIND.tag("größe") != BLIND.tag("große")
 
 
+def test_a_tag_of_any_bytes_is_a_tag() -> None:
+    assert BLIND.tag("caf\udcff") == BLIND.tag("caf?")
+
+
 def test_rotations_are_the_same_for_ever() -> None:
     assert BLIND.dense(np.eye(4, dtype=np.float32))[0] == pytest.approx(
         [0.39424232, -0.30868372, -0.84589577, 0.18370542], abs=1e-6

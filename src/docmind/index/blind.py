@@ -78,7 +78,8 @@ class Blind:
 
     def tag(self, text: str) -> str:
         """A keyed name of a tag, 32 hex digits: equal tags stay equal, and that is all that shows."""
-        return hmac.digest(self._tag_key, text.encode(), hashlib.sha256)[:16].hex()
+        # A shell may hand over a tag of any bytes, as lone surrogates: it is found under the name it is shown with.
+        return hmac.digest(self._tag_key, text.encode("utf-8", "replace"), hashlib.sha256)[:16].hex()
 
     def _feistel(self) -> np.ndarray:
         with self._lock:
