@@ -265,6 +265,21 @@ def test_a_question_of_any_bytes_is_a_question(stocked: Shell) -> None:
         stocked.run(command, "herons \udcff")
 
 
+def test_a_tag_of_any_bytes_neither_fails_nor_closes_the_vault(shell: Shell) -> None:
+    shell.run("add", shell.file("a.txt", b"Herons wait."), "--tag", "a\udcff")
+    assert [info["tags"] for info in shell.json("list")["documents"]] == [["a?"]]
+    assert shell.run("search", "herons", "--tag", "a?").stdout.startswith(" 1. ")
+
+
+def test_a_question_that_is_broken_off_is_a_stop(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken_off(*_: Any, **__: Any) -> None:
+        raise click.Abort
+
+    monkeypatch.setattr("click.prompt", broken_off)
+    monkeypatch.setattr("docmind.cli.sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
+    assert "stopped." in shell.run("list", code=130, DOCMIND_KEYS__SOURCE="passphrase").stderr
+
+
 def test_a_folder_without_files_says_so(shell: Shell) -> None:
     assert "nothing to add" in shell.run("add", shell.files).stderr
 

@@ -30,7 +30,7 @@ class _Commands(click.Group):
         except DocMindError as error:
             click.echo(f"docmind: {inert(str(error))}\n{inert(error.hint)}", err=True)
             ctx.exit(error.exit_code)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, click.Abort):  # Ctrl-C, at a question too
             click.echo("\ndocmind: stopped.", err=True)
             ctx.exit(CancelledError.exit_code)
         except BrokenPipeError:  # the reader of our output has gone, `| head` for one
