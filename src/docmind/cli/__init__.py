@@ -278,7 +278,8 @@ def _ask_passphrase(*, is_chosen: bool) -> str:
 
 
 def _ask_password(name: str) -> str:
-    return str(click.prompt(f"Password of {inert(name)} (empty: skip)", hide_input=True, default="", err=True))
+    asked = f"Password of {inert(name)} (empty: skip)"
+    return str(click.prompt(asked, hide_input=True, default="", show_default=False, err=True))
 
 
 def _filters_of(desk: Any, docs: Iterable[str], languages: tuple[str, ...], tags: tuple[str, ...]) -> Filters:
