@@ -326,3 +326,10 @@ def test_too_little_room_is_told_before_anything_is_begun(tmp_path: Path) -> Non
             desk.add([report("crane", 2)])
         assert "MB" in str(caught.value)
         assert desk.documents() == ()
+
+
+def test_new_tags_for_what_is_here_already_are_not_dropped_in_silence(desk: DocMind) -> None:
+    upload = report("crane", 1)
+    desk.add([upload])
+    (result,) = desk.add([replace(upload, tags=("birds",))])
+    assert (result.status, result.message) == ("already", "Its tags stay as they are.")

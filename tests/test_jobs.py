@@ -238,3 +238,18 @@ def test_the_files_of_a_job_are_let_go_when_it_is_over(jobs: Jobs) -> None:
     del files
     over(jobs, job_id)
     until(lambda: gc.collect() >= 0 and held() is None)
+
+
+def test_a_log_says_where_and_not_what(caplog: pytest.LogCaptureFixture) -> None:
+    def broken(_job: Job) -> None:
+        raise ValueError("the text of a page")
+
+    jobs = Jobs()
+    job_id = jobs.submit(broken, files_total=1)
+    while not jobs.progress(job_id).is_over or "ValueError" not in caplog.text:
+        time.sleep(0.01)
+    jobs.close()
+    assert jobs.progress(job_id).state == "failed"
+    assert "ValueError" in caplog.text
+    assert "broken" in caplog.text
+    assert "the text of a page" not in caplog.text

@@ -64,7 +64,12 @@ def m002_epochs(db: Connection) -> None:
     db.execute("CREATE INDEX changes_document ON changes (doc_id)")
 
 
-MIGRATIONS: tuple[Migration, ...] = (m001_documents, m002_epochs)
+def m003_page_sources(db: Connection) -> None:
+    """Pages read by OCR are counted from an index: the rows hold whole texts, and each would be decrypted."""
+    db.execute("CREATE INDEX pages_source ON pages (doc_id, text_source)")
+
+
+MIGRATIONS: tuple[Migration, ...] = (m001_documents, m002_epochs, m003_page_sources)
 
 
 class Database:

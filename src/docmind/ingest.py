@@ -164,8 +164,10 @@ class Ingest:
     def _add(self, doc_id: str, upload: Upload, step: Step, *, resumed: bool = False) -> AddResult:
         known = self._known(doc_id)
         if known is not None and known.status == "ready":
-            elsewhere = f"It is here already, as {known.document}." if known.document != upload.name else ""
-            return AddResult(upload.name, "already", doc_id, known.pages, known.ocr_pages, message=elsewhere)
+            told = f"It is here already, as {known.document}." if known.document != upload.name else ""
+            if not set(upload.tags) <= set(known.tags):
+                told = f"{told} Its tags stay as they are.".strip()
+            return AddResult(upload.name, "already", doc_id, known.pages, known.ocr_pages, message=told)
         self._need_room(3 * len(upload.data))
         stored = self._catalog.pages_of(doc_id) if known else []
         with self._reader.read(upload, skip={page.page_no for page in stored}) as reading:

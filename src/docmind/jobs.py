@@ -5,10 +5,12 @@ One thread takes jobs in order. Faces poll `progress`, which is an immutable rec
 
 from __future__ import annotations
 
+import logging
 import queue
 import secrets
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -182,8 +184,8 @@ class Jobs:
         while (entry := self._queue.get()) is not None:
             try:
                 entry.job.run(entry.work)
-            except Exception:
-                import logging
-
-                logging.getLogger("docmind.jobs").exception("a job failed")
+            except Exception as error:  # noqa: BLE001 - a mistake of ours: the job says so, and the next one runs
+                # Where, and not what: the message of an exception may repeat document text.
+                where = "".join(traceback.format_tb(error.__traceback__))
+                logging.getLogger("docmind.jobs").error("a job failed with %s\n%s", type(error).__name__, where)
             del entry  # and with it the files that were handed in
