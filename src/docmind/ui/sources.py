@@ -13,11 +13,13 @@ from docmind.schema import Answer, Hit, Source
 from docmind.ui import marks, state, trouble
 from docmind.ui.escape import escape, one_line, visible
 from docmind.ui.pageview import PageOnShow, page_jpeg, page_view, strip_jpeg
+from docmind.ui.wording import count
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
 
 _THUMBNAIL = 480  # pixels; shown at about a third of that or less, sharp on dense screens
+_OPEN = 2  # sources that stand open under an answer
 _SMALL = 84  # pixels across, beside the place on the page
 _NEAR = 156  # two beside each other on a phone
 _MARKER = re.compile(r"(\[\d+\])")
@@ -37,7 +39,21 @@ def answer_markdown(answer: Answer) -> str:
 
 
 def draw_sources(mind: DocMind, sources: Sequence[Source], key: str) -> None:
-    """Each source: where it stands, the strip of the page with the words highlighted, the whole page small."""
+    """Each source: where it stands, the strip of the page with the words highlighted, the whole page small.
+
+    The first two stand open; the others wait behind a line, so that the answer above them stays in view.
+    """
+    _draw_each(mind, sources[:_OPEN], key)
+    if more := sources[_OPEN:]:
+        with st.expander(f"{count(len(more), 'more source')}: {_pages_of(more)}"):
+            _draw_each(mind, more, key)
+
+
+def _pages_of(sources: Sequence[Source]) -> str:
+    return ", ".join(f"[{source.n}] page {source.page_no}" for source in sources).replace("[", "\\[")
+
+
+def _draw_each(mind: DocMind, sources: Sequence[Source], key: str) -> None:
     for source in sources:
         with st.container(border=True, key=f"{key}-source-{source.n}"):
             outcome = trouble.attempt(lambda source=source: _draw_source(mind, source, f"{key}-{source.n}"))
