@@ -22,7 +22,7 @@ from docmind.words import Words
 
 NOT_FOUND = "Not found in your documents."
 
-PAGES = 8  # pages read
+PAGES, WEIGHED = 8, 3  # pages read for quotes; of them, how many weigh in whether there is an answer
 CANDIDATES = 24  # sentences embedded: 2-3 ms each on one core
 SHORTEST = 12  # characters
 IN_WINDOW = 0.15  # preference for sentences of the page's best window when candidates are chosen
@@ -97,8 +97,8 @@ class Extractive:
         total = float(weights.sum()) or 1.0
         for unit in candidates:
             unit.coverage = float(unit.meets @ weights) / total
-        on_pages = np.array([_meets(f"{page.label} {page.text}", terms) for page in pages])
-        confidence = _confidence(asked, terms, on_pages[:3], weights / total, found.nearest_cosine)
+        on_pages = np.array([_meets(f"{page.label} {page.text}", terms) for page in pages[:WEIGHED]])
+        confidence = _confidence(asked, terms, on_pages, weights / total, found.nearest_cosine)
         if confidence < self._settings.threshold:
             return Extract((), confidence)
         chosen = _choose(candidates, pages)

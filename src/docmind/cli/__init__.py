@@ -132,7 +132,7 @@ def search(
     with _open() as desk:
         filters = _filters_of(desk, docs, languages, tags)
         found = desk.search(question, k=k, filters=filters, dedup_key="node_id" if per_node else "page_id")
-        documents = () if found.hits else desk.documents()  # listing reads of every page whether OCR read it
+        documents = () if found.hits else desk.documents()  # to say what there is instead
     if as_json:
         _print_json(_plain(found))
         return
