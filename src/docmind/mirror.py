@@ -18,7 +18,7 @@ from docmind.errors import IndexMismatchError, NotFoundError
 from docmind.index.blind import Blind
 from docmind.index.engine import JSON, IndexEngine, Point, Sparse
 from docmind.nodestore import NodeRecord, NodeStore
-from docmind.schema import DocumentInfo
+from docmind.schema import DocumentInfo, Modality
 from docmind.windows import embedded_text, label_of, without_leaders
 
 _PAGES = uuid.UUID("6c1f1f7e-6f0e-5d0b-9d2b-0d5c3a5d9a10")
@@ -181,32 +181,28 @@ class Mirror:
             if node.ordinal == 0:
                 terms = page_terms(without_leaders(page.text), label)
                 made["text-sparse"] = Sparse(self._blind.sparse(terms.indices), terms.values)
-            payload: dict[str, JSON] = {
-                "doc_id": info.doc_id,
-                "page_no": node.page_no,
-                "page_id": page.page_id,
-                "modality": node.modality,
-                "node_id": node.node_id,
-            }
-            if node.language:
-                payload["language"] = node.language
-            if info.tags:
-                payload["tags"] = [self._blind.tag(tag) for tag in info.tags]
-            yield Point(node.node_id, made, payload)
+            payload = self._payload(info, page, node.modality, node.language)
+            yield Point(node.node_id, made, {**payload, "node_id": node.node_id})
 
     def _page_payload(self, info: DocumentInfo, page: PageRecord) -> dict[str, JSON]:
-        payload: dict[str, JSON] = {
-            "doc_id": info.doc_id,
-            "page_no": page.page_no,
-            "page_id": page.page_id,
-            "modality": "pdf_page_image",
+        return {
+            **self._payload(info, page, "pdf_page_image", page.language),
             "image_artifact_id": page.image.sha256,
             "image_artifact_suffix": page.image.suffix,
             "thumbnail_artifact_id": page.thumbnail.sha256,
             "thumbnail_artifact_suffix": page.thumbnail.suffix,
         }
-        if page.language:
-            payload["language"] = page.language
+
+    def _payload(self, info: DocumentInfo, page: PageRecord, modality: Modality, language: str) -> dict[str, JSON]:
+        """What every point can be filtered by; an unknown language and missing tags are left out."""
+        payload: dict[str, JSON] = {
+            "doc_id": info.doc_id,
+            "page_no": page.page_no,
+            "page_id": page.page_id,
+            "modality": modality,
+        }
+        if language:
+            payload["language"] = language
         if info.tags:
             payload["tags"] = [self._blind.tag(tag) for tag in info.tags]
         return payload
