@@ -94,6 +94,45 @@ class AnswerSettings(_Group):
     )
 
 
+class LLMSettings(_Group):
+    """The language model that writes answers, where there is one."""
+
+    provider: Literal["auto", "off", "ollama", "openai"] = "auto"
+    url: str | None = None
+    model: str | None = None
+    api_key: SecretStr | None = None
+    allowed_hosts: str = Field(default="", description="hosts beside loopback, `name` or `name:port`, by commas")
+    context_tokens: int = Field(default=8_192, ge=1_024, le=1_000_000)
+    max_tokens: int = Field(default=1_024, ge=16, le=32_768, description="of one answer")
+    temperature: float = Field(default=0.1, ge=0.0, le=2.0)
+    first_token_s: float = Field(default=120.0, gt=0, description="longest wait for the first token")
+    stall_s: float = Field(default=30.0, gt=0, description="longest silence after it")
+
+
+class AgentSettings(_Group):
+    """How a question is worked on: once through, or with a tool-calling model in a bounded loop."""
+
+    mode: Literal["standard", "agent"] = "standard"
+    max_steps: int = Field(default=6, ge=1, le=50)
+    max_seconds: float = Field(default=180.0, gt=0)
+    max_tokens: int = Field(default=16_384, ge=256, description="that the model may write in one loop")
+
+
+class WebSettings(_Group):
+    """Web search for agent mode: off unless set, and asked about with each question."""
+
+    provider: Literal["off", "searxng", "brave"] = "off"
+    url: str | None = None
+    api_key: SecretStr | None = None
+    timeout_s: float = Field(default=10.0, gt=0)
+
+
+class MemorySettings(_Group):
+    """Remembered facts."""
+
+    vectors: Literal["auto", "off"] = Field(default="auto", description="off: compare by brute force")
+
+
 class StorageSettings(_Group):
     """Room that must stay free."""
 
@@ -121,6 +160,10 @@ class Settings(BaseSettings):
     embedding: EmbeddingSettings = EmbeddingSettings()
     retrieve: RetrieveSettings = RetrieveSettings()
     answer: AnswerSettings = AnswerSettings()
+    llm: LLMSettings = LLMSettings()
+    agent: AgentSettings = AgentSettings()
+    web: WebSettings = WebSettings()
+    memory: MemorySettings = MemorySettings()
     storage: StorageSettings = StorageSettings()
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
 

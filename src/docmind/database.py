@@ -69,7 +69,22 @@ def m003_page_sources(db: Connection) -> None:
     db.execute("CREATE INDEX pages_source ON pages (doc_id, text_source)")
 
 
-MIGRATIONS: tuple[Migration, ...] = (m001_documents, m002_epochs, m003_page_sources)
+def m004_conversations(db: Connection) -> None:
+    """Conversations, what the user chose in the app, and remembered facts. LangGraph makes its own two tables."""
+    db.execute(
+        """CREATE TABLE chat_session (thread_id TEXT PRIMARY KEY, title TEXT NOT NULL, created_at_ms INTEGER NOT NULL,
+            updated_at_ms INTEGER NOT NULL, last_checkpoint_id TEXT, deleted_at_ms INTEGER)"""
+    )
+    db.execute("CREATE TABLE preferences (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
+    db.execute(
+        """CREATE TABLE docmind_store_items (
+            item_id INTEGER PRIMARY KEY, namespace TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
+            created_at_ms INTEGER NOT NULL, updated_at_ms INTEGER NOT NULL, fingerprint TEXT NOT NULL DEFAULT '',
+            vector BLOB, UNIQUE (namespace, key))"""
+    )
+
+
+MIGRATIONS: tuple[Migration, ...] = (m001_documents, m002_epochs, m003_page_sources, m004_conversations)
 
 
 class Database:
@@ -123,6 +138,29 @@ class Database:
         """The first row of one query, or None."""
         with self._lock, self._told():
             return self._db.execute(sql, parameters).fetchone()
+
+    @property
+    def connection(self) -> Connection:
+        """The bare connection, for libraries that want one; whoever uses it holds `transaction`."""
+        return self._db
+
+    def load_extension(self, path: str) -> None:
+        """Load a SQLite extension from a file of an installed package. Raises what SQLite raises, where it refuses."""
+        with self._lock:
+            self._db.enable_load_extension(True)
+            try:
+                self._db.load_extension(path)
+            finally:
+                self._db.enable_load_extension(False)
+
+    def scrub(self) -> None:
+        """Leave nothing of deleted rows behind: rewrite the file without them, and empty its log. Takes the time of
+        writing the whole file; raises `VaultError` inside a transaction."""
+        with self._lock, self._told():
+            if self._depth:
+                raise VaultError("A database cannot be scrubbed inside a transaction.")
+            self._db.execute("VACUUM")
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
         """Fold the WAL into the database and close. Harmless twice."""

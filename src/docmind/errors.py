@@ -3,7 +3,7 @@
     DocMindError
     ├── ConfigError                 a setting is unknown or has an impossible value
     ├── ExtraMissingError           an optional part is not installed
-    ├── NotFoundError               no such document, page, artifact or job
+    ├── NotFoundError               no such document, page, artifact, job, conversation or memory
     ├── VaultError                  the vault as a whole
     │   ├── VaultBusyError          another process owns it
     │   ├── VaultFormatError        written by another version, or not a vault
@@ -11,7 +11,8 @@
     │   ├── WrongKeyError           a key, but not the one
     │   ├── DamagedError            bytes rotted: the checksum does not hold
     │   ├── TamperedError           bytes were changed by somebody without the key
-    │   └── DiskFullError           no room to write safely
+    │   ├── DiskFullError           no room to write safely
+    │   └── StateRefusedError       what a conversation may not hold: bytes, paths, arrays, objects
     ├── ReadingError                one file cannot be read
     │   ├── EmptyFileError          nothing in it
     │   ├── CorruptFileError        not what it claims to be, or broken
@@ -21,6 +22,11 @@
     │   └── ReaderFailedError       the reading process died or ran out of time
     ├── IndexEngineError            the vector index cannot serve
     │   └── IndexMismatchError      it was built by another model
+    ├── LanguageModelError          a language model cannot write the answer; quotes are given instead
+    │   ├── LanguageModelDownError      its server cannot be reached, refuses, or is too slow
+    │   ├── LanguageModelBrokenError    its answer is cut off, is no text, or never ends
+    │   └── EndpointRefusedError        its host is one that the user has not allowed
+    ├── WebSearchError              the web could not be searched; the documents are answered from all the same
     ├── WorkerFailedError           a child process died or broke off; each room says what that means for it
     └── CancelledError              the user stopped it
 
@@ -55,7 +61,7 @@ class ExtraMissingError(DocMindError):
 
 
 class NotFoundError(DocMindError):
-    """There is no such document, page, artifact or job."""
+    """There is no such document, page, artifact, job, conversation or memory."""
 
     hint = "Run `docmind list` to see the documents."
     exit_code = 4
@@ -119,6 +125,13 @@ class DiskFullError(VaultError):
     exit_code = 17
 
 
+class StateRefusedError(VaultError):
+    """A conversation's state holds, or its stored form names, what it may not: bytes, a path, an array, an object."""
+
+    hint = "Purge this conversation if it was not written by DocMind; the documents are not affected."
+    exit_code = 18
+
+
 class ReadingError(DocMindError):
     """One file cannot be read; the others are not affected."""
 
@@ -179,6 +192,40 @@ class IndexMismatchError(IndexEngineError):
 
     hint = "Choose the model that built the index, or re-embed the documents."
     exit_code = 31
+
+
+class LanguageModelError(DocMindError):
+    """A language model could not write the answer; the question is kept, and quotes are given instead."""
+
+    hint = "Try again, or choose another model in Settings; answers are quotes until then."
+    exit_code = 40
+
+
+class LanguageModelDownError(LanguageModelError):
+    """The model's server cannot be reached, refuses the request, or is too slow."""
+
+    hint = "Start the model's server and try again; answers are quotes until then."
+    exit_code = 41
+
+
+class LanguageModelBrokenError(LanguageModelError):
+    """The model's answer was cut off, is no text, or does not end."""
+
+    exit_code = 42
+
+
+class EndpointRefusedError(LanguageModelError):
+    """The host is neither this machine nor one that the user has allowed."""
+
+    hint = "Name it in DOCMIND_LLM__ALLOWED_HOSTS if what you ask, and pages of your documents, may be sent there."
+    exit_code = 43
+
+
+class WebSearchError(DocMindError):
+    """The web could not be searched."""
+
+    hint = "Check DOCMIND_WEB__PROVIDER and its address; your documents are searched all the same."
+    exit_code = 44
 
 
 class WorkerFailedError(DocMindError):

@@ -203,7 +203,10 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A hit cited in an answer: the verbatim quote and where it stands. Boxes cover the quoted words."""
+    """A hit cited in an answer: the verbatim quote and where it stands. Boxes cover the quoted words.
+
+    `index_epoch` and the image's artifact id say what the page was when it was cited.
+    """
 
     n: int
     document: str
@@ -214,11 +217,34 @@ class Source:
     boxes: tuple[Box, ...]
     page_width: int
     page_height: int
+    index_epoch: int = 0
+    image_artifact_id: str = ""
+    image_artifact_suffix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One sentence of an answer: `answer[start:end] == text`, and its `[n]` markers follow at `end`.
+
+    `sources` are numbers of the answer's sources, best first. A claim without any is not supported by a page; what is
+    no claim (a greeting, a heading, "the documents do not say") needs none.
+    """
+
+    text: str
+    start: int
+    end: int
+    sources: tuple[int, ...] = ()
+    supported: bool = False
+    is_claim: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`answer` holds `[n]` markers that name `sources`; where `found` is False there are none."""
+    """`answer` holds `[n]` markers that name `sources`; where `found` is False there are none.
+
+    `model` names what wrote it, and is empty where it is made of quotes. `thread_id` and `checkpoint_id` are None for
+    a question that belongs to no conversation.
+    """
 
     question: str
     answer: str
@@ -226,6 +252,10 @@ class Answer:
     sources: tuple[Source, ...] = ()
     degraded: tuple[Degraded, ...] = ()
     timings_ms: tuple[tuple[str, float], ...] = ()
+    sentences: tuple[Sentence, ...] = ()
+    model: str = ""
+    thread_id: str | None = None
+    checkpoint_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,189 @@
+"""Frozen records of conversations: threads, their runs, memories, and the language models that may answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from docmind.schema import Answer, Degraded, Filters, Hit
+
+Mode = Literal["standard", "agent"]
+TurnState = Literal["answered", "stopped", "unanswered"]
+RunState = Literal["waiting", "running", "done", "stopped", "failed"]
+RunStage = Literal["waiting", "reading the question", "searching", "writing", "checking", "remembering", ""]
+ExportFormat = Literal["markdown", "pdf"]
+MemoryState = Literal["proposed", "accepted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """One conversation as the list of conversations shows it. `checkpoint_id` is where it stands now."""
+
+    thread_id: str
+    title: str
+    created_at_ms: int
+    updated_at_ms: int
+    checkpoint_id: str | None = None
+    deleted_at_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WebResult:
+    """What a web search found: quoted as such, never a source of an answer about the documents."""
+
+    title: str
+    url: str
+    excerpt: str
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One question and what became of it.
+
+    `checkpoint_id` is the state after it and `before_id` the one before it: None at the beginning of a conversation.
+    `asked_as` is the question as it was searched for, where it leant on what was said before. A turn that is
+    `unanswered` was cut off, by a crash or a failure told in `message`; it can be tried again.
+    """
+
+    checkpoint_id: str
+    before_id: str | None
+    question: str
+    asked_at_ms: int
+    state: TurnState
+    answer: Answer | None = None
+    asked_as: str = ""
+    mode: Mode = "standard"
+    filters: Filters = Filters()
+    nearest: tuple[Hit, ...] = ()
+    recalled: tuple[str, ...] = ()
+    memories: tuple[str, ...] = ()
+    web: tuple[WebResult, ...] = ()
+    message: str = ""
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A turn in the tree of a conversation: `parent_id` is the turn's checkpoint before it."""
+
+    checkpoint_id: str
+    parent_id: str | None
+    question: str
+    asked_at_ms: int
+    state: TurnState
+    is_current: bool
+    """Whether it lies on the way from the beginning to where the conversation stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadView:
+    """A conversation opened at one point: the turns that lead there, oldest first, and the whole tree of runs.
+
+    `earlier` counts the turns before the first one given.
+    """
+
+    thread: Thread
+    turns: tuple[Turn, ...]
+    runs: tuple[Run, ...]
+    earlier: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two turns side by side. `changes` are (`same` | `only_left` | `only_right`, sentence) in reading order;
+    pages are page ids."""
+
+    left: Turn
+    right: Turn
+    changes: tuple[tuple[Literal["same", "only_left", "only_right"], str], ...]
+    pages_both: tuple[str, ...]
+    pages_left: tuple[str, ...]
+    pages_right: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunProgress:
+    """An immutable look at a question that is being answered. `text` is what was written so far."""
+
+    run_id: str
+    thread_id: str
+    question: str
+    state: RunState
+    stage: RunStage
+    text: str = ""
+    model: str = ""
+    started_at_ms: int = 0
+    first_text_ms: float | None = None
+    elapsed_ms: float = 0.0
+    turn: Turn | None = None
+    message: str = ""
+    hint: str = ""
+
+    @property
+    def is_over(self) -> bool:
+        return self.state in ("done", "stopped", "failed")
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadReceipt:
+    """What purging a conversation took away."""
+
+    thread_id: str
+    title: str
+    checkpoints: int
+    memories: int
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """A file made of a conversation: a zip of Markdown and page images, or a PDF."""
+
+    name: str
+    media_type: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One remembered fact. Without a `thread_id` it holds for the whole vault."""
+
+    memory_id: str
+    text: str
+    state: MemoryState
+    thread_id: str | None
+    created_at_ms: int
+    updated_at_ms: int
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryList:
+    """Memories, the best or newest first, and what had to be done without."""
+
+    memories: tuple[Memory, ...]
+    degraded: tuple[Degraded, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """A language model that a server offers. `is_remote` where it is not on this machine."""
+
+    provider: Literal["ollama", "openai"]
+    url: str
+    model: str
+    is_tool_calling: bool | None = None
+    is_remote: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"{self.provider}/{self.model}"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelList:
+    """The models that were found, the one in use, and what could not be asked."""
+
+    models: tuple[ModelInfo, ...]
+    chosen: ModelInfo | None
+    is_off: bool = False
+    degraded: tuple[Degraded, ...] = ()

@@ -1,0 +1,1 @@
+"""Language models that other programs serve, on this machine or on a host that the user has allowed."""
