@@ -167,7 +167,7 @@ def test_search_as_json_and_as_text(stocked: Shell) -> None:
 
 def test_ask_as_json_and_as_text(stocked: Shell) -> None:
     told = stocked.json("ask", "Where do herons nest?")
-    assert set(told) == {"question", "answer", "found", "sources", "degraded", "timings_ms"}
+    assert {"question", "answer", "found", "sources", "degraded", "timings_ms"} <= set(told)
     assert told["question"] == "Where do herons nest?"
     assert isinstance(told["found"], bool)
     assert told["found"] == bool(told["sources"])
@@ -276,7 +276,7 @@ def test_a_question_that_is_broken_off_is_a_stop(shell: Shell, monkeypatch: pyte
         raise click.Abort
 
     monkeypatch.setattr("click.prompt", broken_off)
-    monkeypatch.setattr("docmind.cli.sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
+    monkeypatch.setattr("docmind.cli.opening.sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
     assert "stopped." in shell.run("list", code=130, DOCMIND_KEYS__SOURCE="passphrase").stderr
 
 
@@ -308,7 +308,7 @@ def test_a_passphrase_is_asked_for_twice_where_it_is_chosen(shell: Shell, monkey
         return "correct horse"
 
     monkeypatch.setattr("click.prompt", prompt)
-    monkeypatch.setattr("docmind.cli.sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
+    monkeypatch.setattr("docmind.cli.opening.sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
     made = shell.run("list", DOCMIND_KEYS__SOURCE="passphrase")
     shell.run("list", DOCMIND_KEYS__SOURCE="passphrase")
     code = made.stderr.split("shown only now: ")[1].split()[0]
