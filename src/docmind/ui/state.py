@@ -14,3 +14,14 @@ RECEIPT = "receipt"  # DeleteReceipt of the last deletion, until the next action
 ZOOM = "zoom"  # str: how large pages are shown
 SORT = "sort"  # str: the order of the documents
 FIND = "find"  # str: part of a document's name
+
+THREAD = "thread"  # str: the conversation that is open; in the address too, under the same name
+AT = "at"  # str, in the address only: the earlier point of it that is being looked at
+FIND_THREAD = "find_thread"  # str: words looked for in the conversations
+MORE_THREADS = "more_threads"  # int: how many conversations the list shows
+DELETED_THREAD = "deleted_thread"  # Thread: deleted just now, for undoing it
+THREAD_DIALOG = "thread_dialog"  # tuple[str, str]: which dialog about which conversation is open
+EXPORTED = "exported"  # Exported: the file that was made and waits to be downloaded
+PURGED = "purged"  # ThreadReceipt of the last purge, until the next action
+COMPARING = "comparing"  # tuple[str, str, str]: conversation, left and right point; "" where one is to be chosen
+UNFOLDED = "unfolded"  # set[str]: branches of the history that stand unfolded
