@@ -79,8 +79,8 @@ def m004_conversations(db: Connection) -> None:
     db.execute(
         """CREATE TABLE docmind_store_items (
             item_id INTEGER PRIMARY KEY, namespace TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
-            created_at_ms INTEGER NOT NULL, updated_at_ms INTEGER NOT NULL, fingerprint TEXT NOT NULL DEFAULT '',
-            vector BLOB, UNIQUE (namespace, key))"""
+            created_at_ms INTEGER NOT NULL, updated_at_ms INTEGER NOT NULL, fields TEXT NOT NULL DEFAULT '[]',
+            fingerprint TEXT NOT NULL DEFAULT '', vector BLOB, UNIQUE (namespace, key))"""
     )
 
 
