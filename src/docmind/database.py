@@ -19,6 +19,8 @@ Connection = Any  # sqlcipher3 ships no types; it is a drop-in for sqlite3.Conne
 Row = tuple[Any, ...]
 Migration = Callable[[Connection], None]
 _LITTLE = 1 << 20
+_SIZES = ("page_count", "freelist_count", "page_size")
+_FRAME = 24  # bytes that the log adds to a page
 
 
 def m001_documents(db: Connection) -> None:
@@ -139,9 +141,23 @@ class Database:
         with self._lock, self._told():
             return self._db.execute(sql, parameters).fetchone()
 
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Several queries that no other thread's writing comes between. Read everything before it ends."""
+        with self._lock, self._told():
+            yield self._db
+
+    @contextmanager
+    def outside(self) -> Iterator[Connection]:
+        """For what commits by itself, as scripts and VACUUM do. Raises `VaultError` inside a transaction."""
+        with self.reading() as db:
+            if self._depth:
+                raise VaultError("This cannot be done inside a transaction of the vault.")
+            yield db
+
     @property
     def connection(self) -> Connection:
-        """The bare connection, for libraries that want one; whoever uses it holds `transaction`."""
+        """The bare connection, for libraries that want one; whoever uses it holds `transaction` or `reading`."""
         return self._db
 
     def load_extension(self, path: str) -> None:
@@ -154,18 +170,34 @@ class Database:
                 self._db.enable_load_extension(False)
 
     def scrub(self) -> None:
-        """Leave nothing of deleted rows behind: rewrite the file without them, and empty its log. Takes the time of
-        writing the whole file; raises `VaultError` inside a transaction."""
-        with self._lock, self._told():
-            if self._depth:
-                raise VaultError("A database cannot be scrubbed inside a transaction.")
-            self._db.execute("VACUUM")
-            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        """Leave nothing of deleted rows behind: rewrite the file without them, and empty its log.
+
+        Takes the time, the memory and, until it is done, the disk space of writing the whole file. Raises
+        `DiskFullError` before anything is written where there is no room, `VaultBusyError` where another program
+        still reads what was deleted, and `VaultError` inside a transaction. Nothing is lost then; scrub again.
+        """
+        with self.outside() as db:
+            self._empty_log(db)
+            pages, unused, size = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in _SIZES)
+            needed = (pages - unused) * (size + _FRAME) + _LITTLE
+            free = shutil.disk_usage(self._path.parent).free
+            if free < needed:
+                raise DiskFullError(
+                    f"The disk is too full to rewrite the vault without what was deleted: {_mb(needed)} MB are needed,"
+                    f" {_mb(free)} MB are free."
+                )
+            db.execute("VACUUM")
+            self._empty_log(db)
 
     def close(self) -> None:
         """Fold the WAL into the database and close. Harmless twice."""
         with self._lock, self._told():
             self._db.close()
+
+    def _empty_log(self, db: Connection) -> None:
+        """Fold the log into the file and cut it to nothing."""
+        if db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+            raise VaultBusyError(f"{self._path.name} is in use by another program.")
 
     def _prepare(self, key: bytes) -> None:
         if len(key) != 32:
@@ -230,3 +262,7 @@ class Database:
     def _is_full(self) -> bool:
         """SQLite calls it an I/O error where the memory-mapped index of its log found no room."""
         return shutil.disk_usage(self._path.parent).free < _LITTLE
+
+
+def _mb(count: int) -> int:
+    return -(-count // 1_000_000)
