@@ -1,0 +1,314 @@
+"""Text written by a language model as plain blocks of words: what it may look like, and nothing it could do.
+
+A model repeats what documents told it to say. So its Markdown is read by a strict parser and only harmless shapes are
+kept: paragraphs, headings, lists, quotes, code, tables, rules, strong and emphasised words. A link becomes its words
+and its host, a picture its description; HTML, references and everything else stay the characters they are, in sight.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import groupby
+from urllib.parse import urlsplit
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from markdown_it.tree import SyntaxTreeNode
+
+from docmind.schema import Sentence
+
+LONGEST = 100_000
+"""Characters that are read as Markdown; what follows them is shown as plain text."""
+
+_NESTING = 20  # containers and spans within each other, to the parser
+_LISTS = 4  # lists within lists that are shown as such
+_COSTLY = (("[", 1_000), ("|", 5_000), ("*", 10_000), ("_", 10_000))  # more of these is no text: they mean themselves
+_FIRST_MARK, _LAST_MARK = 0xF0000, 0xFFFFD  # private use: one character per sentence, from here on
+_MARK = re.compile(f"([{chr(_FIRST_MARK)}-{chr(_LAST_MARK)}])")
+_NUMBERS = re.compile(r"(?:[ \u00a0]?\[\d{1,4}\])+")
+_BREAK = re.compile(r"<br[ ]*/?>", re.IGNORECASE)
+_FENCE_OR_RULE = re.compile(r"[\s>]*(?:(?:`{3,}|~{3,})[^`]*|[\s|:=*_+-]*)")
+_LANGUAGE = re.compile(
+    r"(?:bash|c|cpp|css|csv|go|html|ini|java|javascript|js|json|kotlin|lua|php|python|py|r|ruby|rust|sh|sql|swift|toml|"
+    r"typescript|ts|xml|yaml|yml)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Words of one look, on one line."""
+
+    text: str
+    strong: bool = False
+    em: bool = False
+    code: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """A new line within a paragraph."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Here ends the sentence of this index."""
+
+    index: int
+
+
+Inline = tuple[Run | Break | Mark, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    inline: Inline
+    heading: int = 0
+    """1 to 6 where it is a heading."""
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Lines as they are; `language` is one of a few known ones, or empty."""
+
+    text: str
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A list: numbered from `start` on, or with bullets where that is None."""
+
+    items: tuple[tuple[Block, ...], ...]
+    start: int | None = None
+    is_tight: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of as many cells each, the first of them the head. `sides` are `left`, `right`, `center` or empty."""
+
+    rows: tuple[tuple[Inline, ...], ...]
+    sides: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A line across."""
+
+
+Block = Paragraph | Code | Quote | Items | Table | Rule
+
+
+def blocks_of(text: str, sentences: Sequence[Sentence] = ()) -> tuple[Block, ...]:
+    """The blocks of a model's text; a `Mark` stands where each sentence ends, in place of its `[n]` markers.
+
+    Work and depth are bounded, whatever the text is. Nothing of it is left out but addresses behind links, and cells
+    beyond a table's head.
+    """
+    text = _MARK.sub("\ufffd", text)  # as long as it was: sentences are places in it
+    text = _marked(text, sentences)
+    for costly, limit in _COSTLY:
+        if text.count(costly, 0, LONGEST) > limit:
+            text = text.replace(costly, "\\" + costly)
+    head, rest = text[:LONGEST], text[LONGEST:]
+    tokens = _parser().parse(head)
+    if any(token.level >= _NESTING - 1 for token in tokens):  # deeper ones were left out by the parser
+        return tuple(_plain(text))
+    return (*_blocks(SyntaxTreeNode(tokens).children, 0), *_plain(rest))
+
+
+@cache
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _NESTING}).enable("table")
+    # What a reference hides elsewhere in the text stays in sight, and so does an address that stands in the open.
+    parser.disable(["reference", "autolink", "html_block", "html_inline"])
+    parser.validateLink = lambda url: True  # type: ignore[method-assign]
+    parser.normalizeLink = lambda url: url  # type: ignore[method-assign]
+    return parser
+
+
+# --- where sentences end ----------------------------------------------------------------------------------------------
+
+
+def _marked(text: str, sentences: Sequence[Sentence]) -> str:
+    """The text with one private character at the end of each sentence, its `[n]` markers taken out."""
+    parts: list[str] = []
+    at = 0
+    for index, sentence in sorted(enumerate(sentences), key=lambda each: each[1].end):
+        if not 0 <= sentence.end <= len(text) or index > _LAST_MARK - _FIRST_MARK:
+            continue
+        numbers = _NUMBERS.match(text, sentence.end)
+        place = max(at, _place(text, sentence.end))
+        parts += [text[at:place], chr(_FIRST_MARK + index)]
+        end = max(place, sentence.end)
+        parts.append(text[place:end])
+        at = max(end, numbers.end() if numbers else 0)
+    return "".join((*parts, text[at:]))
+
+
+def _place(text: str, end: int) -> int:
+    """Where a mark may stand without changing what the Markdown around it means."""
+    while end:
+        line = text.rfind("\n", 0, end) + 1
+        if end - line > 200 or not _FENCE_OR_RULE.fullmatch(text, line, end):
+            break
+        end = max(line - 1, 0)  # a fence, a rule or a table's line of dashes: the sentence ended above it
+    while end and text[end - 1] in " \t\r\n|*_":
+        end -= 1
+    return end
+
+
+# --- blocks -----------------------------------------------------------------------------------------------------------
+
+
+def _blocks(nodes: Sequence[SyntaxTreeNode], lists: int) -> Iterator[Block]:
+    for node in nodes:
+        if node.type in ("paragraph", "heading"):
+            inline = _inline(node.children)
+            yield Paragraph(inline, int(node.tag[1]) if node.type == "heading" else 0)
+        elif node.type in ("fence", "code_block"):
+            yield from _code(node)
+        elif node.type == "blockquote":
+            inner = tuple(_blocks(node.children, lists))
+            yield from (Quote(inner),) if lists < _LISTS else inner
+        elif node.type in ("bullet_list", "ordered_list"):
+            if lists >= _LISTS:
+                for item in node.children:
+                    yield from _blocks(item.children, lists)
+            else:
+                yield _items(node, lists)
+        elif node.type == "table":
+            yield _table(node)
+        elif node.type == "hr":
+            yield Rule()
+
+
+def _code(node: SyntaxTreeNode) -> Iterator[Block]:
+    language = node.info.strip().split(" ")[0].lower()
+    yield Code(_MARK.sub("", node.content).rstrip("\n"), language if _LANGUAGE.fullmatch(language) else "")
+    if marks := _marks(node.info + node.content):
+        yield Paragraph(marks)
+
+
+def _items(node: SyntaxTreeNode, lists: int) -> Items:
+    start = node.attrs.get("start", 1) if node.type == "ordered_list" else None
+    inner = tuple(tuple(_blocks(item.children, lists + 1)) for item in node.children)
+    is_tight = all(child.hidden for item in node.children for child in item.children if child.type == "paragraph")
+    return Items(inner, None if start is None else int(start), is_tight)
+
+
+def _table(node: SyntaxTreeNode) -> Table:
+    rows = [row for part in node.children for row in part.children]
+    sides = tuple(str(cell.attrs.get("style", "")).removeprefix("text-align:") for cell in rows[0].children)
+    return Table(tuple(tuple(_inline(cell.children) for cell in row.children) for row in rows), sides)
+
+
+def _plain(text: str) -> Iterator[Block]:
+    """Paragraphs that mean nothing but their characters."""
+    for paragraph in re.split(r"\n[ \t]*\n", text):
+        if paragraph.strip():
+            lines = [tuple(_words(line, Run(""))) for line in paragraph.strip("\n").split("\n")]
+            yield Paragraph(tuple(part for line in lines for part in (*line, Break()))[:-1])
+
+
+# --- lines ------------------------------------------------------------------------------------------------------------
+
+
+def _inline(nodes: Sequence[SyntaxTreeNode]) -> Inline:
+    tokens = [token for node in nodes for token in (node.token.children or () if node.token else ())]
+    return tuple(_merged(_parts(tokens)))
+
+
+def _parts(tokens: Sequence[Token]) -> Iterator[Run | Break | Mark]:
+    look = Run("")
+    strong = em = 0
+    addresses: list[tuple[str, list[str]]] = []
+    for token in tokens:
+        if addresses:
+            addresses[-1][1].append(token.content)
+        if token.type in ("strong_open", "strong_close"):
+            strong += token.nesting
+        elif token.type in ("em_open", "em_close"):
+            em += token.nesting
+        elif token.type == "link_open":
+            addresses.append((str(token.attrs.get("href", "")), []))
+        elif token.type == "link_close":
+            address, words = addresses.pop()
+            yield from _words(_whither(address, "".join(words)), look)
+            yield from _marks(address + str(token.attrs.get("title", "")))
+        elif token.type == "image":
+            address = str(token.attrs.get("src", ""))
+            told = ", ".join(part for part in (token.content, host(_MARK.sub("", address))) if part)
+            yield from _words(f"(image: {told})" if told else "(image)", look)
+            yield from _marks(address + str(token.attrs.get("title", "")))
+        elif token.type == "code_inline":
+            yield replace(look, text=_MARK.sub("", token.content), code=True)
+            yield from _marks(token.content)
+        elif token.type == "hardbreak":
+            yield Break()
+        elif token.type == "softbreak":
+            yield replace(look, text=" ")
+        else:
+            yield from _words(token.content, look)
+        look = Run("", strong > 0, em > 0)
+
+
+def _words(text: str, look: Run) -> Iterator[Run | Break | Mark]:
+    for part in _MARK.split(text):
+        if _MARK.fullmatch(part):
+            yield Mark(ord(part) - _FIRST_MARK)
+        else:
+            for number, piece in enumerate(_BREAK.split(part)):
+                if number:
+                    yield Break()
+                if piece:
+                    yield replace(look, text=piece)
+
+
+def _marks(text: str) -> tuple[Mark, ...]:
+    return tuple(Mark(ord(mark) - _FIRST_MARK) for mark in _MARK.findall(text))
+
+
+def _merged(parts: Iterator[Run | Break | Mark]) -> Iterator[Run | Break | Mark]:
+    """Neighbours of one look as one run."""
+
+    def look(part: Run | Break | Mark) -> object:
+        return replace(part, text="") if isinstance(part, Run) and not part.code else id(part)
+
+    for _, group in groupby(list(parts), key=look):
+        same = list(group)
+        first = same[0]
+        yield replace(first, text="".join(run.text for run in same)) if isinstance(first, Run) else first  # type: ignore[union-attr]
+
+
+def _whither(address: str, words: str) -> str:
+    """` (host)`, where the words of the link do not already say just that."""
+    to = host(_MARK.sub("", address))
+    return "" if not to or _MARK.sub("", words).strip() in (to, _MARK.sub("", address)) else f" ({to})"
+
+
+def host(address: str) -> str:
+    """Who an address leads to: the host in letters of the alphabet, or what kind of address it is; empty for a place
+    in the same text."""
+    try:
+        parts = urlsplit(address.strip())
+        name = parts.hostname or ""
+    except ValueError:
+        return "address"
+    if not name:
+        return f"{parts.scheme} address" if parts.scheme else ""
+    if not name.isascii():
+        try:
+            name = name.encode("idna").decode("ascii")
+        except UnicodeError:
+            return "address"
+    return name
