@@ -178,7 +178,7 @@ class Database:
         """
         with self.outside() as db:
             self._empty_log(db)
-            pages, unused, size = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in _SIZES)
+            pages, unused, size = (int(db.execute(f"PRAGMA {name}").fetchone()[0]) for name in _SIZES)
             needed = (pages - unused) * (size + _FRAME) + _LITTLE
             free = shutil.disk_usage(self._path.parent).free
             if free < needed:
