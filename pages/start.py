@@ -7,6 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 import docmind.ui
+from docmind.ui import state
 
 # The pages have no icons of their own: the browser would fetch each from a font server to show it on the tab.
 PAGES = {
@@ -21,10 +22,12 @@ st.set_page_config(
     page_title=f"{page.title} · DocMind",
     page_icon=str(PICTURES / "mark.svg"),
     layout="centered" if page.url_path == "settings" else "wide",
-    initial_sidebar_state=232,
+    initial_sidebar_state=288,
 )
 st.logo(str(PICTURES / "wordmark.svg"), icon_image=str(PICTURES / "mark.svg"))
 with st.sidebar:
     for icon, entry in PAGES.items():
-        st.page_link(entry, icon=icon, width="stretch")
+        # The way back from another page leads to the conversation that was left open.
+        thread = st.session_state.get(state.THREAD) if entry.url_path == "" else None
+        st.page_link(entry, icon=icon, width="stretch", query_params={state.THREAD: thread} if thread else None)
 page.run()

@@ -66,3 +66,8 @@ def about(ms: float) -> str:
     """An estimate, in whole numbers: `1 s`, `6 s`, `3 min`."""
     seconds = max(1, round(ms / 1000))
     return f"{seconds} s" if seconds < 100 else f"{round(seconds / 60)} min"
+
+
+def conversation(title: str) -> str:
+    """What a conversation is called, also before it has a title. To be escaped before it is drawn."""
+    return " ".join(title.split()) or "Untitled conversation"
