@@ -135,7 +135,7 @@ class Sessions:
 
 
 def _is_shown(char: str) -> bool:
-    return char in _JOINERS or unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co", "Cn")
+    return char in _JOINERS or unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co")
 
 
 def _now_ms() -> int:
