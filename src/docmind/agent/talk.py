@@ -1,0 +1,141 @@
+"""One vault's conversations with LangGraph: a question written down as one checkpoint, answered as the next."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from typing import Any
+
+from docmind.agent.course import Course, Means, Search
+from docmind.agent.extractive import Extractive
+from docmind.agent.graph import LAST, QUESTION, graph_of
+from docmind.agent.history import History
+from docmind.agent.runs import LiveRun, Runs
+from docmind.agent.state import NOTHING_KEPT, Question, new_turn
+from docmind.agent.verify import Verifier
+from docmind.catalog import Catalog
+from docmind.checkpoints import Checkpoints, Saved
+from docmind.config import Settings
+from docmind.conversation import Turn
+from docmind.database import Database
+from docmind.embed.contract import TextEmbedder
+from docmind.memories import Memories
+from docmind.models import Models
+
+_MARKERS = re.compile(r" ?\[\d+\]")
+_SAID = 6  # turns that a run can look back on
+
+
+class Talk:
+    """Runs turns and reads them back. Safe from any thread; whoever writes to a thread holds its lock of `runs`."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        database: Database,
+        catalog: Catalog,
+        embedder: TextEmbedder,
+        search: Search,
+        epoch: Callable[[], int],
+        memories: Memories,
+        models: Models,
+    ) -> None:
+        self.runs, self.checkpoints = Runs(), Checkpoints(database)
+        self._models = models
+        lenient = settings.answer.model_copy(update={"threshold": 0.0})
+        means = Means(
+            settings=settings,
+            catalog=catalog,
+            search=search,
+            extractive=Extractive(settings.answer, catalog, embedder),
+            lenient=Extractive(lenient, catalog, embedder),
+            verifier=Verifier(embedder),
+            epoch=epoch,
+            recall=lambda question, thread_id: tuple(
+                memory.text for memory in memories.recall(question, thread_id=thread_id).memories
+            ),
+            propose=memories.propose,
+            web=_web(settings),
+        )
+        self._graph, self._unkept = graph_of(means, self.checkpoints), graph_of(means)
+        self._limit = 2 * settings.agent.max_steps + 20
+
+    def ask(self, thread_id: str, checkpoint_id: str | None, question: Question) -> str:
+        """Write a question down after a checkpoint, or as the first; returns the checkpoint that holds it."""
+        if checkpoint_id is None:
+            checkpoint_id = self._saved(
+                self._graph.update_state(_config(thread_id), {"kept": NOTHING_KEPT}, as_node=LAST)
+            )
+        else:
+            self.check(thread_id, checkpoint_id)
+        return self._saved(
+            self._graph.update_state(_config(thread_id, checkpoint_id), new_turn(question), as_node=QUESTION)
+        )
+
+    def finish(self, run: LiveRun, asked_id: str) -> Turn:
+        """Answer the question of a checkpoint. Raises what the steps raise; the question stays."""
+        course = self._course(run, self._said(run.thread_id, asked_id))
+        config = {**_config(run.thread_id, asked_id), "recursion_limit": self._limit}
+        self._graph.invoke(None, config, context=course, durability="exit")
+        newest = self.checkpoints.get_tuple(_config(run.thread_id))
+        assert newest is not None
+        answer_id = newest.checkpoint["id"]  # the thread is ours alone
+        return History(run.thread_id, self.checkpoints.chain(run.thread_id, answer_id, 2)[::-1]).turn_at(answer_id)
+
+    def once(self, run: LiveRun, question: Question) -> Turn:
+        """Answer a question of no conversation: nothing is kept."""
+        course = self._course(run, ())
+        values = self._unkept.invoke(new_turn(question), {"recursion_limit": self._limit}, context=course)
+        saved = Saved("", None, values, {"source": "loop"})
+        return History(None, [saved]).turn(saved)
+
+    def branch(self, thread_id: str, checkpoint_id: str) -> str:
+        """A checkpoint beside what follows this one; returns it. Raises `NotFoundError`."""
+        self.check(thread_id, checkpoint_id)
+        config = _config(thread_id, checkpoint_id)
+        kept = self._graph.get_state(config).values.get("kept") or NOTHING_KEPT
+        return self._saved(self._graph.update_state(config, {"kept": kept}, as_node=LAST))
+
+    def check(self, thread_id: str, checkpoint_id: str) -> None:
+        """Raises `NotFoundError` where the thread has no such checkpoint."""
+        self.checkpoints.chain(thread_id, checkpoint_id, 1)
+
+    def history(self, thread_id: str) -> History:
+        return History(thread_id, self.checkpoints.history(thread_id))
+
+    def _course(self, run: LiveRun, said: tuple[tuple[str, str], ...]) -> Course:
+        model = self._models.current()
+        if model is not None:
+            run.by(model.info.name)
+        return Course(
+            stop=run.is_stopped,
+            tell=run.tell,
+            model=model,
+            thread_id=run.thread_id or None,
+            said=said,
+            degraded=list(self._models.degraded()),
+            started=time.perf_counter(),
+        )
+
+    def _said(self, thread_id: str, asked_id: str) -> tuple[tuple[str, str], ...]:
+        """The turns before a question, oldest first, as (question, answer without markers)."""
+        chain = self.checkpoints.chain(thread_id, asked_id, 3 * _SAID + 1)[::-1]
+        turns, _ = History(thread_id, chain).turns(chain[-1].parent_id, _SAID) if len(chain) > 1 else ([], 0)
+        return tuple((turn.question, _MARKERS.sub("", turn.answer.answer) if turn.answer else "") for turn in turns)
+
+    def _saved(self, config: Any) -> str:
+        return config["configurable"]["checkpoint_id"]
+
+
+def _config(thread_id: str, checkpoint_id: str | None = None) -> dict[str, Any]:
+    place = {"thread_id": thread_id, "checkpoint_ns": ""}
+    return {"configurable": {**place, "checkpoint_id": checkpoint_id} if checkpoint_id else place}
+
+
+def _web(settings: Settings) -> Any:
+    if settings.web.provider == "off":
+        return None
+    from docmind.web import open_web_search
+
+    return open_web_search(settings.web).search
