@@ -98,7 +98,7 @@ def _is_utf8(text: str) -> bool:
 
 def _is_base64(text: str) -> bool:
     """Base64 in one piece, or in the long lines of a mail; words on lines of their own are none."""
-    lines = text.split()
+    lines = text.replace("\r", "").strip("\n").split("\n")
     return len("".join(lines)) >= _BASE64 > 20 * len(lines) and all(map(_BASE64_TEXT.fullmatch, lines))
 
 

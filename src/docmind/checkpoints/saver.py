@@ -107,8 +107,8 @@ class Checkpoints(SqliteSaver):
         """Once, outside of any transaction: LangGraph's script would commit it."""
         if self.is_setup:
             return
-        with self._database.outside() as db:
-            if not any(row[1] == "task_path" for row in db.execute("PRAGMA table_info(writes)").fetchall()):
+        if not any(name == "task_path" for _, name, *_ in self._database.all("PRAGMA table_info(writes)")):
+            with self._database.outside():
                 try:
                     super().setup()
                 except dbapi2.OperationalError as error:  # it expects the exception of another library here
@@ -130,9 +130,7 @@ class Checkpoints(SqliteSaver):
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The state that a config names, or the newest. Raises `StateRefusedError`."""
-        chosen = config.get("configurable", {})
-        within: RunnableConfig = {"configurable": {**chosen, "checkpoint_ns": chosen.get("checkpoint_ns", "")}}
-        found = next(self.list(within, limit=1), None)
+        found = next(self.list(_whole(config), limit=1), None)
         return found._replace(config=config) if found and get_checkpoint_id(config) else found
 
     def list(
@@ -160,8 +158,9 @@ class Checkpoints(SqliteSaver):
         """Store a state, durably when it returns. Raises `StateRefusedError` where it is not plain."""
         for channel, value in checkpoint["channel_values"].items():
             refuse(value, channel)
-        refuse(get_checkpoint_metadata(config, metadata), "metadata")
-        return super().put(config, checkpoint, metadata, new_versions)
+        refuse(dict(metadata), "metadata")
+        refuse(get_checkpoint_metadata(config, metadata), "metadata")  # with what LangGraph adds from the config
+        return super().put(_whole(config), checkpoint, metadata, new_versions)
 
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
@@ -173,7 +172,7 @@ class Checkpoints(SqliteSaver):
         ]
         for channel, value in plain:
             refuse(value, channel)
-        super().put_writes(config, plain, task_id, task_path)
+        super().put_writes(_whole(config), plain, task_id, task_path)
 
     # ours
 
@@ -248,6 +247,11 @@ def _is_checkpoint(value: Any) -> bool:
         and all(isinstance(value.get(name), kind) for name, kind in _PARTS.items())
         and all(isinstance(seen, dict) for seen in value["versions_seen"].values())
     )
+
+
+def _whole(config: RunnableConfig) -> RunnableConfig:
+    """With the namespace of the graph itself where none is named: LangGraph leaves it out and then misses it."""
+    return {**config, "configurable": {"checkpoint_ns": "", **config.get("configurable", {})}}
 
 
 def _rows(db: Connection, where: str, values: Sequence[object]) -> Sequence[Row]:
