@@ -23,9 +23,9 @@ from docmind.schema import Sentence
 LONGEST = 100_000
 """Characters that are read as Markdown; what follows them is shown as plain text."""
 
-_NESTING = 20  # containers and spans within each other, to the parser
+_NESTING = 40  # containers and spans within each other, to the parser
 _LISTS = 4  # lists within lists that are shown as such
-_COSTLY = (("[", 1_000), ("|", 5_000), ("*", 10_000), ("_", 10_000))  # more of these is no text: they mean themselves
+_COSTLY = (("[", 1_000), ("|", 5_000), ("*", 10_000), ("_", 10_000))  # more of these is no answer, and shown plain
 _FIRST_MARK, _LAST_MARK = 0xF0000, 0xFFFFD  # private use: one character per sentence, from here on
 _MARK = re.compile(f"([{chr(_FIRST_MARK)}-{chr(_LAST_MARK)}])")
 _NUMBERS = re.compile(r"(?:[ \u00a0]?\[\d{1,4}\])+")
@@ -116,12 +116,14 @@ def blocks_of(text: str, sentences: Sequence[Sentence] = ()) -> tuple[Block, ...
     """
     text = _MARK.sub("\ufffd", text)  # as long as it was: sentences are places in it
     text = _marked(text, sentences)
-    for costly, limit in _COSTLY:
-        if text.count(costly, 0, LONGEST) > limit:
-            text = text.replace(costly, "\\" + costly)
-    head, rest = text[:LONGEST], text[LONGEST:]
+    if any(text.count(costly, 0, LONGEST) > limit for costly, limit in _COSTLY):
+        return tuple(_plain(text))
+    cut = len(text) if len(text) <= LONGEST else max(text.rfind(" ", 0, LONGEST), text.rfind("\n", 0, LONGEST), 0)
+    head, rest = text[:cut], text[cut:]
     tokens = _parser().parse(head)
-    if any(token.level >= _NESTING - 1 for token in tokens):  # deeper ones were left out by the parser
+    if any(
+        token.nesting > 0 and token.level >= _NESTING - 1 for token in tokens
+    ):  # deeper ones were left out by the parser
         return tuple(_plain(text))
     return (*_blocks(SyntaxTreeNode(tokens).children, 0), *_plain(rest))
 

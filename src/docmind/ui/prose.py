@@ -52,11 +52,13 @@ def streaming_markdown(text: str) -> str:
 
 def _quotes_markdown(answer: Answer) -> str:
     numbers = {f"[{source.n}]": source.n for source in answer.sources}
-    paragraphs = [
-        "".join(_number(numbers[part]) if part in numbers else _text(part) for part in _MARKER.split(paragraph))
-        for paragraph in answer.answer.split("\n\n")
-    ]
-    return "\n\n".join(paragraph.strip(" ") for paragraph in paragraphs)
+    paragraphs = []
+    for paragraph in answer.answer.split("\n\n"):
+        out = ""
+        for part in _MARKER.split(paragraph):
+            out = out.rstrip(" ") + _number(numbers[part]) if part in numbers else out + _text(part)
+        paragraphs.append(out.strip(" "))
+    return "\n\n".join(paragraphs)
 
 
 def _number(number: int) -> str:
@@ -69,9 +71,9 @@ def _closed(text: str) -> str:
         return text
     if last.count("`") % 2:
         return text + "`"
-    stem = text.rstrip("*")
     if last.count("**") % 2:
-        return stem if len(stem) < len(text) else text + "**"
+        stem, last = text.rstrip("*"), last.rstrip("*")  # stars at the very end open nothing yet, or begin to close
+        return stem + "**" if last.count("**") % 2 else stem
     return text
 
 
