@@ -53,7 +53,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
 
 def _runs_on(text: str, line: tuple[int, int], following: tuple[int, int], full: int) -> bool:
     first, second = text[slice(*line)].rstrip(), text[slice(*following)].lstrip()
-    if _is_row(first) or _is_row(second) or _BULLET.match(second) or first.endswith((":", ";")):
+    if is_row(first) or is_row(second) or _BULLET.match(second) or first.endswith((":", ";")):
         return False
     if second[:1].islower():
         return True
@@ -64,10 +64,10 @@ def _fragments(text: str, block: tuple[int, int], line: tuple[int, int], followi
     first, second = text[slice(*line)], text[slice(*following)]
     if max(len(first), len(second)) > SHORT_LINE or following[1] - block[0] > BLOCK:
         return False
-    return not (_is_row(first) or _is_row(second))
+    return not (is_row(first) or is_row(second))
 
 
-def _is_row(line: str) -> bool:
+def is_row(line: str) -> bool:
     """A table row that says something by itself: words and at least two numbers, digits no rare thing."""
     numbers = sum(bool(_NUMBER.search(word)) for word in line.split())
     letters = sum(c.isalpha() for c in line)
@@ -77,14 +77,15 @@ def _is_row(line: str) -> bool:
 def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     for match in _END.finditer(text, start, end):
         cut = match.end()
-        if cut - start < SHORTEST or (text[match.start()] == "." and _is_abbreviation(text[start : match.start() + 1])):
+        if cut - start < SHORTEST or (text[match.start()] == "." and is_abbreviation(text[start : match.start() + 1])):
             continue
-        yield from _shorten(text, start, cut)
+        yield from shorten(text, start, cut)
         start = cut
-    yield from _shorten(text, start, end)
+    yield from shorten(text, start, end)
 
 
-def _is_abbreviation(before: str) -> bool:
+def is_abbreviation(before: str) -> bool:
+    """Whether the full stop that ends `before` belongs to its last word."""
     token = _LAST_TOKEN.search(before)
     if not token:
         return False
@@ -94,7 +95,8 @@ def _is_abbreviation(before: str) -> bool:
     )
 
 
-def _shorten(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def shorten(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """The span in pieces of at most LONGEST characters."""
     while end - start > LONGEST:
         piece = text[start : start + LONGEST]
         cut = next((at for mark in (";", ",", " ", "\n") if (at := piece.rfind(mark)) > LONGEST // 2), LONGEST - 1) + 1
