@@ -16,6 +16,7 @@ _PATH_FIELDS = frozenset(("image_path", "thumbnail_path", "source_path"))
 _DATA_URL = re.compile(r"\s*data:(?:[\w.+-]+/[\w.+*-]+)?(?:;[\w=.+-]+)*,", re.IGNORECASE)
 _BASE64_TEXT = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
 _PATH = re.compile(r"[/\\~]|[A-Za-z]:|file:", re.IGNORECASE)
+_SCALARS = frozenset((str, int, bool, type(None)))
 _SHOWN_KEY = re.compile(r"[A-Za-z0-9_:.-]{1,40}")
 
 _Where = tuple[Any, Any] | None  # the way down, as (way to the parent, key)
@@ -32,8 +33,26 @@ def refuse(value: Any, name: str = "state") -> None:
 
 
 def refuse_read(value: Any, name: str = "state") -> None:
-    """The same for what was read back, as to types and depth: the two layers of LangGraph's own are allowed on top."""
-    _walk(value, name, is_new=False)
+    """The same for what was decoded, as to types and depth; LangGraph has two layers of its own around ours."""
+    if not _is_plain(value, DEEPEST + 2):
+        _walk(value, name, is_new=False)
+
+
+def _is_plain(value: Any, depth: int) -> bool:
+    """Most of what is read is sound and there is much of it: 400 states for 200 turns."""
+    kind = type(value)
+    if kind is dict:
+        if not all(type(key) is str for key in value):
+            return False
+        value = value.values()
+    elif kind is not list:
+        return kind in _SCALARS or (kind is float and math.isfinite(value))
+    if not depth:
+        return False
+    for inner in value:
+        if type(inner) not in _SCALARS and not _is_plain(inner, depth - 1):
+            return False
+    return True
 
 
 def _walk(value: Any, name: str, *, is_new: bool) -> None:
