@@ -25,9 +25,9 @@ st.set_page_config(
     initial_sidebar_state=288,
 )
 st.logo(str(PICTURES / "wordmark.svg"), icon_image=str(PICTURES / "mark.svg"))
+st.session_state[state.CAME_BACK] = st.session_state.get(state.PAGE, page.url_path) != page.url_path
+st.session_state[state.PAGE] = page.url_path
 with st.sidebar:
     for icon, entry in PAGES.items():
-        # The way back from another page leads to the conversation that was left open.
-        thread = st.session_state.get(state.THREAD) if entry.url_path == "" else None
-        st.page_link(entry, icon=icon, width="stretch", query_params={state.THREAD: thread} if thread else None)
+        st.page_link(entry, icon=icon, width="stretch")
 page.run()

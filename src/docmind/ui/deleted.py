@@ -8,7 +8,7 @@ import streamlit as st
 
 from docmind.conversation import Thread, ThreadReceipt
 from docmind.errors import DocMindError
-from docmind.ui import state, trouble
+from docmind.ui import address, state, trouble
 from docmind.ui.escape import escape
 from docmind.ui.wording import conversation, count, when
 
@@ -57,7 +57,7 @@ def _draw_row(mind: DocMind, thread: Thread) -> None:
             else:
                 st.session_state.pop(state.PURGED, None)
                 st.session_state.pop(state.DELETED_THREAD, None)
-                st.query_params[state.THREAD] = thread.thread_id
+                address.open_thread(thread.thread_id)
                 _close()
                 st.rerun()
         st.button(

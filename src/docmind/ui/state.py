@@ -1,6 +1,5 @@
 """The keys of Streamlit's session state, in one place. A session is one browser tab."""
 
-TURNS = "turns"  # list[Turn]: the questions asked in this tab and what came back
 EXAMPLE = "example"  # str: a suggested question that was clicked
 FILTER_DOCUMENTS = "filter_documents"  # list[str]: doc_ids to look in
 FILTER_LANGUAGES = "filter_languages"  # list[str]: language codes to look in
@@ -15,7 +14,7 @@ ZOOM = "zoom"  # str: how large pages are shown
 SORT = "sort"  # str: the order of the documents
 FIND = "find"  # str: part of a document's name
 
-THREAD = "thread"  # str: the conversation that is open; in the address too, under the same name
+THREAD = "thread"  # str | None: the thread_id of the open conversation; read and set with ui/address.py
 AT = "at"  # str, in the address only: the earlier point of it that is being looked at
 FIND_THREAD = "find_thread"  # str: words looked for in the conversations
 MORE_THREADS = "more_threads"  # int: how many conversations the list shows
@@ -25,3 +24,10 @@ EXPORTED = "exported"  # Exported: the file that was made and waits to be downlo
 PURGED = "purged"  # ThreadReceipt of the last purge, until the next action
 COMPARING = "comparing"  # tuple[str, str, str]: conversation, left and right point; "" where one is to be chosen
 UNFOLDED = "unfolded"  # set[str]: branches of the history that stand unfolded
+PAGE = "page"  # str: which of the app's pages ran last
+CAME_BACK = "came_back"  # bool: this run shows another page than the last one did
+EDITING = "editing"  # str: the checkpoint_id of the turn whose question is being edited
+EARLIER = "earlier"  # int: how many turns before the last thirty are shown too
+NEWS = "news"  # what the open conversation looked like when the page was drawn, to notice what another tab did
+WEB = "web"  # bool: the next question may be searched for on the web
+MODE = "mode"  # str: how questions are worked on

@@ -15,7 +15,7 @@ import streamlit as st
 
 from docmind.conversation import Thread
 from docmind.errors import DocMindError, NotFoundError
-from docmind.ui import deleted, exports, state, trouble
+from docmind.ui import address, deleted, exports, state, trouble
 from docmind.ui.escape import escape, one_line
 from docmind.ui.wording import conversation, count
 
@@ -61,15 +61,13 @@ def sidebar(mind: DocMind) -> str | None:
 def show(thread_id: str) -> None:
     """Open a conversation where it stands now. Made for callbacks and for the first question of a new one."""
     leave()
-    st.query_params[state.THREAD] = thread_id
-    st.session_state[state.THREAD] = thread_id
+    address.open_thread(thread_id)
 
 
 def leave() -> None:
     """Close what is open: the next question begins a new conversation."""
-    for name in (state.THREAD, state.AT):
-        st.query_params.pop(name, None)
-    for name in (state.THREAD, state.COMPARING, state.READING, state.DELETED_THREAD, state.UNFOLDED):
+    address.open_thread(None)
+    for name in (state.COMPARING, state.READING, state.DELETED_THREAD, state.UNFOLDED):
         st.session_state.pop(name, None)
 
 
@@ -94,13 +92,11 @@ def ages(threads: Sequence[Thread], today: date) -> Iterator[tuple[str, list[Thr
 
 def _open_thread(mind: DocMind) -> Thread | None:
     """The conversation in the address, where it is one that can be opened."""
-    thread_id = st.query_params.get(state.THREAD)
-    if not thread_id:
-        st.session_state.pop(state.THREAD, None)
+    thread_id = address.thread_id()
+    if thread_id is None:
         return None
     found = trouble.attempt(lambda: mind.conversations.thread(thread_id))
     if isinstance(found, Thread) and found.deleted_at_ms is None:
-        st.session_state[state.THREAD] = thread_id
         return found
     undo = st.session_state.get(state.DELETED_THREAD)
     leave()
