@@ -17,20 +17,20 @@ def thread_id() -> str | None:
     It is well formed, and no more than that: there may be no such conversation.
     """
     told = st.query_params.get(state.THREAD)
-    kept: str | None = st.session_state.get(state.THREAD)
+    came_back = st.session_state.pop(state.CAME_BACK, False)
     if told is not None and _THREAD_ID.fullmatch(told):
         st.session_state[state.THREAD] = told
+    elif told is None and came_back and st.session_state.get(state.THREAD):
+        st.query_params[state.THREAD] = st.session_state[state.THREAD]
     else:
-        open_thread(kept if st.session_state.get(state.CAME_BACK) else None)
-    st.session_state[state.CAME_BACK] = False
+        open_thread(None)
     return st.session_state[state.THREAD]
 
 
 def open_thread(thread_id: str | None) -> None:
-    """From now on, this conversation is the open one, where it stands now; None: a new one, not begun yet."""
+    """From this run on, this conversation is the open one; None: a new one, which its first question makes."""
     st.session_state[state.THREAD] = thread_id
-    st.query_params.pop(state.AT, None)
-    if thread_id is None:
-        st.query_params.pop(state.THREAD, None)
-    else:
+    if thread_id is not None:
         st.query_params[state.THREAD] = thread_id
+    elif state.THREAD in st.query_params:
+        del st.query_params[state.THREAD]
