@@ -107,7 +107,7 @@ class Steps:
             checked = self._means.verifier.verify(written["text"], course.passages, epoch=self._means.epoch())
             course.lasted("verify", at)
         elif written["is_stopped"]:
-            checked = quoted((), "")
+            checked = Verified("", (), ())
         else:
             checked = self._quotes(state, course)
             course.lasted("quotes", at)
@@ -117,7 +117,7 @@ class Steps:
             answer=checked.answer,
             found=bool(checked.sources),
             sources=checked.sources,
-            degraded=(*course.search.degraded, *course.degraded),
+            degraded=(*course.search.degraded, *course.degraded, *checked.degraded),
             timings_ms=(*course.search.timings_ms[:-1], *course.timings_ms.items()),
             sentences=checked.sentences,
             model=written["model"] if is_written else "",
@@ -196,7 +196,7 @@ class Steps:
         assert found is not None
         extractive = self._means.lenient if self._is_recalled(state, course) else self._means.extractive
         extract: Extract = extractive.extract(found.query, found)
-        return quoted(self._dated(extract.sources), NOT_FOUND)
+        return quoted(self._dated(extract.sources)) if extract.sources else Verified(NOT_FOUND, (), ())
 
     def _dated(self, sources: Sequence[Source]) -> tuple[Source, ...]:
         """Quotes with what the page was when it was quoted."""
