@@ -1,0 +1,147 @@
+"""Two answers of a conversation side by side: what each says that the other does not, and the pages each rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from docmind.conversation import Comparison, Turn
+from docmind.errors import DocMindError
+from docmind.schema import Source
+from docmind.ui import state, trouble
+from docmind.ui.escape import escape, one_line, visible
+from docmind.ui.pageview import PageOnShow, page_jpeg
+from docmind.ui.sources import draw_reading
+from docmind.ui.wording import count, duration, when
+
+if TYPE_CHECKING:
+    from docmind.application import DocMind
+
+_TILE = 118  # pixels across: three in a row on a phone
+_THUMBNAIL = 360
+_STATES = {"stopped": "stopped before its end", "unanswered": "not answered"}
+
+
+def draw(mind: DocMind) -> bool:
+    """The two answers that were chosen, in place of the conversation; False where none are, and nothing is drawn."""
+    thread_id, left, right = st.session_state.get(state.COMPARING, ("", "", ""))
+    if not right:
+        return False
+    if thread_id != st.session_state.get(state.THREAD):
+        _close()
+        return False
+    st.button("Back to the conversation", icon=":material/arrow_back:", type="tertiary", on_click=_close)
+    outcome = trouble.attempt(lambda: mind.conversations.compare(thread_id, left, right))
+    if isinstance(outcome, DocMindError):
+        trouble.show(outcome)
+        return True
+    _heading(outcome)
+    _answers(outcome)
+    _pages(mind, outcome)
+    draw_reading(mind)
+    return True
+
+
+def _close() -> None:
+    st.session_state.pop(state.COMPARING, None)
+    st.session_state.pop(state.READING, None)
+
+
+def _heading(found: Comparison) -> None:
+    st.title("Two answers side by side", anchor=False)
+    if found.left.question == found.right.question:
+        st.text(visible(found.left.question))
+    same = sum(1 for kind, _ in found.changes if kind == "same")
+    if not found.changes:
+        st.caption("Neither says anything.")
+    elif same == len(found.changes):
+        st.caption(f"Both say the same, in {count(same, 'sentence')}.")
+    else:
+        st.caption(f"{count(same, 'sentence')} in both. What only one of them says is :orange-background[highlighted].")
+
+
+def _answers(found: Comparison) -> None:
+    is_same = found.left.question == found.right.question
+    for column, turn, only in zip(
+        st.columns(2, gap="medium"), (found.left, found.right), ("only_left", "only_right"), strict=True
+    ):
+        with column, st.container(border=True, key=f"compared-{only}"):
+            st.caption(_facts(turn))
+            if not is_same:
+                st.text(visible(turn.question))
+            said = [(kind, text) for kind, text in found.changes if kind in ("same", only)]
+            if said:
+                st.markdown("\n\n".join(_sentence(kind, text) for kind, text in said))
+            else:
+                st.markdown(f"*{escape(turn.message) or 'No answer.'}*")
+
+
+def _sentence(kind: str, text: str) -> str:
+    words = escape(text)
+    return words if kind == "same" else f":orange-background[{words}]"
+
+
+def _facts(turn: Turn) -> str:
+    facts = [when(turn.asked_at_ms)]
+    if turn.answer is not None:
+        facts.append(f"written by {escape(turn.answer.model, limit=40)}" if turn.answer.model else "made of quotes")
+        total = dict(turn.answer.timings_ms).get("total")
+        if total is not None:
+            facts.append(f"in {duration(total)}")
+    if turn.state in _STATES:
+        facts.append(_STATES[turn.state])
+    return " · ".join(facts)
+
+
+def _pages(mind: DocMind, found: Comparison) -> None:
+    sources = {side: _by_page(turn) for side, turn in (("left", found.left), ("right", found.right))}
+    groups = (
+        ("Pages that both rest on", found.pages_both, "left"),
+        ("Only the left one", found.pages_left, "left"),
+        ("Only the right one", found.pages_right, "right"),
+    )
+    if not any(pages for _, pages, _ in groups):
+        return
+    st.subheader("Sources", anchor=False)
+    for name, pages, side in groups:
+        cited = [sources[side][page] for page in pages if page in sources[side]]
+        if cited:
+            st.caption(name)
+            with st.container(horizontal=True):
+                for place, about in enumerate(cited):
+                    with st.container(width=_TILE, gap="xsmall"):
+                        _tile(mind, about, f"compared-{side}-{name[:4]}-{place}")
+
+
+def _by_page(turn: Turn) -> dict[str, list[Source]]:
+    pages: dict[str, list[Source]] = {}
+    for source in turn.answer.sources if turn.answer is not None else ():
+        pages.setdefault(source.page_id, []).append(source)
+    return pages
+
+
+def _tile(mind: DocMind, about: Sequence[Source], key: str) -> None:
+    source = about[0]
+    boxes = tuple(box for each in about for box in each.boxes)
+    told = f"Page {source.page_no} of {one_line(source.document)}"
+    picture = trouble.attempt(lambda: page_jpeg(mind, source.doc_id, source.page_no, boxes, _THUMBNAIL))
+    if isinstance(picture, DocMindError):
+        st.caption(f"Page {source.page_no} · {escape(source.document, limit=40)}")
+        st.caption("Not in the vault any more.")
+        return
+    st.image(picture, width="stretch", alt=told)
+    st.button(
+        f"**Page {source.page_no}**",
+        key=key,
+        type="tertiary",
+        help="Open the page",
+        on_click=_open,
+        args=(PageOnShow(source.doc_id, source.page_no, source.page_no, boxes),),
+    )
+    st.caption(escape(source.document, limit=34))
+
+
+def _open(shown: PageOnShow) -> None:
+    st.session_state[state.READING] = shown
