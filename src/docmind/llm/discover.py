@@ -1,0 +1,228 @@
+"""Finds the language models that are served here: the usual ports of this machine, and the address that is set.
+
+Every probe is one small GET with a limit of its own; all run side by side. Nothing heavy is imported.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeVar
+
+import httpx
+
+from docmind.config import LLMSettings
+from docmind.conversation import ModelInfo
+from docmind.endpoint import Endpoint, Resolve, fetch, permit, resolve_here
+from docmind.errors import EndpointRefusedError
+from docmind.llm.served import key_for
+from docmind.llm.wire import one_line
+from docmind.schema import Degraded
+
+Provider = Literal["ollama", "openai"]
+PORTS: tuple[tuple[Provider, int], ...] = (
+    ("ollama", 11434),
+    ("openai", 8080),  # llama.cpp
+    ("openai", 1234),  # LM Studio
+    ("openai", 8000),  # vLLM
+    ("openai", 8001),
+)
+_PROBE_S = 0.5
+_ALL_S = 0.95
+_MOST_MODELS = 200
+_MOST_SHOWN = 16  # models of one Ollama that are asked what they can do
+_LIST_BYTES = 2 * 1024 * 1024
+_NO_CHAT = re.compile(r"embed|minilm|rerank|whisper|(^|[^a-z0-9])(bge|gte|e5|tts)([^a-z]|$)", re.IGNORECASE)
+_R = TypeVar("_R")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The models, those of the set address first, and the servers that could not be used."""
+
+    models: tuple[ModelInfo, ...] = ()
+    degraded: tuple[Degraded, ...] = ()
+    at_url: tuple[ModelInfo, ...] = ()
+    """Those that the set address offers: its key is for them alone."""
+
+
+class _NonsenseError(Exception):
+    """A server answers, but not with a list of models."""
+
+
+def discover(
+    settings: LLMSettings, *, ports: Sequence[tuple[Provider, int]] = PORTS, resolve: Resolve = resolve_here
+) -> Found:
+    """Ask all of them, within a second. A server that is not there is no news, unless its address is set."""
+    key = settings.api_key.get_secret_value() if settings.api_key else ""
+    probes: list[Callable[[], Found]] = []
+    taken: set[int] = set()
+    refused: tuple[Degraded, ...] = ()
+    if settings.url:
+        try:
+            endpoint = permit(settings.url, settings.allowed_hosts)
+            key_for(endpoint, key)
+            taken = {endpoint.port} if endpoint.is_local else set()
+            probes.append(lambda: _ask_set(endpoint, settings, key, resolve))
+        except EndpointRefusedError as error:
+            refused = (Degraded("answers", f"{error} {error.hint}"),)
+    for provider, port in ports:
+        if settings.provider in ("auto", provider) and port not in taken:
+            here = permit(f"http://127.0.0.1:{port}")
+            probes.append(lambda provider=provider, here=here: _ask_port(provider, here, resolve))
+    answers = _side_by_side(probes, _ALL_S)
+    if settings.url and probes and not refused and answers[0] is None:
+        refused = (_unreachable(settings.url),)
+    found = [answer for answer in answers if answer is not None]
+    models = tuple(model for one in found for model in one.models)
+    notes = (*refused, *(note for one in found for note in one.degraded))
+    return Found(models[:_MOST_MODELS], notes, tuple(model for one in found for model in one.at_url))
+
+
+def _ask_port(provider: Provider, here: Endpoint, resolve: Resolve) -> Found:
+    try:
+        return Found(_models(provider, here, "", resolve))
+    except httpx.HTTPError:  # nobody there, or nobody who knows this protocol
+        return Found()
+    except _NonsenseError:
+        return Found(degraded=(_nonsense(here),))
+    except EndpointRefusedError:  # it sends us elsewhere: some other program of the user's
+        return Found()
+
+
+def _ask_set(endpoint: Endpoint, settings: LLMSettings, key: str, resolve: Resolve) -> Found:
+    """The address that is set. Where the provider is not, both are tried; Ollama speaks both, and is Ollama then."""
+    providers: tuple[Provider, ...] = ("openai",) if settings.provider == "openai" else ("ollama", "openai")
+    if settings.provider == "ollama":
+        providers = ("ollama",)
+    outcomes = _side_by_side([lambda one=one: _outcome(one, endpoint, key, resolve) for one in providers], _ALL_S)
+    for outcome in outcomes:
+        if isinstance(outcome, tuple):
+            return Found(outcome, at_url=outcome)
+    told = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
+    for error in told:
+        if isinstance(error, EndpointRefusedError):
+            return Found(degraded=(Degraded("answers", f"{error} {error.hint}"),))
+    statuses = [error.response.status_code for error in told if isinstance(error, httpx.HTTPStatusError)]
+    if 401 in statuses or 403 in statuses:
+        return Found(degraded=(Degraded("answers", f"{endpoint.label} wants another key: DOCMIND_LLM__API_KEY."),))
+    if statuses or any(isinstance(error, _NonsenseError) for error in told):
+        return Found(degraded=(_nonsense(endpoint),))
+    return Found(degraded=(_unreachable(endpoint.label),))
+
+
+def _outcome(
+    provider: Provider, endpoint: Endpoint, key: str, resolve: Resolve
+) -> tuple[ModelInfo, ...] | httpx.HTTPError | _NonsenseError | EndpointRefusedError:
+    try:
+        return _models(provider, endpoint, key, resolve)
+    except (httpx.HTTPError, _NonsenseError, EndpointRefusedError) as error:
+        return error
+
+
+def _models(provider: Provider, endpoint: Endpoint, key: str, resolve: Resolve) -> tuple[ModelInfo, ...]:
+    """What one server offers. Raises httpx's errors, `_NonsenseError`, `EndpointRefusedError`."""
+    if provider == "openai":
+        base = endpoint if endpoint.path else replace(endpoint, path="/v1")
+        listed = _json(base, "/models", key, resolve)
+        names = [_name(one, "id") for one in _listed(listed, "data")]
+        chat = [name for name in names if name and not _NO_CHAT.search(name)]
+        return tuple(ModelInfo("openai", base.url, name, None, not base.is_local) for name in chat)
+    base = replace(endpoint, path=endpoint.path.removesuffix("/v1"))
+    listed = _json(base, "/api/tags", key, resolve)
+    families = {_name(one, "name"): _family(one) for one in _listed(listed, "models")}
+    names = [name for name, family in families.items() if name and "bert" not in family and not _NO_CHAT.search(name)]
+    running = [] if not names else _running(base, key, resolve)
+    names.sort(key=lambda name: name not in running)  # those in memory answer at once
+    shown = _side_by_side(
+        [lambda name=name: _abilities(base, name, key, resolve) for name in names[:_MOST_SHOWN]], _PROBE_S
+    )
+    models = []
+    for at, name in enumerate(names):
+        abilities = shown[at] if at < len(shown) else None
+        if abilities is None or "completion" in abilities:
+            calls_tools = None if abilities is None else "tools" in abilities
+            models.append(ModelInfo("ollama", base.url, name, calls_tools, not base.is_local))
+    return tuple(models)
+
+
+def _running(base: Endpoint, key: str, resolve: Resolve) -> list[str]:
+    try:
+        return [_name(one, "name") for one in _listed(_json(base, "/api/ps", key, resolve), "models")]
+    except (httpx.HTTPError, _NonsenseError):  # an old Ollama does not tell
+        return []
+
+
+def _abilities(base: Endpoint, name: str, key: str, resolve: Resolve) -> tuple[str, ...] | None:
+    """What a model can do, in Ollama's words; None where an old Ollama does not tell."""
+    try:
+        told = _json(base, "/api/show", key, resolve, {"model": name})
+    except (httpx.HTTPError, _NonsenseError):
+        return None
+    abilities = told.get("capabilities")
+    return tuple(str(one) for one in abilities) if isinstance(abilities, list) else None
+
+
+def _json(base: Endpoint, path: str, key: str, resolve: Resolve, body: Any = None) -> dict[str, Any]:
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    limit_s = _PROBE_S if base.is_local else _ALL_S
+    status, raw = fetch(
+        base, path, timeout_s=limit_s, max_bytes=_LIST_BYTES, body=body, headers=headers, resolve=resolve
+    )
+    if status != 200:
+        request = httpx.Request("GET", base.url)
+        raise httpx.HTTPStatusError(f"status {status}", request=request, response=httpx.Response(status))
+    try:
+        told = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise _NonsenseError from error
+    if not isinstance(told, dict):
+        raise _NonsenseError
+    return told
+
+
+def _listed(told: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    listed = told.get(name)
+    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+        raise _NonsenseError
+    return listed[:_MOST_MODELS]
+
+
+def _name(one: dict[str, Any], field: str) -> str:
+    """The name of a model; empty where it is none that can be shown in one line."""
+    name = one.get(field)
+    return name if isinstance(name, str) and name and one_line(name, 200) == name else ""
+
+
+def _family(one: dict[str, Any]) -> str:
+    details = one.get("details")
+    return str(details.get("family", "")).lower() if isinstance(details, dict) else ""
+
+
+def _side_by_side(works: Iterable[Callable[[], _R]], limit_s: float) -> list[_R | None]:
+    """What each returns, in order; None for those that are not done in time, which end by themselves."""
+    works = list(works)
+    results: list[_R | None] = [None] * len(works)
+
+    def run(at: int) -> None:
+        results[at] = works[at]()
+
+    threads = [threading.Thread(target=run, args=(at,), daemon=True) for at in range(len(works))]
+    until = time.monotonic() + limit_s
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(max(0.0, until - time.monotonic()))
+    return list(results)
+
+
+def _nonsense(endpoint: Endpoint) -> Degraded:
+    return Degraded("answers", f"{endpoint.label} answers, but not as a server of language models does.")
+
+
+def _unreachable(where: str) -> Degraded:
+    return Degraded("answers", f"{one_line(where)} cannot be reached; is its server running?")
