@@ -92,9 +92,8 @@ class Models:
             return ()
         found = self._known()
         if found is None:
-            return (
-                (Degraded("answers", "the servers of language models have not answered yet."),) if self._wants() else ()
-            )
+            waiting = (Degraded("answers", "the servers of language models have not answered yet."),)
+            return waiting if self._settings.url or self._settings.model or self._chosen() else ()
         if self._pick(found) is not None:
             return ()
         return (*(found.degraded if self._settings.url else ()), *self._gone(found))
