@@ -1,4 +1,4 @@
-"""Settings: what is present, what is missing, what the vault holds, and care for the index."""
+"""Settings: what the vault holds, who writes the answers, what is present or missing, and care for the index."""
 
 from __future__ import annotations
 
@@ -6,18 +6,15 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from docmind.schema import Capability, Status
-from docmind.ui import trouble
+from docmind.schema import Status
+from docmind.ui import abilities, models, trouble
 from docmind.ui.desk import desk
-from docmind.ui.escape import escape, one_line
+from docmind.ui.escape import escape
 from docmind.ui.frame import frame
 from docmind.ui.wording import count, size
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
-
-COLOURS = {"present": "green", "missing": "orange", "off": "gray"}
-ICONS = {"present": ":material/check:", "missing": ":material/download:", "off": ":material/toggle_off:"}
 
 
 def settings_page(mind: DocMind) -> None:
@@ -25,11 +22,13 @@ def settings_page(mind: DocMind) -> None:
     with st.spinner("Looking around…"):
         status = mind.status()
     vault(status)
+    if (settings := desk().settings) is not None:
+        models.section(mind, settings)
     st.subheader("What DocMind can use", anchor=False)
     st.caption("Parts light up by themselves once they are here. Nothing is ever downloaded without you.")
     with st.container(border=True, gap="xsmall"):
         for capability in status.capabilities:
-            part(capability)
+            abilities.draw(capability)
     st.subheader("Index", anchor=False)
     index(status)
     st.caption(f"DocMind {escape(status.version)}")
@@ -44,16 +43,6 @@ def vault(status: Status) -> None:
     source = {"passphrase": "from your passphrase", "keyring": "in the keyring", "file": "in a key file"}
     key = source.get(status.key_source, status.key_source)
     st.caption(f"Vault {escape(status.vault_id)} · key {escape(key)} · {size(status.free_bytes)} free on the disk")
-
-
-def part(capability: Capability) -> None:
-    name, detail, state = st.columns([0.2, 0.62, 0.18], vertical_alignment="center")
-    name.markdown(f"**{escape(capability.name)}**")
-    detail.caption(escape(capability.detail))
-    with state:
-        st.badge(capability.state, icon=ICONS[capability.state], color=COLOURS[capability.state])  # type: ignore[arg-type]
-    if capability.hint and capability.state != "present":
-        st.code(one_line(capability.hint), language=None, wrap_lines=True)
 
 
 def index(status: Status) -> None:

@@ -58,6 +58,7 @@ def _draw_row(mind: DocMind, thread: Thread) -> None:
                 st.session_state.pop(state.PURGED, None)
                 st.session_state.pop(state.DELETED_THREAD, None)
                 address.open_thread(thread.thread_id)
+                st.query_params.pop(state.AT, None)
                 _close()
                 st.rerun()
         st.button(

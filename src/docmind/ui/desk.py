@@ -37,6 +37,7 @@ class Desk:
         self.is_new = False
         self.is_recovering = False
         self.max_file_mb = 0
+        self.settings: Settings | None = None
         self.recovery_code: str | None = None
         self.rebuilding: Rebuilding | None = None
 
@@ -82,7 +83,7 @@ class Desk:
 
         settings = Settings.load()
         telemetry.start(settings.log_level)
-        self.max_file_mb = settings.reading.max_file_mb
+        self.settings, self.max_file_mb = settings, settings.reading.max_file_mb
         self.is_new = not (settings.data_dir / "vault.json").exists()
         self.is_recovering = not self.is_new and settings.keys.recovery_code is not None  # which brings a new key
         return DocMind(settings, ask_passphrase=ask)

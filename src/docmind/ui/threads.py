@@ -67,6 +67,7 @@ def show(thread_id: str) -> None:
 def leave() -> None:
     """Close what is open: the next question begins a new conversation."""
     address.open_thread(None)
+    st.query_params.pop(state.AT, None)
     for name in (state.COMPARING, state.READING, state.DELETED_THREAD, state.UNFOLDED):
         st.session_state.pop(name, None)
 
