@@ -5,16 +5,23 @@ from __future__ import annotations
 import base64
 import contextlib
 import itertools
+import os
 import secrets
+import shutil
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import sqlite_vec
 
 from conftest import tiny_disk
 from docmind.database import MIGRATIONS, Connection, Database, dbapi2
 from docmind.errors import DamagedError, DiskFullError, VaultBusyError, VaultError, VaultFormatError
+from pagereader import count
 
 KEY = bytes(range(32))
 CANARY = "Zyxxyvanadium-42"
@@ -279,6 +286,164 @@ def test_threads_take_turns(db: Database) -> None:
     found = texts(db)
     assert len(found) == 200
     assert all(a[:-1] == b[:-1] for a, b in zip(found[::2], found[1::2], strict=True))
+
+
+def test_nothing_is_written_while_another_thread_reads(db: Database) -> None:
+    write(db, "one")
+    with db.reading() as connection:
+        other = threading.Thread(target=write, args=(db, "two"))
+        other.start()
+        other.join(0.2)
+        assert connection.execute("SELECT count(*) FROM notes").fetchone() == (1,)
+    other.join(20)
+    assert texts(db) == ["one", "two"]
+
+
+def test_errors_of_whoever_uses_the_bare_connection_are_told_too(path: Path, db: Database) -> None:
+    for way in (db.reading, db.outside, db.transaction):
+        with pytest.raises(dbapi2.OperationalError, match="no such table"), way() as connection:
+            connection.execute("SELECT * FROM missing")
+    db.close()
+    for way in (db.reading, db.outside):
+        with pytest.raises(VaultError, match="closed"), way() as connection:
+            connection.execute("SELECT 1")
+
+
+def test_an_extension_is_loaded_and_none_by_a_query(db: Database) -> None:
+    db.load_extension(sqlite_vec.loadable_path())
+    assert db.one("SELECT vec_length('[1, 2, 3]')") == (3,)
+    with pytest.raises(dbapi2.OperationalError, match="not authorized"):
+        db.all("SELECT load_extension(?)", (sqlite_vec.loadable_path(),))
+    with pytest.raises(dbapi2.OperationalError):
+        db.load_extension("nothing")
+    with pytest.raises(dbapi2.OperationalError, match="not authorized"):
+        db.all("SELECT load_extension(?)", (sqlite_vec.loadable_path(),))
+
+
+# --- scrub ------------------------------------------------------------------------------------------------------------
+
+
+def log_of(path: Path) -> Path:
+    return path.with_name(path.name + "-wal")
+
+
+def test_scrubbing_leaves_nothing_of_deleted_rows(path: Path, db: Database) -> None:
+    db.all("PRAGMA secure_delete = OFF")
+    write(db, *[f"{n} {CANARY} " * 30 for n in range(400)], *[f"{n} kept " * 30 for n in range(400)])
+    with db.transaction() as connection:
+        connection.execute(f"DELETE FROM notes WHERE text LIKE '%{CANARY}%'")
+    db.all("PRAGMA wal_checkpoint(TRUNCATE)")
+    before = path.stat().st_size
+    assert count(path, KEY, CANARY)[0] > 400
+    db.scrub()
+    assert count(path, KEY, CANARY) == (0, 0)
+    assert path.stat().st_size < before * 0.75
+    assert log_of(path).stat().st_size == 0
+    assert len(texts(db)) == 400
+    wanted = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "temp_store": 2}
+    assert {name: (db.one(f"PRAGMA {name}") or [None])[0] for name in wanted} == wanted
+    write(db, "and goes on")
+    db.close()
+    assert len(texts(Database(path, KEY, [notes]))) == 401
+
+
+def test_scrubbing_waits_for_other_threads_and_refuses_inside_a_transaction(path: Path, db: Database) -> None:
+    write(db, "kept")
+    inside, go_on = threading.Event(), threading.Event()
+
+    def slow() -> None:
+        with db.transaction():
+            write(db, "of another thread")
+            inside.set()
+            go_on.wait(20)
+
+    other, scrub = threading.Thread(target=slow), threading.Thread(target=db.scrub)
+    other.start()
+    inside.wait(20)
+    scrub.start()
+    scrub.join(0.2)
+    assert scrub.is_alive()
+    go_on.set()
+    other.join(20)
+    scrub.join(20)
+    assert log_of(path).stat().st_size == 0
+    with pytest.raises(VaultError, match="inside a transaction"), db.transaction():
+        db.scrub()
+    assert texts(db) == ["kept", "of another thread"]
+    db.scrub()
+
+
+def test_scrubbing_says_when_another_program_still_reads_what_was_deleted(path: Path, db: Database) -> None:
+    write(db, CANARY, "kept")
+    reader = Database(path, KEY, [notes])
+    db.all("PRAGMA busy_timeout = 10")
+    with db.transaction() as connection:
+        connection.execute("DELETE FROM notes WHERE text = ?", (CANARY,))
+    with reader.transaction():
+        with pytest.raises(VaultBusyError):
+            db.scrub()
+        assert texts(db) == ["kept"]
+    db.scrub()
+    assert count(path, KEY, CANARY) == (0, 0)
+    assert texts(reader) == ["kept"]
+    reader.close()
+
+
+@pytest.mark.crash
+def test_scrubbing_a_full_disk_is_refused_before_it_begins_and_works_with_the_room_it_asks_for(tmp_path: Path) -> None:
+    with tiny_disk(tmp_path, megabytes=40) as disk:
+        path = disk / "vault.db"
+        database = Database(path, KEY, [notes])
+        rows = [f"{n} " + secrets.token_hex(20_000) for n in range(200)]
+        write(database, *rows, *[f"{CANARY} {n} " + secrets.token_hex(5000) for n in range(100)])
+        with database.transaction() as connection:
+            connection.execute(f"DELETE FROM notes WHERE text LIKE '{CANARY}%'")
+        ballast = disk / "ballast"
+        database.all("PRAGMA wal_checkpoint(TRUNCATE)")
+        fill(ballast)
+        with pytest.raises(DiskFullError, match=r"\d+ MB are needed, \d+ MB are free"):
+            database.scrub()
+        assert texts(database) == rows
+        pages, unused = (database.one(f"PRAGMA {name}") or [0] for name in ("page_count", "freelist_count"))
+        room = (pages[0] - unused[0]) * 4120 + (1 << 20) + 16_384
+        os.truncate(ballast, ballast.stat().st_size - room)
+        assert shutil.disk_usage(disk).free < room + 8192
+        database.scrub()
+        assert count(path, KEY, CANARY) == (0, 0)
+        assert log_of(path).stat().st_size == 0
+        assert texts(database) == rows
+        assert database.one("PRAGMA integrity_check") == ("ok",)
+        database.close()
+
+
+SCRUBBING = """
+import sys
+from pathlib import Path
+from docmind.database import Database
+database = Database(Path({path!r}), {key!r}, [lambda db: None])
+print("begun", flush=True)
+while True:
+    database.scrub()
+"""
+
+
+@pytest.mark.crash
+def test_a_kill_while_scrubbing_loses_nothing(path: Path, db: Database) -> None:
+    rows = [f"{n} " + secrets.token_hex(20_000) for n in range(200)]
+    write(db, *rows)
+    db.close()
+    for delay in (0.0, 0.03, 0.07, 0.15):
+        code = SCRUBBING.format(path=str(path), key=KEY)
+        process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+        assert process.stdout
+        assert process.stdout.readline() == "begun\n"
+        time.sleep(delay)
+        process.kill()
+        process.communicate(timeout=30)
+        database = Database(path, KEY, [notes])
+        assert texts(database) == rows
+        assert database.one("PRAGMA integrity_check") == ("ok",)
+        database.close()
 
 
 # --- a full disk ------------------------------------------------------------------------------------------------------
