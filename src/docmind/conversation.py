@@ -12,7 +12,6 @@ TurnState = Literal["answered", "stopped", "unanswered"]
 RunState = Literal["waiting", "running", "done", "stopped", "failed"]
 RunStage = Literal["waiting", "reading the question", "searching", "writing", "checking", "remembering", ""]
 ExportFormat = Literal["markdown", "pdf"]
-MemoryState = Literal["proposed", "accepted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +144,13 @@ class Exported:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """One remembered fact. Without a `thread_id` it holds for the whole vault."""
+    """One remembered fact that the user accepted. Without a `thread_id` it holds for the whole vault.
+
+    `score` is the cosine with what was searched for, where something was.
+    """
 
     memory_id: str
     text: str
-    state: MemoryState
     thread_id: str | None
     created_at_ms: int
     updated_at_ms: int
