@@ -220,7 +220,7 @@ class _Reply:
             media_type = "application/json" if do.body.startswith("{") else "text/plain"
             handler._raw(do.body.encode(), do.status, media_type)
         elif do.kind == "redirect":
-            handler._raw(b"", 307, "text/plain", Location=do.location)
+            handler._raw(b"", do.status if 300 <= do.status < 400 else 307, "text/plain", Location=do.location)
         elif do.kind == "page":
             handler._raw(b"<!doctype html><h1>It works</h1>", 200, "text/html")
         elif do.kind == "plain_json":
