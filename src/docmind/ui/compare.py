@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _TILE = 118  # pixels across: three in a row on a phone
 _THUMBNAIL = 360
+_LOOKS = Path(__file__).with_suffix(".css")
 _STATES = {"stopped": "stopped before its end", "unanswered": "not answered"}
 
 
@@ -50,25 +52,30 @@ def _close() -> None:
 
 
 def _heading(found: Comparison) -> None:
+    st.html(_LOOKS)
     st.title("Two answers side by side", anchor=False)
     if found.left.question == found.right.question:
         st.text(visible(found.left.question))
+    with st.container(key="compared-told"):
+        _tell(found)
+
+
+def _tell(found: Comparison) -> None:
     same = sum(1 for kind, _ in found.changes if kind == "same")
     if not found.changes:
         st.caption("Neither says anything.")
     elif same == len(found.changes):
         st.caption(f"Both say the same, in {count(same, 'sentence')}.")
     else:
-        st.caption(f"{count(same, 'sentence')} in both. What only one of them says is :orange-background[highlighted].")
+        st.caption(f"{count(same, 'sentence')} in both. What only one of them says is :yellow-background[highlighted].")
 
 
 def _answers(found: Comparison) -> None:
     is_same = found.left.question == found.right.question
-    for column, turn, only in zip(
-        st.columns(2, gap="medium"), (found.left, found.right), ("only_left", "only_right"), strict=True
-    ):
+    sides = (("First", "only_left", found.left), ("Second", "only_right", found.right))
+    for column, (name, only, turn) in zip(st.columns(2, gap="medium"), sides, strict=True):
         with column, st.container(border=True, key=f"compared-{only}"):
-            st.caption(_facts(turn))
+            st.caption(f"**{name}** · {_facts(turn)}")
             if not is_same:
                 st.text(visible(turn.question))
             said = [(kind, text) for kind, text in found.changes if kind in ("same", only)]
@@ -80,7 +87,7 @@ def _answers(found: Comparison) -> None:
 
 def _sentence(kind: str, text: str) -> str:
     words = escape(text)
-    return words if kind == "same" else f":orange-background[{words}]"
+    return words if kind == "same" else f":yellow-background[{words}]"
 
 
 def _facts(turn: Turn) -> str:
@@ -98,21 +105,21 @@ def _facts(turn: Turn) -> str:
 def _pages(mind: DocMind, found: Comparison) -> None:
     sources = {side: _by_page(turn) for side, turn in (("left", found.left), ("right", found.right))}
     groups = (
-        ("Pages that both rest on", found.pages_both, "left"),
-        ("Only the left one", found.pages_left, "left"),
-        ("Only the right one", found.pages_right, "right"),
+        ("Both rest on", found.pages_both, "left"),
+        ("Only the first", found.pages_left, "left"),
+        ("Only the second", found.pages_right, "right"),
     )
     if not any(pages for _, pages, _ in groups):
         return
     st.subheader("Sources", anchor=False)
-    for name, pages, side in groups:
-        cited = [sources[side][page] for page in pages if page in sources[side]]
-        if cited:
+    told = [group for group in groups if group[1]]
+    for column, (name, pages, side) in zip(st.columns(len(told), gap="medium"), told, strict=True):
+        with column:
             st.caption(name)
             with st.container(horizontal=True):
-                for place, about in enumerate(cited):
-                    with st.container(width=_TILE, gap="xsmall"):
-                        _tile(mind, about, f"compared-{side}-{name[:4]}-{place}")
+                for page in pages:
+                    with st.container(width=_TILE, gap=None):
+                        _tile(mind, sources[side][page], f"compared-{side}-{page}")
 
 
 def _by_page(turn: Turn) -> dict[str, list[Source]]:

@@ -32,6 +32,7 @@ def section(mind: DocMind, settings: Settings) -> None:
         st.subheader("Language model", anchor=False)
         is_asked = st.button("Look again", key="models-refresh", icon=":material/refresh:", type="tertiary")
     st.caption("It writes answers from your pages, and every sentence is checked against them. Without one: quotes.")
+    chosen: ModelInfo | None = None
     if settings.llm.provider == "off":
         with st.container(border=True):
             st.write("Language models are switched off; answers are quotes from your pages.")
@@ -39,17 +40,18 @@ def section(mind: DocMind, settings: Settings) -> None:
     else:
         with st.spinner("Looking for language models…"):
             found = mind.models.list(refresh=is_asked)
+        chosen = found.chosen
         _draw_found(mind, found)
         _draw_how(is_open=not found.models)
     with st.container(border=True, gap="xsmall", key="modes"):
-        for capability in _modes(settings, None if settings.llm.provider == "off" else found.chosen):
+        for capability in _modes(settings, chosen):
             abilities.draw(capability)
 
 
 def _draw_found(mind: DocMind, found: ModelList) -> None:
     for degraded in found.degraded:
         st.warning(escape(degraded.reason), icon=":material/info:")
-    with st.container(border=True, gap="xsmall", key="models"):
+    with st.container(border=True, gap=None, key="models"):
         if not found.models:
             st.markdown("**No language model was found.** Answers are quotes from your pages until there is one.")
         for (provider, url), models in groupby(found.models, key=lambda model: (model.provider, model.url)):
@@ -67,8 +69,8 @@ def _draw_found(mind: DocMind, found: ModelList) -> None:
 
 
 def _draw_server(mind: DocMind, provider: str, url: str, models: Sequence[ModelInfo], chosen: ModelInfo | None) -> None:
-    where = "on another machine" if models[0].is_remote else "on this machine"
-    st.caption(f"{_PROTOCOLS.get(provider, escape(provider))} at {escape(_host(url), limit=60)}, {where}")
+    where = ":orange-badge[:material/public: another machine]" if models[0].is_remote else "on this machine"
+    st.caption(f"{_PROTOCOLS.get(provider, escape(provider))} at {escape(_host(url), limit=60)} · {where}")
     for model in models[:_SHOWN]:
         _row(mind, model, is_chosen=model == chosen)
     if more := models[_SHOWN:]:
@@ -93,8 +95,6 @@ def _row(mind: DocMind, model: ModelInfo | None, *, is_chosen: bool) -> None:
             st.badge("in use", icon=":material/check:", color="green")
         if model is not None and model.is_tool_calling:
             st.badge("tools", icon=":material/build:", color="gray", help="It can use tools, as agent mode needs")
-        if model is not None and model.is_remote:
-            st.badge("another machine", icon=":material/public:", color="orange")
 
 
 def _choose(mind: DocMind, model: ModelInfo | None) -> None:
