@@ -13,40 +13,14 @@ from typing import Any
 
 import click
 import pytest
-from click.testing import CliRunner, Result
 
 from desks import environment_of, opened, report, text_pdf
 from docmind.cli import main
 from docmind.cli.telling import inert
 from docmind.schema import DocumentInfo
+from shells import Shell, assert_inert, sentence_of
 
 HOSTILE = "evil\x1b[2J\x1b]0;owned\x07\u202egnp.txt"
-
-
-class Shell:
-    """Runs commands in this process, in a vault of their own."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.files = folder / "files"
-        self.files.mkdir()
-
-    def run(self, *words: str | Path, code: int = 0, **more: str) -> Result:
-        environment: dict[str, str | None] = {**environment_of(self.folder), **more}
-        result = CliRunner().invoke(main, [str(word) for word in words], env=environment, catch_exceptions=False)
-        assert result.exit_code == code, result.output
-        return result
-
-    def json(self, *words: str | Path, code: int = 0) -> dict[str, Any]:
-        result = self.run(*words, "--json", code=code)
-        assert result.stdout.count("\n") == 1
-        return json.loads(result.stdout)
-
-    def file(self, name: str, data: bytes) -> Path:
-        path = self.files / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-        return path
 
 
 @pytest.fixture
@@ -61,15 +35,6 @@ def stocked(tmp_path_factory: pytest.TempPathFactory) -> Shell:
     heron = shell.file("herons.pdf", text_pdf(["Herons wait in shallow water for fish.", "Herons nest in tall trees."]))
     shell.run("add", heron, shell.file("owls.txt", b"Owls hunt at night and swallow their prey whole. " * 3))
     return shell
-
-
-def sentence_of(result: Result) -> str:
-    """What stderr says: one sentence and a hint, no traceback."""
-    said = result.stderr.strip().splitlines()
-    assert len(said) == 2, result.stderr
-    assert said[0].startswith("docmind: ")
-    assert said[0].endswith(".")
-    return said[0]
 
 
 # --- every command ----------------------------------------------------------------------------------------------------
@@ -388,10 +353,6 @@ def test_a_password_file_that_is_no_text_is_one_sentence(shell: Shell) -> None:
 
 
 # --- text that commands no terminal -----------------------------------------------------------------------------------
-
-
-def assert_inert(text: str) -> None:
-    assert [char for char in text if not char.isprintable() and char not in "\n\t"] == []
 
 
 @pytest.mark.skipif(os.name != "posix", reason="such names cannot be made on Windows")

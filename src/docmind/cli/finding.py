@@ -1,4 +1,4 @@
-"""Commands that find: search, ask, show."""
+"""Commands that find: search, show."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from docmind.cli.opening import filtered, filters_of, json_option, opened, plain, print_json
-from docmind.cli.telling import inert, source_of, tell_degraded, tell_hits, tell_narrow
+from docmind.cli.telling import inert, source_of, tell_hits, tell_narrow
 from docmind.errors import ConfigError
 
 
@@ -36,35 +36,6 @@ def search(
         return
     tell_hits(found)
     if not found.hits:
-        tell_narrow(documents, filters)
-
-
-@click.command()
-@click.argument("question")
-@click.option("-k", "k", type=click.IntRange(1, 1000), default=None, help="How many pages to look at.")
-@filtered
-@json_option
-def ask(
-    question: str,
-    k: int | None,
-    docs: tuple[str, ...],
-    languages: tuple[str, ...],
-    tags: tuple[str, ...],
-    as_json: bool,
-) -> None:
-    """Answer QUESTION with quotes, each with its page."""
-    with opened() as desk:
-        filters = filters_of(desk, docs, languages, tags)
-        answer = desk.ask(question, k=k, filters=filters)
-        documents = () if answer.found else desk.documents()
-    if as_json:
-        print_json(plain(answer))
-        return
-    click.echo(inert(answer.answer, keep_lines=True))
-    for source in answer.sources:
-        click.echo(f"  [{source.n}] {inert(source.document)}, page {source.page_no}")
-    tell_degraded(answer.degraded)
-    if not answer.found:
         tell_narrow(documents, filters)
 
 

@@ -1,0 +1,239 @@
+"""Commands about conversations: list, show, fork, rename, delete, restore, resume, compare, export, purge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import click
+
+from docmind.cli.filing import FORMATS, file_name_of, write_whole
+from docmind.cli.naming import checkpoint_named
+from docmind.cli.opening import confirm, is_asking, json_option, opened, plain, print_json
+from docmind.cli.telling import counted, inert
+from docmind.cli.turns import marked, short, tell_sources, tell_turns, tree, turn_data, when
+from docmind.conversation import Comparison, ExportFormat, Thread
+from docmind.errors import CancelledError, NotFoundError
+
+if TYPE_CHECKING:
+    from docmind.application import DocMind
+
+_SIGNS = {"same": " ", "only_left": "-", "only_right": "+"}
+
+
+@click.group()
+def threads() -> None:
+    """Conversations: list them, go back in them, branch, compare, export."""
+
+
+@threads.command("list")
+@click.option("--search", default="", help="Only those whose title or text holds this.")
+@click.option("--deleted", is_flag=True, help="Those that were deleted, and can be restored.")
+@json_option
+def list_(search: str, deleted: bool, as_json: bool) -> None:
+    """The conversations, the newest first."""
+    with opened() as desk:
+        found = desk.conversations.threads(search, deleted=deleted)
+    if as_json:
+        print_json({"threads": [plain(thread) for thread in found]})
+        return
+    tell_threads(found, nothing="Nothing found." if search or deleted else "There are no conversations yet.")
+
+
+@threads.command()
+@click.argument("thread")
+@click.option("--at", help="As it was at this checkpoint.")
+@click.option("--tree", "as_tree", is_flag=True, help="The tree of its runs in place of the answers.")
+@json_option
+def show(thread: str, at: str | None, as_tree: bool, as_json: bool) -> None:
+    """Show the conversation THREAD (id, beginning of an id, or title) with its answers and sources."""
+    with opened() as desk:
+        found = desk.conversations.find_thread(thread)
+        view = desk.conversations.view(found.thread_id, _at(desk, found, at))
+    if as_json:
+        turns = [turn_data(turn) for turn in view.turns]
+        runs = [plain(run) for run in view.runs]
+        print_json({"thread": plain(view.thread), "turns": turns, "runs": runs, "earlier": view.earlier})
+        return
+    click.echo(f"{_titled(view.thread)}  ({view.thread.thread_id})\n")
+    if as_tree:
+        for line in tree(view.runs, view.thread.checkpoint_id):
+            click.echo(line)
+    else:
+        tell_turns(view.turns)
+
+
+@threads.command()
+@click.argument("thread")
+@click.option("--at", help="The checkpoint to branch from; where it stands, if left out.")
+@json_option
+def fork(thread: str, at: str | None, as_json: bool) -> None:
+    """Branch THREAD: what is asked next follows that checkpoint, and what came after it is kept beside."""
+    with opened() as desk:
+        found = desk.conversations.find_thread(thread)
+        forked = desk.conversations.fork(found.thread_id, _at(desk, found, at) or _head(found))
+    _tell_where(forked, "branches", as_json)
+
+
+@threads.command()
+@click.argument("thread")
+@click.option("--at", required=True, help="The checkpoint to go on from.")
+@json_option
+def resume(thread: str, at: str, as_json: bool) -> None:
+    """Let THREAD stand at that checkpoint again; what came after it is kept beside."""
+    with opened() as desk:
+        found = desk.conversations.find_thread(thread)
+        resumed = desk.conversations.resume(found.thread_id, checkpoint_named(desk, found.thread_id, at))
+    _tell_where(resumed, "goes on", as_json)
+
+
+@threads.command()
+@click.argument("thread")
+@click.argument("title")
+@json_option
+def rename(thread: str, title: str, as_json: bool) -> None:
+    """Give THREAD another TITLE."""
+    with opened() as desk:
+        renamed = desk.conversations.rename(desk.conversations.find_thread(thread).thread_id, title)
+    _tell(renamed, f"{renamed.thread_id} is called {_titled(renamed)} now.", as_json)
+
+
+@threads.command()
+@click.argument("thread")
+@json_option
+def delete(thread: str, as_json: bool) -> None:
+    """Put THREAD aside; `docmind threads restore` brings it back."""
+    with opened() as desk:
+        deleted = desk.conversations.delete(desk.conversations.find_thread(thread).thread_id)
+    back = f"Bring it back: docmind threads restore {deleted.thread_id}"
+    _tell(deleted, f"Deleted the conversation {_titled(deleted)}. {back}", as_json)
+
+
+@threads.command()
+@click.argument("thread")
+@json_option
+def restore(thread: str, as_json: bool) -> None:
+    """Bring a deleted THREAD back as it was."""
+    with opened() as desk:
+        restored = desk.conversations.restore(desk.conversations.find_thread(thread).thread_id)
+    _tell(restored, f"The conversation {_titled(restored)} is back.", as_json)
+
+
+@threads.command()
+@click.argument("thread")
+@click.argument("left")
+@click.argument("right")
+@json_option
+def compare(thread: str, left: str, right: str, as_json: bool) -> None:
+    """Compare the answers at the checkpoints LEFT and RIGHT of THREAD: sentences and pages."""
+    with opened() as desk:
+        thread_id = desk.conversations.find_thread(thread).thread_id
+        compared = desk.conversations.compare(
+            thread_id, checkpoint_named(desk, thread_id, left), checkpoint_named(desk, thread_id, right)
+        )
+    if as_json:
+        print_json(plain(compared) | {"left": turn_data(compared.left), "right": turn_data(compared.right)})
+        return
+    _tell_comparison(compared)
+
+
+@threads.command()
+@click.argument("thread")
+@click.option("--format", "form", type=click.Choice(list(FORMATS)), default="markdown", help="markdown is a zip.")
+@click.option("--output", type=click.Path(path_type=Path), help="Write this file, or into this folder.")
+@click.option("--at", help="As it was at this checkpoint.")
+@click.option("--force", is_flag=True, help="Write over a file that is there already.")
+@json_option
+def export(thread: str, form: str, output: Path | None, at: str | None, force: bool, as_json: bool) -> None:
+    """Write THREAD to a file: Markdown with page images (a zip), or a PDF."""
+    with opened() as desk:
+        found = desk.conversations.find_thread(thread)
+        path = exported_to(desk, found, form, output, at=_at(desk, found, at), over=force)
+    if as_json:
+        print_json({"file": str(path), "format": FORMATS[form], "thread_id": found.thread_id})
+    else:
+        click.echo(f"Wrote {inert(str(path))}")
+
+
+@threads.command()
+@click.argument("names", metavar="THREAD…", nargs=-1, required=True)
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@json_option
+def purge(names: tuple[str, ...], yes: bool, as_json: bool) -> None:
+    """Erase conversations for good, with their memories."""
+    with opened() as desk:
+        found = {thread.thread_id: thread for thread in map(desk.conversations.find_thread, names)}.values()
+        asked = f"Erase {', '.join(map(_titled, found))} for good?"
+        confirm(asked, refusal="Nothing was erased.", yes=yes)
+        receipts = [desk.conversations.purge(thread.thread_id) for thread in found]
+    if as_json:
+        print_json({"purged": [plain(receipt) for receipt in receipts]})
+        return
+    for receipt in receipts:
+        title = inert(receipt.title) or receipt.thread_id
+        memories = "1 memory" if receipt.memories == 1 else f"{receipt.memories:,} memories"
+        click.echo(f"Erased {title}: {counted(receipt.checkpoints, 'checkpoint')}, {memories}.")
+
+
+def exported_to(
+    desk: DocMind, thread: Thread, form: str, output: Path | None, *, at: str | None = None, over: bool = False
+) -> Path:
+    """Export a conversation to `output`, into it where it is a folder, or here; asks before it writes over a file."""
+    exported = desk.conversations.export(thread.thread_id, cast("ExportFormat", FORMATS[form]), at)
+    path = output if output is not None else Path()
+    if path.is_dir():
+        path = path / file_name_of(exported, thread.title)
+    if not over and path.is_file() and is_asking():
+        if not click.confirm(f"{inert(str(path))} is there already. Write over it?", err=True):
+            raise CancelledError("Nothing was written.", hint="Choose another name with --output.")
+        over = True
+    write_whole(path, exported.data, over=over)
+    return path
+
+
+def tell_threads(found: tuple[Thread, ...], *, nothing: str, current: str | None = None) -> None:
+    """One line a conversation: the beginning of its id, when it was last used, its title."""
+    if not found:
+        click.echo(nothing)
+    for thread in found:
+        mark = "*" if thread.thread_id == current else " "
+        click.echo(f"{mark} {thread.thread_id[:12]:12}  {when(thread.updated_at_ms)}  {_titled(thread)}")
+
+
+def _tell_comparison(compared: Comparison) -> None:
+    for sign, turn in (("-", compared.left), ("+", compared.right)):
+        click.echo(f"{sign * 3} {short(turn.checkpoint_id)}  {inert(turn.question)}")
+    click.echo()
+    for kind, sentence in compared.changes:
+        click.echo(f"{_SIGNS[kind]} {' '.join(inert(sentence).split())}")
+    for sign, turn in (("-", compared.left), ("+", compared.right)):
+        if turn.answer is not None and turn.answer.sources:
+            click.echo(f"\n{sign * 3} sources")
+            tell_sources(turn.answer.sources)
+        elif turn.answer is not None:
+            click.echo(f"\n{sign * 3} {marked(turn.answer)}")
+
+
+def _tell_where(thread: Thread, does: str, as_json: bool) -> None:
+    _tell(thread, f"{_titled(thread)} {does} at {short(thread.checkpoint_id)}.", as_json)
+
+
+def _tell(thread: Thread, sentence: str, as_json: bool) -> None:
+    if as_json:
+        print_json(plain(thread))
+    else:
+        click.echo(sentence)
+
+
+def _titled(thread: Thread) -> str:
+    return inert(thread.title) or thread.thread_id
+
+
+def _at(desk: DocMind, thread: Thread, name: str | None) -> str | None:
+    return None if name is None else checkpoint_named(desk, thread.thread_id, name)
+
+
+def _head(thread: Thread) -> str:
+    if thread.checkpoint_id is None:
+        raise NotFoundError("There is nothing in this conversation to branch from yet.", hint="Ask in it first.")
+    return thread.checkpoint_id

@@ -1,0 +1,157 @@
+"""`docmind chat` and `docmind ask` on a real terminal: streamed, stopped, pasted into, ended."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conftest import require
+from llm_server import Behaviour, LLMServer, serving
+from shells import Shell, stocked_shell
+from terminals import CTRL_C, CTRL_D, ENTER, UP, terminal
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals")
+EVIL = "Herons \x1b[2J\x1b]0;owned\x07 nest."
+OURS = re.compile(r"\x1b\[(?:\?2004[hl]|[0-9]*[AJK]|C|[0-9]*[CDPK@]|\?1034h)|\r|\x07")
+"""What we and the line editor write: cursor and line, never a colour, a title or a cleared screen."""
+
+
+@pytest.fixture
+def server() -> Iterator[LLMServer]:
+    with serving() as server:
+        yield server
+
+
+@pytest.fixture
+def shell(tmp_path: Path, server: LLMServer) -> Shell:
+    return stocked_shell(tmp_path, DOCMIND_LLM__PROVIDER="ollama", DOCMIND_LLM__URL=server.url)
+
+
+def test_an_answer_is_streamed_then_stands_there_with_its_sources(shell: Shell, server: LLMServer) -> None:
+    server.default = Behaviour("answer", delay_s=0.05, lie=True)
+    with terminal(["chat", "--thread", "mine"], shell.environment) as screen:
+        screen.wait_for("> ")
+        screen.type("Where do herons nest?" + ENTER).wait_for("Herons nest in tall")
+        streamed = screen.wait_for("1987.")
+        assert "[1]" not in streamed
+        checked = screen.wait_for("> ")
+        assert "\x1b[J" in checked
+        assert "trees near rivers. [1]" in checked
+        assert "[not found in your documents]" in checked
+        assert "  [1] herons.pdf, page 2" in checked
+        screen.type(CTRL_D)
+        assert screen.end() == 0
+    turns = shell.json("threads", "show", "mine")["turns"]
+    assert [turn["state"] for turn in turns] == ["answered"]
+
+
+def test_ctrl_c_stops_the_answer_and_not_the_program(shell: Shell, server: LLMServer) -> None:
+    server.queue(Behaviour("endless", delay_s=0.02))
+    with terminal(["chat", "--thread", "mine"], shell.environment) as screen:
+        screen.wait_for("> ")
+        screen.type("Where do herons nest?" + ENTER).wait_for("on and on")
+        screen.type(CTRL_C).wait_for("Stopped: the answer ends here.")
+        screen.wait_for("> ")
+        screen.type("Where do owls nest?" + ENTER).wait_for("owls.txt, page 1")
+        screen.wait_for("> ")
+        screen.type(CTRL_C).wait_for("once more")
+        screen.wait_for("> ")
+        screen.type(CTRL_C)
+        assert screen.end() == 130
+    told = shell.json("threads", "show", "mine")
+    assert [(turn["question"], turn["state"]) for turn in told["turns"]] == [
+        ("Where do herons nest?", "stopped"), ("Where do owls nest?", "answered"),
+    ]  # fmt: skip
+    assert told["turns"][0]["answer"].startswith("on and on")
+
+
+def test_ctrl_c_stops_a_model_that_is_silent(shell: Shell, server: LLMServer) -> None:
+    server.queue(Behaviour("silent"))
+    with terminal(["chat"], shell.environment) as screen:
+        screen.wait_for("> ")
+        screen.type("Where do herons nest?" + ENTER).wait_for("writing…")
+        screen.type(CTRL_C).wait_for("Stopped", within_s=10)
+        screen.wait_for("> ")
+        screen.type("/quit" + ENTER)
+        assert screen.end() == 0
+
+
+def test_pasted_lines_are_one_question_and_the_history_brings_it_back(shell: Shell) -> None:
+    import readline
+
+    require("libedit" not in (readline.__doc__ or ""), "this Python edits lines with libedit, which marks no pastes")
+    with terminal(["chat", "--thread", "mine"], shell.environment) as screen:
+        screen.wait_for("> ")
+        screen.paste("Where do\nherons nest?").type(ENTER).wait_for("herons.pdf, page 2")
+        screen.wait_for("> ")
+        screen.type(UP).type(ENTER).wait_for("herons.pdf, page 2")
+        screen.wait_for("> ")
+        screen.type("Where do owls neXst?" + "\x1b[D" * 3 + "\x7f" + ENTER).wait_for("owls.txt")  # edited
+        screen.wait_for("> ")
+        screen.type(CTRL_D)
+        assert screen.end() == 0
+    asked = [turn["question"] for turn in shell.json("threads", "show", "mine")["turns"]]
+    assert asked == ["Where do\nherons nest?", "Where do\nherons nest?", "Where do owls nest?"]
+    assert not list(Path(shell.folder).rglob("*history*"))
+
+
+def test_a_conversation_is_gone_on_with_its_questions_in_the_history(shell: Shell) -> None:
+    shell.run("ask", "Where do herons nest?", "--thread", "mine")
+    with terminal(["chat", "--thread", "mine"], shell.environment) as screen:
+        shown = screen.wait_for("\r\n\r\n")
+        assert "Where do herons nest?" in shown
+        assert "herons.pdf, page 2" in screen.wait_for("> ")
+        screen.type(UP + ENTER).wait_for("herons.pdf, page 2")
+        screen.wait_for("> ")
+        screen.type("/back" + ENTER).wait_for("Back by 1")
+        screen.wait_for("> ")
+        screen.type(CTRL_D)
+        assert screen.end() == 0
+    assert len(shell.json("threads", "show", "mine")["runs"]) == 2
+    assert len(shell.json("threads", "show", "mine")["turns"]) == 1
+
+
+def test_nothing_that_a_model_or_a_name_says_commands_the_terminal(shell: Shell, server: LLMServer) -> None:
+    server.default = Behaviour("answer", EVIL * 3, delay_s=0.01)
+    name = "evil\x1b[31m.txt"
+    shell.run("add", shell.file(name, b"Bitterns nest in the reeds of the marsh."))
+    with terminal(["chat", "--thread", "mine"], shell.environment) as screen:
+        screen.wait_for("> ")
+        screen.type("Where do bitterns nest?" + ENTER).wait_for("owned")
+        screen.wait_for("\r\n\r\n")
+        screen.type("/sources" + ENTER).wait_for("> ")
+        screen.type("/threads" + ENTER).wait_for("> ")
+        screen.type("/tree" + ENTER).wait_for("> ")
+        screen.type(CTRL_D)
+        assert screen.end() == 0
+    left = OURS.sub("", screen.shown)
+    assert [char for char in left if not char.isprintable() and char != "\n"] == []
+    assert "\x1b]" not in screen.shown
+    assert "\x1b[2J" not in screen.shown
+    assert "\x1b[31m" not in screen.shown
+
+
+def test_ask_streams_too_and_ctrl_c_keeps_what_was_written(shell: Shell, server: LLMServer) -> None:
+    server.default = Behaviour("endless", delay_s=0.02)
+    with terminal(["ask", "Where do herons nest?", "--thread", "mine"], shell.environment) as screen:
+        screen.wait_for("on and on")
+        screen.type(CTRL_C).wait_for("Stopped")
+        assert screen.end() == 130
+    (turn,) = shell.json("threads", "show", "mine")["turns"]
+    assert turn["state"] == "stopped"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="bytes that are no text can be typed here")
+def test_bytes_that_are_no_text_can_be_typed(shell: Shell) -> None:
+    with terminal(["chat", "--thread", "mine"], shell.environment) as screen:
+        screen.wait_for("> ")
+        os.write(screen._ours, b"Where do herons nest \xff\xfe?\r")
+        screen.wait_for("herons.pdf, page 2")
+        screen.wait_for("> ")
+        screen.type(CTRL_D)
+        assert screen.end() == 0
