@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from bench_parts import WORDS, filled_vault
 from docmind.application import DocMind
 from docmind.llm.contract import Message, Stop
 from docmind.llm.fake import FakeChatModel
+from docmind.models import OneModel
 
 TURNS = 200
 
@@ -27,15 +28,15 @@ class Clocked(FakeChatModel):
 
 def bench_turns() -> None:
     """200 turns in one thread over 10,000 nodes: a turn of quotes, a turn with a model, growth, opening, rewinding."""
-    with filled_vault(documents=500, nodes=10_000) as settings, DocMind(settings) as desk:
-        desk.models.use(None)
+    models = OneModel()
+    with filled_vault(documents=500, nodes=10_000) as settings, DocMind(settings, models=models) as desk:
         talks = desk.conversations
         desk.search("warm")
         talks.warm()
         thread_id = talks.create().thread_id
         quotes = sorted(_turn_ms(desk, thread_id, number) for number in range(TURNS // 2))
         model = Clocked(_answer(), loop=True)
-        desk.models.use(model)
+        models.model = model
         own, text = [], 0
         before = _database_bytes(settings.data_dir)
         for number in range(TURNS // 2):
@@ -51,8 +52,11 @@ def bench_turns() -> None:
         rewinding = _median_ms(lambda: (talks.resume(thread_id, first), talks.view(thread_id, last=30)))
     print(f"a turn of quotes: median {quotes[len(quotes) // 2]:.0f} ms, p95 {quotes[int(len(quotes) * 0.95)]:.0f} ms")
     own.sort()
-    print(f"own time before the model is asked: median {own[len(own) // 2]:.0f} ms, p95 {own[int(len(own) * 0.95)]:.0f} ms")
-    print(f"{TURNS} turns: all opened in {opening:.0f} ms, the last 30 in {shown:.0f} ms, rewound to 1 in {rewinding:.0f} ms")
+    median, late = own[len(own) // 2], own[int(len(own) * 0.95)]
+    print(f"own time before the model is asked: median {median:.0f} ms, p95 {late:.0f} ms")
+    print(
+        f"{TURNS} turns: opened in {opening:.0f} ms, the last 30 in {shown:.0f} ms, rewound to 1 in {rewinding:.0f} ms"
+    )
     print(f"vault.db grows by {grown / 1000:.1f} KB a turn besides {text / (TURNS // 2) / 1000:.1f} KB of text")
 
 
@@ -62,7 +66,7 @@ def _turn_ms(desk: DocMind, thread_id: str, number: int) -> float:
     return (time.perf_counter() - started) * 1000
 
 
-def _median_ms(work) -> float:
+def _median_ms(work: Callable[[], object]) -> float:
     times = []
     for _ in range(7):
         started = time.perf_counter()
@@ -76,7 +80,9 @@ def _question(number: int) -> str:
 
 
 def _answer() -> str:
-    return ". ".join(" ".join(WORDS[(7 * n + at) % len(WORDS)] for at in range(18)).capitalize() for n in range(9)) + "."
+    return (
+        ". ".join(" ".join(WORDS[(7 * n + at) % len(WORDS)] for at in range(18)).capitalize() for n in range(9)) + "."
+    )
 
 
 def _database_bytes(data_dir: Path) -> int:

@@ -14,6 +14,7 @@ from docmind.config import EmbeddingSettings, KeySettings, ReadingSettings, Sett
 from docmind.database import Database
 from docmind.index import open_index
 from docmind.keys import open_keys
+from docmind.models import OneModel
 from docmind.schema import ArtifactRef, Upload
 from papers import pdf
 
@@ -102,3 +103,8 @@ def inventory(settings: Settings) -> Inventory:
 
 def opened(folder: Path, **changes: Any) -> DocMind:
     return DocMind(settings_in(folder, **changes))
+
+
+def talking(folder: Path, **changes: Any) -> DocMind:
+    """A vault whose language model is the one a test puts into `models.model`; none at first."""
+    return DocMind(settings_in(folder, **changes), models=OneModel())

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from desks import opened, report, text_pdf
+from desks import report, talking, text_pdf
 from docmind.application import DocMind
 from docmind.conversation import Turn
 from docmind.errors import (
@@ -20,6 +20,7 @@ from docmind.errors import (
 )
 from docmind.llm.contract import ToolCall
 from docmind.llm.fake import FakeChatModel
+from docmind.models import OneModel
 from docmind.schema import Filters, Upload
 
 HERONS = "How many herons does the spring report count?"
@@ -27,16 +28,16 @@ HERONS = "How many herons does the spring report count?"
 
 @pytest.fixture
 def mind(tmp_path: Path) -> Iterator[DocMind]:
-    with opened(tmp_path) as mind:
+    with talking(tmp_path) as mind:
         mind.add([report("spring", 3), report("autumn", 3)])
-        mind.models.choose(None)
         yield mind
 
 
 def writing(mind: DocMind, *replies: object, **more: object) -> FakeChatModel:
     """From now on this model answers."""
     model = FakeChatModel(*replies, **more)  # type: ignore[arg-type]
-    mind.models.use(model)
+    assert isinstance(mind.models, OneModel)
+    mind.models.model = model
     return model
 
 
@@ -45,7 +46,7 @@ def ask(mind: DocMind, question: str, thread_id: str, **more: object) -> Turn:
 
 
 def test_a_turn_is_there_after_the_vault_was_closed(tmp_path: Path) -> None:
-    with opened(tmp_path) as mind:
+    with talking(tmp_path) as mind:
         mind.add([report("spring", 3)])
         thread = mind.conversations.create()
         turn = ask(mind, HERONS, thread.thread_id)
@@ -56,7 +57,7 @@ def test_a_turn_is_there_after_the_vault_was_closed(tmp_path: Path) -> None:
         assert turn.answer.checkpoint_id == turn.checkpoint_id
         assert all(source.boxes for source in turn.answer.sources)
         assert all(source.image_artifact_id for source in turn.answer.sources)
-    with opened(tmp_path) as mind:
+    with talking(tmp_path) as mind:
         view = mind.conversations.view(thread.thread_id)
         assert view.turns == (turn,)
         assert view.thread.title == HERONS
@@ -275,7 +276,7 @@ def test_a_contextual_question_that_finds_nothing_falls_back_on_the_documents_of
 
 
 def test_the_next_page_is_the_one_after_the_last_source(tmp_path: Path) -> None:
-    with opened(tmp_path) as mind:
+    with talking(tmp_path) as mind:
         pages = ["The treaty was signed in Lisbon by three ministers", "It entered into force two years later in Porto"]
         mind.add([Upload("treaty.pdf", text_pdf(pages)), report("spring", 3)])
         thread_id = mind.conversations.create().thread_id
@@ -310,7 +311,7 @@ def test_agent_mode_searches_again_with_the_models_own_words(mind: DocMind) -> N
 def test_an_agent_that_never_stops_searching_is_told_to_answer(tmp_path: Path) -> None:
     from docmind.config import AgentSettings
 
-    with opened(tmp_path, agent=AgentSettings(max_steps=2)) as mind:
+    with talking(tmp_path, agent=AgentSettings(max_steps=2)) as mind:
         mind.add([report("spring", 3)])
         calls = [ToolCall(str(n), "multimodal_search", {"query": f"herons {n}"}) for n in range(2)]
         writing(mind, *calls, "The spring report, page 1, counts 37 herons.")
@@ -349,9 +350,7 @@ def test_old_answers_outlive_their_document(mind: DocMind) -> None:
     thread_id = mind.conversations.create().thread_id
     turn = ask(mind, HERONS, thread_id)
     assert turn.answer is not None
-    for source in turn.answer.sources:
-        if source.document == "spring.pdf":
-            spring = source
+    spring = next(source for source in turn.answer.sources if source.document == "spring.pdf")
     mind.delete(spring.doc_id)
     assert mind.conversations.view(thread_id).turns == (turn,)
     with pytest.raises(NotFoundError):

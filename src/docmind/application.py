@@ -14,14 +14,18 @@ from docmind import capabilities
 from docmind.artifacts import Artifacts
 from docmind.catalog import Catalog
 from docmind.config import Settings
+from docmind.conversations import Conversations
 from docmind.database import Database
 from docmind.embed.registry import open_text_model
 from docmind.errors import ConfigError, DamagedError, IndexEngineError, IndexMismatchError, NotFoundError, VaultError
 from docmind.jobs import Job, Jobs
 from docmind.keys import AskPassphrase, open_keys
 from docmind.lock import OwnerLock
+from docmind.memories import Memories
+from docmind.models import Models
 from docmind.nodestore import NodeStore
 from docmind.parts import Parts
+from docmind.preferences import Preferences
 from docmind.retrieve import DedupKey
 from docmind.schema import (
     AddResult,
@@ -46,11 +50,14 @@ Progress = Callable[[JobProgress], None]
 class DocMind:
     """One open vault. Safe from any thread; one process at a time owns a vault (`VaultBusyError` otherwise).
 
-    Opening is cheap: models and the index engine start when they are first needed, or with `warm`.
+    Opening is cheap: models and the index engine start when they are first needed, or with `warm`. `conversations`,
+    `memories` and `models` are parts of the facade, and as much a part of it as the methods here.
     """
 
-    def __init__(self, settings: Settings, *, ask_passphrase: AskPassphrase | None = None) -> None:
-        """Raises `VaultError` and its kinds, `ConfigError`."""
+    def __init__(
+        self, settings: Settings, *, ask_passphrase: AskPassphrase | None = None, models: Models | None = None
+    ) -> None:
+        """`models` takes the place of those that are served. Raises `VaultError` and its kinds, `ConfigError`."""
         self._settings = settings
         data_dir = settings.data_dir
         try:
@@ -76,6 +83,12 @@ class DocMind:
         self._parts = Parts(
             settings, self._keys.keyset, self._database, self._artifacts, self._catalog, self._nodes, self._embedder
         )
+        self.memories = Memories(settings.memory, self._database, self._embedder)
+        self.models = models or Models(settings.llm, Preferences(self._database))
+        self.conversations = Conversations(
+            settings, self._database, self._artifacts, self._catalog, self._embedder, self.search,
+            self._catalog.epoch, self.memories, self.models,
+        )  # fmt: skip
 
     def __enter__(self) -> Self:
         return self
@@ -93,6 +106,7 @@ class DocMind:
             closing.callback(self._artifacts.close)
             closing.callback(self._parts.close)
             closing.callback(self._jobs.close)
+            closing.callback(self.conversations.close)
 
     def take_recovery_code(self) -> str | None:
         """The recovery code of a vault that was just made: given once, kept nowhere."""
@@ -100,8 +114,10 @@ class DocMind:
         return code
 
     def warm(self) -> None:
-        """Start the index engine, load the text model, bring the index up to date."""
+        """Start the index engine, load the text model, bring the index up to date, look for language models."""
         self._parts.ready()
+        self.models.warm()
+        self.conversations.warm()
 
     # documents
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from docmind.artifacts import Artifacts
@@ -126,7 +125,7 @@ class Conversations:
         return ThreadReceipt(thread_id, thread.title, checkpoints, memories)
 
     def view(self, thread_id: str, checkpoint_id: str | None = None, *, last: int | None = None) -> ThreadView:
-        """A thread at one point, where it stands by default, with the `last` turns before it. Raises `NotFoundError`."""
+        """A thread at a point, where it stands by default, with the `last` turns before. Raises `NotFoundError`."""
         thread = self._sessions.get(thread_id)
         history = self._started().history(thread_id)
         turns, earlier = history.turns(checkpoint_id or thread.checkpoint_id, last)

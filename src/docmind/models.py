@@ -216,3 +216,30 @@ class Models:
                 if found is not None:
                     self._found, self._found_at = found, time.monotonic()
                 self._changed.notify_all()
+
+
+class OneModel(Models):
+    """One model that is given, or none: no server is looked for. For programs that bring their own, and for tests."""
+
+    def __init__(self, model: ChatModel | None = None) -> None:
+        self.model = model
+
+    def list(self, *, refresh: bool = False) -> ModelList:
+        return ModelList((self.model.info,), self.model.info) if self.model else ModelList((), None)
+
+    def choose(self, model: ModelInfo | None) -> None:
+        if model is None:
+            self.model = None
+
+    def current(self) -> ChatModel | None:
+        return self.model
+
+    def degraded(self) -> tuple[Degraded, ...]:
+        return ()
+
+    def capability(self) -> Capability:
+        state = "present" if self.model else "missing"
+        return Capability("answers", state, f"written by {self.model.info.name}" if self.model else _QUOTES)
+
+    def warm(self) -> None:
+        """Nothing to look for."""

@@ -16,10 +16,10 @@ def compare(left: Turn, right: Turn) -> Comparison:
     changes: list[Change] = []
     for kind, a, b, c, d in SequenceMatcher(None, says_left, says_right, autojunk=False).get_opcodes():
         if kind == "equal":
-            changes += [("same", text) for text in says_left[a:b]]
+            changes.extend(("same", text) for text in says_left[a:b])
         else:
-            changes += [("only_left", text) for text in says_left[a:b]]
-            changes += [("only_right", text) for text in says_right[c:d]]
+            changes.extend(("only_left", text) for text in says_left[a:b])
+            changes.extend(("only_right", text) for text in says_right[c:d])
     pages_left, pages_right = _pages(left), _pages(right)
     return Comparison(
         left=left,

@@ -11,7 +11,7 @@ from docmind.agent.extractive import Extract, Extractive
 from docmind.agent.verify import Passage, Verifier
 from docmind.catalog import Catalog
 from docmind.config import Settings
-from docmind.conversation import RunStage, WebResult
+from docmind.conversation import MemoryList, RunStage, WebResult
 from docmind.llm.contract import ChatModel, Message, Stop
 from docmind.schema import Degraded, Filters, SearchResult
 
@@ -41,7 +41,7 @@ class Means:
     """The same without a threshold: for pages that the question itself points at."""
     verifier: Verifier
     epoch: Callable[[], int]
-    recall: Callable[[str, str | None], tuple[str, ...]]
+    recall: Callable[[str, str | None], MemoryList]
     propose: Callable[[str], tuple[str, ...]]
     web: Callable[[str], tuple[WebResult, ...]] | None = None
 
@@ -58,7 +58,6 @@ class Course:
     search: SearchResult | None = None
     passages: list[Passage] = field(default_factory=list)
     extract: Extract | None = None
-    memories: tuple[str, ...] = ()
     web: list[WebResult] = field(default_factory=list)
     degraded: list[Degraded] = field(default_factory=list)
     timings_ms: dict[str, float] = field(default_factory=dict)

@@ -33,7 +33,7 @@ class History:
         return checkpoint_id in self._saved
 
     def way(self, checkpoint_id: str | None) -> list[Saved]:
-        """The checkpoints of the turns from the beginning to this one: of each turn the last. Raises `NotFoundError`."""
+        """The turns from the beginning to a checkpoint, by the last checkpoint of each. Raises `NotFoundError`."""
         if checkpoint_id is None:
             return []
         if checkpoint_id not in self._saved:

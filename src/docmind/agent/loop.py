@@ -18,6 +18,8 @@ from docmind.errors import LanguageModelError
 from docmind.llm.contract import ChatModel, Message, ToolCall
 from docmind.schema import Degraded
 
+Next = Literal["tools", "agent", "answer", "verify"]
+
 _STEP_CALLS = 4  # of one step; a model that asks for more gets the first ones
 
 
@@ -27,7 +29,7 @@ class Loop:
     def __init__(self, means: Means, steps: Steps) -> None:
         self._limits, self._steps, self._tools = means.settings.agent, steps, Tools(means, steps)
 
-    def agent(self, state: State, runtime: Runtime[Course]) -> Command[Literal["tools", "answer", "verify"]]:
+    def agent(self, state: State, runtime: Runtime[Course]) -> Command[Next]:
         """One step of the model: calls, or the answer. A model that cannot call tools answers in the usual way."""
         course = runtime.context
         model = course.model
@@ -52,7 +54,7 @@ class Loop:
         course.messages.append(Message("assistant", text, calls=tuple(calls)))
         return Command(goto="tools")
 
-    def tools(self, state: State, runtime: Runtime[Course]) -> Command[Literal["agent"]]:
+    def tools(self, state: State, runtime: Runtime[Course]) -> Command[Next]:
         """Do what the last step called for."""
         course = runtime.context
         course.tell("searching", anew=True)
@@ -98,12 +100,12 @@ class Loop:
             )
         return bool(spent)
 
-    def _as_usual(self, course: Course, why: str) -> Command[Literal["answer"]]:
+    def _as_usual(self, course: Course, why: str) -> Command[Next]:
         course.degraded.append(Degraded("agent mode", why))
         return Command(goto="answer")
 
 
-def _end(course: Course, text: str, model: ChatModel, failure: list[str]) -> Command[Literal["verify"]]:
+def _end(course: Course, text: str, model: ChatModel, failure: list[str]) -> Command[Next]:
     is_stopped = course.stop()
     written = written_of(text, model.info.name, is_stopped=is_stopped, failure=failure, web=course.web)
     return Command(update={"written": written}, goto="verify")

@@ -65,7 +65,9 @@ class Kept(TypedDict):
     place: list[Any] | None
 
 
-class State(TypedDict, total=False):
+class State(TypedDict):
+    """All channels. A step gives back those that it changes."""
+
     question: Question
     asked: Asked | None
     found: Found | None
@@ -90,7 +92,7 @@ def new_question(text: str, filters: Filters, mode: Mode, k: int | None, *, web:
     }
 
 
-def new_turn(question: Question) -> State:
+def new_turn(question: Question) -> dict[str, Any]:
     """What a question puts into the state: itself, and nothing of the turn before."""
     return {"question": question, "asked": None, "found": None, "written": None, "answer": None, "memories": []}
 

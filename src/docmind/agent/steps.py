@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from typing import Any
 
 from langgraph.runtime import Runtime
 
@@ -30,7 +31,7 @@ class Steps:
     def __init__(self, means: Means) -> None:
         self._means = means
 
-    def contextualise(self, state: State, runtime: Runtime[Course]) -> State:
+    def contextualise(self, state: State, runtime: Runtime[Course]) -> dict[str, Any]:
         """What the question means after what was said, and what it may fall back on."""
         course = runtime.context
         course.tell("reading the question")
@@ -50,7 +51,7 @@ class Steps:
             }
         }
 
-    def retrieve(self, state: State, runtime: Runtime[Course]) -> State:
+    def retrieve(self, state: State, runtime: Runtime[Course]) -> dict[str, Any]:
         """Hits for the question; where a contextual one finds nothing, within the documents of the latest answer."""
         course = runtime.context
         course.tell("searching")
@@ -61,7 +62,7 @@ class Steps:
         recalled = sorted({hit.doc_id for hit in found.hits}) if self._is_recalled(state, course) else []
         return {"found": _plain_found(found, recalled)}
 
-    def answer(self, state: State, runtime: Runtime[Course]) -> State:
+    def answer(self, state: State, runtime: Runtime[Course]) -> dict[str, Any]:
         """The model's text as it comes; nothing where there is no model, or where it fails before it says anything."""
         course = runtime.context
         model = course.model
@@ -86,12 +87,14 @@ class Steps:
     def messages(self, state: State, course: Course, *, is_agent: bool = False) -> list[Message]:
         """What the model is asked, with room left for its answer."""
         asked = state["question"]["text"]
-        course.memories = self._means.recall(asked, course.thread_id)
+        recalled = self._means.recall(asked, course.thread_id)
+        course.degraded += recalled.degraded
+        memories = [memory.text for memory in recalled.memories]
         llm = self._means.settings.llm
         room = llm.context_tokens - llm.max_tokens - 64
-        return first_messages(asked, course.passages, course.said, course.memories, room=room, is_agent=is_agent)
+        return first_messages(asked, course.passages, course.said, memories, room=room, is_agent=is_agent)
 
-    def verify(self, state: State, runtime: Runtime[Course]) -> State:
+    def verify(self, state: State, runtime: Runtime[Course]) -> dict[str, Any]:
         """Each sentence with the places that support it; quotes where nothing was written."""
         course = runtime.context
         course.tell("checking")
@@ -128,7 +131,7 @@ class Steps:
             "written": {**written, "text": ""},  # it is in the answer
         }
 
-    def remember(self, state: State, runtime: Runtime[Course]) -> State:
+    def remember(self, state: State, runtime: Runtime[Course]) -> dict[str, Any]:
         """What the next turn may lean on, and what the user may want to be remembered."""
         course = runtime.context
         course.tell("remembering")

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from langchain_core.runnables import RunnableConfig
+
 from docmind.agent.course import Course, Means, Search
 from docmind.agent.extractive import Extractive
 from docmind.agent.graph import LAST, QUESTION, graph_of
@@ -17,7 +19,7 @@ from docmind.agent.verify import Verifier
 from docmind.catalog import Catalog
 from docmind.checkpoints import Checkpoints, Saved
 from docmind.config import Settings
-from docmind.conversation import Turn
+from docmind.conversation import Turn, WebResult
 from docmind.database import Database
 from docmind.embed.contract import TextEmbedder
 from docmind.memories import Memories
@@ -52,9 +54,7 @@ class Talk:
             lenient=Extractive(lenient, catalog, embedder),
             verifier=Verifier(embedder),
             epoch=epoch,
-            recall=lambda question, thread_id: tuple(
-                memory.text for memory in memories.recall(question, thread_id=thread_id).memories
-            ),
+            recall=lambda question, thread_id: memories.recall(question, thread_id=thread_id),
             propose=memories.propose,
             web=_web(settings),
         )
@@ -128,14 +128,20 @@ class Talk:
         return config["configurable"]["checkpoint_id"]
 
 
-def _config(thread_id: str, checkpoint_id: str | None = None) -> dict[str, Any]:
+def _config(thread_id: str, checkpoint_id: str | None = None) -> RunnableConfig:
     place = {"thread_id": thread_id, "checkpoint_ns": ""}
     return {"configurable": {**place, "checkpoint_id": checkpoint_id} if checkpoint_id else place}
 
 
-def _web(settings: Settings) -> Any:
+def _web(settings: Settings) -> Callable[[str], tuple[WebResult, ...]] | None:
+    """Web search, set up when it is first asked for; None where it is off."""
     if settings.web.provider == "off":
         return None
-    from docmind.web import open_web_search
 
-    return open_web_search(settings.web).search
+    def search(query: str) -> tuple[WebResult, ...]:
+        from docmind.web import web_search
+
+        provider = web_search(settings.web)
+        return provider.search(query) if provider is not None else ()
+
+    return search

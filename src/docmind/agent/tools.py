@@ -12,7 +12,7 @@ from docmind.agent.course import Course, Means
 from docmind.agent.prompts import shown
 from docmind.agent.state import State, filters_of
 from docmind.agent.steps import Steps
-from docmind.errors import WebSearchError
+from docmind.errors import ConfigError, WebSearchError
 from docmind.llm.contract import Tool, ToolCall
 from docmind.schema import Degraded, page_id_of
 
@@ -95,7 +95,7 @@ class Tools:
 
     def _search_memory(self, call: ToolCall, state: State, course: Course) -> str:
         known = self._means.recall(_text(call, "query"), course.thread_id)
-        return "\n".join(f"- {memory}" for memory in known) or "Nothing about that is remembered."
+        return "\n".join(f"- {memory.text}" for memory in known.memories) or "Nothing about that is remembered."
 
     def _web_search(self, call: ToolCall, state: State, course: Course) -> str:
         query = _text(call, "query")
@@ -104,7 +104,7 @@ class Tools:
             return "The query is empty."
         try:
             results = self._means.web(query)
-        except WebSearchError as error:
+        except (ConfigError, WebSearchError) as error:
             course.degraded.append(Degraded("web search", str(error)))
             return f"The web could not be searched: {error}"
         course.web += [result for result in results if result not in course.web]
