@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from docmind import __version__
-from docmind.cli import asking, chat, documents, finding, models, threads
+from docmind.cli import asking, chat, documents, finding, memory, models, threads
 from docmind.cli.telling import inert
 from docmind.errors import CancelledError, DiskFullError, DocMindError
 
@@ -45,6 +45,6 @@ def main() -> None:
 
 for _command in (
     *(documents.add, documents.list_, finding.search, asking.ask, chat.chat, finding.show),
-    *(threads.threads, models.models, documents.delete, documents.reindex, documents.status),
+    *(threads.threads, memory.memory, models.models, documents.delete, documents.reindex, documents.status),
 ):
     main.add_command(_command)
