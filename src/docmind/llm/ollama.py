@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from docmind.config import LLMSettings
 from docmind.errors import LanguageModelBrokenError
@@ -10,18 +11,19 @@ from docmind.llm.chat import chat_messages, offered
 from docmind.llm.contract import Message, Tool, ToolCall
 from docmind.llm.wire import Heard, Wire, one_line
 
+if TYPE_CHECKING:
+    from llama_index.core.llms import LLM
 
-def hear(
-    wire: Wire, settings: LLMSettings, messages: Sequence[Message], tools: Sequence[Tool], timeout_s: float
-) -> Iterator[Heard]:
-    """What the model sends, piece by piece; the last piece has an `end`, unless the server broke off."""
+
+def model_of(wire: Wire, settings: LLMSettings, timeout_s: float) -> LLM:
+    """The model, ready to be asked; imports what asking needs."""
     import ollama
     from llama_index.llms.ollama import Ollama
 
     client = ollama.Client(
         host=wire.endpoint.url, transport=wire, follow_redirects=False, trust_env=False, timeout=timeout_s
     )
-    model = Ollama(
+    return Ollama(
         model=wire.info.model,
         base_url=wire.endpoint.url,
         client=client,
@@ -30,6 +32,12 @@ def hear(
         additional_kwargs={"num_predict": settings.max_tokens},
         keep_alive=None,  # how long it stays loaded is the server's own setting
     )
+
+
+def hear(model: LLM, wire: Wire, messages: Sequence[Message], tools: Sequence[Tool]) -> Iterator[Heard]:
+    """What the model sends, piece by piece; the last piece has an `end`, unless the server broke off."""
+    import ollama
+
     calls = 0
     try:
         for chunk in model.stream_chat(chat_messages(messages), **offered(tools)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
@@ -14,24 +14,25 @@ from docmind.llm.chat import chat_messages, offered
 from docmind.llm.contract import Message, Tool, ToolCall
 from docmind.llm.wire import Heard, Wire, one_line
 
+if TYPE_CHECKING:
+    from llama_index.core.llms import LLM
+
 _THOUGHTS = ("reasoning_content", "reasoning")
 _MOST_CALLS = 32
 
 
-def hear(
-    wire: Wire, settings: LLMSettings, messages: Sequence[Message], tools: Sequence[Tool], timeout_s: float
-) -> Iterator[Heard]:
-    """What the model sends, piece by piece; the last piece has an `end`, unless the server broke off."""
-    import openai
+def model_of(wire: Wire, settings: LLMSettings, timeout_s: float) -> LLM:
+    """The model, ready to be asked; imports what asking needs."""
+    import openai.resources.chat.completions  # noqa: F401 - `openai` itself would do it within the first question
     from llama_index.llms.openai_like import OpenAILike
 
     client = httpx.Client(transport=wire, follow_redirects=False, trust_env=False, timeout=timeout_s)
-    model = OpenAILike(
+    return OpenAILike(
         model=wire.info.model,
         api_base=wire.endpoint.url,
         api_key="none",  # the real one is put on by the wire, and the environment's is never read
         is_chat_model=True,
-        is_function_calling_model=bool(tools),
+        is_function_calling_model=True,
         context_window=settings.context_tokens,
         max_tokens=settings.max_tokens,
         temperature=settings.temperature,
@@ -39,6 +40,12 @@ def hear(
         timeout=timeout_s,
         http_client=client,  # pyright: ignore[reportCallIssue] - taken by the class below, which pydantic hides
     )
+
+
+def hear(model: LLM, wire: Wire, messages: Sequence[Message], tools: Sequence[Tool]) -> Iterator[Heard]:
+    """What the model sends, piece by piece; the last piece has an `end`, unless the server broke off."""
+    import openai
+
     parts: dict[int, list[str]] = {}  # the calls, as they grow: id, name, arguments
     try:
         for chunk in model.stream_chat(chat_messages(messages), **offered(tools)):

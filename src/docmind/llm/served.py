@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from types import ModuleType
 
 import httpx
 
@@ -24,6 +26,7 @@ _CHARS_PER_TOKEN = 24  # no vocabulary has longer tokens on average, over a whol
 _MALFORMED = (ValueError, TypeError, LookupError, AttributeError, AssertionError, RecursionError)
 """What the libraries raise over an answer that is not shaped as it should be."""
 
+_ASKED = Heard()
 _Queue = queue.SimpleQueue["Heard | Exception | None"]
 
 
@@ -42,12 +45,10 @@ class ServedModel:
         self._resolve = resolve
 
     def warm(self) -> None:
-        """Import what asking needs: a second or two, once per process."""
-        _hear_of(self.info)
-        if self.info.provider == "ollama":
-            import llama_index.llms.ollama
-        else:
-            import llama_index.llms.openai_like  # noqa: F401
+        """Import what asking needs: a second or two, once per process. Asks nothing. Raises `EndpointRefusedError`."""
+        wire = self._wire()
+        _room(self.info).model_of(wire, self._settings, 1.0)
+        wire.close()
 
     def stream(self, messages: Sequence[Message], stop: Stop) -> Iterator[str]:
         """Pieces of the answer as they come; see `ChatModel`."""
@@ -58,9 +59,7 @@ class ServedModel:
         return self._ask(messages, tools, stop)
 
     def _ask(self, messages: Sequence[Message], tools: Sequence[Tool], stop: Stop) -> Iterator[str | ToolCall]:
-        endpoint = permit(self.info.url, self._settings.allowed_hosts)
-        key = key_for(endpoint, self._key)
-        wire = Wire(endpoint, self.info, key=key, max_tokens=self._settings.max_tokens, resolve=self._resolve)
+        wire = self._wire()
         heard: _Queue = queue.SimpleQueue()
         threading.Thread(
             target=self._listen, args=(wire, messages, tools, heard), name="docmind-llm", daemon=True
@@ -70,11 +69,19 @@ class ServedModel:
         finally:
             wire.abort()
 
+    def _wire(self) -> Wire:
+        endpoint = permit(self.info.url, self._settings.allowed_hosts)
+        key = key_for(endpoint, self._key)
+        return Wire(endpoint, self.info, key=key, max_tokens=self._settings.max_tokens, resolve=self._resolve)
+
     def _listen(self, wire: Wire, messages: Sequence[Message], tools: Sequence[Tool], heard: _Queue) -> None:
         # The reader gives up long before; this bounds the thread of a stream that nobody reads.
         timeout_s = self._settings.first_token_s + self._settings.stall_s
         try:
-            for piece in _hear_of(self.info)(wire, self._settings, messages, tools, timeout_s):
+            room = _room(self.info)
+            model = room.model_of(wire, self._settings, timeout_s)
+            heard.put(_ASKED)
+            for piece in room.hear(model, wire, messages, tools):
                 heard.put(piece)
             heard.put(None)
         except Exception as error:  # noqa: BLE001 - raised again where the stream is read
@@ -84,7 +91,7 @@ class ServedModel:
 
     def _read(self, wire: Wire, heard: _Queue, stop: Stop) -> Iterator[str | ToolCall]:
         thoughts, pieces, chars, has_answered, has_begun = Thoughts(), 0, 0, False, False
-        last = time.monotonic()
+        last = math.inf  # no server is asked while libraries are imported
         while not stop():
             try:
                 piece = heard.get(timeout=_LOOK_S)
@@ -101,7 +108,10 @@ class ServedModel:
                     if has_begun
                     else f"{wire.server} does not answer as a language model does."
                 )
-            last, has_begun = time.monotonic(), True
+            last = time.monotonic()
+            if piece is _ASKED:
+                continue
+            has_begun = True
             pieces, chars = pieces + 1, chars + len(piece.text)
             self._refuse_excess(wire, pieces, chars)
             text = thoughts.rest() if piece.end or piece.calls else thoughts.take(piece.text)
@@ -153,12 +163,13 @@ def key_for(endpoint: Endpoint, key: str) -> str:
     return key
 
 
-def _hear_of(info: ModelInfo) -> Callable[..., Iterator[Heard]]:
+def _room(info: ModelInfo) -> ModuleType:
+    """The module that speaks to this kind of server."""
     if info.provider == "ollama":
-        from docmind.llm.ollama import hear
+        from docmind.llm import ollama as room
     else:
-        from docmind.llm.openai_like import hear
-    return hear
+        from docmind.llm import openai_like as room
+    return room
 
 
 def _told(wire: Wire, error: BaseException, has_begun: bool) -> BaseException:
