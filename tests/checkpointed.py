@@ -32,7 +32,7 @@ def quoted(state: Any) -> dict[str, Any]:
 
 def graph(checkpoints: Checkpoints, answer: Node = quoted) -> Any:
     """contextualise, answer, remember."""
-    built = StateGraph(State)
+    built: Any = StateGraph(State)
     built.add_node("contextualise", lambda state: {"question": state["question"].strip()})
     built.add_node("write", answer)
     built.add_node("remember", lambda state: {"recent": [*state.get("recent", []), state["question"]][-3:]})
@@ -43,7 +43,7 @@ def graph(checkpoints: Checkpoints, answer: Node = quoted) -> Any:
     return built.compile(checkpointer=checkpoints)
 
 
-def place(thread_id: str, checkpoint_id: str | None = None) -> dict[str, Any]:
+def place(thread_id: str, checkpoint_id: str | None = None) -> Any:
     chosen = {"thread_id": thread_id} | ({"checkpoint_id": checkpoint_id} if checkpoint_id else {})
     return {"configurable": chosen}
 

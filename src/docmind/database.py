@@ -169,6 +169,19 @@ class Database:
             finally:
                 self._db.enable_load_extension(False)
 
+    def check_room(self) -> None:
+        """Raise what `scrub` would raise before it begins: to be asked before something is deleted for good."""
+        with self.outside() as db:
+            self._empty_log(db)
+            pages, unused, size = (int(db.execute(f"PRAGMA {name}").fetchone()[0]) for name in _SIZES)
+            needed = (pages - unused) * (size + _FRAME) + _LITTLE
+            free = shutil.disk_usage(self._path.parent).free
+            if free < needed:
+                raise DiskFullError(
+                    "The disk is too full to rewrite the vault without what was deleted:"
+                    f" {_mb(needed) + 1} MB are needed, {_mb(free)} MB are free."
+                )
+
     def scrub(self) -> None:
         """Leave nothing of deleted rows behind: rewrite the file without them, and empty its log.
 
@@ -177,15 +190,7 @@ class Database:
         still reads what was deleted, and `VaultError` inside a transaction. Nothing is lost then; scrub again.
         """
         with self.outside() as db:
-            self._empty_log(db)
-            pages, unused, size = (int(db.execute(f"PRAGMA {name}").fetchone()[0]) for name in _SIZES)
-            needed = (pages - unused) * (size + _FRAME) + _LITTLE
-            free = shutil.disk_usage(self._path.parent).free
-            if free < needed:
-                raise DiskFullError(
-                    f"The disk is too full to rewrite the vault without what was deleted: {_mb(needed)} MB are needed,"
-                    f" {_mb(free)} MB are free."
-                )
+            self.check_room()
             db.execute("VACUUM")
             self._empty_log(db)
 
@@ -265,4 +270,4 @@ class Database:
 
 
 def _mb(count: int) -> int:
-    return -(-count // 1_000_000)
+    return count // 1_000_000

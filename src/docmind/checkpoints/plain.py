@@ -49,10 +49,7 @@ def _is_plain(value: Any, depth: int) -> bool:
         return kind in _SCALARS or (kind is float and math.isfinite(value))
     if not depth:
         return False
-    for inner in value:
-        if type(inner) not in _SCALARS and not _is_plain(inner, depth - 1):
-            return False
-    return True
+    return all(type(inner) in _SCALARS or _is_plain(inner, depth - 1) for inner in value)
 
 
 def _walk(value: Any, name: str, *, is_new: bool) -> None:
