@@ -1,4 +1,4 @@
-"""Ask: a question in, quotes from the pages out."""
+"""Ask: conversations with the documents, each answer with the places it rests on."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from docmind.ui import state
-from docmind.ui.filters import choose_filters
+from docmind.errors import DocMindError
+from docmind.ui import actions, compare, inputs, state, threads, trouble
+from docmind.ui.conversation import draw_conversation
 from docmind.ui.frame import frame
-from docmind.ui.sources import draw_reading
-from docmind.ui.turns import ask, draw_turn
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
 
-_LONGEST = 20_000  # characters; the browser takes no more, and does not say so
 EXAMPLES = (
     "What amounts are named, and what are they for?",
     "Which dates and deadlines matter?",
@@ -24,24 +22,40 @@ EXAMPLES = (
 
 
 def chat(mind: DocMind) -> None:
+    st.html(actions.LOOKS)
+    thread_id = threads.sidebar(mind)
     documents = mind.documents()
-    if not documents:
+    if compare.draw(mind):
+        return
+    refused: DocMindError | None = st.session_state.pop(state.REFUSED, None)
+    if refused is not None:
+        trouble.show(refused)
+    if thread_id is None and not documents:
         no_documents()
         return
-    with st.sidebar:
-        st.space("small")
-        st.caption("Look for answers")
-        filters = choose_filters(documents)
-    turns = st.session_state.setdefault(state.TURNS, [])
-    if not turns:
-        first_question(len(documents))
-    for number, turn in enumerate(turns):
-        draw_turn(mind, turn, f"turn-{number}")
-    draw_reading(mind)
-    question = st.chat_input("Ask your documents", max_chars=_LONGEST) or st.session_state.pop(state.EXAMPLE, None)
-    if question:
-        turns.append(ask(mind, question, filters))
-        st.rerun()
+    takes = True
+    if thread_id is None:
+        first_question(mind)
+    else:
+        takes = draw_conversation(mind, thread_id, documents)
+    if documents:
+        inputs.draw(mind, thread_id, documents, takes=takes)
+    else:
+        no_more_documents()
+
+
+def first_question(mind: DocMind) -> None:
+    st.title("Ask your documents", anchor=False)
+    st.write("Every answer shows where it stands on your pages. Ask in your own words, then ask on. For example:")
+    with st.container(gap=None, key="examples"):
+        for example in EXAMPLES:
+            st.button(
+                example,
+                icon=":material/arrow_forward:",
+                type="tertiary",
+                on_click=inputs.ask_example,
+                args=(mind, example),
+            )
 
 
 def no_documents() -> None:
@@ -53,14 +67,11 @@ def no_documents() -> None:
         st.switch_page("documents.py")
 
 
-def first_question(documents: int) -> None:
-    st.title("Ask your documents", anchor=False)
-    st.write("Answers are quotes from your pages, each with the place it stands highlighted. For example:")
-    with st.container(gap=None):
-        for example in EXAMPLES:
-            if st.button(example, icon=":material/arrow_forward:", type="tertiary"):
-                st.session_state[state.EXAMPLE] = example
-                st.rerun()
+def no_more_documents() -> None:
+    with st.bottom:
+        st.caption("There are no documents any more to ask. What was said before stays.")
+        if st.button("Add documents", icon=":material/add:"):
+            st.switch_page("documents.py")
 
 
 frame(chat)

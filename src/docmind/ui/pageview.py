@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from docmind.schema import Box, PageView
+from docmind.schema import Box, PageView, Source
 from docmind.ui import marks, state
 from docmind.ui.escape import escape, visible
 from docmind.ui.wording import count, language
@@ -28,12 +28,16 @@ _FRAME_HEIGHT = 760
 
 @dataclass(frozen=True, slots=True)
 class PageOnShow:
-    """The page that is open; `boxes` are highlighted on the page `marked_no` only."""
+    """The page that is open; `boxes` are highlighted on the page `marked_no` only.
+
+    With `source` that page is shown as it was when it was cited.
+    """
 
     doc_id: str
     page_no: int
     marked_no: int = 0
     boxes: tuple[Box, ...] = ()
+    source: Source | None = None
 
 
 @st.cache_data(max_entries=96, show_spinner=False)
@@ -50,10 +54,37 @@ def strip_jpeg(_mind: DocMind, doc_id: str, page_no: int, boxes: tuple[Box, ...]
     return marks.strip(_mind.page_image(doc_id, page_no), boxes, (page.width, page.height))
 
 
+def source_jpeg(mind: DocMind, source: Source, width: int = 0) -> bytes:
+    """The page as it was when it was cited, the quoted words highlighted. Raises `NotFoundError` where it is gone."""
+    return _source_jpeg(mind, source, _key(source), source.boxes, width)
+
+
+def source_strip(mind: DocMind, source: Source) -> bytes | None:
+    """The part of the cited page that holds the quoted words. Raises `NotFoundError` where it is gone."""
+    return _source_strip(mind, source, _key(source), source.boxes)
+
+
+def _key(source: Source) -> str:
+    """What a cited page is kept in memory under: the picture itself, not where it was last seen."""
+    return source.image_artifact_id or source.page_id
+
+
+@st.cache_data(max_entries=160, show_spinner=False)
+def _source_jpeg(_mind: DocMind, _source: Source, key: str, boxes: tuple[Box, ...], width: int) -> bytes:
+    size = (_source.page_width, _source.page_height)
+    return marks.marked(_mind.conversations.source_image(_source), boxes, size, width=width)
+
+
+@st.cache_data(max_entries=160, show_spinner=False)
+def _source_strip(_mind: DocMind, _source: Source, key: str, boxes: tuple[Box, ...]) -> bytes | None:
+    size = (_source.page_width, _source.page_height)
+    return marks.strip(_mind.conversations.source_image(_source), boxes, size)
+
+
 def forget() -> None:
     """Drop every page image kept in memory, after a deletion."""
-    page_jpeg.clear()
-    strip_jpeg.clear()
+    for kept in (page_jpeg, strip_jpeg, _source_jpeg, _source_strip):
+        kept.clear()
 
 
 def page_view(mind: DocMind, key: str) -> None:
@@ -63,9 +94,14 @@ def page_view(mind: DocMind, key: str) -> None:
     picture, panel = st.columns([0.64, 0.36], gap="medium")
     with picture:
         zoom = _bar(page, key)
-        boxes = shown.boxes if shown.page_no == shown.marked_no else ()
+        is_marked = shown.page_no == shown.marked_no
+        boxes = shown.boxes if is_marked else ()
+        if is_marked and shown.source is not None:
+            jpeg = source_jpeg(mind, shown.source)
+        else:
+            jpeg = page_jpeg(mind, page.doc_id, page.page_no, boxes)
         with st.container(height=_FRAME_HEIGHT, border=True, key=f"{key}-image", horizontal_alignment="center"):
-            _picture(page_jpeg(mind, page.doc_id, page.page_no, boxes), _ZOOMS[zoom], _alt(page, boxes))
+            _picture(jpeg, _ZOOMS[zoom], _alt(page, boxes))
     with panel:
         _facts(page)
         with st.container(height=_FRAME_HEIGHT - 60, border=True):

@@ -1,18 +1,17 @@
-"""What an answer rests on: each quote as it stands on its page."""
+"""What an answer rests on: each quote as it stands on its page, as the page was when it was cited."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from docmind.errors import DocMindError
-from docmind.schema import Answer, Hit, Source
+from docmind.errors import DocMindError, NotFoundError
+from docmind.schema import Hit, Source
 from docmind.ui import marks, state, trouble
-from docmind.ui.escape import escape, one_line, visible
-from docmind.ui.pageview import PageOnShow, page_jpeg, page_view, strip_jpeg
+from docmind.ui.escape import escape, one_line, shorten, visible
+from docmind.ui.pageview import PageOnShow, page_jpeg, page_view, source_jpeg, source_strip
 from docmind.ui.wording import count
 
 if TYPE_CHECKING:
@@ -22,20 +21,6 @@ _THUMBNAIL = 480  # pixels; shown at about a third of that or less, sharp on den
 _OPEN = 2  # sources that stand open under an answer
 _SMALL = 84  # pixels across, beside the place on the page
 _NEAR = 156  # two beside each other on a phone
-_MARKER = re.compile(r"(\[\d+\])")
-
-
-def answer_markdown(answer: Answer) -> str:
-    """The answer with its `[n]` markers set off and everything else inert."""
-    numbers = {f"[{source.n}]" for source in answer.sources}
-    paragraphs = []
-    for paragraph in answer.answer.split("\n\n"):
-        parts = [
-            f"\u00a0:green-badge[{part[1:-1]}]" if part in numbers else escape(part)
-            for part in _MARKER.split(paragraph)
-        ]
-        paragraphs.append("".join(parts))
-    return "\n\n".join(paragraphs)
 
 
 def draw_sources(mind: DocMind, sources: Sequence[Source], key: str) -> None:
@@ -45,8 +30,41 @@ def draw_sources(mind: DocMind, sources: Sequence[Source], key: str) -> None:
     """
     _draw_each(mind, sources[:_OPEN], key)
     if more := sources[_OPEN:]:
-        with st.expander(f"{count(len(more), 'more source')}: {_pages_of(more)}"):
-            _draw_each(mind, more, key)
+        label = f"{count(len(more), 'more source')}: {_pages_of(more)}"
+        behind = st.expander(label, key=f"{key}-more", on_change="rerun")
+        if behind.open:  # pages are drawn when they are asked for
+            with behind:
+                _draw_each(mind, more, key)
+
+
+def draw_places(sources: Sequence[Source], key: str) -> None:
+    """The sources of an answer further up, on one line: each opens its page."""
+    with st.container(horizontal=True, gap="small", key=f"{key}-places"):
+        for source in sources:
+            st.button(
+                f":green-badge[{source.n}] Page {source.page_no} · {escape(source.document, limit=32)}",
+                key=f"{key}-{source.n}-open",
+                type="tertiary",
+                help=f"Open the page: “{escape(shorten(source.quote, 160))}”",
+                on_click=_open,
+                args=(_shown(source),),
+            )
+
+
+def draw_nearest(mind: DocMind, hits: Sequence[Hit], key: str) -> None:
+    """The closest pages, small, each a way in."""
+    with st.container(horizontal=True):
+        for hit in hits:
+            with st.container(width=_NEAR):
+                outcome = trouble.attempt(lambda hit=hit: _draw_hit(mind, hit, f"{key}-{hit.rank}"))
+                if isinstance(outcome, DocMindError):
+                    st.caption(f"{escape(hit.document, limit=36)}, page {hit.page_no}: not here any more.")
+
+
+def draw_reading(mind: DocMind) -> None:
+    """The page that was opened from a source, over the conversation, while it is open."""
+    if state.READING in st.session_state:
+        _reading(mind)
 
 
 def _pages_of(sources: Sequence[Source]) -> str:
@@ -57,24 +75,14 @@ def _draw_each(mind: DocMind, sources: Sequence[Source], key: str) -> None:
     for source in sources:
         with st.container(border=True, key=f"{key}-source-{source.n}"):
             outcome = trouble.attempt(lambda source=source: _draw_source(mind, source, f"{key}-{source.n}"))
-            if isinstance(outcome, DocMindError):
+            if isinstance(outcome, NotFoundError):
+                _draw_gone(source)
+            elif isinstance(outcome, DocMindError):
                 trouble.show(outcome)
 
 
-def draw_nearest(mind: DocMind, hits: Sequence[Hit], key: str) -> None:
-    """The closest pages, small, each a way in."""
-    with st.container(horizontal=True):
-        for hit in hits:
-            with st.container(width=_NEAR):
-                outcome = trouble.attempt(lambda hit=hit: _draw_hit(mind, hit, f"{key}-{hit.rank}"))
-                if isinstance(outcome, DocMindError):
-                    trouble.show(outcome)
-
-
-def draw_reading(mind: DocMind) -> None:
-    """The page that was opened from a source, over the conversation, while it is open."""
-    if state.READING in st.session_state:
-        _reading(mind)
+def _shown(source: Source) -> PageOnShow:
+    return PageOnShow(source.doc_id, source.page_no, source.page_no, source.boxes, source)
 
 
 def _open(shown: PageOnShow) -> None:
@@ -88,24 +96,38 @@ def _close() -> None:
 @st.dialog("Page", width="large", on_dismiss=_close)
 def _reading(mind: DocMind) -> None:
     outcome = trouble.attempt(lambda: page_view(mind, state.READING))
-    if isinstance(outcome, DocMindError):
+    if not isinstance(outcome, DocMindError):
+        return
+    source = st.session_state[state.READING].source
+    if isinstance(outcome, NotFoundError) and source is not None:
+        _draw_gone(source)
+    else:
         trouble.show(outcome)
 
 
 def _draw_source(mind: DocMind, source: Source, key: str) -> None:
+    thumbnail, strip = source_jpeg(mind, source, _THUMBNAIL), source_strip(mind, source)
     small, words = st.columns([0.13, 0.87], gap="small")
     told = f"Page {source.page_no} of {one_line(source.document)}, highlighted: {one_line(source.quote)}"
     with small:
-        st.image(page_jpeg(mind, source.doc_id, source.page_no, source.boxes, _THUMBNAIL), width=_SMALL, alt=told)
+        st.image(thumbnail, width=_SMALL, alt=told)
     with words:
-        label = f":green-badge[{source.n}] **Page {source.page_no}** · {escape(source.document, limit=72)}"
-        shown = PageOnShow(source.doc_id, source.page_no, source.page_no, source.boxes)
-        st.button(label, key=f"{key}-open", type="tertiary", help="Open the page", on_click=_open, args=(shown,))
-        strip = strip_jpeg(mind, source.doc_id, source.page_no, source.boxes)
+        args = (_shown(source),)
+        st.button(_label(source), key=f"{key}-open", type="tertiary", help="Open the page", on_click=_open, args=args)
         if strip is not None:
             st.image(strip, width=marks.reading_width(strip), alt=told)
         else:
             st.text(visible(source.quote))
+
+
+def _label(source: Source) -> str:
+    return f":green-badge[{source.n}] **Page {source.page_no}** · {escape(source.document, limit=72)}"
+
+
+def _draw_gone(source: Source) -> None:
+    st.markdown(_label(source))
+    st.text(visible(source.quote))
+    st.caption("This document was deleted since. The quote is what its page said.")
 
 
 def _draw_hit(mind: DocMind, hit: Hit, key: str) -> None:

@@ -1,80 +1,143 @@
-"""One question and what came back, as a turn of the conversation in this tab."""
+"""One turn of a conversation: the question, what became of it, what it rests on, and what can be done with it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import streamlit as st
 
-from docmind.errors import DocMindError
-from docmind.schema import Answer, Filters, Hit
-from docmind.ui import trouble
-from docmind.ui.escape import escape, visible
-from docmind.ui.sources import answer_markdown, draw_nearest, draw_sources
-from docmind.ui.wording import duration
+from docmind.conversation import RunProgress, ThreadView, Turn, WebResult
+from docmind.schema import Answer, Filters
+from docmind.ui import actions, state, timetravel, trouble
+from docmind.ui.escape import escape, shorten
+from docmind.ui.prose import answer_markdown
+from docmind.ui.sources import draw_nearest, draw_places, draw_sources
+from docmind.ui.speakers import assistant
+from docmind.ui.wording import count, duration
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
 
-_NEAREST = 4
-_USER = ":material/person:"
-_DOCMIND = str(Path(__file__).parent / "mark.svg")
+_NAMED = 3  # documents told by name
+_CUT_OFF = "This question was cut off before it was answered."
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """A question with its answer or the error it met; `nearest` are the closest pages where nothing was found."""
+class Place:
+    """Where a turn stands: its number in the conversation, whether its sources stand open, and whether it can be
+    acted on (not while the page shows an earlier point, nor while an answer is being written)."""
 
-    question: str
-    outcome: Answer | DocMindError
-    nearest: tuple[Hit, ...] = ()
-    is_narrowed: bool = False
+    number: int
+    is_last: bool
+    is_open: bool
+    is_free: bool
 
-
-def ask(mind: DocMind, question: str, filters: Filters) -> Turn:
-    """Show the question, look through the pages, and give back the turn."""
-    with st.chat_message("user", avatar=_USER):
-        st.text(visible(question))
-    with st.chat_message("assistant", avatar=_DOCMIND), st.spinner("Looking through your pages…"):
-        outcome = trouble.attempt(lambda: mind.ask(question, filters=filters))
-        nearest: tuple[Hit, ...] = ()
-        if isinstance(outcome, Answer) and not outcome.found:
-            closest = trouble.attempt(lambda: mind.search(question, k=_NEAREST, filters=filters))
-            nearest = () if isinstance(closest, DocMindError) else closest.hits
-    return Turn(question, outcome, nearest, filters != Filters())
+    @property
+    def key(self) -> str:
+        return f"turn-{self.number}"
 
 
-def draw_turn(mind: DocMind, turn: Turn, key: str) -> None:
-    """The question, the answer, its sources; or the closest pages; or what went wrong."""
-    with st.chat_message("user", avatar=_USER):
-        st.text(visible(turn.question))
-    with st.chat_message("assistant", avatar=_DOCMIND):
-        if isinstance(turn.outcome, DocMindError):
-            trouble.show(turn.outcome)
-        elif turn.outcome.found:
-            st.markdown(answer_markdown(turn.outcome))
-            _footnotes(turn.outcome)
-            draw_sources(mind, turn.outcome.sources, key)
-        else:
-            _not_found(mind, turn, key)
-            _footnotes(turn.outcome)
+def draw_turn(mind: DocMind, view: ThreadView, turn: Turn, place: Place, names: Mapping[str, str]) -> None:
+    """`names` are the documents by their id."""
+    with st.container(key=place.key):
+        actions.draw_question(mind, view.thread, turn, place.key, is_free=place.is_free)
+        with assistant():
+            answer = turn.answer
+            if answer is not None:
+                _draw_answer(mind, turn, answer, place)
+            _draw_trouble(mind, view, turn, place)
+            actions.draw_row(mind, view, turn, place.key, _told(turn), is_free=place.is_free, is_last=place.is_last)
+            _draw_notes(turn, names)
+            if answer is not None and place.is_open:
+                draw_sources(mind, answer.sources, place.key)
+            elif answer is not None and answer.sources:
+                draw_places(answer.sources, place.key)
+            if turn.web:
+                _draw_web(turn.web, place.key)
+            timetravel.switcher(mind, view, turn)
 
 
-def _not_found(mind: DocMind, turn: Turn, key: str) -> None:
-    st.markdown("**Not found in your documents.** No page says it clearly enough to quote.")
-    if turn.is_narrowed:
-        st.caption("You are looking in a part of your documents only; widen the filter to look in all.")
-    if turn.nearest:
+def _draw_answer(mind: DocMind, turn: Turn, answer: Answer, place: Place) -> None:
+    if answer.found or answer.model:
+        st.markdown(answer_markdown(answer))
+    elif turn.state != "stopped":
+        st.markdown("**Not found in your documents.** No page says it clearly enough to quote.")
+    if answer.found or turn.state == "stopped":
+        return
+    if turn.filters != Filters():
+        st.caption("You looked in a part of your documents only; widen the filter to look in all.")
+    if turn.nearest and place.is_open:
         st.caption("These pages come closest:")
-        draw_nearest(mind, turn.nearest, key)
+        draw_nearest(mind, turn.nearest, f"{place.key}-near")
 
 
-def _footnotes(answer: Answer) -> None:
-    for degraded in answer.degraded:
-        st.caption(f":material/info: Without {escape(degraded.stage)}: {escape(degraded.reason)}")
-    timings = dict(answer.timings_ms)
-    if "total" in timings:
-        parts = " · ".join(f"{escape(name)} {duration(ms)}" for name, ms in timings.items() if name != "total")
-        st.caption(f"Answered in {duration(timings['total'])}", help=parts or None)
+def _draw_trouble(mind: DocMind, view: ThreadView, turn: Turn, place: Place) -> None:
+    """What went wrong or was stopped, and the way to try it again."""
+    if turn.state == "stopped":
+        kept = "what was written is kept." if turn.answer and turn.answer.answer else "nothing had been written."
+        st.caption(f":material/stop_circle: Stopped; {kept}")
+        return
+    message, hint = turn.message, turn.hint
+    if turn.state == "unanswered" and not message:
+        message, hint = _last_failure(mind, view.thread.thread_id, turn)
+    if not message:
+        return
+    with st.container(border=True, key=f"{place.key}-trouble", gap="xsmall"):
+        st.markdown(f":material/error: {escape(message)}")
+        if turn.answer is not None and turn.answer.found:
+            st.caption("These are quotes from your pages instead.")
+        if hint:
+            st.caption(escape(hint))
+        actions.try_again(mind, view.thread, turn, place.key, is_free=place.is_free)
+
+
+def _last_failure(mind: DocMind, thread_id: str, turn: Turn) -> tuple[str, str]:
+    """Why a question has no answer: as its run told, or where that is not known, because it was cut off."""
+    asked = st.session_state.get(state.ASKED)
+    run = trouble.attempt(lambda: mind.conversations.run(asked)) if asked else None
+    if isinstance(run, RunProgress) and run.message and (run.thread_id, run.question) == (thread_id, turn.question):
+        return run.message, run.hint
+    return _CUT_OFF, "It is kept."
+
+
+def _told(turn: Turn) -> str:
+    """How long it took, and who wrote it."""
+    answer = turn.answer
+    timings = dict(answer.timings_ms) if answer is not None else {}
+    if answer is None or "total" not in timings:
+        return ""
+    told = f"Answered in {duration(timings['total'])}" if turn.state == "answered" else duration(timings["total"])
+    return f"{told} · {escape(answer.model, limit=48)}" if answer.model else told
+
+
+def _draw_notes(turn: Turn, names: Mapping[str, str]) -> None:
+    if turn.asked_as and turn.asked_as != turn.question:
+        st.caption(f":material/subdirectory_arrow_right: Understood as: {escape(turn.asked_as, limit=240)}")
+    known = [names[doc_id] for doc_id in turn.recalled if doc_id in names]
+    if known:
+        listed = ", ".join(escape(shorten(name, 48)) for name in known[:_NAMED])
+        more = f" and {len(known) - _NAMED} more" if len(known) > _NAMED else ""
+        st.caption(f":material/history: Looked again in {listed}{more}, where the answer before came from.")
+    for degraded in turn.answer.degraded if turn.answer is not None else ():
+        if degraded.reason != turn.message:  # it is told above
+            st.caption(f":material/info: Without {escape(degraded.stage)}: {escape(degraded.reason)}")
+
+
+def _draw_web(results: tuple[WebResult, ...], key: str) -> None:
+    """What the web said, apart from what the documents say. Addresses are words, not links."""
+    label = f"{count(len(results), 'result')} from the web, not from your documents"
+    with st.expander(label, icon=":material/public:", key=f"{key}-web"):
+        for result in results:
+            st.markdown(f"**{escape(result.title, limit=120)}** · {escape(_host(result.url), limit=60)}")
+            st.text(shorten(result.excerpt, 600))
+            st.caption(escape(result.url, limit=160))
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or "address"
+    except ValueError:
+        return "address"
