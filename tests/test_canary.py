@@ -10,6 +10,8 @@ import pytest
 from desks import settings_in, text_pdf
 from docmind.application import DocMind
 from docmind.config import EmbeddingSettings, ReadingSettings, Settings
+from docmind.llm.fake import FakeChatModel
+from docmind.models import OneModel
 from docmind.schema import Upload
 
 # None of them is a word, so that none is in a file by chance; each stands in one place only.
@@ -19,7 +21,9 @@ IN_NAME = "Xerobiscuitine"
 IN_TABLE = "Vexingplatypode"
 IN_TAG = "Zinfandelmarquee"
 IN_QUESTION = "Yachtsmarzipan"
-CANARIES = (IN_TEXT, IN_TITLE, IN_NAME, IN_TABLE, IN_TAG, IN_QUESTION)
+IN_ANSWER = "Jackdawsquizzical"
+IN_MEMORY = "Fjordvexillology"
+CANARIES = (IN_TEXT, IN_TITLE, IN_NAME, IN_TABLE, IN_TAG, IN_QUESTION, IN_ANSWER, IN_MEMORY)
 RARE = "ñandúçãoß"  # beyond ASCII, where encodings differ
 
 
@@ -98,11 +102,22 @@ def uploads() -> list[Upload]:
 
 def use(settings: Settings) -> None:
     """Add, search, ask, delete; look at the disk while the vault is open, closed, and after deleting."""
-    with DocMind(settings) as desk:
+    with DocMind(settings, models=OneModel(FakeChatModel(f"It is the {IN_ANSWER}.", loop=True))) as desk:
         results = desk.add(uploads())
         assert [result.status for result in results] == ["added", "added", "added", "refused"]
         assert desk.search(f"{IN_TEXT} engine {IN_QUESTION}").hits
         assert desk.ask(f"How often does the {IN_TEXT} engine need oil? {IN_QUESTION}").question
+        talks = desk.conversations
+        thread_id = talks.create(f"About {IN_TITLE}").thread_id
+        for question in (f"How often does the {IN_TEXT} engine need oil? {IN_QUESTION}", f"And {IN_QUESTION}?"):
+            turn = talks.ask(question, thread_id=thread_id)
+            assert turn.answer is not None
+            assert IN_ANSWER in turn.answer.answer
+        talks.fork(thread_id, turn.checkpoint_id)
+        desk.memories.add(f"The engine stands beside the {IN_MEMORY}.")
+        assert talks.threads(IN_QUESTION)
+        assert desk.memories.list(IN_MEMORY).memories
+        assert talks.export(thread_id, "pdf").data
         info = desk.find_document(f"{IN_NAME} manual.pdf")
         assert info.tags == (IN_TAG,)
         assert IN_TEXT in desk.page(info.doc_id, 1).text
@@ -114,6 +129,9 @@ def use(settings: Settings) -> None:
     with DocMind(settings) as desk:
         for info in desk.documents():
             desk.delete(info.doc_id)
+        for thread in desk.conversations.threads():
+            desk.conversations.purge(thread.thread_id)
+        desk.memories.purge()
         assert readable(settings.data_dir) == []
     assert readable(settings.data_dir) == []
 

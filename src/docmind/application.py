@@ -17,7 +17,7 @@ from docmind.config import Settings
 from docmind.conversations import Conversations
 from docmind.database import Database
 from docmind.embed.registry import open_text_model
-from docmind.errors import ConfigError, DamagedError, IndexEngineError, IndexMismatchError, NotFoundError, VaultError
+from docmind.errors import ConfigError, DamagedError, NotFoundError, VaultError
 from docmind.jobs import Job, Jobs
 from docmind.keys import AskPassphrase, open_keys
 from docmind.lock import OwnerLock
@@ -197,19 +197,12 @@ class DocMind:
         self, question: str, *, k: int | None = None, filters: Filters = Filters(), dedup_key: DedupKey = "page_id"
     ) -> SearchResult:
         """Hits for a question, one per page unless `dedup_key` says otherwise. An empty one is a `ConfigError`."""
-        asked = _question(question)
-        retrieve = self._parts.ready().retrieve
-        try:
-            return retrieve.search(asked, k=k, filters=filters, dedup_key=dedup_key)
-        except IndexMismatchError:
-            raise
-        except IndexEngineError:  # a lost or damaged index is built anew from the vault, once
-            retrieve = self._parts.heal().retrieve
-            return retrieve.search(asked, k=k, filters=filters, dedup_key=dedup_key)
+        return self._parts.search(_question(question), k=k, filters=filters, dedup_key=dedup_key)
 
     def ask(self, question: str, *, k: int | None = None, filters: Filters = Filters()) -> Answer:
         """Quotes that answer a question, each with its page and boxes, or "not found"."""
         from docmind.agent.extractive import NOT_FOUND, Extractive
+        from docmind.agent.verify import quoted
 
         started = time.perf_counter()
         found = self.search(question, k=k, filters=filters)
@@ -217,8 +210,16 @@ class DocMind:
         quotes = Extractive(self._settings.answer, self._catalog, self._embedder).extract(found.query, found)
         now = time.perf_counter()
         timings = (*found.timings_ms[:-1], ("answer", (now - at) * 1000), ("total", (now - started) * 1000))
-        text = "\n\n".join(f"{source.quote} [{source.n}]" for source in quotes.sources)
-        return Answer(question, text or NOT_FOUND, bool(quotes.sources), quotes.sources, found.degraded, timings)
+        told = quoted(quotes.sources)
+        return Answer(
+            question,
+            told.answer or NOT_FOUND,
+            bool(told.sources),
+            told.sources,
+            found.degraded,
+            timings,
+            told.sentences,
+        )
 
     # care
 

@@ -109,8 +109,10 @@ class Conversations:
         return self._sessions.restore(thread_id)
 
     def purge(self, thread_id: str) -> ThreadReceipt:
-        """Erase a thread, its turns and its memories; nothing brings it back. Raises `NotFoundError`."""
+        """Erase a thread, its turns and its memories; nothing brings it back. Raises `NotFoundError`, and
+        `DiskFullError` before anything is taken away."""
         thread = self._sessions.get(thread_id)
+        self._database.check_room()
         runs = self._started().runs
         live = runs.live(thread_id)
         if live is not None:

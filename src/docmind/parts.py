@@ -12,14 +12,15 @@ from docmind.catalog import Catalog
 from docmind.config import Settings
 from docmind.database import Database
 from docmind.embed.contract import TextEmbedder
-from docmind.errors import DiskFullError, DocMindError, IndexEngineError, VaultError
+from docmind.errors import DiskFullError, DocMindError, IndexEngineError, IndexMismatchError, VaultError
 from docmind.index import open_index
 from docmind.index.blind import Blind
 from docmind.index.engine import IndexEngine
 from docmind.keys import Keyset
 from docmind.mirror import Mirror
 from docmind.nodestore import NodeStore
-from docmind.retrieve import Retrieve
+from docmind.retrieve import DedupKey, Retrieve
+from docmind.schema import Filters, SearchResult
 
 if TYPE_CHECKING:
     from docmind.ingest import Ingest
@@ -83,6 +84,17 @@ class Parts:
                 finding.mirror.catch_up()
                 finding.is_current = True
             return finding
+
+    def search(self, question: str, *, k: int | None, filters: Filters, dedup_key: DedupKey) -> SearchResult:
+        """Hits for a question. A lost or damaged index is built anew from the vault, once."""
+        retrieve = self.ready().retrieve
+        try:
+            return retrieve.search(question, k=k, filters=filters, dedup_key=dedup_key)
+        except IndexMismatchError:
+            raise
+        except IndexEngineError:
+            retrieve = self.heal().retrieve
+            return retrieve.search(question, k=k, filters=filters, dedup_key=dedup_key)
 
     def heal(self) -> Finding:
         """The finding parts after the index failed: brought up to date once more, or built anew."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from docmind.agent.verify import Passage
@@ -18,6 +19,7 @@ AGENT = (
     " You may call tools before you answer: search the documents again in other words, open a page, look up what the "
     "user asked you to remember. Call them only where the passages do not suffice."
 )
+_MARK = re.compile(r"<(?=\s*/?\s*passage)", re.IGNORECASE)  # what would end the quotation
 _PER_TOKEN = 3.5  # characters, about, in the languages of Europe
 _PAGE_SHARE = 2_400  # characters of one page that are shown: its best window and what stands around it
 _SAID_SHARE = 700  # characters of an earlier answer
@@ -54,7 +56,7 @@ def shown(passages: Sequence[Passage], room: int) -> str:
     parts: list[str] = []
     for number, passage in enumerate(passages, 1):
         part = f'<passage number="{number}" document="{_named(passage.hit.document)}" page="{passage.hit.page_no}">\n'
-        part += f"{_around(passage).replace('</passage', '< /passage')}\n</passage>"
+        part += f"{_MARK.sub('‹', _around(passage))}\n</passage>"
         cost = tokens_of(part)
         if cost > room:
             if not parts:
@@ -73,4 +75,4 @@ def _around(passage: Passage) -> str:
 
 
 def _named(document: str) -> str:
-    return document.replace('"', "'").replace("\n", " ")[:120]
+    return _MARK.sub("‹", " ".join(document.replace('"', "'").split()))[:120]
