@@ -21,34 +21,25 @@ class Thoughts:
         if self._is_answer:
             return piece
         self._held += piece
-        if self._closing:
-            return self._thinking()
-        begun = self._held.lstrip()
-        for tag in _OPENED:
-            if begun.startswith(tag):
-                self._closing = tag.replace("<", "</")
-                self._held = begun[len(tag) :]
-                return self._thinking()
-        if any(tag.startswith(begun) for tag in _OPENED):  # nothing yet, or a tag cut in two
-            return ""
-        return self._answer(begun)
+        while True:
+            if self._closing:
+                _, closed, after = self._held.partition(self._closing)
+                if not closed:
+                    self._held = self._held[-len(self._closing) :]  # a closing tag may be cut in two
+                    return ""
+                self._closing, self._held = "", after
+            begun = self._held.lstrip()
+            tag = next((tag for tag in _OPENED if begun.startswith(tag)), "")
+            if tag:
+                self._closing, self._held = tag.replace("<", "</"), begun[len(tag) :]
+            elif any(tag.startswith(begun) for tag in _OPENED):  # nothing yet, or an opening tag cut in two
+                return ""
+            else:
+                return self._answer(begun)
 
     def rest(self) -> str:
         """What was held back when the answer ended: nothing, unless it ended within what looked like a tag."""
         return "" if self._closing or self._is_answer else self._answer(self._held.strip())
-
-    def _thinking(self) -> str:
-        _, closed, after = self._held.partition(self._closing)
-        if not closed:
-            self._held = self._held[-len(self._closing) :]  # a closing tag may be cut in two as well
-            return ""
-        self._closing, self._held = "", after
-        begun = after.lstrip()
-        return self._answer(begun) if begun else self._after_thinking()
-
-    def _after_thinking(self) -> str:
-        self._held = ""
-        return ""
 
     def _answer(self, text: str) -> str:
         self._is_answer, self._held = True, ""
