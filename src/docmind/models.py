@@ -148,9 +148,7 @@ class Models:
             model, url = self._choice.get("model", ""), self._choice.get("url", "")
             return (Degraded("answers", f"the model {model}, chosen in Settings, is not offered at {url} now."),)
         if self._settings.model:
-            return (
-                Degraded("answers", f"the model {self._settings.model}, set in DOCMIND_LLM__MODEL, is not offered."),
-            )
+            return (Degraded("answers", f"the model {self._settings.model} (DOCMIND_LLM__MODEL) is not offered now."),)
         return ()
 
     def _model(self, info: ModelInfo, found: Found) -> ServedModel:

@@ -23,7 +23,7 @@ _QUERY = 400  # characters: what Brave takes
 _MOST = 10
 _TITLE, _EXCERPT, _ADDRESS = 200, 600, 2_000
 _BYTES = 4 * 1024 * 1024
-_MARKUP = re.compile(r"<!--.*?-->|<(script|style)\b.*?</\1\s*>|<[^<>]*>", re.DOTALL | re.IGNORECASE)
+_MARKUP = re.compile(r"<!--.*?-->|<(script|style)\b.*?</\1\s*>|</?[a-z][^<>]*>", re.DOTALL | re.IGNORECASE)
 _LINK = re.compile(r"https?://[^\s<>\"'\\@/?#]+(?:[/?#][^\s<>\"\\]*)?", re.IGNORECASE)
 
 
@@ -55,7 +55,10 @@ class Searxng:
     def __init__(self, settings: WebSettings) -> None:
         if not settings.url:
             raise ConfigError("DOCMIND_WEB__URL is not set.", hint="Set it to the address of your SearXNG server.")
-        self.host = urlsplit(settings.url).netloc
+        try:
+            self.host = urlsplit(settings.url).netloc.rpartition("@")[2]
+        except ValueError as error:
+            raise ConfigError("DOCMIND_WEB__URL is not an address.", hint="Write it as https://host:port.") from error
         self._url = settings.url
         self._timeout_s = settings.timeout_s
 
