@@ -1,0 +1,101 @@
+"""A conversation as a zip: `thread.md`, which any Markdown reader shows, and the cited pages beside it."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from docmind.conversation import ThreadView, Turn
+from docmind.escape import escape, visible
+from docmind.export import told
+from docmind.export.pages import Pages
+from docmind.markdown import markdown_of
+from docmind.schema import Answer, Source
+
+_SLASHES = re.compile(r"(`+).*?\1|\\(.)", re.DOTALL)  # every backtick that is not escaped is our own
+_MEANT = "\n\\`*_[]<>#+-~|$&="
+_HEADING = 120  # characters of a question that serve as its heading
+
+
+def bundle(view: ThreadView, pages: Pages) -> bytes:
+    """The bytes of the zip."""
+    out = io.BytesIO()
+    moment = datetime.fromtimestamp(view.thread.updated_at_ms / 1000)  # noqa: DTZ006 - a zip keeps local times
+    date = (max(1980, moment.year), moment.month, moment.day, moment.hour, moment.minute, moment.second)
+    with zipfile.ZipFile(out, "w") as archive:
+
+        def write(name: str, data: bytes, kind: int) -> None:
+            info = zipfile.ZipInfo(name, date)
+            info.compress_type, info.external_attr = kind, 0o600 << 16
+            archive.writestr(info, data)
+
+        write("thread.md", thread_markdown(view, pages).encode("utf-8"), zipfile.ZIP_DEFLATED)
+        for page in pages:
+            jpeg = page.jpeg()
+            if jpeg is not None:
+                write(page.name, jpeg, zipfile.ZIP_STORED)
+    return out.getvalue()
+
+
+def thread_markdown(view: ThreadView, pages: Pages) -> str:
+    """The conversation as Markdown whose only live parts are headings, lists and its own pictures."""
+    parts = [f"# {escape(view.thread.title) or 'Conversation'}", *(f"*{escape(line)}*" for line in told.opening(view))]
+    for number, turn in enumerate(view.turns, start=view.earlier + 1):
+        parts += ["---", *_turn(turn, number, pages)]
+    return _SLASHES.sub(_slash, "\n\n".join(parts)) + "\n"
+
+
+def _slash(match: re.Match[str]) -> str:
+    """Code as it is; a backslash only where the character behind it could mean something, for those who read plain."""
+    char = match[2]
+    if not char or char in _MEANT or (char in ".)" and match.string[match.start() - 1].isdigit()):
+        return match[0]
+    return char
+
+
+def _turn(turn: Turn, number: int, pages: Pages) -> Iterator[str]:
+    yield f"## {number}\\. {escape(turn.question, limit=_HEADING)}"
+    if len(turn.question) > _HEADING or "\n" in turn.question.strip():
+        yield _lines(turn.question)
+    yield f"*{escape(told.byline(turn))}*"
+    if turn.answer is not None:
+        yield _answer(turn.answer)
+    for remark in told.remarks(turn):
+        yield f"*{escape(remark)}*"
+    if turn.answer is not None and turn.answer.sources:
+        yield "### Sources"
+        yield from _sources(turn.answer.sources, pages)
+    elif turn.nearest:
+        yield "Nearest pages: " + ", ".join(f"{escape(hit.document)} page {hit.page_no}" for hit in turn.nearest)
+    if turn.web:
+        yield "### From the web"
+        for result in turn.web:
+            yield f"**{escape(result.title)}** {escape(result.url)}\n\n{_lines(result.excerpt)}"
+    if turn.memories:
+        yield "### Remembered"
+        yield "\n".join(f"- {escape(memory)}" for memory in turn.memories)
+
+
+def _answer(answer: Answer) -> str:
+    badge = told.badge_of(answer, lambda number: f" \\[{number}\\]", lambda words: f" *({words})*")
+    return markdown_of(told.body(answer), badge)
+
+
+def _sources(sources: Sequence[Source], pages: Pages) -> Iterator[str]:
+    """Every quote, then every page once."""
+    for source in sources:
+        yield f"**\\[{source.n}\\]** {escape(source.document)}, page {source.page_no}"
+        yield _lines(source.quote)
+        if pages[source].image is None:
+            yield f"*{escape(told.DELETED)}*"
+    for page in {page.name: page for page in map(pages.__getitem__, sources) if page.image is not None}.values():
+        yield f"![Page {page.page_no} of {escape(page.document)}]({page.name})"
+
+
+def _lines(text: str) -> str:
+    """Other people's lines as a quote."""
+    lines = [escape(line) for line in visible(text).strip().split("\n")]
+    return "\n".join(f"> {line}\\" if line else ">" for line in lines).rstrip("\\")
