@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from docmind.conversation import Comparison, Turn
-from docmind.errors import DocMindError
+from docmind.errors import DocMindError, NotFoundError
 from docmind.schema import Source
 from docmind.ui import state, trouble
 from docmind.ui.escape import escape, one_line, visible
-from docmind.ui.pageview import PageOnShow, page_jpeg
+from docmind.ui.pageview import PageOnShow, source_jpeg
 from docmind.ui.sources import draw_reading
 from docmind.ui.wording import count, duration, when
 
@@ -129,23 +130,17 @@ def _by_page(turn: Turn) -> dict[str, list[Source]]:
     return pages
 
 
-def _tile(mind: DocMind, about: Sequence[Source], key: str) -> None:
-    source = about[0]
-    boxes = tuple(box for each in about for box in each.boxes)
-    told = f"Page {source.page_no} of {one_line(source.document)}"
-    picture = trouble.attempt(lambda: page_jpeg(mind, source.doc_id, source.page_no, boxes, _THUMBNAIL))
+def _tile(mind: DocMind, cited: Sequence[Source], key: str) -> None:
+    source = replace(cited[0], boxes=tuple(box for source in cited for box in source.boxes))
+    picture = trouble.attempt(lambda: source_jpeg(mind, source, _THUMBNAIL))
     if isinstance(picture, DocMindError):
-        st.caption(f"Page {source.page_no} · {escape(source.document, limit=40)}")
-        st.caption("Not in the vault any more.")
+        st.caption(f"Page {source.page_no} · {escape(source.document, limit=34)}")
+        st.caption("This document was deleted since." if isinstance(picture, NotFoundError) else escape(str(picture)))
         return
-    st.image(picture, width="stretch", alt=told)
+    st.image(picture, width="stretch", alt=f"Page {source.page_no} of {one_line(source.document)}")
+    shown = PageOnShow(source.doc_id, source.page_no, source.page_no, source.boxes, source)
     st.button(
-        f"**Page {source.page_no}**",
-        key=key,
-        type="tertiary",
-        help="Open the page",
-        on_click=_open,
-        args=(PageOnShow(source.doc_id, source.page_no, source.page_no, boxes),),
+        f"**Page {source.page_no}**", key=key, type="tertiary", help="Open the page", on_click=_open, args=(shown,)
     )
     st.caption(escape(source.document, limit=34))
 

@@ -62,11 +62,10 @@ def _draw_row(mind: DocMind, thread: Thread) -> None:
                 _close()
                 st.rerun()
         st.button(
-            "",
+            "Delete for good",
             key=f"purge-{thread.thread_id}",
             icon=":material/delete_forever:",
             type="tertiary",
-            help="Delete for good",
             on_click=_ask,
             args=(thread.thread_id,),
         )
