@@ -104,11 +104,11 @@ def test_what_is_not_set_is_told(provider: str, name: str) -> None:
 def test_results_are_plain_and_short(search: WebSearch, server: Answering) -> None:
     server.body = found(
         search,
-        {"title": "The <b>report</b> &amp; more", "url": "https://example.org/a?b=c", "text": "It <i>grew</i>\n 3&#37;."},
+        {"title": "A <b>report</b> &amp; more", "url": "https://example.org/a?b=c", "text": "It <i>grew</i>\n 3&#37;."},
         {"title": "x" * 500, "url": "http://example.org", "text": "<script>alert(1)</script>y " * 500},
-    )  # fmt: skip
+    )
     first, second = search.search("what grew", 5)
-    assert first == WebResult("The report & more", "https://example.org/a?b=c", "It grew 3%.")
+    assert first == WebResult("A report & more", "https://example.org/a?b=c", "It grew 3%.")
     assert len(second.title) == 200
     assert len(second.excerpt) == 600
     assert "alert" not in second.excerpt
