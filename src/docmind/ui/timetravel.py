@@ -115,7 +115,7 @@ def switcher(mind: DocMind, view: ThreadView, turn: Turn) -> None:
         return
     thread_id = view.thread.thread_id
     here = next(place for place, run in enumerate(beside) if run.checkpoint_id == turn.checkpoint_id)
-    key = f"beside-{turn.checkpoint_id}"
+    key = f"versions-{turn.checkpoint_id}"
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key=key):
         for step, icon, told in ((-1, "chevron_left", "Earlier version"), (1, "chevron_right", "Later version")):
             other = beside[here + step] if 0 <= here + step < len(beside) else None
