@@ -141,7 +141,7 @@ class DocMind:
         unfinished = self._catalog.unfinished()
         if not unfinished:
             return None
-        return self._jobs.submit(self._resume, files_total=len(unfinished))
+        return self._jobs.submit(lambda job: self._add(job, None, None), files_total=len(unfinished))
 
     def jobs(self) -> tuple[JobProgress, ...]:
         """Every job of this process, the oldest first."""
@@ -270,9 +270,6 @@ class DocMind:
                     progress(job.progress())
         finally:
             writer.commit(lazily=progress is not None)
-
-    def _resume(self, job: Job) -> None:
-        self._add(job, None, None)
 
     def _step(self, job: Job, progress: Progress | None, done: int) -> Step:
         from docmind.ingest import Step

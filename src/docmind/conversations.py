@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from docmind.artifacts import Artifacts
 from docmind.catalog import Catalog
@@ -24,18 +23,16 @@ from docmind.conversation import (
 )
 from docmind.database import Database
 from docmind.embed.contract import TextEmbedder
-from docmind.errors import ConfigError, NotFoundError
+from docmind.errors import NotFoundError
 from docmind.memories import Memories
 from docmind.models import Models
 from docmind.schema import ArtifactRef, Filters, Source
-from docmind.sessions import Sessions, one_line
+from docmind.sessions import Sessions
 
 if TYPE_CHECKING:
     from docmind.agent.course import Search
-    from docmind.agent.runs import LiveRun, Watch
+    from docmind.agent.runs import Watch
     from docmind.agent.talk import Talk
-
-_TITLE = 72  # characters of a title that a question gives
 
 
 class Conversations:
@@ -175,29 +172,18 @@ class Conversations:
 
         Raises `NotFoundError`, and `ConfigError` where the question is empty.
         """
-        self._open_thread(thread_id)
+        self._sessions.get_open(thread_id)
         talk = self._started()
-        run, asked = self._asked(thread_id, question, filters, mode, k, None, web=web)
-        return talk.runs.start(run, lambda run: self._turn(run, asked, checkpoint_id))
+        run, asked = talk.begin(thread_id, question, filters, mode, k, None, web=web)
+        return talk.runs.start(run, lambda run: talk.turn(run, asked, checkpoint_id))
 
     def retry(self, thread_id: str, checkpoint_id: str | None = None) -> str:
         """Answer the question of a turn, the last by default: anew and beside it where it has an answer.
 
         Returns the run's id. Raises `NotFoundError`.
         """
-        from docmind.agent.runs import LiveRun
-        from docmind.agent.state import new_question
-
-        thread = self._open_thread(thread_id)
-        talk = self._started()
-        history = talk.history(thread_id)
-        turn = history.turn_at(checkpoint_id or thread.checkpoint_id)
-        run = LiveRun(thread_id, turn.question)
-        if turn.state == "unanswered":
-            asked_id = history.asked_id(turn.checkpoint_id)
-            return talk.runs.start(run, lambda run: self._finish(run, asked_id))
-        asked = new_question(turn.question, turn.filters, turn.mode, None, web=False)
-        return talk.runs.start(run, lambda run: self._turn(run, asked, turn.before_id))
+        thread = self._sessions.get_open(thread_id)
+        return self._started().retry(thread_id, checkpoint_id or thread.checkpoint_id)
 
     def ask(
         self,
@@ -216,12 +202,12 @@ class Conversations:
         Raises what `start` and the run raise.
         """
         if thread_id is not None:
-            self._open_thread(thread_id)
+            self._sessions.get_open(thread_id)
         talk = self._started()
-        run, asked = self._asked(thread_id or "", question, filters, mode, k, on_progress, web=web)
+        run, asked = talk.begin(thread_id or "", question, filters, mode, k, on_progress, web=web)
         if thread_id is None:
             return talk.runs.here(run, lambda run: talk.once(run, asked))
-        return talk.runs.here(run, lambda run: self._turn(run, asked, checkpoint_id))
+        return talk.runs.here(run, lambda run: talk.turn(run, asked, checkpoint_id))
 
     def run(self, run_id: str) -> RunProgress:
         """How far a question is. Raises `NotFoundError`."""
@@ -271,50 +257,10 @@ class Conversations:
                 from docmind.agent.talk import Talk
 
                 self._talk = Talk(
-                    self._settings, self._database, self._catalog, self._embedder, self._search, self._epoch,
-                    self._memories, self._models,
+                    self._settings, self._database, self._sessions, self._catalog, self._embedder, self._search,
+                    self._epoch, self._memories, self._models,
                 )  # fmt: skip
             return self._talk
-
-    def _open_thread(self, thread_id: str) -> Thread:
-        thread = self._sessions.get(thread_id)
-        if thread.deleted_at_ms is not None:
-            raise NotFoundError("This conversation was deleted.", hint="Restore it first.")
-        return thread
-
-    def _asked(
-        self,
-        thread_id: str,
-        question: str,
-        filters: Filters,
-        mode: Mode | None,
-        k: int | None,
-        watch: Watch | None,
-        *,
-        web: bool,
-    ) -> tuple[LiveRun, Any]:
-        from docmind.agent.runs import LiveRun
-        from docmind.agent.state import new_question
-
-        text = question.encode("utf-8", "replace").decode().strip()
-        if not text:
-            raise ConfigError("The question is empty.", hint="Type a question in words.")
-        asked = new_question(text, filters, mode or self._settings.agent.mode, k, web=web)
-        return LiveRun(thread_id, text, watch), asked
-
-    def _turn(self, run: LiveRun, asked: Any, checkpoint_id: str | None) -> Turn:
-        """Write the question down where the thread stands, or at a point, then answer it. The thread is ours alone."""
-        thread = self._open_thread(run.thread_id)  # once more: it may have been deleted while we waited
-        asked_id = self._started().ask(run.thread_id, checkpoint_id or thread.checkpoint_id, asked)
-        self._sessions.touch(run.thread_id, asked_id, _now_ms())
-        if not thread.title:
-            self._sessions.rename(run.thread_id, _title(asked["text"]))
-        return self._finish(run, asked_id)
-
-    def _finish(self, run: LiveRun, asked_id: str) -> Turn:
-        turn = self._started().finish(run, asked_id)
-        self._sessions.touch(run.thread_id, turn.checkpoint_id, _now_ms())
-        return turn
 
     def _words_of(self, thread: Thread) -> str:
         """Title, questions and answers; read once per state of the thread."""
@@ -323,11 +269,6 @@ class Conversations:
             words = "" if thread.checkpoint_id is None else self._started().history(thread.thread_id).words()
             known = self._said[thread.thread_id] = (thread.updated_at_ms, words.casefold())
         return f"{thread.title.casefold()} {known[1]}"
-
-
-def _title(question: str) -> str:
-    line = one_line(question, 10_000)
-    return line if len(line) <= _TITLE else re.sub(r"\s+\S*$", "", line[:_TITLE]) + "…"
 
 
 def _now_ms() -> int:

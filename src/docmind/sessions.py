@@ -65,6 +65,13 @@ class Sessions:
             raise NotFoundError(f"There is no conversation {one_line(thread_id, 64)}.", hint=_HINT)
         return _thread(row)
 
+    def get_open(self, thread_id: str) -> Thread:
+        """One conversation that can be gone on with. Raises `NotFoundError` for a deleted one too."""
+        thread = self.get(thread_id)
+        if thread.deleted_at_ms is not None:
+            raise NotFoundError("This conversation was deleted.", hint="Restore it first.")
+        return thread
+
     def all(self, deleted: bool = False) -> tuple[Thread, ...]:
         """Those that are not deleted, or only those that are; the one that was used last comes first."""
         rows = self._db.all(

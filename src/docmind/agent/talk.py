@@ -13,19 +13,23 @@ from docmind.agent.course import Course, Means, Search
 from docmind.agent.extractive import Extractive
 from docmind.agent.graph import LAST, QUESTION, graph_of
 from docmind.agent.history import History
-from docmind.agent.runs import LiveRun, Runs
-from docmind.agent.state import NOTHING_KEPT, Question, new_turn
+from docmind.agent.runs import LiveRun, Runs, Watch
+from docmind.agent.state import NOTHING_KEPT, Question, new_question, new_turn
 from docmind.agent.verify import Verifier
 from docmind.catalog import Catalog
 from docmind.checkpoints import Checkpoints, Saved
 from docmind.config import Settings
-from docmind.conversation import Turn, WebResult
+from docmind.conversation import Mode, Turn, WebResult
 from docmind.database import Database
 from docmind.embed.contract import TextEmbedder
+from docmind.errors import ConfigError
 from docmind.memories import Memories
 from docmind.models import Models
+from docmind.schema import Filters
+from docmind.sessions import Sessions, one_line
 
 _MARKERS = re.compile(r" ?\[\d+\]")
+_TITLE = 72  # characters of a title that a question gives
 _SAID = 6  # turns that a run can look back on
 
 
@@ -36,6 +40,7 @@ class Talk:
         self,
         settings: Settings,
         database: Database,
+        sessions: Sessions,
         catalog: Catalog,
         embedder: TextEmbedder,
         search: Search,
@@ -44,7 +49,8 @@ class Talk:
         models: Models,
     ) -> None:
         self.runs, self.checkpoints = Runs(), Checkpoints(database)
-        self._models = models
+        self._sessions, self._models = sessions, models
+        self._mode: Mode = settings.agent.mode
         lenient = settings.answer.model_copy(update={"threshold": 0.0})
         means = Means(
             settings=settings,
@@ -61,7 +67,44 @@ class Talk:
         self._graph, self._unkept = graph_of(means, self.checkpoints), graph_of(means)
         self._limit = 2 * settings.agent.max_steps + 20
 
-    def ask(self, thread_id: str, checkpoint_id: str | None, question: Question) -> str:
+    def begin(
+        self,
+        thread_id: str,
+        question: str,
+        filters: Filters,
+        mode: Mode | None,
+        k: int | None,
+        watch: Watch | None,
+        *,
+        web: bool,
+    ) -> tuple[LiveRun, Question]:
+        """A run for a question. Raises `ConfigError` where it is empty."""
+        text = question.encode("utf-8", "replace").decode().strip()
+        if not text:
+            raise ConfigError("The question is empty.", hint="Type a question in words.")
+        return LiveRun(thread_id, text, watch), new_question(text, filters, mode or self._mode, k, web=web)
+
+    def turn(self, run: LiveRun, question: Question, checkpoint_id: str | None) -> Turn:
+        """Write a question down where its thread stands, or at a point of it, and answer it."""
+        thread = self._sessions.get_open(run.thread_id)  # it may have been deleted while the run waited
+        asked_id = self._ask(run.thread_id, checkpoint_id or thread.checkpoint_id, question)
+        self._sessions.touch(run.thread_id, asked_id, _now_ms())
+        if not thread.title:
+            self._sessions.rename(run.thread_id, _title(question["text"]))
+        return self._answer(run, asked_id)
+
+    def retry(self, thread_id: str, checkpoint_id: str | None) -> str:
+        """Answer the question of a turn that has no answer, or anew beside the one it has; returns the run's id."""
+        history = self.history(thread_id)
+        turn = history.turn_at(checkpoint_id)
+        run = LiveRun(thread_id, turn.question)
+        if turn.state == "unanswered":
+            asked_id = history.asked_id(turn.checkpoint_id)
+            return self.runs.start(run, lambda run: self._answer(run, asked_id))
+        question = new_question(turn.question, turn.filters, turn.mode, None, web=False)
+        return self.runs.start(run, lambda run: self.turn(run, question, turn.before_id))
+
+    def _ask(self, thread_id: str, checkpoint_id: str | None, question: Question) -> str:
         """Write a question down after a checkpoint, or as the first; returns the checkpoint that holds it."""
         if checkpoint_id is None:
             checkpoint_id = self._saved(
@@ -73,7 +116,7 @@ class Talk:
             self._graph.update_state(_config(thread_id, checkpoint_id), new_turn(question), as_node=QUESTION)
         )
 
-    def finish(self, run: LiveRun, asked_id: str) -> Turn:
+    def _answer(self, run: LiveRun, asked_id: str) -> Turn:
         """Answer the question of a checkpoint. Raises what the steps raise; the question stays."""
         course = self._course(run, self._said(run.thread_id, asked_id))
         config = {**_config(run.thread_id, asked_id), "recursion_limit": self._limit}
@@ -81,6 +124,7 @@ class Talk:
         newest = self.checkpoints.get_tuple(_config(run.thread_id))
         assert newest is not None
         answer_id = newest.checkpoint["id"]  # the thread is ours alone
+        self._sessions.touch(run.thread_id, answer_id, _now_ms())
         return History(run.thread_id, self.checkpoints.chain(run.thread_id, answer_id, 2)[::-1]).turn_at(answer_id)
 
     def once(self, run: LiveRun, question: Question) -> Turn:
@@ -131,6 +175,15 @@ class Talk:
 def _config(thread_id: str, checkpoint_id: str | None = None) -> RunnableConfig:
     place = {"thread_id": thread_id, "checkpoint_ns": ""}
     return {"configurable": {**place, "checkpoint_id": checkpoint_id} if checkpoint_id else place}
+
+
+def _title(question: str) -> str:
+    line = one_line(question, 10_000)
+    return line if len(line) <= _TITLE else re.sub(r"\s+\S*$", "", line[:_TITLE]) + "…"
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)
 
 
 def _web(settings: Settings) -> Callable[[str], tuple[WebResult, ...]] | None:
