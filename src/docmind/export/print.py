@@ -74,8 +74,8 @@ STYLES = {
     "note": _style("note", _BODY, fontSize=SMALL, leading=12, textColor=FAINT, leftIndent=_INDENT),
     "item": _style("item", _BODY, spaceAfter=2),
     "cell": _style("cell", _BODY, fontSize=8.5, leading=12, spaceAfter=0),
-    "code": _style("code", fontName=MONO, fontSize=MONO_SIZE, leading=11, textColor=INK, spaceAfter=6,
-                   backColor="#f3f1ec", borderPadding=(4, 4, 4, 4), spaceBefore=4),
+    "code": _style("code", fontName=MONO, fontSize=MONO_SIZE, leading=11, textColor=INK, spaceAfter=11,
+                   backColor="#f3f1ec", borderPadding=(4, 4, 4, 4), spaceBefore=8),
 }  # fmt: skip
 
 
@@ -130,6 +130,7 @@ def flowables(
             for place, item in enumerate(block.items):
                 sign = "•" if block.start is None else f"{block.start + place}."
                 yield from flowables(item or (Words(()),), badge, indent + _INDENT + 6 * (len(sign) > 2), sign, "item")
+            yield Spacer(0, 0 if indent else 3)
         elif isinstance(block, Cells):
             yield from _table(block, badge, indent)
         elif isinstance(block, Rule):
@@ -148,7 +149,7 @@ def _code(code: Code, indent: float) -> Iterator[Flowable]:
     lines = []
     for line in visible(code.text).translate(_UNSEEN).expandtabs(4).split("\n"):
         lines += [without_tags(_letters(line[at : at + room])) for at in range(0, max(1, len(line)), room)]
-    yield XPreformatted("\n".join(lines), ParagraphStyle("code-here", STYLES["code"], leftIndent=indent))
+    yield XPreformatted("\n".join(lines), _style("code-here", STYLES["code"], leftIndent=indent + 5, rightIndent=5))
 
 
 def _table(table: Cells, badge: Badge, indent: float) -> Iterator[Flowable]:
