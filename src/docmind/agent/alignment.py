@@ -10,13 +10,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 from math import log
 
 import numpy as np
 
 from docmind.agent import naming
-from docmind.agent.figures import Figure, figures, table_scales
+from docmind.agent.figures import UNIT_WORDS, Figure, agree, figures, table_scales
 from docmind.agent.polarity import language_of_words, tokens
 from docmind.agent.sentences import units
 from docmind.catalog import PageRecord
@@ -27,17 +27,26 @@ IN_WINDOW = 0.03  # preference for the retrieved windows where pages say the sam
 LONGEST_PAGE = 60_000  # characters of one page that are read
 CANDIDATES = 6  # units looked at for one claim
 _ADDS = 0.12  # share of a claim that a further unit must add to belong to the span
-_MOST_UNITS = 3
+_SKIPPED = 0.03  # what each unit costs that stands between
+_ANCHOR = 0.15  # what a number or name of the claim is worth that only the further unit has
+_MOST_UNITS, _FARTHEST, _LONGEST = 8, 3, 700  # units of a span, units between two that count, characters
 _LINK = re.compile(r"\]\([^)\n]{0,400}\)")
 _LEAD_IN = re.compile(
-    r"[\s*_>\"“]{0,4}(?:(?:according to|as (?:stated|noted|reported|described|per)|based on|per|in summary|in short|overall|"
-    r"in addition|additionally|furthermore|moreover|specifically|notably|however|therefore|thus|also|finally|"
-    r"yes|no|segundo|conforme|de acordo com|em resumo|al[ée]m disso|sim|n[ãa]o|seg[úu]n|de acuerdo con|en resumen|"
-    r"adem[áa]s|s[íi])"
-    r"\b[^,.:;\n]{0,70}[,:]|(?:the|this|these) (?:report|document|filing|paper|page|text|passage|contract|source)s?\s"
-    r"(?:also\s)?(?:states?|says?|notes?|reports?|mentions?|shows?|explains?|indicates?)\s(?:that\s)?)\s{0,3}",
+    r"[\s*_>\"“]{0,4}(?:(?:according to|as (?:stated|noted|reported|described|per)|based on|per|segundo|conforme|"
+    r"de acordo com|seg[úu]n|de acuerdo con)\b[^,.:;\n]{0,70}[,:]|(?:in summary|in short|overall|in addition|"
+    r"additionally|furthermore|moreover|specifically|notably|however|therefore|thus|also|finally|yes|no|em resumo|"
+    r"al[ée]m disso|sim|n[ãa]o|en resumen|adem[áa]s|s[íi])[,:]|(?:the|this|these) "
+    r"(?:report|document|filing|paper|page|text|passage|contract|source)s?\s(?:also\s)?"
+    r"(?:states?|says?|notes?|reports?|mentions?|shows?|explains?|indicates?)\s(?:that\s)?)\s{0,3}",
     re.IGNORECASE,
 )
+
+
+_CUTS = re.compile(
+    r"\s*;\s+|,?\s+(?:and|while|whereas|but|although|which|e|enquanto|mas|y|mientras|pero)\s+|,\s+", re.IGNORECASE
+)
+_MOST_CUTS = 12
+_PART = 4  # telling words of a clause that says something by itself
 
 
 class Unit:
@@ -102,12 +111,31 @@ class Claim:
         self.figures = figures(self.text, self.language)
         self.names = naming.named(self.text)
 
+    @cached_property
+    def clauses(self) -> list[list[str]]:
+        """The telling words of each clause that has several."""
+        clauses = [content(part) for part in _CUTS.split(self.core, maxsplit=_MOST_CUTS)]
+        return [words for words in clauses if len(words) >= _PART]
+
+    def halves(self) -> list[tuple[str, str]]:
+        """Ways to take the sentence apart in two that each say something, the most even first."""
+        found = []
+        for cut in islice(_CUTS.finditer(self.core), _MOST_CUTS):
+            parts = self.core[: cut.start()], self.core[cut.end() :]
+            if all(len(part.split()) >= _PART for part in parts):
+                found.append((abs(len(parts[0]) - len(parts[1])), parts))
+        return [parts for _, parts in sorted(found)[:3]]
+
 
 @dataclass(slots=True)
 class Span:
-    """Units `first` to `last` of a leaf, held against a claim. `cosine` is None where the text model was not asked."""
+    """Units `first` to `last` of a leaf, held against a claim; `core` is the one that says most of it.
+
+    `cosine` is None where the text model was not asked.
+    """
 
     leaf: Leaf
+    core: int
     first: int
     last: int
     coverage: float
@@ -120,6 +148,11 @@ class Span:
         return self.leaf.text(self.first, self.last)
 
     @property
+    def likeness(self) -> float:
+        """How much of the claim stands there, by words alone."""
+        return self.coverage + 0.3 * self.order + self.bonus
+
+    @property
     def bounds(self) -> tuple[int, int]:
         return self.leaf.units[self.first].start, self.leaf.units[self.last].end
 
@@ -130,6 +163,8 @@ class Library:
     def __init__(self, leaves: Sequence[Leaf]) -> None:
         self.leaves = list(leaves)
         self._places = [(leaf, at) for leaf in self.leaves for at in range(len(leaf.units))]
+        ends = np.cumsum([0, *(len(leaf.units) for leaf in self.leaves)])
+        self._bounds = list(pairwise(int(end) for end in ends))
         self._by_word: dict[str, list[int]] = {}
         self._by_stem: dict[str, list[int]] = {}
         for number, (leaf, at) in enumerate(self._places):
@@ -149,6 +184,9 @@ class Library:
         for column, word in enumerate(distinct):
             meets[self._by_stem.get(prefix(word) or word, []), column] = AKIN
             meets[self._by_word.get(word, []), column] = 1.0
+            for leaf, (low, high) in zip(self.leaves, self._bounds, strict=True):
+                if word in leaf.label_names:
+                    meets[low:high, column] = np.maximum(meets[low:high, column], AKIN)
         count = len(self._places)
         held = (meets > 0).sum(axis=0)
         weights = np.array([log(1 + (count - n + 0.5) / (n + 0.5)) for n in held])
@@ -160,36 +198,60 @@ class Library:
             if worth[number] - self._bonus[number] <= 0:
                 continue
             leaf, at = self._places[number]
-            first, last, coverage = self._widened(meets, weights, int(number), leaf, at)
+            first, last, coverage = self._widened(claim, meets, weights, int(number), leaf, at)
             order = _order(claim, [w for unit in leaf.units[first : last + 1] for w in unit.content])
-            span = Span(leaf, first, last, coverage, order, bonus=float(self._bonus[number]))
+            span = Span(leaf, at, first, last, coverage, order, bonus=float(self._bonus[number]))
             found.setdefault((id(leaf), first, last), span)
-        return sorted(found.values(), key=lambda span: -(span.coverage + 0.3 * span.order + span.bonus))
+        return sorted(found.values(), key=lambda span: -span.likeness)
 
     def _widened(
-        self, meets: np.ndarray, weights: np.ndarray, number: int, leaf: Leaf, at: int
+        self, claim: Claim, meets: np.ndarray, weights: np.ndarray, number: int, leaf: Leaf, at: int
     ) -> tuple[int, int, float]:
-        """The unit with those of its neighbours that add to what it covers."""
+        """The unit with those near it that add to what it covers: words, or a number that it lacks."""
+        units = leaf.units
         first = last = at
         held = meets[number]
-        while last - first + 1 < _MOST_UNITS:
+        lacking = [figure for figure in claim.figures if not _has(units[at], figure, leaf)]
+        while True:
             options = []
-            for neighbour in (first - 1, last + 1):
-                if 0 <= neighbour < len(leaf.units):
-                    more = np.maximum(held, meets[number + neighbour - at])
-                    options.append((float((more - held) @ weights), neighbour, more))
+            for step in (-1, 1):
+                for far in range(1, _FARTHEST + 1):
+                    to = first - far if step < 0 else last + far
+                    low, high = min(first, to), max(last, to)
+                    if not 0 <= to < len(units) or high - low >= _MOST_UNITS:
+                        break
+                    if units[high].end - units[low].start > _LONGEST:
+                        break
+                    more = np.maximum(held, meets[number + to - at])
+                    anchors = sum(_has(units[to], figure, leaf) for figure in lacking)
+                    gain = float((more - held) @ weights) + _ANCHOR * anchors - _SKIPPED * (far - 1)
+                    options.append((gain, -to, low, high, more))
             if not options:
                 break
-            gain, neighbour, more = max(options, key=lambda option: option[0])
+            gain, to, low, high, more = max(options, key=lambda option: option[:2])
             if gain < _ADDS:
                 break
-            first, last, held = min(first, neighbour), max(last, neighbour), more
-        return first, last, float(held @ weights)
+            first, last, held = low, high, more
+            lacking = [figure for figure in lacking if not _has(units[-to], figure, leaf)]
+        between = meets[number + first - at : number + last - at + 1].max(axis=0)
+        return first, last, float(between @ weights)
+
+
+def _has(unit: Unit, wanted: Figure, leaf: Leaf) -> bool:
+    return any(agree(wanted, figure, leaf.scales) for figure in unit.figures)
+
+
+def weakest(claim: Claim, span: Span) -> float:
+    """Of the claim's clauses the one with fewest of its words in the span: what share."""
+    held = {word for unit in span.leaf.units[span.first : span.last + 1] for word in unit.content}
+    held |= {prefix(word) or word for word in held} | span.leaf.label_names
+    shares = [sum(w in held or (prefix(w) or w) in held for w in clause) / len(clause) for clause in claim.clauses]
+    return min(shares, default=1.0)
 
 
 def content(text: str) -> list[str]:
-    """The telling words in reading order: numbers are compared by value, elsewhere."""
-    return [word for word in words(text) if not word[0].isdigit()]
+    """The telling words in reading order: numbers and what they count are compared by value, elsewhere."""
+    return [word for word in words(text) if not word[0].isdigit() and word not in UNIT_WORDS]
 
 
 def _order(claim: Claim, held: Sequence[str]) -> float:

@@ -20,7 +20,7 @@ _EXACT = 15  # digits; longer ones are compared as they stand
 _DIGITS = re.compile(r"\d+(?:[.,'’\u00a0\u202f\u2009]\d+)*")
 _SEPARATOR = re.compile(r"\D")
 _BEFORE = re.compile(r"(US\$|R\$|[$€£¥])\s?\(?$")
-_MINUS = re.compile(r"(?:^|[\s(])[-−–]\s?(?:US\$|R\$|[$€£¥])?\s?$")
+_MINUS = re.compile(r"(?:^|\(|[^\d\s)%]\s)[-−–](?:US\$|R\$|[$€£¥])?$")
 _OPEN = re.compile(r"\(\s?(?:US\$|R\$|[$€£¥])?\s?$")
 _CLOSE = re.compile(r"\s?%?\s?\)")
 _SCALE = re.compile(r"[\s\u00a0-]{0,2}(mil (?:millones|milhoes)|[a-z]+)\b")
@@ -47,6 +47,8 @@ _UNITS = {
     "°": "degree degrees grau graus grado grados",
 }
 _UNIT_OF = {word: unit for unit, words in _UNITS.items() for word in words.split()}
+UNIT_WORDS = frozenset({*_UNIT_OF, *SCALES, *MONTHS, "percent", "cent", "cento", "ciento"} - {"mar", "dec", "real"})
+"""Words that belong to a number: it is compared with them."""
 _SIGNS = {"US$": "$", "$": "$", "R$": "R$", "€": "€", "£": "£", "¥": "¥"}
 _WORD = re.compile(r"[^\W\d_]+")
 _HEDGE = re.compile(
@@ -61,6 +63,7 @@ class Figure:
     """One number: `values` are its possible readings (`1.234` may be 1234), `step` is one unit of its last digit.
 
     `is_scaled`: a word such as million belongs to it. `may_round`: as written, it may stand for a more exact number.
+    `is_minus`: it has a sign; `is_negative`: a sign or parentheses. `is_year`: four digits alone, 1900 to 2100.
     """
 
     start: int
@@ -71,23 +74,16 @@ class Figure:
     is_scaled: bool = False
     may_round: bool = False
     is_negative: bool = False
+    is_minus: bool = False
+    is_year: bool = False
     is_month: bool = False
     is_required: bool = True
-
-    @property
-    def is_year(self) -> bool:
-        """A bare whole number of four digits between 1900 and 2100."""
-        return (
-            not self.unit
-            and not self.is_scaled
-            and any(isinstance(v, float) and 1900 <= v <= 2100 and v % 1 == 0 for v in self.values)
-        )
 
 
 def figures(text: str, language: str = "") -> list[Figure]:
     """All numbers of a text in reading order. `language` decides words such as `dos` (two, or `of the`)."""
     lowered = _lowered(text)
-    found = [figure for match in _DIGITS.finditer(text) for figure in _of_digits(text, lowered, match)]
+    found = [figure for match in _DIGITS.finditer(text) for figure in _of_digits(text, lowered, match, language)]
     taken = [(figure.start, figure.end) for figure in found if figure.is_scaled]
     found += [word for word in _of_words(text, lowered, language) if not any(a <= word.start < b for a, b in taken)]
     return sorted(found, key=lambda figure: figure.start)
@@ -100,7 +96,7 @@ def table_scales(text: str) -> tuple[float, ...]:
 
 def agree(claim: Figure, page: Figure, scales: tuple[float, ...] = ()) -> bool:
     """Whether a number of a claim is that number of a page."""
-    if claim.unit and page.unit and claim.unit != page.unit:
+    if (claim.unit and page.unit and claim.unit != page.unit) or (claim.is_minus and not page.is_negative):
         return False
     if claim.is_month != page.is_month and not (claim.is_month and not page.unit and not page.is_scaled):
         return False
@@ -129,17 +125,17 @@ def _lowered(text: str) -> str:
     return lowered if len(lowered) == len(text) else "".join(c.lower()[:1] for c in text)
 
 
-def _of_digits(text: str, lowered: str, match: re.Match[str]) -> Iterator[Figure]:
+def _of_digits(text: str, lowered: str, match: re.Match[str], language: str) -> Iterator[Figure]:
     start, end = match.span()
     written = match.group()
     head, tail = text[max(0, start - 24) : start], lowered[end : end + 48]
     sign = _BEFORE.search(head)
     unit = _SIGNS[sign[1]] if sign else ""
-    readings, decimals = _readings(written)
+    readings, decimals = _readings(written, language)
     if readings is None:  # a date, a section number, a list: each part by itself
         at = start
         for part in re.split(r"\D", written):
-            yield Figure(at, at + len(part), _exactly(part), step=1.0)
+            yield Figure(at, at + len(part), _exactly(part), step=1.0, is_year=_is_year(part))
             at += len(part) + 1
         return
     scale, scaled_to = 1.0, end
@@ -156,6 +152,7 @@ def _of_digits(text: str, lowered: str, match: re.Match[str]) -> Iterator[Figure
     if head[-2:].upper() == "FY" and len(written) == 2:
         readings = readings | {2000.0 + float(written)}
     opened = _OPEN.search(head) and _CLOSE.match(tail)
+    is_minus = bool(_MINUS.search(head))
     hedged = bool(_HEDGE.search(lowered[max(0, start - 24) : start]))
     several = len(written.strip("0.,")) >= 2
     yield Figure(
@@ -165,12 +162,18 @@ def _of_digits(text: str, lowered: str, match: re.Match[str]) -> Iterator[Figure
         unit,
         step=scale * 10.0**-decimals,
         is_scaled=scale != 1.0,
-        may_round=(scale > 1.0 or hedged) and several,
-        is_negative=bool(_MINUS.search(head)) or bool(opened),
+        may_round=(scale > 1.0 or hedged) and several and len(readings) == 1,
+        is_negative=is_minus or bool(opened),
+        is_minus=is_minus,
+        is_year=_is_year(written) and not unit and scale == 1.0,
     )
 
 
-def _readings(written: str) -> tuple[set[Value] | None, int]:
+def _is_year(written: str) -> bool:
+    return len(written) == 4 and written.isdecimal() and 1900 <= int(written) <= 2100
+
+
+def _readings(written: str, language: str) -> tuple[set[Value] | None, int]:
     """Possible values and the digits after the decimal mark; None where it is no single number."""
     marks = _SEPARATOR.findall(written)
     digits = _SEPARATOR.sub("", written)
@@ -188,7 +191,11 @@ def _readings(written: str) -> tuple[set[Value] | None, int]:
         if len(parts[0]) > 3 and len(parts[1]) > 3:
             return None, 0
         decimal = float(f"{parts[0]}.{parts[1]}")
-        return ({float(digits), decimal}, 0) if grouped else ({decimal}, len(parts[1]))
+        if not grouped:
+            return {decimal}, len(parts[1])
+        if (language, marks[0]) in (("en", ","), ("pt", "."), ("es", ".")):
+            return {float(digits)}, 0
+        return ({decimal}, 3) if (language, marks[0]) in (("en", "."), ("pt", ",")) else ({float(digits), decimal}, 0)
     inner = len(parts[0]) <= 3 and all(len(part) == 3 for part in parts[1:-1])
     if marks[-1] in ".," and len(set(marks[:-1])) == 1 and inner:
         return {float("".join(parts[:-1]) + "." + parts[-1])}, len(parts[-1])

@@ -15,7 +15,7 @@ def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-_COMPARED, _LONGEST_NAME = 90, 4  # words
+_COMPARED, _LONGEST_NAME, _FRAME = 90, 4, 4  # words
 _TOKEN = re.compile(r"[^\W_]+(?:[.&'’-][^\W_]+)*")
 _COUNTED = re.compile(r"\d+(?:[.,]\d+)*(?:st|nd|rd|th|s|x|[ºªoak%]|m|bn|mn|K|M|B|GB|MB|pm|am)?")
 _STARTS = re.compile(r"(?:^|[.:;!?¿¡|\n—–•]|[(\[\"“«‘'*])[\s*_\"“«(\[]*$")
@@ -126,15 +126,21 @@ def is_replaced(claim: str, page: str) -> bool:
             continue
         before = steps[at - 1][2] - steps[at - 1][1] if at else 0
         after = steps[at + 1][2] - steps[at + 1][1] if at + 1 < len(steps) else 0
-        if before + after < 2 or (before == 0 and i1 > 0) or (after == 0 and i2 < len(a)):
+        is_framed = (before >= 2 or i1 == 0) and (after >= 2 or i2 == len(a)) and before + after >= _FRAME
+        if not is_framed and (before + after < 2 or (not before and i1) or (not after and i2 < len(a))):
             continue
-        if _is_naming(left[i1:i2]) and _is_naming(right[j1:j2]) and not set(a[i1:i2]) & set(b[j1:j2]):
+        new = [word for word, key in zip(left[i1:i2], a[i1:i2], strict=True) if key not in b[j1:j2]]
+        old = [word for word, key in zip(right[j1:j2], b[j1:j2], strict=True) if key not in a[i1:i2]]
+        if _is_naming(new, strictly=not is_framed) and _is_naming(old, strictly=not is_framed):
             return True
     return False
 
 
-def _is_naming(written: Sequence[str]) -> bool:
-    return any(word[0].isupper() and compact(word) not in _COMMON and compact(word) not in MONTHS for word in written)
+def _is_naming(written: Sequence[str], *, strictly: bool) -> bool:
+    return any(
+        word[0].isupper() and not (strictly and (compact(word) in _COMMON or compact(word) in MONTHS))
+        for word in written
+    )
 
 
 def no_edits(_key: str) -> int:

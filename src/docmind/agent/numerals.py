@@ -43,7 +43,8 @@ _AND = frozenset({"and", "e", "y"})
 
 _ORDINALS = """third:3 fourth:4 fifth:5 sixth:6 seventh:7 eighth:8 ninth:9 tenth:10 eleventh:11 twelfth:12
 terceiro:3 terceira:3 tercero:3 tercera:3 tercer:3 quinto:5 quinta:5 sexto:6 sexta:6 setimo:7 setima:7 septimo:7
-septima:7 oitavo:8 oitava:8 octavo:8 octava:8 nono:9 nona:9 noveno:9 novena:9 decimo:10 decima:10"""
+septima:7 oitavo:8 oitava:8 octavo:8 octava:8 nono:9 nona:9 noveno:9 novena:9 decimo:10 decima:10
+thirds:3 fifths:5 tenths:10 terco:3 tercos:3 tercio:3 tercios:3 quintos:5 quintas:5 decimos:10"""
 ORDINALS = _table(_ORDINALS)
 _MONTHS = """january:1 february:2 march:3 april:4 may:5 june:6 july:7 august:8 september:9 october:10 november:11
 december:12 jan:1 feb:2 mar:3 apr:4 jun:6 jul:7 aug:8 sep:9 sept:9 oct:10 nov:11 dec:12

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from docmind.embed.bm25 import STOP_WORDS, fold, prefix
+from docmind.embed.bm25 import PREFIX, STOP_WORDS, fold, prefix
 
 
 def _set(words: str) -> frozenset[str]:
@@ -22,8 +22,8 @@ _NOT = {
     "es": _set("""no nunca ni ningun ninguno ninguna sin jamas nadie tampoco nada"""),
 }
 _LACKING = re.compile(
-    r"(?:prohib|proib|forbid|forbad|bann|lack|absen|ausen|unless|except|exce[tp]|salvo|fail|refus|recus|rechaz|deni|deny|nega|"
-    r"only|barred|exclu|ved[ao]|imped|un[a-z]{4}|in[a-z]{5}|im[mp][a-z]{3}|non|nao|desprov|carec|otherwise|neg)[a-z]*"
+    r"(?:prohib|proib|forbid|forbad|banned|lack|absen|ausen|unless|except|exce[tp][ou]|salvo|fail|refus|recus|rechaz|"
+    r"denie|deny|negar|negou|barred|exclu|vedad|impedid|unable|ineligib|unlaw|invalid|otherwise|tampoc)[a-z]*"
 )
 _OPPOSITES = [
     ("increas rose grew higher growth rising gain aument crec cresc subi elev",
@@ -47,7 +47,11 @@ _TELLING = {
     "pt": _set("""o os da do das dos em nao que para com uma um pelo pela sao foi ao aos na no e ou as sua seu"""),
     "es": _set("""el los las del en que para con una un por se al fue son y la lo su sus es o como"""),
 }
-_FAR = 4  # words between a denial and what it denies
+_FAR = 5  # words after a denial that it may reach
+_NEAR = 5  # words on each side that tell a place
+_SHARED = 2  # of them, how many must be the same for two places to say the same
+_CLEARLY = 2
+_PLACES = 40
 
 
 def tokens(text: str) -> list[str]:
@@ -66,47 +70,80 @@ def language_of_words(words: Sequence[str]) -> str:
 def is_flipped(claim: Sequence[str], page: Sequence[str], claim_language: str, page_language: str) -> bool:
     """Whether one of two texts denies what the other says, or one has the opposite of a word of the other.
 
-    Both are `tokens`; what is denied is looked for in the other text, so that a denial elsewhere on the page is none.
+    Both are `tokens`. A word is compared with that place of the other text whose neighbours fit best, so that a denial
+    elsewhere on the page is none.
     """
-    said, stands = _denied(claim, claim_language), _denied(page, page_language)
-    page_words, claim_words = {_stem(w) for w in page}, {_stem(w) for w in claim}
-    for scope in said:
-        if any(scope & other for other in stands) or any(_LACKING.match(word) for word in page):
+    said, stands = _Text(claim, claim_language), _Text(page, page_language)
+    return _is_denied(said, stands) or _is_denied(stands, said, only_near=True) or _is_opposite(said, stands)
+
+
+class _Text:
+    """Stems of a text in order, with the places that a denial reaches."""
+
+    def __init__(self, words: Sequence[str], language: str) -> None:
+        cues = _NOT.get(language, _NOT["en"] | _NOT["pt"])
+        self.stems = [_stem(word) for word in words]
+        self.lacking = [bool(_LACKING.fullmatch(word)) for word in words]
+        self.places: dict[str, list[int]] = {}
+        for at, stem in enumerate(self.stems):
+            self.places.setdefault(stem, []).append(at)
+        self.scopes: list[list[int]] = []
+        for at, word in enumerate(words):
+            if word in cues:
+                reach = [n for n in range(at + 1, min(len(words), at + 1 + _FAR)) if _tells(words[n], cues)]
+                self.scopes.append(reach[:2])
+        self.denied = {n for scope in self.scopes for n in scope}
+
+    def around(self, at: int) -> set[str]:
+        return set(self.stems[max(0, at - _NEAR) : at] + self.stems[at + 1 : at + 1 + _NEAR])
+
+    def best(self, stems: Iterable[str], around: set[str]) -> tuple[int, int] | None:
+        """Of the places of these stems the one whose neighbours fit best, and how many of them do."""
+        places = [at for stem in stems for at in self.places.get(stem, ())]
+        fits = [(len(around & self.around(at)), -at) for at in places[:_PLACES]]
+        return (-max(fits)[1], max(fits)[0]) if fits else None
+
+    def lacks_near(self, at: int) -> bool:
+        return any(self.lacking[max(0, at - _NEAR) : at + _NEAR + 1])
+
+
+def _is_denied(one: _Text, other: _Text, *, only_near: bool = False) -> bool:
+    """Whether `one` denies something that stands undenied in `other`.
+
+    With `only_near` what is denied must be met among the same words: a page denies much that a claim does not touch.
+    """
+    for scope in one.scopes:
+        met = []
+        for at in scope:
+            found = other.best([one.stems[at]], one.around(at))
+            if found is not None and (not only_near or found[1] >= _SHARED):
+                met.append(found[0])
+        if any(at in other.denied or other.lacks_near(at) for at in met):
             continue
-        if scope & page_words or not stands:
+        if met or (scope and not only_near and not other.scopes and not any(other.lacking)):
             return True
-    for scope in stands:
-        if any(scope & other for other in said) or any(_LACKING.match(word) for word in claim):
-            continue
-        if scope and scope <= claim_words:
-            return True
-    return _is_opposite(claim, page)
-
-
-def _denied(words: Sequence[str], language: str) -> list[frozenset[str]]:
-    """For each denial the stems of the first two telling words after it."""
-    cues = _NOT.get(language, _NOT["en"] | _NOT["pt"])
-    found = []
-    for at, word in enumerate(words):
-        if word not in cues or (at == 0 and word in ("no", "nao")):
-            continue
-        scope = [
-            _stem(w) for w in words[at + 1 : at + 1 + _FAR] if w not in STOP_WORDS and w not in cues and len(w) > 2
-        ]
-        found.append(frozenset(scope[:2]))
-    return found
-
-
-def _is_opposite(claim: Sequence[str], page: Sequence[str]) -> bool:
-    for left, right in _PAIRS:
-        for one, other in ((left, right), (right, left)):
-            if _has(claim, one) and not _has(claim, other) and _has(page, other) and not _has(page, one):
-                return True
     return False
 
 
-def _has(words: Sequence[str], stems: tuple[str, ...]) -> bool:
-    return any(word == stem or (len(stem) > 3 and word.startswith(stem)) for word in words for stem in stems)
+def _is_opposite(claim: _Text, page: _Text) -> bool:
+    for left, right in _PAIRS:
+        for same, opposite in ((left, right), (right, left)):
+            for stem in {s for s in claim.places if _is_one(s, same)}:
+                at = claim.places[stem][0]
+                around = claim.around(at)
+                for_it = page.best([s for s in page.places if _is_one(s, same)], around)
+                against = page.best([s for s in page.places if _is_one(s, opposite)], around)
+                if against and (for_it is None or against[1] >= for_it[1] + _CLEARLY):
+                    return True
+    return False
+
+
+def _is_one(stem: str, of: tuple[str, ...]) -> bool:
+    return any(stem == one[:PREFIX] or (3 < len(one) <= PREFIX and stem.startswith(one)) for one in of)
+
+
+def _tells(word: str, cues: frozenset[str]) -> bool:
+    return word not in STOP_WORDS and word not in cues and (len(word) > 2 or word.isdigit())
 
 
 def _stem(word: str) -> str:

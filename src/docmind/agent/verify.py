@@ -6,14 +6,13 @@ believed: its own marks are taken out, and numbers are given anew.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp
 
 import numpy as np
 
-from docmind.agent.alignment import Claim, Leaf, Library, Span
+from docmind.agent.alignment import Claim, Leaf, Library, Span, weakest
 from docmind.agent.draft import Piece, clean, pieces
 from docmind.agent.gates import fault
 from docmind.agent.naming import named
@@ -28,14 +27,12 @@ EMBEDDED = 160  # texts at most for one answer: 2-3 ms each on one core
 CHECKED = 400  # sentences of one answer; further ones stay without support
 COMPARED = 3  # spans of one claim that the text model looks at
 CERTAIN = 0.85  # coverage and order from which the text model has nothing to add
-SHORTEST_PART = 4  # telling words of a part of a sentence that is checked by itself
+LEAST_COVERAGE = 0.2  # of a claim's words, by weight
+LEAST_CLAUSE = 0.3  # of the words of each clause: what is tacked on must stand there too
+MARGIN = 0.05  # by which a span must be more like a claim than one of the same page that contradicts it
 
 INTERCEPT, WEIGHTS = -5.0, np.array([5.0, 1.5, 4.0])  # of coverage, order and cosine
 INTERCEPT_ANY, WEIGHTS_ANY = -4.6, np.array([6.0, 3.0])  # of coverage and order alone
-
-_CUTS = re.compile(
-    r"\s*;\s+|,?\s+(?:and|while|whereas|but|although|which|e|enquanto|mas|y|mientras|pero)\s+|,\s+", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +130,7 @@ class _Check:
         claims = [Claim(text) for text in texts]
         best = self._best(claims)
         whole: list[list[Span]] = [[span] if span else [] for span in best]
-        halves = [(at, parts) for at, claim in enumerate(claims) if not best[at] for parts in _halves(claim)]
+        halves = [(at, parts) for at, claim in enumerate(claims) if not best[at] for parts in claim.halves()]
         spans = self._best([Claim(part) for _, parts in halves for part in parts])
         for number, (at, _) in enumerate(halves):
             first, second = spans[2 * number : 2 * number + 2]
@@ -157,9 +154,27 @@ class _Check:
         return best
 
     def _standing(self, claim: Claim) -> list[Span]:
-        """The spans of a claim that nothing speaks against."""
-        spans = [span for span in self._library.spans(claim) if span.coverage >= 0.2]
-        return [span for span in spans if fault(claim, span, self._known) is None][:COMPARED]
+        """The spans of a claim that nothing speaks against.
+
+        Where a page says the same with another number, name or a "not", what is less alike does not stand for it.
+        """
+        standing: list[Span] = []
+        against: list[Span] = []
+        for span in self._library.spans(claim):
+            if span.coverage < LEAST_COVERAGE:
+                continue
+            wrong = fault(claim, span, self._known)
+            if wrong is None and weakest(claim, span) >= LEAST_CLAUSE:
+                standing.append(span)
+            elif wrong is not None and wrong.contradicts:
+                against.append(span)
+        return [
+            span
+            for span in standing
+            if all(
+                span.likeness > other.likeness + (MARGIN if other.leaf is span.leaf else -MARGIN) for other in against
+            )
+        ][:COMPARED]
 
     def _embed(self, texts: Sequence[str]) -> None:
         wanted = [text for text in dict.fromkeys(texts) if text not in self._vectors][: self._left]
@@ -186,17 +201,6 @@ def _unsure(claim: Claim, spans: Sequence[Span]) -> list[str]:
 
 def _flat(span: Span) -> str:
     return " ".join(span.text.split())
-
-
-def _halves(claim: Claim) -> list[tuple[str, str]]:
-    """Ways to take a sentence apart in two that each say something, the most even first."""
-    text = claim.core
-    found = []
-    for cut in list(_CUTS.finditer(text))[:12]:
-        parts = text[: cut.start()], text[cut.end() :]
-        if all(len(part.split()) >= SHORTEST_PART for part in parts):
-            found.append((abs(len(parts[0]) - len(parts[1])), parts))
-    return [parts for _, parts in sorted(found)[:3]]
 
 
 def _pages(passages: Sequence[Passage]) -> list[list[Passage]]:
