@@ -40,15 +40,27 @@ def free_bytes(folder: Path) -> int:
     return shutil.disk_usage(folder).free
 
 
-def of(settings: Settings, key_source: str) -> tuple[Capability, ...]:
-    """Every part that may be there. Loads no model; asks a Qdrant server only where one is set."""
+_QUOTES = Capability("answers", "present", "quotes from your pages; no language model is used")
+
+
+def of(settings: Settings, key_source: str, answers: Capability = _QUOTES) -> tuple[Capability, ...]:
+    """Every part that may be there; `answers` says what writes them. Loads no model; asks a Qdrant server only where
+    one is set."""
     return (
         Capability("sealing", "present", _KEY_SOURCES[key_source]),
         _text_model(settings),
         *Ocr(settings.reading).capabilities(),
         *index.capabilities(settings),
-        Capability("answers", "present", "quotes from your pages; no language model is used"),
+        answers,
+        _web(settings),
     )
+
+
+def _web(settings: Settings) -> Capability:
+    if settings.web.provider == "off":
+        return Capability("web search", "off", "not used", "set DOCMIND_WEB__PROVIDER to searxng or brave")
+    where = settings.web.url if settings.web.provider == "searxng" else "Brave"
+    return Capability("web search", "present", f"in agent mode, if you allow it for a question, at {where}")
 
 
 def _text_model(settings: Settings) -> Capability:

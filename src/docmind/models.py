@@ -87,10 +87,10 @@ class Models:
         return self._model(info, found) if found and info else None
 
     def degraded(self) -> tuple[Degraded, ...]:
-        """Why no model writes, where one was wanted: set, or chosen."""
+        """Why no model writes, where one was wanted: set, or chosen. Does not wait."""
         if self._chosen() == "off" or self._settings.provider == "off":
             return ()
-        found = self._known()
+        found = self._known(wait_s=0.0)
         if found is None:
             waiting = (Degraded("answers", "the servers of language models have not answered yet."),)
             return waiting if self._settings.url or self._settings.model or self._chosen() else ()
@@ -167,7 +167,7 @@ class Models:
             kept_s = _KEPT_S if self._found and self._found.models else _KEPT_EMPTY_S
             return self._found if time.monotonic() - self._found_at < kept_s else None
 
-    def _known(self) -> Found | None:
+    def _known(self, wait_s: float = _WAIT_S) -> Found | None:
         """What was found last; looks around anew in the background where that is long ago."""
         found = self._fresh()
         if found is not None:
@@ -175,7 +175,7 @@ class Models:
         self._refresh_soon()
         with self._changed:
             if self._found is None or not self._found.models:
-                self._changed.wait_for(lambda: not self._is_probing, _WAIT_S)
+                self._changed.wait_for(lambda: not self._is_probing, wait_s)
             return self._found
 
     def _refresh_soon(self) -> None:
