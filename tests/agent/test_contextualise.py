@@ -21,6 +21,8 @@ REVENUE = "What was the revenue in 2018?"
         "Why?",
         "how much did it cost",
         "Is it audited?",
+        "What was its net income in 2022?",
+        "Quais são as suas obrigações?",
         "Tell me more",
         "What about the second clause?",
         "e na página seguinte?",
@@ -48,6 +50,7 @@ def test_a_question_that_leans_on_the_one_before(question: str) -> None:
         "¿Cuáles son los derechos de los trabajadores?",
         "What does the table of contents list?",
         "Which clauses say that the tenant pays?",
+        "What did Amcor say about its net income?",
     ],
 )
 def test_a_question_that_stands_by_itself(question: str) -> None:
@@ -74,7 +77,7 @@ def test_another_year_takes_the_place_of_the_first() -> None:
 
 def test_the_last_question_that_stood_by_itself_is_what_a_chain_leans_on() -> None:
     understood = understand("And who signed it?", ["Who audits the accounts?", REVENUE, "And in 2019?", "Why?"])
-    assert understood.text == f"{REVENUE} And who signed it?"
+    assert understood.text == f"{REVENUE} Why? And who signed it?"
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,11 @@ _POINTS_BACK = re.compile(
     | ^(?:why|how\ so|since\ when|por\ qu[eê]|porqu[eê]|desde\ quando|desde\ cuándo|¿?por\ qué)\ ?\??$""",
     re.IGNORECASE | re.VERBOSE,
 )
+_STANDS_FOR = re.compile(
+    r"\b(?:it|its|they|them|their|theirs|he|she|him|his|her|hers|seus?|suas?|sus?|dele|dela|deles|delas|lhes?|les?)\b",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"(?<=\S\s)[A-ZÀ-Þ]\w+")  # a capital inside the question: what a pronoun stands for may be there
 _PAGE_STEPS = (
     (re.compile(r"\b(?:next|following)\ page\b|\bpágina\ (?:seguinte|siguiente)\b|\bpróxima\ página\b", re.I), 1),
     (re.compile(r"\b(?:previous|preceding|last)\ page\b|\bpágina\ anterior\b|\bpage\ before\b", re.I), -1),
@@ -60,12 +65,15 @@ def understand(question: str, before: Sequence[str]) -> Understood:
         return Understood(asked, is_contextual=False)
     step = next((by for pattern, by in _PAGE_STEPS if pattern.search(asked)), None)
     base = next((earlier for earlier in reversed(before) if not points_back(earlier)), before[-1])
+    leant_on = " ".join(dict.fromkeys((base, before[-1])))
     if _YEAR.search(asked):  # "and in 2019?" asks for another year, not for both
-        base = _YEAR.sub("", base)
-    return Understood(f"{' '.join(base.split())} {asked}", is_contextual=True, page_step=step)
+        leant_on = _YEAR.sub("", leant_on)
+    return Understood(f"{' '.join(leant_on.split())} {asked}", is_contextual=True, page_step=step)
 
 
 def points_back(question: str) -> bool:
     """Whether a question clearly leans on what was said before."""
     asked = question.strip().lstrip("¿¡\"'([").strip()
-    return bool(_POINTS_BACK.search(asked)) or len(words(asked)) == 0
+    if _POINTS_BACK.search(asked) or not words(asked):
+        return True
+    return bool(_STANDS_FOR.search(asked)) and not _NAME.search(asked)

@@ -55,6 +55,8 @@ class Course:
     model: ChatModel | None = None
     thread_id: str | None = None
     said: tuple[tuple[str, str], ...] = ()
+    quoted: frozenset[str] = frozenset()
+    """What the turn before quoted: a follow-up asks for something else."""
     search: SearchResult | None = None
     passages: list[Passage] = field(default_factory=list)
     extract: Extract | None = None

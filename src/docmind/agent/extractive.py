@@ -5,7 +5,7 @@ estimate of whether the documents answer at all.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import exp, log
 
@@ -82,10 +82,11 @@ class Extractive:
     def __init__(self, settings: AnswerSettings, catalog: Catalog, embedder: TextEmbedder) -> None:
         self._settings, self._catalog, self._embedder = settings, catalog, embedder
 
-    def extract(self, question: str, found: SearchResult) -> Extract:
+    def extract(self, question: str, found: SearchResult, besides: Collection[str] = ()) -> Extract:
         """Quotes from the first pages of `found`; none where it is less likely than the threshold that they answer.
 
-        Embeds at most 24 sentences. No page: no quotes, confidence 0.
+        Embeds at most 24 sentences. No page: no quotes, confidence 0. Quotes in `besides` are not given again where
+        there are others.
         """
         pages = self._pages(found.hits[:PAGES])
         asked = asked_part(question)
@@ -101,7 +102,7 @@ class Extractive:
         confidence = _confidence(asked, terms, on_pages, weights / total, found.nearest_cosine)
         if confidence < self._settings.threshold:
             return Extract((), confidence)
-        chosen = _choose(candidates, pages)
+        chosen = _choose([unit for unit in candidates if unit.text not in besides] or candidates, pages)
         vectors = self._vectors([question, *(" ".join(unit.text.split()) for unit in chosen)], found)
         best = _rank(chosen, pages, vectors[0], vectors[1:], self._settings.quotes)
         return Extract(tuple(_source(n, pages[unit.page], unit) for n, unit in enumerate(best, 1)), confidence)

@@ -28,12 +28,13 @@ class Question(TypedDict):
 
 class Asked(TypedDict):
     """What is searched for. `page` is one the question names by its place ("the next page"); `recall` are documents
-    that a contextual question falls back on."""
+    that a contextual question falls back on, `is_cited` whether the latest answer rests on them."""
 
     text: str
     is_contextual: bool
     page: list[Any] | None
     recall: list[str]
+    is_cited: bool
 
 
 class Found(TypedDict):

@@ -48,6 +48,7 @@ class Steps:
                 "is_contextual": understood.is_contextual,
                 "page": page,
                 "recall": list(recall),
+                "is_cited": bool(kept["cited"]),
             }
         }
 
@@ -197,8 +198,12 @@ class Steps:
     def _quotes(self, state: State, course: Course) -> Verified:
         found = course.search
         assert found is not None
-        extractive = self._means.lenient if self._is_recalled(state, course) else self._means.extractive
-        extract: Extract = extractive.extract(found.query, found)
+        asked = state["asked"]
+        assert asked is not None
+        is_pointed_at = self._is_recalled(state, course) and (asked["is_cited"] or bool(asked["page"]))
+        extractive = self._means.lenient if is_pointed_at else self._means.extractive
+        besides = course.quoted if asked["is_contextual"] else ()
+        extract: Extract = extractive.extract(found.query, found, besides)
         return quoted(self._dated(extract.sources)) if extract.sources else Verified(NOT_FOUND, (), ())
 
     def _dated(self, sources: Sequence[Source]) -> tuple[Source, ...]:

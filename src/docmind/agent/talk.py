@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -118,7 +118,7 @@ class Talk:
 
     def _answer(self, run: LiveRun, asked_id: str) -> Turn:
         """Answer the question of a checkpoint. Raises what the steps raise; the question stays."""
-        course = self._course(run, self._said(run.thread_id, asked_id))
+        course = self._course(run, self._before(run.thread_id, asked_id))
         config = {**_config(run.thread_id, asked_id), "recursion_limit": self._limit}
         self._graph.invoke(None, config, context=course, durability="exit")
         newest = self.checkpoints.get_tuple(_config(run.thread_id))
@@ -148,7 +148,7 @@ class Talk:
     def history(self, thread_id: str) -> History:
         return History(thread_id, self.checkpoints.history(thread_id))
 
-    def _course(self, run: LiveRun, said: tuple[tuple[str, str], ...]) -> Course:
+    def _course(self, run: LiveRun, before: Sequence[Turn]) -> Course:
         model = self._models.current()
         if model is not None:
             run.by(model.info.name)
@@ -157,16 +157,16 @@ class Talk:
             tell=run.tell,
             model=model,
             thread_id=run.thread_id or None,
-            said=said,
+            said=tuple((turn.question, _MARKERS.sub("", turn.answer.answer) if turn.answer else "") for turn in before),
+            quoted=frozenset(source.quote for turn in before[-1:] if turn.answer for source in turn.answer.sources),
             degraded=list(self._models.degraded()),
             started=time.perf_counter(),
         )
 
-    def _said(self, thread_id: str, asked_id: str) -> tuple[tuple[str, str], ...]:
-        """The turns before a question, oldest first, as (question, answer without markers)."""
+    def _before(self, thread_id: str, asked_id: str) -> list[Turn]:
+        """The turns before a question, oldest first."""
         chain = self.checkpoints.chain(thread_id, asked_id, 3 * _SAID + 1)[::-1]
-        turns, _ = History(thread_id, chain).turns(chain[-1].parent_id, _SAID) if len(chain) > 1 else ([], 0)
-        return tuple((turn.question, _MARKERS.sub("", turn.answer.answer) if turn.answer else "") for turn in turns)
+        return History(thread_id, chain).turns(chain[-1].parent_id, _SAID)[0] if len(chain) > 1 else []
 
     def _saved(self, config: Any) -> str:
         return config["configurable"]["checkpoint_id"]
