@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from docmind.errors import DocMindError
-from docmind.ui import actions, compare, inputs, state, threads, trouble
+from docmind.ui import actions, beside, compare, inputs, state, threads, trouble
 from docmind.ui.conversation import draw_conversation
 from docmind.ui.frame import frame
 
@@ -45,8 +45,17 @@ def chat(mind: DocMind) -> None:
 
 
 def first_question(mind: DocMind) -> None:
-    st.title("Ask your documents", anchor=False)
-    st.write("Every answer shows where it stands on your pages. Ask in your own words, then ask on. For example:")
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="right", key="heading"):
+        beside.draw_choice(has_history=False)
+    main, side = beside.split()
+    beside.draw(mind, side, None)
+    with main, st.container(key="first"):
+        st.title("Ask your documents", anchor=False)
+        st.write("Every answer shows where it stands on your pages. Ask in your own words, then ask on. For example:")
+        examples(mind)
+
+
+def examples(mind: DocMind) -> None:
     with st.container(gap=None, key="examples"):
         for example in EXAMPLES:
             st.button(

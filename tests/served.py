@@ -26,8 +26,10 @@ WAIT_MS = 60_000
 class Server:
     """`streamlit run app.py` on a free port over `data`; started, stopped and started again by a test."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **environment: str) -> None:
+        """`environment` are further variables; language models on this machine are left alone unless it names one."""
         self._folder = folder
+        self._environment = {"DOCMIND_LLM__PROVIDER": "off", **environment}
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
@@ -41,6 +43,7 @@ class Server:
             DOCMIND_KEYS__SOURCE="file",
             DOCMIND_KEYS__FILE=str(self._folder / "key"),
             PYTHONPATH=str(ROOT / "src"),
+            **self._environment,
         )
         options = ["--server.port", str(self.port), "--server.headless", "true"]
         with (self._folder / "log").open("ab") as log:
@@ -55,6 +58,13 @@ class Server:
                 assert time.monotonic() < until, self.log()
                 assert self._process.poll() is None, self.log()
                 time.sleep(0.1)
+
+    def kill(self) -> None:
+        """End it as a crash does."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait(60)
+        self._process = None
 
     def stop(self) -> None:
         if self._process is not None:

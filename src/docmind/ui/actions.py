@@ -9,7 +9,7 @@ import streamlit as st
 
 from docmind.conversation import Thread, ThreadView, Turn
 from docmind.errors import DocMindError
-from docmind.ui import live, state, timetravel, trouble
+from docmind.ui import beside, live, state, timetravel, trouble
 from docmind.ui.escape import one_line, visible
 from docmind.ui.speakers import asking
 
@@ -112,7 +112,7 @@ def _draw_editing(mind: DocMind, thread: Thread, turn: Turn) -> None:
     )
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.button("Cancel", key="edit-cancel", type="tertiary", shortcut="Escape", on_click=_keep)
-        st.caption("The answer there is stays in the history.", width="content")
+        st.caption("The answer that is there stays in the history.", width="content")
 
 
 def _edit(turn: Turn) -> None:
@@ -132,7 +132,7 @@ def _act(mind: DocMind, thread_id: str, turn: Turn, menu: str) -> None:
         st.session_state[state.COPYING] = point
     elif chosen == _COMPARE:
         timetravel.compare_with(thread_id, point, "")
-        st.session_state[state.HISTORY] = True
+        beside.show_history()
     elif chosen in (_CONTINUE, _BRANCH):
         move = mind.conversations.resume if chosen == _CONTINUE else mind.conversations.fork
         outcome = trouble.attempt(lambda: move(thread_id, point))

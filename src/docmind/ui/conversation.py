@@ -10,13 +10,15 @@ import streamlit as st
 from docmind.conversation import RunProgress, Thread, ThreadView
 from docmind.errors import NotFoundError
 from docmind.schema import DocumentInfo
-from docmind.ui import actions, live, state, timetravel
+from docmind.ui import actions, beside, live, state, timetravel
 from docmind.ui.escape import escape
 from docmind.ui.sources import draw_reading
 from docmind.ui.turns import Place, draw_turn
 from docmind.ui.wording import conversation, count
 
 if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
     from docmind.application import DocMind
 
 _SHOWN = 30  # turns
@@ -30,15 +32,11 @@ def draw_conversation(mind: DocMind, thread_id: str, documents: Sequence[Documen
     if run is not None and mind.conversations.run(run.run_id).is_over:  # over since we looked
         run, view = mind.conversations.live(thread_id), _opened(mind, thread_id)
     _draw_heading(view)
-    main, side = st.container(), None
-    if st.session_state.get(state.HISTORY):
-        main, side = st.columns([0.66, 0.34], gap="medium")
+    main, side = beside.split()
     with main:
         is_past = timetravel.banner(mind, view)
         _draw_turns(mind, view, run, {info.doc_id: info.document for info in documents}, is_past=is_past)
-    if side is not None:
-        with side, st.container(key="history-column"):
-            timetravel.panel(mind, view)
+    beside.draw(mind, side, view)
     actions.draw_copying(view)
     draw_reading(mind)
     return not is_past
@@ -67,11 +65,18 @@ def _draw_turns(
             is_open=index > last - _OPEN,
             is_free=run is None and not is_past,
         )
-        draw_turn(mind, view, turn, place, names)
+        with _room(is_last=place.is_last and run is None):
+            draw_turn(mind, view, turn, place, names)
     if run is not None:
-        live.draw_run(mind, run, view.earlier + len(turns))
+        with _room(is_last=True):
+            live.draw_run(mind, run, view.earlier + len(turns))
     else:
         live.watch(mind, view.thread)
+
+
+def _room(*, is_last: bool) -> DeltaGenerator:
+    """The place of a turn; the last has room for its answer before it is there."""
+    return st.container(key="last") if is_last else st.container()
 
 
 def _opened(mind: DocMind, thread_id: str) -> ThreadView:
@@ -86,22 +91,9 @@ def _opened(mind: DocMind, thread_id: str) -> ThreadView:
 
 
 def _draw_heading(view: ThreadView) -> None:
-    is_open = bool(st.session_state.get(state.HISTORY))
     with st.container(horizontal=True, vertical_alignment="center", key="heading"):
-        st.markdown(f"**{escape(conversation(view.thread.title), limit=90)}**", width="stretch")
-        st.button(
-            "Hide history" if is_open else "History",
-            key="history-toggle",
-            icon=":material/account_tree:",
-            type="tertiary",
-            help="Every question of this conversation: look back, go on from one, compare",
-            on_click=_show_history,
-            args=(not is_open,),
-        )
-
-
-def _show_history(is_open: bool) -> None:
-    st.session_state[state.HISTORY] = is_open
+        st.caption(escape(conversation(view.thread.title), limit=90), width="stretch")
+        beside.draw_choice()
 
 
 def _show_earlier(thread: Thread, turns: int) -> None:

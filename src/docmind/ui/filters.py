@@ -43,4 +43,4 @@ def _told() -> str:
     if chosen := st.session_state[state.FILTER_DOCUMENTS]:
         parts.append(count(len(chosen), "document"))
     parts += [language(code) for code in st.session_state[state.FILTER_LANGUAGES]]
-    return "in " + ", ".join(parts) if parts else "in all documents"
+    return "In " + ", ".join(parts) if parts else "All documents"

@@ -20,21 +20,20 @@ if TYPE_CHECKING:
 
 def draw(mind: DocMind, thread_id: str | None, documents: Sequence[DocumentInfo], *, takes: bool) -> None:
     """The input, and one line of choices under it; an earlier point of a conversation takes no question."""
-    with st.bottom:
-        st.chat_input(
-            "Ask your documents" if takes else "Continue or branch here to ask",
-            key=state.QUESTION,
-            max_chars=LONGEST,
-            disabled=not takes,
-            on_submit=_ask,
-            args=(mind, thread_id),
-        )
-        with st.container(horizontal=True, vertical_alignment="center", gap="small", key="choices"):
-            choose_filters(documents)
-            _draw_modes(mind)
-            st.space("stretch")
-            model = mind.models.current()
-            st.caption(escape(model.info.model, limit=40) if model else "Quotes only", width="content")
+    st.chat_input(  # outside of any container: it goes to the bottom, and the page follows what is written
+        "Ask your documents" if takes else "Continue or branch here to ask",
+        key=state.QUESTION,
+        max_chars=LONGEST,
+        disabled=not takes,
+        on_submit=_ask,
+        args=(mind, thread_id),
+    )
+    with st.bottom, st.container(horizontal=True, vertical_alignment="center", gap="small", key="choices"):
+        choose_filters(documents)
+        _draw_modes(mind)
+        st.space("stretch")
+        model = mind.models.current()
+        st.caption(escape(model.info.model, limit=40) if model else "Quotes only", width="content")
 
 
 def ask_example(mind: DocMind, question: str) -> None:

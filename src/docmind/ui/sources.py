@@ -18,18 +18,17 @@ if TYPE_CHECKING:
     from docmind.application import DocMind
 
 _THUMBNAIL = 480  # pixels; shown at about a third of that or less, sharp on dense screens
-_OPEN = 2  # sources that stand open under an answer
 _SMALL = 84  # pixels across, beside the place on the page
 _NEAR = 156  # two beside each other on a phone
 
 
-def draw_sources(mind: DocMind, sources: Sequence[Source], key: str) -> None:
+def draw_sources(mind: DocMind, sources: Sequence[Source], key: str, *, standing: int) -> None:
     """Each source: where it stands, the strip of the page with the words highlighted, the whole page small.
 
-    The first two stand open; the others wait behind a line, so that the answer above them stays in view.
+    The first `standing` of them are open; the others wait behind a line, so that the answer above stays in view.
     """
-    _draw_each(mind, sources[:_OPEN], key)
-    if more := sources[_OPEN:]:
+    _draw_each(mind, sources[:standing], key)
+    if more := sources[standing:]:
         label = f"{count(len(more), 'more source')}: {_pages_of(more)}"
         behind = st.expander(label, key=f"{key}-more", on_change="rerun")
         if behind.open:  # pages are drawn when they are asked for
@@ -111,7 +110,7 @@ def _draw_source(mind: DocMind, source: Source, key: str) -> None:
     told = f"Page {source.page_no} of {one_line(source.document)}, highlighted: {one_line(source.quote)}"
     with small:
         st.image(thumbnail, width=_SMALL, alt=told)
-    with words:
+    with words, st.container(gap="xxsmall"):
         args = (_shown(source),)
         st.button(_label(source), key=f"{key}-open", type="tertiary", help="Open the page", on_click=_open, args=args)
         if strip is not None:

@@ -13,6 +13,7 @@ from docmind.conversation import RunProgress, ThreadView, Turn, WebResult
 from docmind.schema import Answer, Filters
 from docmind.ui import actions, state, timetravel, trouble
 from docmind.ui.escape import escape, shorten
+from docmind.ui.proposals import draw_proposals
 from docmind.ui.prose import answer_markdown
 from docmind.ui.sources import draw_nearest, draw_places, draw_sources
 from docmind.ui.speakers import assistant
@@ -21,6 +22,7 @@ from docmind.ui.wording import count, duration
 if TYPE_CHECKING:
     from docmind.application import DocMind
 
+_QUOTED, _WRITTEN = 2, 1  # sources that stand open under quotes, and under an answer that a model wrote
 _NAMED = 3  # documents told by name
 _CUT_OFF = "This question was cut off before it was answered."
 
@@ -46,18 +48,20 @@ def draw_turn(mind: DocMind, view: ThreadView, turn: Turn, place: Place, names: 
         actions.draw_question(mind, view.thread, turn, place.key, is_free=place.is_free)
         with assistant():
             answer = turn.answer
+            _draw_trouble(mind, view, turn, place)
             if answer is not None:
                 _draw_answer(mind, turn, answer, place)
-            _draw_trouble(mind, view, turn, place)
             actions.draw_row(mind, view, turn, place.key, _told(turn), is_free=place.is_free, is_last=place.is_last)
             _draw_notes(turn, names)
             if answer is not None and place.is_open:
-                draw_sources(mind, answer.sources, place.key)
+                draw_sources(mind, answer.sources, place.key, standing=_WRITTEN if answer.model else _QUOTED)
             elif answer is not None and answer.sources:
                 draw_places(answer.sources, place.key)
             if turn.web:
                 _draw_web(turn.web, place.key)
             timetravel.switcher(mind, view, turn)
+            if place.is_last:
+                draw_proposals(mind, view.thread.thread_id, turn.memories)
 
 
 def _draw_answer(mind: DocMind, turn: Turn, answer: Answer, place: Place) -> None:
@@ -75,22 +79,18 @@ def _draw_answer(mind: DocMind, turn: Turn, answer: Answer, place: Place) -> Non
 
 
 def _draw_trouble(mind: DocMind, view: ThreadView, turn: Turn, place: Place) -> None:
-    """What went wrong or was stopped, and the way to try it again."""
-    if turn.state == "stopped":
-        kept = "what was written is kept." if turn.answer and turn.answer.answer else "nothing had been written."
-        st.caption(f":material/stop_circle: Stopped; {kept}")
-        return
+    """What went wrong, and the way to try it again; what is shown below it is the answer without that."""
     message, hint = turn.message, turn.hint
     if turn.state == "unanswered" and not message:
         message, hint = _last_failure(mind, view.thread.thread_id, turn)
     if not message:
         return
-    with st.container(border=True, key=f"{place.key}-trouble", gap="xsmall"):
-        st.markdown(f":material/error: {escape(message)}")
-        if turn.answer is not None and turn.answer.found:
-            st.caption("These are quotes from your pages instead.")
-        if hint:
-            st.caption(escape(hint))
+    with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"{place.key}-trouble"):
+        with st.container(gap="xxsmall"):
+            st.markdown(f":material/error: {escape(message)}")
+            instead = "Below are quotes from your pages instead. " if turn.answer and turn.answer.found else ""
+            if instead or hint:
+                st.caption(instead + escape(hint))
         actions.try_again(mind, view.thread, turn, place.key, is_free=place.is_free)
 
 
@@ -104,13 +104,16 @@ def _last_failure(mind: DocMind, thread_id: str, turn: Turn) -> tuple[str, str]:
 
 
 def _told(turn: Turn) -> str:
-    """How long it took, and who wrote it."""
+    """How it ended, how long it took, and who wrote it."""
     answer = turn.answer
     timings = dict(answer.timings_ms) if answer is not None else {}
-    if answer is None or "total" not in timings:
-        return ""
-    told = f"Answered in {duration(timings['total'])}" if turn.state == "answered" else duration(timings["total"])
-    return f"{told} · {escape(answer.model, limit=48)}" if answer.model else told
+    took = duration(timings["total"]) if "total" in timings else ""
+    if turn.state == "stopped":
+        kept = "what was written is kept" if answer is not None and answer.answer else "nothing was written yet"
+        told = f":material/stop_circle: Stopped after {took}; {kept}"
+    else:
+        told = f"Answered in {took}" if took else ""
+    return f"{told} · {escape(answer.model, limit=48)}" if answer is not None and answer.model else told
 
 
 def _draw_notes(turn: Turn, names: Mapping[str, str]) -> None:
