@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,13 +11,13 @@ from pathlib import Path
 import pytest
 
 import pagereader
-from conftest import require
+from conftest import require, tiny_disk
 from docmind.config import MemorySettings, Settings
 from docmind.database import Database
 from docmind.embed.contract import TextEmbedder
 from docmind.embed.fake import FakeEmbedder
 from docmind.embed.registry import open_text_model
-from docmind.errors import ConfigError, NotFoundError
+from docmind.errors import ConfigError, DiskFullError, NotFoundError
 from docmind.memories import Memories
 
 KEY = bytes(range(32))
@@ -331,3 +332,17 @@ def test_a_purge_leaves_no_byte_of_text_or_vector(tmp_path: Path, settings: Memo
     assert texts(memories.list().memories) == ["Herons wait"]
     database.close()
     assert traces() == 0
+
+
+def test_a_purge_without_room_deletes_nothing(tmp_path: Path) -> None:
+    with tiny_disk(tmp_path, megabytes=6) as disk:
+        database = Database(disk / "vault.db", KEY)
+        memories = Memories(AUTO, database, FakeEmbedder())
+        memories.add("The lease ends in June")
+        (disk / "filler").write_bytes(bytes(shutil.disk_usage(disk).free - 200_000))
+        with pytest.raises(DiskFullError):
+            memories.purge()
+        assert texts(memories.list().memories) == ["The lease ends in June"]
+        (disk / "filler").unlink()
+        assert memories.purge() == 1
+        database.close()

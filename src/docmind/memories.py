@@ -38,6 +38,7 @@ _ASKING = """what when where which whose does have that this with from about the
 quando onde qual quais como para pelo pela sobre este esta esse essa isso dizem minha minhas meus nosso nossa
 cuando donde cual cuales dice dicen nuestro nuestra cuanto cuantos"""
 _COMMON = frozenset(_ASKING.split())
+_STANDING = "standing"  # the kind of a memory that says how to answer; the others are facts
 _VAULT = ("vault",)
 _EVERYWHERE = (_VAULT, ("thread",))
 _HINT = "Run `docmind memory list` to see the memories."
@@ -59,12 +60,11 @@ class Memories:
 
         All of them, or those of one conversation.
         """
-        spaces = _EVERYWHERE if thread_id is None else (_space(thread_id),)
         sought = one_line(search, LONGEST)
         if not sought:
-            items = [item for space in spaces for item in self._store.search(space, limit=limit)]
-            items.sort(key=lambda item: item.updated_at, reverse=True)
-            return MemoryList(tuple(_memory(item) for item in items[:limit]))
+            items = self._store.search(() if thread_id is None else _space(thread_id), limit=limit)
+            return MemoryList(tuple(map(_memory, items)))
+        spaces = _EVERYWHERE if thread_id is None else (_space(thread_id),)
         scored = self._scored(sought, spaces, _ALL)
         holding = {memory.memory_id for memory in scored if _folded(sought) in _folded(memory.text)}
         least = _BY_WORDS if self._is_by_words() else RELATED
@@ -144,7 +144,11 @@ class Memories:
         return len(memories)
 
     def purge(self, *, thread_id: str | None = None) -> int:
-        """`drop`, and leave no byte of what was ever deleted: takes the time of writing the database anew."""
+        """`drop`, and leave no byte of what was ever deleted: takes the time of writing the database anew.
+
+        Raises `DiskFullError`, before anything is deleted, where there is no room for that.
+        """
+        self._database.check_room()
         dropped = self.drop(thread_id)
         self._database.scrub()
         return dropped
@@ -168,7 +172,7 @@ class Memories:
                 found.setdefault(_folded(memory.text), memory)
         if len(found) < limit:
             standing = [
-                one for space in spaces for one in self._store.search(space, filter={"standing": True}, limit=limit)
+                one for space in spaces for one in self._store.search(space, filter={"kind": _STANDING}, limit=limit)
             ]
             for item in sorted(standing, key=lambda one: one.updated_at, reverse=True):
                 found.setdefault(_folded(item.value["text"]), _memory(item))
@@ -210,7 +214,7 @@ class Memories:
     def _write(self, space: tuple[str, ...], memory_id: str, fact: str, *, instead_of: Iterable[Memory] = ()) -> Memory:
         from langgraph.store.base import PutOp
 
-        value = {"text": fact, "same": _print(fact), "standing": is_standing(fact)}
+        value = {"text": fact, "same": _print(fact), "kind": _STANDING if is_standing(fact) else "fact"}
         gone = [PutOp(_space(memory.thread_id), memory.memory_id, None) for memory in instead_of]
         self._store.batch([PutOp(space, memory_id, value), *gone])
         return self.find(memory_id)

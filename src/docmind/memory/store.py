@@ -6,8 +6,6 @@ import asyncio
 import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
-from typing import Any
 
 import numpy as np
 from langgraph.store.base import (
@@ -20,25 +18,24 @@ from langgraph.store.base import (
     Result,
     SearchItem,
     SearchOp,
-    get_text_at_path,
-    tokenize_path,
 )
 
 from docmind.database import Connection, Database, Row
 from docmind.embed.contract import TextEmbedder
-from docmind.errors import DocMindError, IndexEngineError, StateRefusedError
+from docmind.errors import DocMindError, IndexEngineError
 from docmind.memory.matching import Namespace, decode, encode, meets, passes, under
-from docmind.memory.nearest import MOST_PARTS, Nearest
+from docmind.memory.nearest import Nearest
 from docmind.memory.ranking import Order, by_meaning, by_words
+from docmind.memory.values import encoded, facts, packed, texts_at
 from docmind.schema import Degraded
 
-MOST_BYTES = 16 * 1024
-_SELECT = (
-    "SELECT item_id, namespace, key, value, created_at_ms, updated_at_ms, fingerprint, vector FROM docmind_store_items"
-)
+_FACTS = "item_id, namespace, key, value, created_at_ms, updated_at_ms"
+_SELECT = f"SELECT {_FACTS}, fingerprint, vector FROM docmind_store_items"
+_SELECT_FACTS = f"SELECT {_FACTS} FROM docmind_store_items"  # vectors are most of a row
+_INDEXED = ("same", "kind")  # fields of values by which `memories` looks items up: found without reading the others
 _NEWEST = "ORDER BY updated_at_ms DESC, item_id DESC"
+_SORTED = "ORDER BY +updated_at_ms DESC, item_id DESC"  # the same, not by the index, which would read every row
 _BATCH = 64
-_PLAIN = "Keep one fact, in a few sentences."
 
 
 class MemoryStore(BaseStore):
@@ -56,6 +53,10 @@ class MemoryStore(BaseStore):
         """`fields` are the paths of what is embedded where a put does not say; without `vectors`, by brute force."""
         self._db, self._embedder, self._fields = database, embedder, list(fields)
         self._nearest = Nearest(database, embedder.dim, embedder.fingerprint, wanted=vectors)
+        with database.transaction() as db:
+            db.execute("CREATE INDEX IF NOT EXISTS docmind_store_newest ON docmind_store_items (updated_at_ms)")
+            for name in _INDEXED:
+                db.execute(f"CREATE INDEX IF NOT EXISTS docmind_store_{name} ON docmind_store_items ({_at(name)})")
         self._is_stale = True  # something may be stored that this model has not embedded
         self._trouble: tuple[Degraded, ...] = ()
 
@@ -71,7 +72,7 @@ class MemoryStore(BaseStore):
         """
         listed = list(ops)
         puts = {(op.namespace, op.key): op for op in listed if isinstance(op, PutOp)}
-        values = {place: _json(op.value) for place, op in puts.items() if op.value is not None}
+        values = {place: encoded(op.value) for place, op in puts.items() if op.value is not None}
         vectors = self._embed([self._texts(op) for op in puts.values()])
         queries = {op.query: None for op in listed if isinstance(op, SearchOp) and op.query}
         asked: dict[str, np.ndarray | None] = {query: self._query(query) for query in queries}
@@ -96,8 +97,10 @@ class MemoryStore(BaseStore):
 
     def _read(self, db: Connection, op: Op, asked: Mapping[str, np.ndarray | None]) -> Result:
         if isinstance(op, GetOp):
-            row = db.execute(f"{_SELECT} WHERE namespace = ? AND key = ?", (encode(op.namespace), op.key)).fetchone()
-            return None if row is None else Item(**_facts(row))
+            row = db.execute(
+                f"{_SELECT_FACTS} WHERE namespace = ? AND key = ?", (encode(op.namespace), op.key)
+            ).fetchone()
+            return None if row is None else Item(**facts(row))
         if isinstance(op, SearchOp):
             return self._search(db, op, asked.get(op.query or ""))
         if isinstance(op, ListNamespacesOp):
@@ -123,20 +126,25 @@ class MemoryStore(BaseStore):
         if op.query and vector is not None:
             order = by_meaning([row[-1] if row[-2] == self._embedder.fingerprint else None for row in rows], vector)
         elif op.query:
-            order = by_words([" ".join(_texts_at(json.loads(row[3]), self._fields)) for row in rows], op.query)
-        return [SearchItem(**_facts(rows[at]), score=score) for at, score in order[op.offset : op.offset + op.limit]]
+            order = by_words([" ".join(texts_at(json.loads(row[3]), self._fields)) for row in rows], op.query)
+        return [SearchItem(**facts(rows[at]), score=score) for at, score in order[op.offset : op.offset + op.limit]]
 
     def _candidates(self, db: Connection, op: SearchOp, vector: np.ndarray | None) -> list[Row]:
         """Rows among which those are that a search gives, the newest first."""
         where, under_it = under(op.namespace_prefix)
         wanted = op.offset + op.limit
+        for name, exactly in (op.filter or {}).items():
+            if name in _INDEXED and isinstance(exactly, str):
+                where, under_it = f"{where} AND {_at(name)} = ?", (*under_it, exactly)
         if not op.filter and not op.query:
-            return db.execute(f"{_SELECT} WHERE {where} {_NEWEST} LIMIT ?", (*under_it, wanted)).fetchall()
+            order = _SORTED if op.namespace_prefix else _NEWEST
+            return db.execute(f"{_SELECT_FACTS} WHERE {where} {order} LIMIT ?", (*under_it, wanted)).fetchall()
         if not op.filter and vector is not None:
             rows = self._near(db, where, under_it, vector, wanted)
             if rows is not None:
                 return rows
-        return db.execute(f"{_SELECT} WHERE {where} {_NEWEST}", under_it).fetchall()
+        select = _SELECT if op.query and vector is not None else _SELECT_FACTS
+        return db.execute(f"{select} WHERE {where} {_SORTED}", under_it).fetchall()
 
     def _near(
         self, db: Connection, where: str, under_it: Sequence[str], vector: np.ndarray, wanted: int
@@ -151,7 +159,7 @@ class MemoryStore(BaseStore):
             chosen += f" OR ({where} AND vector IS NULL)"
         else:
             del parameters[1:]
-        return db.execute(f"{_SELECT} WHERE {chosen} {_NEWEST}", parameters).fetchall()
+        return db.execute(f"{_SELECT} WHERE {chosen} {_SORTED}", parameters).fetchall()
 
     def _put(self, db: Connection, op: PutOp, value: str | None, vectors: np.ndarray | None) -> None:
         """Write or delete one item. `vectors` is None where it should have some and the model could not be used."""
@@ -165,7 +173,7 @@ class MemoryStore(BaseStore):
             db.execute("DELETE FROM docmind_store_items WHERE namespace = ? AND key = ?", place)
             return
         now = time.time_ns() // 1_000_000
-        fingerprint, stored = ("", None) if vectors is None else (self._embedder.fingerprint, _packed(vectors))
+        fingerprint, stored = ("", None) if vectors is None else (self._embedder.fingerprint, packed(vectors))
         ((item_id,),) = db.execute(
             "INSERT INTO docmind_store_items"
             " (namespace, key, value, created_at_ms, updated_at_ms, fields, fingerprint, vector)"
@@ -183,7 +191,7 @@ class MemoryStore(BaseStore):
         return [] if op.index is False else self._fields if op.index is None else list(op.index)
 
     def _texts(self, op: PutOp) -> list[str]:
-        return [] if op.value is None else _texts_at(dict(op.value), self._paths(op))
+        return [] if op.value is None else texts_at(dict(op.value), self._paths(op))
 
     def _query(self, query: str) -> np.ndarray | None:
         """The unit vector `(dim,)` of a question; None where the text model cannot be used."""
@@ -228,7 +236,7 @@ class MemoryStore(BaseStore):
             (last, self._embedder.fingerprint, _BATCH),
         ):
             last = rows[-1][0]
-            texts = [_texts_at(json.loads(value), json.loads(fields)) for _, _, value, fields in rows]
+            texts = [texts_at(json.loads(value), json.loads(fields)) for _, _, value, fields in rows]
             for row, vectors in zip(rows, self._embed(texts), strict=True):
                 if vectors is None:
                     return
@@ -248,7 +256,7 @@ class MemoryStore(BaseStore):
         self._forget_vectors(db, item_id, *old)
         db.execute(
             "UPDATE docmind_store_items SET vector = ?, fingerprint = ? WHERE item_id = ?",
-            (_packed(vectors), self._embedder.fingerprint, item_id),
+            (packed(vectors), self._embedder.fingerprint, item_id),
         )
         self._nearest.put(db, item_id, namespace, vectors)
         self._nearest.settle(db)
@@ -258,36 +266,5 @@ class MemoryStore(BaseStore):
             self._nearest.drop(db, item_id, len(stored) // (4 * self._embedder.dim))
 
 
-def _facts(row: Row) -> dict[str, Any]:
-    _, namespace, key, value, created_at_ms, updated_at_ms, *_ = row
-    return {
-        "namespace": decode(namespace),
-        "key": key,
-        "value": json.loads(value),
-        "created_at": datetime.fromtimestamp(created_at_ms / 1000, UTC),
-        "updated_at": datetime.fromtimestamp(updated_at_ms / 1000, UTC),
-    }
-
-
-def _json(value: Mapping[str, Any]) -> str:
-    """A value as it is stored. Raises `StateRefusedError`."""
-    try:
-        text = json.dumps(dict(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        size = len(text.encode())
-    except (TypeError, ValueError, RecursionError) as error:  # a lone surrogate, in UTF-8, is a ValueError
-        raise StateRefusedError(f"A memory holds plain text and numbers only: {error}.", hint=_PLAIN) from error
-    if size > MOST_BYTES:
-        raise StateRefusedError(f"A memory holds at most {MOST_BYTES // 1024} KB, not {size / 1024:,.0f}.", hint=_PLAIN)
-    return text
-
-
-def _texts_at(value: dict[str, Any], paths: Iterable[str]) -> list[str]:
-    """What is embedded of a value: the text, or the texts, at each path."""
-    texts = [text for path in paths for text in get_text_at_path(value, path if path == "$" else tokenize_path(path))]
-    if len(texts) > MOST_PARTS:
-        raise StateRefusedError(f"A memory has at most {MOST_PARTS:,} texts to search by.", hint=_PLAIN)
-    return texts
-
-
-def _packed(vectors: np.ndarray) -> bytes | None:
-    return vectors.astype("<f4").tobytes() if len(vectors) else None
+def _at(name: str) -> str:
+    return f"json_extract(value, '$.{name}')"

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from docmind.application import DocMind
 
 _ROWS = 25
+_MOST = 10_000  # memories that the panel leafs through; more are found by searching
 _FIND_FROM = 5  # memories; fewer are found by looking
 _HERE, _EVERYWHERE, _ALL = "This conversation", "Everywhere", "All conversations"
 _ADDED = "memory-new"
@@ -37,7 +38,7 @@ def memories_panel(mind: DocMind, thread_id: str | None, proposed: Sequence[str]
     _draw_undo(mind)
     if thread_id is not None:
         draw_proposals(mind, thread_id, of_thread(mind, thread_id) if proposed is None else proposed)
-    everything = mind.memories.list(limit=1_000).memories
+    everything = mind.memories.list(limit=_MOST).memories
     _draw_adding(mind, thread_id)
     if not everything:
         _teach()
@@ -107,6 +108,8 @@ def _draw_list(mind: DocMind, thread_id: str | None, everything: Sequence[Memory
     if len(shown) > _ROWS:
         first = (st.pagination(-(-len(shown) // _ROWS), key="memory-part") - 1) * _ROWS
     shown = shown[first : first + _ROWS]
+    if len(shown) > 1:
+        st.caption("Tick two or more to merge them.")
     for memory in shown:
         if st.session_state.get(state.EDITING_MEMORY) == memory.memory_id:
             _draw_edited(mind, memory)
