@@ -26,7 +26,7 @@ def _close() -> None:
 @st.dialog("Deleted conversations", icon=":material/delete:", width="medium", on_dismiss=_close)
 def dialog(mind: DocMind) -> None:
     """The list, or the question that stands between it and a purge."""
-    asked = st.session_state[state.THREAD_DIALOG][1]
+    _, asked = st.session_state.get(state.THREAD_DIALOG, ("", ""))  # gone while it is being dismissed
     threads = mind.conversations.threads(deleted=True)
     for thread in threads:
         if thread.thread_id == asked:

@@ -1,0 +1,263 @@
+"""Conversations in a real browser: named, found, exported, taken back and purged; rewound, branched and compared."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pypdfium2
+import pytest
+
+from docmind.application import DocMind
+from docmind.config import KeySettings, LLMSettings, Settings
+from docmind.schema import Upload
+from papers import line, pdf
+from served import Server, Tab, tab
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+
+PAPER = pdf(
+    [
+        "\n".join(line(text, y=700 - 40 * at, size=13) for at, text in enumerate(page))
+        for page in (
+            [
+                "The lantern range sold 41,000 pieces in the fourth quarter.",
+                "Revenue rose by 18 percent to 3.2 million.",
+            ],
+            ["The deposit is two months of rent.", "The tenant gives notice three months ahead."],
+            ["The warranty lasts for twenty-four months from the day of delivery."],
+        )
+    ]
+)
+LANTERNS, DEPOSIT, WARRANTY, NOTICE = (
+    "How many lanterns were sold?",
+    "How large is the deposit?",
+    "How long does the warranty last?",
+    "When does the tenant give notice?",
+)
+HOSTILE = "![x](http://127.0.0.1:9/c.png) :red[r] $x$ <img src=http://127.0.0.1:9/i> [l](http://127.0.0.1:9) www.a.com"
+OTHERS = (HOSTILE, "Second", "Third", "Fourth", "Fifth", "Sixth, whose name is far longer than a side bar is wide")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A vault with one document and conversations that have a name only; no language model."""
+    folder = tmp_path_factory.mktemp("threads")
+    settings = Settings(
+        data_dir=folder / "data",
+        keys=KeySettings(source="file", file=folder / "key"),
+        llm=LLMSettings(provider="off"),
+    )
+    with DocMind(settings) as mind:
+        mind.add([Upload("papers.pdf", PAPER)])
+        for title in OTHERS:
+            mind.conversations.create(title)
+    server = Server(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DOCMIND_LLM__PROVIDER", "off")
+        server.start()
+        yield server
+        server.stop()
+    assert "Traceback" not in server.log()
+
+
+def rows(one: Tab) -> Any:
+    return one.page.locator('.st-key-threads [class*="st-key-show-"]')
+
+
+def row(one: Tab, title: str) -> Any:
+    return one.page.locator('.st-key-threads [class*="thread-"]', has=one.page.get_by_text(title, exact=True))
+
+
+def choose(one: Tab, place: Any, name: str) -> None:
+    """One entry of the menu of a row, by keyboard: the menu shows itself to who reaches it that way too."""
+    place.get_by_role("button", name="Menu").focus()
+    one.page.keyboard.press("Enter")
+    one.page.get_by_role("menuitem", name=name).click()
+
+
+def open_history(one: Tab) -> None:
+    one.page.locator(".st-key-beside-choice-history button").first.click()
+    one.page.locator(".st-key-history").wait_for()
+
+
+def told(one: Tab, question: str) -> Any:
+    """The line of a question in the history."""
+    return one.page.locator('.st-key-history [class*="lane-"]', has=one.page.get_by_text(question, exact=True))
+
+
+def questions(one: Tab) -> list[str]:
+    """What was asked, as the conversation shows it."""
+    shown = one.page.locator('[data-testid="stChatMessage"] [data-testid="stText"]').all_inner_texts()
+    return [text for text in shown if text in (LANTERNS, DEPOSIT, WARRANTY, NOTICE)]
+
+
+def wait_for_questions(one: Tab, *wanted: str) -> None:
+    one.page.wait_for_function(
+        "([wanted, all]) => JSON.stringify([...document.querySelectorAll("
+        "'[data-testid=stChatMessage] [data-testid=stText]')].map(text => text.innerText)"
+        ".filter(text => all.includes(text))) === JSON.stringify(wanted)",
+        arg=[list(wanted), [LANTERNS, DEPOSIT, WARRANTY, NOTICE]],
+    )
+    one.idle()
+
+
+def test_a_conversation_is_named_found_exported_taken_back_and_purged(browser: Any, server: Server) -> None:
+    with tab(browser, server, accept_downloads=True) as one:
+        one.open()
+        assert rows(one).count() == len(OTHERS)
+        one.ask(LANTERNS)
+        row(one, LANTERNS).wait_for()
+        assert re.search(r"[?&]thread=\w+", one.page.url)
+
+        choose(one, row(one, LANTERNS), "Rename")
+        one.page.get_by_label("Title").fill("Lamps of the year")
+        one.page.keyboard.press("Enter")
+        row(one, "Lamps of the year").wait_for()
+        one.page.get_by_role("dialog").wait_for(state="detached")
+
+        one.page.get_by_placeholder("Find a conversation").fill("41,000 lantern")
+        one.page.keyboard.press("Enter")
+        row(one, "Second").wait_for(state="detached")
+        assert rows(one).count() == 1, "a word of an answer finds it"
+        one.page.get_by_placeholder("Find a conversation").fill("")
+        one.page.keyboard.press("Enter")
+        row(one, "Second").wait_for()
+
+        files = {}
+        for name in ("Export as Markdown", "Export as PDF"):
+            choose(one, row(one, "Lamps of the year"), name)
+            with one.page.expect_download() as download:
+                one.page.get_by_role("dialog").get_by_role("button", name="Download").click()
+            files[name] = Path(download.value.path()).read_bytes()
+            one.page.keyboard.press("Escape")
+            one.page.get_by_role("dialog").wait_for(state="detached")
+        with zipfile.ZipFile(io.BytesIO(files["Export as Markdown"])) as archive:
+            texts = [archive.read(name).decode() for name in archive.namelist() if name.endswith(".md")]
+        assert any(LANTERNS in text and "41,000" in text for text in texts)
+        printed = pypdfium2.PdfDocument(files["Export as PDF"])
+        assert LANTERNS in " ".join(page.get_textpage().get_text_bounded() for page in printed)
+
+        choose(one, row(one, "Lamps of the year"), "Delete")
+        row(one, "Lamps of the year").wait_for(state="detached")
+        assert "thread=" not in one.page.url
+        one.page.get_by_role("button", name="Undo").click()
+        row(one, "Lamps of the year").wait_for()
+        wait_for_questions(one, LANTERNS)
+
+        choose(one, row(one, "Lamps of the year"), "Delete")
+        row(one, "Lamps of the year").wait_for(state="detached")
+        one.page.get_by_role("button", name="1 deleted conversation").click()
+        dialog = one.page.get_by_role("dialog")
+        dialog.get_by_role("button", name="Delete for good").first.click()
+        dialog.get_by_text("This cannot be undone.").wait_for()
+        dialog.get_by_role("button", name="Keep it").click()
+        dialog.get_by_role("button", name="Restore").wait_for()
+        dialog.get_by_role("button", name="Delete for good").first.click()
+        dialog.get_by_text("This cannot be undone.").wait_for()
+        dialog.get_by_role("button", name="Delete for good").click()
+        dialog.get_by_text(re.compile(r"\d+ saved points? and \d+ memor")).wait_for()
+        one.page.keyboard.press("Escape")
+        dialog.wait_for(state="detached")
+        one.page.get_by_role("button", name="deleted conversation").wait_for(state="detached")
+        assert rows(one).count() == len(OTHERS)
+
+
+def test_going_back_branching_and_comparing(browser: Any, server: Server) -> None:
+    with tab(browser, server) as one:
+        one.open()
+        for question in (LANTERNS, DEPOSIT, WARRANTY):
+            one.ask(question)
+        open_history(one)
+
+        told(one, LANTERNS).get_by_role("button", name=LANTERNS).click()
+        one.page.get_by_text("You are looking at an earlier point.").wait_for()
+        wait_for_questions(one, LANTERNS)
+        assert one.page.locator('[data-testid="stChatInputTextArea"]').is_disabled()
+        one.page.reload()
+        wait_for_questions(one, LANTERNS)
+        one.page.get_by_role("button", name="Back to now").click()
+        wait_for_questions(one, LANTERNS, DEPOSIT, WARRANTY)
+
+        if not one.page.locator(".st-key-history").count():
+            open_history(one)
+        told(one, LANTERNS).get_by_role("button", name=LANTERNS).click()
+        one.page.get_by_role("button", name="Continue here").first.click()
+        one.page.get_by_text("You are looking at an earlier point.").wait_for(state="detached")
+        wait_for_questions(one, LANTERNS)
+        one.ask(NOTICE)
+        wait_for_questions(one, LANTERNS, NOTICE)
+        one.page.get_by_text("4 questions on 2 branches").wait_for()
+
+        one.page.get_by_text("2 of 2").wait_for()
+        one.page.locator('[class*="st-key-versions-"] button:not([disabled])').first.click()
+        wait_for_questions(one, LANTERNS, DEPOSIT, WARRANTY)
+        choose(one, told(one, NOTICE), "Switch to this branch")
+        wait_for_questions(one, LANTERNS, NOTICE)
+        choose(one, told(one, LANTERNS), "Branch here")
+        wait_for_questions(one, LANTERNS)
+        one.ask(WARRANTY)
+        wait_for_questions(one, LANTERNS, WARRANTY)
+        one.page.get_by_text("5 questions on 3 branches").wait_for()
+
+        choose(one, told(one, NOTICE), "Compare with")
+        one.page.get_by_text("Press the other one.").wait_for()
+        told(one, WARRANTY).get_by_role("button", name=WARRANTY).click()
+        one.page.get_by_role("heading", name="Two answers side by side").wait_for()
+        one.idle()
+        assert "three months" in one.page.locator(".st-key-compared-only_left").inner_text()
+        assert "twenty-four" in one.page.locator(".st-key-compared-only_right").inner_text()
+        assert one.page.locator(".stMarkdownColoredBackground").count() >= 3, "what differs is highlighted"
+        pictures = one.page.get_by_role("img", name=re.compile(r"Page \d of papers.pdf"))
+        assert pictures.count() >= 2
+        assert all(one.picture(picture).width > 100 for picture in pictures.all())
+        one.page.get_by_role("button", name="Back to the conversation").click()
+        wait_for_questions(one, LANTERNS, WARRANTY)
+
+        one.page.keyboard.press("Control+Shift+O")
+        one.page.get_by_role("heading", name="Ask your documents").wait_for()
+        assert "thread=" not in one.page.url
+        one.page.go_back()
+        wait_for_questions(one, LANTERNS, WARRANTY)
+        one.go("Documents")
+        one.go("Ask")
+        wait_for_questions(one, LANTERNS, WARRANTY)
+
+
+def test_a_hostile_title_is_words_wherever_it_stands(browser: Any, server: Server) -> None:
+    """What it asked for elsewhere, the tab would complain of."""
+    with tab(browser, server) as one:
+        one.open()
+        place = one.page.locator('.st-key-threads [class*="thread-"]', has_text="<img src=")
+        place.get_by_role("button").first.click()
+        one.page.locator('[class*="st-key-open-thread-"]', has_text="<img src=").wait_for()
+        place.hover()
+        for name in ("Rename", "Export as PDF"):
+            choose(one, place, name)
+            one.page.get_by_role("dialog").wait_for()
+            one.idle()
+            assert_inert(one)
+            one.page.keyboard.press("Escape")
+            one.page.get_by_role("dialog").wait_for(state="detached")
+        choose(one, place, "Delete")
+        one.page.get_by_role("button", name="Undo").wait_for()
+        assert_inert(one)
+        one.page.get_by_role("button", name="1 deleted conversation").click()
+        one.page.get_by_role("dialog").get_by_role("button", name="Delete for good").first.click()
+        one.page.get_by_role("dialog").get_by_text("This cannot be undone.").wait_for()
+        assert_inert(one)
+        one.page.get_by_role("button", name="Keep it").click()
+        one.page.get_by_role("dialog").get_by_role("button", name="Restore").click()
+        place.wait_for()
+
+
+def assert_inert(one: Tab) -> None:
+    app = one.page.locator("body")
+    assert not app.locator(".katex, iframe, .stMarkdownColoredText").count()
+    assert not app.locator('a[href*="127.0.0.1:9"], a[href*="www.a.com"]').count()
+    sources = [image.get_attribute("src") or "" for image in app.locator("img").all()]
+    assert all(source.startswith(("/media/", one.url, "data:image/svg", "data:image/jpeg")) for source in sources)
