@@ -21,9 +21,7 @@ from docmind.schema import Degraded
 from docmind.sessions import one_line
 
 if TYPE_CHECKING:
-    from langgraph.store.base import Item, SearchItem
-
-    from docmind.memory.store import MemoryStore
+    from docmind.memory.store import Item, MemoryStore, SearchItem
 
 LONGEST = 2_000  # characters
 SHORTEST_BEGINNING = 4
@@ -200,11 +198,7 @@ class Memories:
         return any(one.stage == "memory" for one in self._store.degraded)
 
     def _scored(self, sought: str, spaces: Iterable[tuple[str, ...]], limit: int) -> List[Memory]:
-        from langgraph.store.base import SearchOp
-
-        results = self._store.batch([SearchOp(space, query=sought, limit=limit) for space in spaces])
-        found = [_memory(item) for items in results for item in items]  # type: ignore[union-attr]
-        return sorted(found, key=lambda memory: -(memory.score or 0.0))
+        return [_memory(item) for item in self._store.best(spaces, sought, limit)]
 
     def _same(self, space: tuple[str, ...], fact: str) -> Memory | None:
         """The memory of exactly this namespace that says the same."""
@@ -212,17 +206,13 @@ class Memories:
         return _memory(found[0]) if found else None
 
     def _write(self, space: tuple[str, ...], memory_id: str, fact: str, *, instead_of: Iterable[Memory] = ()) -> Memory:
-        from langgraph.store.base import PutOp
-
         value = {"text": fact, "same": _print(fact), "kind": _STANDING if is_standing(fact) else "fact"}
-        gone = [PutOp(_space(memory.thread_id), memory.memory_id, None) for memory in instead_of]
-        self._store.batch([PutOp(space, memory_id, value), *gone])
+        gone = [(_space(memory.thread_id), memory.memory_id, None) for memory in instead_of]
+        self._store.change([(space, memory_id, value), *gone])
         return self.find(memory_id)
 
     def _delete(self, memories: Iterable[Memory]) -> None:
-        from langgraph.store.base import PutOp
-
-        self._store.batch([PutOp(_space(memory.thread_id), memory.memory_id, None) for memory in memories])
+        self._store.change((_space(memory.thread_id), memory.memory_id, None) for memory in memories)
 
 
 def _space(thread_id: str | None) -> tuple[str, ...]:

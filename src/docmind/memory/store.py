@@ -6,6 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from langgraph.store.base import (
@@ -86,6 +87,15 @@ class MemoryStore(BaseStore):
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """The same as `batch`, in a thread of its own."""
         return await asyncio.to_thread(self.batch, list(ops))
+
+    def change(self, puts: Iterable[tuple[Namespace, str, dict[str, Any] | None]]) -> None:
+        """Write several values by namespace and key, all or none; None deletes."""
+        self.batch([PutOp(*put) for put in puts])
+
+    def best(self, namespaces: Iterable[Namespace], query: str, limit: int) -> list[SearchItem]:
+        """The best of several namespaces; `limit` of each. What has no score comes last."""
+        found = [item for space in namespaces for item in self.search(space, query=query, limit=limit)]
+        return sorted(found, key=lambda item: -2.0 if item.score is None else item.score, reverse=True)
 
     def places(self, beginning: str) -> list[tuple[Namespace, str]]:
         """Namespace and key of every item whose key begins so."""
