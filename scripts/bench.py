@@ -1,6 +1,6 @@
 """Each hot path beside what somebody would pick instead, as a ratio within one run.
 
-    .venv/bin/python scripts/bench.py [embed seal read ingest growth retrieve search start ...]
+    .venv/bin/python scripts/bench.py [embed seal read ingest growth retrieve search start llm ...]
 
 Times are wall clock on this machine, medians of several runs; rivals run in the same process and minute, so that the
 ratio holds where the machine's speed does not.
@@ -209,6 +209,13 @@ def bench_search() -> None:
     print(f"docmind search, cold process {seconds:.2f} s (an empty interpreter {bare:.2f} s)")
 
 
+def bench_llm() -> None:
+    """What is added to a language model's own time: before the request leaves, and per streamed token."""
+    import bench_llm as streaming
+
+    streaming.bench_llm()
+
+
 def bench_start() -> None:
     """`streamlit run app.py` until a page can be used, over 10,000 nodes; memory of all its processes."""
     with filled_vault(documents=500, nodes=10_000) as settings:
@@ -249,6 +256,7 @@ BENCHES = {
     "retrieve": bench_retrieve,
     "search": bench_search,
     "start": bench_start,
+    "llm": bench_llm,
 }
 
 

@@ -2,7 +2,7 @@
 
 As a fixture: `with serving() as server: server.queue(Behaviour("cut", "Half an ans"))`. As a process, for browsers and
 benchmarks: `python tests/llm_server.py --port 11500 --behaviour answer --delay 0.02 --lie`; then `POST /_queue` takes
-behaviours (a JSON list of objects), `POST /_default` one, and `GET /_received` tells what was asked.
+behaviours (a JSON list of objects), `POST /_default` one, and `GET /_received` (`?last=1`) tells what was asked.
 
 Without text, an answer is made of sentences copied from the passages of the prompt, so that its evidence can be found.
 """
@@ -167,7 +167,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.default = behaviour_of(body)
         told = [
             {"path": one.path, "headers": one.headers, "body": one.body, "at_ns": one.at_ns, "sent_ns": one.sent_ns}
-            for one in self.server.received
+            for one in (self.server.received[-1:] if "last=1" in self.path else self.server.received)
         ]
         self._json(told if path == "/_received" else {"default": asdict(self.server.default)})
 

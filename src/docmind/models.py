@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from docmind.config import LLMSettings
 from docmind.conversation import ModelInfo, ModelList
+from docmind.errors import LanguageModelError
 from docmind.schema import Capability, Degraded
 
 if TYPE_CHECKING:
@@ -189,7 +191,8 @@ class Models:
         found = self._ask_all()
         info = self._pick(found)
         if info is not None:
-            self._model(info, found).warm()
+            with suppress(LanguageModelError):  # told again, to somebody, when it is asked
+                self._model(info, found).warm()
 
     def _probe(self, newer_than: float) -> Found:
         """Look around in this thread, or wait for the one that does."""

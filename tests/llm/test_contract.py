@@ -295,6 +295,8 @@ def test_thoughts_are_not_shown(served: Party, kind: Kind) -> None:
         (500, "x" * 200_000, "status 500: x", ""),
         (429, "too many\x1b[2J\n\n requests", "status 429: too many", "wait"),
         (401, "", "status 401.", "DOCMIND_LLM__API_KEY"),
+        (400, '{"error": "llama3.2:3b does not support tools"}', "does not support tools", "agent mode"),
+        (400, '{"error": {"message": "exceeds the available context size"}}', "context", "CONTEXT_TOKENS"),
         (204, "", "status 204.", ""),
     ],
 )
@@ -387,6 +389,15 @@ def test_calls_that_cannot_be_read_are_told(server: LLMServer, arguments: str) -
     server.queue(Behaviour(calls=(("search", arguments),), text="So."))
     with pytest.raises(LanguageModelBrokenError):
         list(party.model.step(ASK, (SEARCH,), never))
+
+
+def test_a_name_that_llama_index_does_not_ask_for_is_told(server: LLMServer) -> None:
+    model = ServedModel(ModelInfo("openai", f"{server.url}/v1", "gpt-5.2-pro"), PATIENT)
+    with pytest.raises(LanguageModelDownError, match="gpt-5.2-pro"):
+        list(model.stream(ASK, never))
+    with pytest.raises(LanguageModelDownError, match="gpt-5.2-pro"):
+        model.warm()
+    assert not server.received
 
 
 def test_a_host_that_is_not_allowed_gets_nothing(server: LLMServer) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from docmind.config import LLMSettings
-from docmind.errors import LanguageModelBrokenError
+from docmind.errors import LanguageModelBrokenError, LanguageModelDownError
 from docmind.llm.chat import chat_messages, offered
 from docmind.llm.contract import Message, Tool, ToolCall
 from docmind.llm.wire import Heard, Wire, one_line
@@ -27,7 +27,17 @@ def model_of(wire: Wire, settings: LLMSettings, timeout_s: float) -> LLM:
     from llama_index.llms.openai_like import OpenAILike
 
     client = httpx.Client(transport=wire, follow_redirects=False, trust_env=False, timeout=timeout_s)
-    return OpenAILike(
+    try:
+        return _made(OpenAILike, wire, settings, client, timeout_s)
+    except ValueError as error:  # LlamaIndex knows some names of OpenAI's that have another interface
+        raise LanguageModelDownError(
+            f"{wire.server} offers {one_line(wire.info.model)} in a way that is not spoken here.",
+            hint="Choose another model in Settings.",
+        ) from error
+
+
+def _made(kind: Any, wire: Wire, settings: LLMSettings, client: httpx.Client, timeout_s: float) -> LLM:
+    return kind(
         model=wire.info.model,
         api_base=wire.endpoint.url,
         api_key="none",  # the real one is put on by the wire, and the environment's is never read
@@ -38,7 +48,7 @@ def model_of(wire: Wire, settings: LLMSettings, timeout_s: float) -> LLM:
         temperature=settings.temperature,
         max_retries=0,
         timeout=timeout_s,
-        http_client=client,  # pyright: ignore[reportCallIssue] - taken by the class below, which pydantic hides
+        http_client=client,
     )
 
 

@@ -101,11 +101,20 @@ class Wire(Connection):
                 f"{self.server} has no model {asked}.", hint=f"Choose another model in Settings.{by}"
             )
         told = f"{self.server} refuses with status {status}" + (f": {said}" if said else "")
-        if status in (401, 403):
-            return LanguageModelDownError(f"{told}.", hint="Set DOCMIND_LLM__API_KEY to a key that it accepts.")
-        if status == 429:
-            return LanguageModelDownError(f"{told}.", hint="It has too much to do: wait a little and try again.")
-        return LanguageModelDownError(f"{told}.", hint="Try again, or look at the log of the model's server.")
+        return LanguageModelDownError(f"{told}.", hint=_hint(status, said.lower()))
+
+
+def _hint(status: int, said: str) -> str:
+    """What helps against a refusal."""
+    if status in (401, 403):
+        return "Set DOCMIND_LLM__API_KEY to a key that it accepts."
+    if status == 429:
+        return "It has too much to do: wait a little and try again."
+    if "tool" in said:
+        return "Choose a model that can call tools, or ask without agent mode."
+    if "context" in said:
+        return "Lower DOCMIND_LLM__CONTEXT_TOKENS to what the server was started with."
+    return "Try again, or look at the log of the model's server."
 
 
 def one_line(text: str, most: int = _TOLD) -> str:
