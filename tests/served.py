@@ -143,4 +143,16 @@ def tab(browser: Any, server: Server, **options: Any) -> Iterator[Tab]:
     tab = Tab(context.new_page(), server.url)
     yield tab
     context.close()
-    assert not tab.complaints
+    assert not tab.complaints, tab.complaints
+
+
+def marks(picture: Image.Image) -> list[tuple[int, int]]:
+    """The pixels that a highlighter has covered."""
+    small = picture.resize((picture.width // 2, picture.height // 2))
+    pixels = small.load()
+    assert pixels is not None
+
+    def is_ink(pixel: Any) -> bool:
+        return pixel[0] > 200 and pixel[0] - pixel[2] > 110 and pixel[0] - pixel[1] < 90
+
+    return [(x * 2, y * 2) for x in range(small.width) for y in range(small.height) if is_ink(pixels[x, y])]

@@ -12,10 +12,9 @@ from typing import Any
 
 import pypdfium2
 import pytest
-from PIL import Image
 
 from papers import DEVSET, line, pdf
-from served import Server, Tab, tab
+from served import Server, Tab, marks, tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
@@ -52,18 +51,6 @@ def scan() -> tuple[str, bytes]:
         pictures = [page.render(scale=2).to_pil().convert("RGB") for page in document]
         pictures[0].save(out, "PDF", save_all=True, append_images=pictures[1:])
     return "scan.pdf", out.getvalue()
-
-
-def marks(picture: Image.Image) -> list[tuple[int, int]]:
-    """The pixels that a highlighter has covered."""
-    small = picture.resize((picture.width // 2, picture.height // 2))
-    pixels = small.load()
-    assert pixels is not None
-
-    def is_ink(pixel: Any) -> bool:
-        return pixel[0] > 200 and pixel[0] - pixel[2] > 110 and pixel[0] - pixel[1] < 90
-
-    return [(x * 2, y * 2) for x in range(small.width) for y in range(small.height) if is_ink(pixels[x, y])]
 
 
 def test_from_a_file_to_a_highlighted_quote_and_back_after_a_restart(browser: Any, server: Server) -> None:

@@ -108,13 +108,14 @@ def _draw_source(mind: DocMind, source: Source, key: str) -> None:
     thumbnail, strip = source_jpeg(mind, source, _THUMBNAIL), source_strip(mind, source)
     small, words = st.columns([0.13, 0.87], gap="small")
     told = f"Page {source.page_no} of {one_line(source.document)}, highlighted: {one_line(source.quote)}"
-    with small:
-        st.image(thumbnail, width=_SMALL, alt=told)
+    with small, st.container(width=_SMALL):  # of its own width: given to st.image it would be made small, and coarse
+        st.image(thumbnail, width="stretch", alt=told)
     with words, st.container(gap="xxsmall"):
         args = (_shown(source),)
         st.button(_label(source), key=f"{key}-open", type="tertiary", help="Open the page", on_click=_open, args=args)
         if strip is not None:
-            st.image(strip, width=marks.reading_width(strip), alt=told)
+            with st.container(width=marks.reading_width(strip)):
+                st.image(strip, width="stretch", alt=told)
         else:
             st.text(visible(source.quote))
 

@@ -1,0 +1,200 @@
+"""Conversations in a real browser: with a language model on loopback that behaves well and badly, and without any."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from llm_server import FALSE_SENTENCE, Behaviour, LLMServer
+from papers import line, pdf
+from served import Server, Tab, marks, tab
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+
+WARRANTY = "The warranty lasts for twenty-four months from the day of delivery."
+DEPOSIT = "The deposit is two months of rent and is paid back within six weeks."
+ASKED = "How long does the warranty last?"
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[LLMServer]:
+    server = LLMServer()
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.over.set()
+    server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def server(browser: Any, model: LLMServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The app over two small documents, with a language model that is served on loopback."""
+    folder = tmp_path_factory.mktemp("chat")
+    server = Server(folder, DOCMIND_LLM__PROVIDER="ollama", DOCMIND_LLM__URL=model.url)
+    server.start()
+    with tab(browser, server) as one:
+        one.open("Documents")
+        one.add(
+            ("lamp.pdf", pdf([line(WARRANTY, size=12), line("Clean the glass with a dry cloth.", size=12)])),
+            ("lease.pdf", pdf([line(DEPOSIT, size=12)])),
+        )
+    yield server
+    server.stop()
+    assert "Traceback" not in server.log()
+
+
+def say(one: Tab, question: str) -> None:
+    """Type a question and send it; do not wait for the answer."""
+    one.page.get_by_placeholder("Ask your documents").fill(question)
+    one.page.keyboard.press("Enter")
+
+
+def row(one: Tab, number: int) -> Any:
+    return one.page.locator(f".st-key-turn-{number}-row")
+
+
+def menu(one: Tab, number: int, choice: str) -> None:
+    one.page.locator(f'[class*="st-key-turn-{number}-menu-"] button:visible').first.click()
+    one.page.get_by_role("menuitem", name=choice).click()
+
+
+def test_asked_streamed_followed_up_and_still_there_after_a_restart(
+    browser: Any, server: Server, model: LLMServer
+) -> None:
+    with tab(browser, server) as one:
+        one.open()
+        model.queue(Behaviour(delay_s=0.25, lie=True))
+        say(one, ASKED)
+        one.page.get_by_role("button", name="Stop").wait_for()
+        one.page.get_by_text(WARRANTY[:20]).last.wait_for()  # while it is still being written
+        assert one.page.get_by_role("button", name="Stop").count()
+        one.page.reload()  # the run goes on, and the page finds it again
+        one.page.get_by_role("button", name="Stop").wait_for()
+        row(one, 0).get_by_text("Answered in").wait_for()
+        one.idle()
+        turn = one.page.locator(".st-key-turn-0")
+        assert FALSE_SENTENCE in turn.inner_text()
+        assert "not found in your documents" in turn.inner_text()
+        assert marks(one.picture(turn.locator('[class*="-source-1"] img').first)), "no stroke on the page"
+
+        say(one, "And the deposit?")
+        row(one, 1).get_by_text("Answered in").wait_for()
+        one.page.get_by_text("Understood as").wait_for()
+        address = one.page.url
+        assert "thread=" in address
+
+        one.go("Documents")
+        one.go("Ask")
+        row(one, 1).get_by_text("Answered in").wait_for()  # the way back leads to the same conversation
+
+    server.kill()
+    server.start()
+    with tab(browser, server) as two:
+        two.page.goto(address)
+        row(two, 1).get_by_text("Answered in").wait_for()
+        two.idle()
+        two.page.locator(".st-key-turn-0-1-open button:visible").first.click()
+        dialog = two.page.get_by_role("dialog")
+        dialog.get_by_text("Page 1 of 2").wait_for()
+        two.idle()
+        assert marks(two.picture(dialog.locator("img").first)), "an old source opens with its words highlighted"
+
+
+def test_escape_stops_and_retry_answers_beside(browser: Any, server: Server, model: LLMServer) -> None:
+    with tab(browser, server) as one:
+        one.open()
+        model.queue(Behaviour("endless", delay_s=0.05), Behaviour("endless", delay_s=0.05), Behaviour())
+        say(one, ASKED)
+        one.page.get_by_text("on and on").last.wait_for()
+        box = one.page.get_by_placeholder("Ask your documents")
+        box.fill("half a thou")  # the keyboard is in the input, and what is typed stays
+        one.page.keyboard.press("Escape")
+        row(one, 0).get_by_text("Stopped after").wait_for()
+        assert "on and on" in one.page.locator(".st-key-turn-0").inner_text()
+        assert box.input_value() == "half a thou"
+
+        row(one, 0).get_by_role("button", name="Try again").click()
+        one.page.get_by_role("button", name="Stop").wait_for()
+        one.page.get_by_text("on and on").last.wait_for()
+        one.page.get_by_role("button", name="Stop").click()
+        row(one, 0).get_by_text("Stopped after").wait_for()
+        menu(one, 0, "Answer again")
+        row(one, 0).get_by_text("Answered in").wait_for()
+        one.page.get_by_text("3 of 3").wait_for()  # the stopped ones are beside it
+
+
+def test_a_model_that_breaks_off_leaves_quotes_and_the_way_to_try_again(
+    browser: Any, server: Server, model: LLMServer
+) -> None:
+    with tab(browser, server) as one:
+        one.open()
+        model.queue(Behaviour("cut", "The warranty is"), Behaviour())
+        say(one, ASKED)
+        trouble = one.page.locator(".st-key-turn-0-trouble")
+        trouble.wait_for()
+        one.idle()
+        assert "broke off" in trouble.inner_text()
+        turn = one.page.locator(".st-key-turn-0")
+        assert WARRANTY in turn.inner_text()
+        assert turn.locator('[class*="-source-1"]').count()
+        trouble.get_by_role("button", name="Try again").click()
+        trouble.wait_for(state="detached")
+        row(one, 0).get_by_text("ollama/").wait_for()
+
+
+def test_an_edited_question_is_asked_from_the_same_point(browser: Any, server: Server, model: LLMServer) -> None:
+    with tab(browser, server) as one:
+        one.open()
+        one.ask(ASKED)
+        one.page.locator(".st-key-turn-0-edit button:visible").first.click()
+        field = one.page.get_by_placeholder("Your question")
+        field.wait_for()
+        assert field.input_value() == ASKED
+        field.fill("What is")
+        field.press("Shift+Enter")
+        field.type("the deposit?")
+        field.press("Enter")
+        one.page.locator(".st-key-turn-0").get_by_text(DEPOSIT[:30]).first.wait_for()
+        one.idle()
+        assert "What is\nthe deposit?" in one.page.locator(".st-key-turn-0-question").inner_text()
+        one.page.get_by_text("2 of 2").wait_for()
+        one.page.get_by_role("button", name="History").click()
+        one.page.locator(".st-key-history").get_by_text(ASKED).wait_for()
+
+
+def test_two_tabs_see_each_other_and_lose_nothing(browser: Any, server: Server, model: LLMServer) -> None:
+    with tab(browser, server) as one, tab(browser, server) as two:
+        one.open()
+        one.ask(ASKED)
+        two.page.goto(one.page.url)
+        row(two, 0).get_by_text("Answered in").wait_for()
+        two.idle()
+        box = two.page.get_by_placeholder("Ask your documents")
+        box.fill("not yet sent")
+        model.queue(Behaviour(delay_s=0.25))
+        say(one, "What is the deposit?")
+        two.page.get_by_role("button", name="Stop").wait_for()  # the same run, in the other tab
+        for each in (one, two):
+            row(each, 1).get_by_text("Answered in").wait_for()
+        assert box.input_value() == "not yet sent"
+
+
+def test_what_a_crash_cut_off_is_offered_again(browser: Any, server: Server, model: LLMServer) -> None:
+    with tab(browser, server) as one:
+        one.open()
+        model.queue(Behaviour("endless", delay_s=0.05))
+        say(one, ASKED)
+        one.page.get_by_text("on and on").last.wait_for()
+        address = one.page.url
+    server.kill()
+    server.start()
+    with tab(browser, server) as two:
+        two.page.goto(address)
+        trouble = two.page.locator(".st-key-turn-0-trouble")
+        trouble.get_by_text("cut off").wait_for()
+        trouble.get_by_role("button", name="Try again").click()
+        row(two, 0).get_by_text("Answered in").wait_for()
+        assert not re.search("cut off", two.page.locator(".st-key-turn-0").inner_text())
