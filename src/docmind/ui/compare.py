@@ -68,7 +68,8 @@ def _tell(found: Comparison) -> None:
     elif same == len(found.changes):
         st.caption(f"Both say the same, in {count(same, 'sentence')}.")
     else:
-        st.caption(f"{count(same, 'sentence')} in both. What only one of them says is :yellow-background[highlighted].")
+        told = count(same, "sentence") if same else "No sentence"
+        st.caption(f"{told} in both. What only one of them says is :yellow-background[highlighted].")
 
 
 def _answers(found: Comparison) -> None:

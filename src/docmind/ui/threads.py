@@ -207,7 +207,9 @@ def _draw_undo(mind: DocMind) -> None:
 
 def _undo(mind: DocMind, thread: Thread) -> None:
     if _attempted(lambda: mind.conversations.restore(thread.thread_id)) is not None:
-        show(thread.thread_id)
+        _forget_deleted()
+        if st.session_state.get(state.THREAD) is None:
+            show(thread.thread_id)
 
 
 def _forget_deleted() -> None:
