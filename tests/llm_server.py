@@ -26,7 +26,7 @@ from typing import Any, Literal
 Kind = Literal[
     "answer", "calls", "silent", "stall", "cut", "reset", "unmarked", "bad_utf8", "bad_json", "odd_json", "error_line",
     "endless", "endless_line", "thinking", "think_tags", "empty", "page", "plain_json", "status", "redirect", "gzip",
-    "heartbeat", "no_body",
+    "heartbeat", "no_body", "raw",
 ]  # fmt: skip
 FALSE_SENTENCE = "The lighthouse of Vellamo was painted green by 4,711 volunteers in 1987."
 
@@ -42,6 +42,7 @@ class Behaviour:
     calls: tuple[tuple[str, Any], ...] = ()
     status: int = 500
     body: str = ""
+    """Of a refusal, or what an error in the stream says, or all bytes of a raw stream (Latin-1)."""
     location: str = ""
     pieces: int = 0
     """Answers of so many equal pieces, for benchmarks."""
@@ -251,6 +252,9 @@ class _Reply:
     def _told(self) -> bool:
         """Sends the answer; False where it breaks off without the end that HTTP asks for."""
         do = self._do
+        if do.kind == "raw":
+            self._chunk(do.body.encode("latin-1"))
+            return True
         if do.kind in ("endless", "heartbeat"):
             while not self._handler.server.over.is_set():
                 self._piece("on and on " if do.kind == "endless" else "")

@@ -7,6 +7,7 @@ import queue
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from types import ModuleType
 
 import httpx
@@ -17,7 +18,7 @@ from docmind.endpoint import Endpoint, Resolve, permit, resolve_here
 from docmind.errors import DocMindError, EndpointRefusedError, LanguageModelBrokenError, LanguageModelDownError
 from docmind.llm.contract import Message, Stop, Tool, ToolCall
 from docmind.llm.thoughts import Thoughts
-from docmind.llm.wire import Heard, Wire
+from docmind.llm.wire import Heard, Wire, sound, sound_call
 
 _LOOK_S = 0.05
 """How often `stop` is asked while nothing comes."""
@@ -82,7 +83,7 @@ class ServedModel:
             model = room.model_of(wire, self._settings, timeout_s)
             heard.put(_ASKED)
             for piece in room.hear(model, wire, messages, tools):
-                heard.put(piece)
+                heard.put(replace(piece, calls=tuple(map(sound_call, piece.calls))) if piece.calls else piece)
             heard.put(None)
         except Exception as error:  # noqa: BLE001 - raised again where the stream is read
             heard.put(error)
@@ -114,7 +115,7 @@ class ServedModel:
             has_begun = True
             pieces, chars = pieces + 1, chars + len(piece.text)
             self._refuse_excess(wire, pieces, chars)
-            text = thoughts.rest() if piece.end or piece.calls else thoughts.take(piece.text)
+            text = thoughts.rest() if piece.end or piece.calls else thoughts.take(sound(piece.text))
             if text:
                 has_answered = has_answered or not text.isspace()
                 yield text

@@ -21,6 +21,7 @@ _TOLD = 160  # characters of what a server says
 _REFUSAL = 64 * 1024  # bytes of the body of a refusal
 _SPARE = 1024 * 1024  # bytes that a server may send whatever it was asked
 _PER_TOKEN = 4096  # bytes: the JSON around one token is about 300
+_CONTROLS = dict.fromkeys(code for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,21 @@ def _hint(status: int, said: str) -> str:
     if "context" in said:
         return "Lower DOCMIND_LLM__CONTEXT_TOKENS to what the server was started with."
     return "Try again, or look at the log of the model's server."
+
+
+def sound(text: str) -> str:
+    """Text that can be stored and shown: lone surrogates (which JSON can spell) are replaced, control characters but
+    line ends and tabs are left out."""
+    if text.isascii() and text.isprintable():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").translate(_CONTROLS)
+
+
+def sound_call(call: ToolCall) -> ToolCall:
+    """The same call with such text in it. Raises `ValueError` where its arguments are no plain JSON."""
+    written = json.dumps(call.arguments, ensure_ascii=False, allow_nan=False)
+    repaired = written.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return ToolCall(one_line(sound(call.call_id)), one_line(sound(call.name)), json.loads(repaired))
 
 
 def one_line(text: str, most: int = _TOLD) -> str:
