@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -20,12 +21,18 @@ class Shell:
         self.files = folder / "files"
         self.files.mkdir()
 
+    def having(self, **more: str) -> Shell:
+        """The same vault with further variables."""
+        other = copy.copy(self)
+        other.more = {**self.more, **more}
+        return other
+
     @property
     def environment(self) -> dict[str, str]:
         """Its variables, for a process of its own too."""
         return {**environment_of(self.folder), **self.more}
 
-    def run(self, *words: str | Path, code: int = 0, typed: str | bytes | None = None, **more: str) -> Result:
+    def run(self, *words: str | Path, code: Any = 0, typed: Any = None, **more: str) -> Result:
         """Run a command; `typed` is its standard input, `more` are further variables."""
         environment: dict[str, str | None] = {**self.environment, **more}
         arguments = [str(word) for word in words]
@@ -33,7 +40,7 @@ class Shell:
         assert result.exit_code == code, result.output
         return result
 
-    def json(self, *words: str | Path, code: int = 0, **more: str) -> dict[str, Any]:
+    def json(self, *words: str | Path, code: Any = 0, **more: str) -> dict[str, Any]:
         """What a command prints as JSON: one object on one line."""
         result = self.run(*words, "--json", code=code, **more)
         assert result.stdout.count("\n") == 1

@@ -51,6 +51,7 @@ class Terminal:
 
     def paste(self, text: str) -> Self:
         """As a terminal does it where the program has asked for marks around what is pasted."""
+        assert "\x1b[?2004h" in self.shown, "the program has not asked for marks"
         return self.type(f"{PASTE_BEGINS}{text}{PASTE_ENDS}")
 
     def wait_for(self, text: str, within_s: float = 60.0) -> str:
@@ -60,6 +61,13 @@ class Terminal:
             assert self._more(until - time.monotonic()), f"{text!r} was not shown: {self.shown[self._read :]!r}"
         start, self._read = self._read, at + len(text)
         return self.shown[start : self._read]
+
+    def settle(self) -> Self:
+        """Wait until the program has been quiet for a moment: a line editor that shows its prompt is not yet where
+        Ctrl-C reaches it."""
+        while self._more(0.3):
+            pass
+        return self
 
     def end(self, within_s: float = 60.0) -> int:
         """Wait until the program has ended; its exit code."""

@@ -49,6 +49,8 @@ def ask(
     as_json: bool,
 ) -> None:
     """Answer QUESTION from the documents, each sentence with its page; with --thread in a conversation."""
+    if not question.strip():  # before a conversation is begun for it
+        raise ConfigError("The question is empty.", hint="Type a question in words.")
     if at is not None and thread is None:
         raise ConfigError("--at names a checkpoint of a conversation.", hint="Say which with --thread.")
     if quotes and (thread is not None or mode is not None or web):
@@ -94,7 +96,7 @@ def _place(desk: DocMind, thread: str | None, at: str | None) -> tuple[str | Non
     """The conversation and the checkpoint to ask at."""
     if thread is None:
         return None, None
-    thread_id = thread_to_ask_in(desk, thread).thread_id
+    thread_id = thread_to_ask_in(desk, thread, is_begun=at is not None).thread_id
     return thread_id, checkpoint_named(desk, thread_id, at) if at is not None else None
 
 

@@ -14,7 +14,7 @@ from docmind.cli.slash import COMMANDS, Here, Said
 from docmind.cli.stream import Stream
 from docmind.cli.telling import inert, tell_narrow
 from docmind.cli.turns import one_line, tell_turns, turn_data
-from docmind.conversation import Mode
+from docmind.conversation import Mode, Turn
 from docmind.errors import ConfigError, DocMindError
 from docmind.schema import Filters
 
@@ -38,7 +38,7 @@ def chat(
     """Talk with your documents; /help shows what can be done beside asking."""
     with opened() as desk:
         filters = filters_of(desk, docs, languages, tags)
-        here = Here(desk, thread_to_ask_in(desk, thread) if thread else None)
+        here = Here(desk, thread_to_ask_in(desk, thread) if thread is not None else None)
         code = Chat(here, filters, mode, as_json).run()
     if code:
         sys.exit(code)
@@ -48,7 +48,8 @@ class Chat:
     """Reads entries until they end, and does what each says. Of one thread only."""
 
     def __init__(self, here: Here, filters: Filters, mode: Mode | None, as_json: bool) -> None:
-        self._here, self._filters, self._mode, self._as_json = here, filters, mode, as_json
+        self._here, self._filters, self._as_json = here, filters, as_json
+        self._mode: Mode | None = mode
         self._lines = Lines("> " if sys.stdout.isatty() and not as_json else "")
         self._code = 0
         self._is_first = True
@@ -125,10 +126,14 @@ class Chat:
         if now.turn is None:
             stream.break_off()
             raise DocMindError(now.message, hint=f"{now.hint} /retry asks it again.".strip())
-        turn = now.turn
-        self._here.turn = turn
+        self._here.turn = now.turn
+        self._tell_turn(now.turn, now.thread_id, stream)
+        if now.state == "stopped" and not self._lines.is_asking:  # Ctrl-C is meant for the whole pipe
+            raise KeyboardInterrupt
+
+    def _tell_turn(self, turn: Turn, thread_id: str, stream: Stream) -> None:
         if self._as_json:
-            print_json(turn_data(turn) | {"thread_id": now.thread_id})
+            print_json(turn_data(turn) | {"thread_id": thread_id})
             return
         stream.end(turn)
         if turn.answer is not None and not turn.answer.found and turn.state == "answered":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -52,6 +53,30 @@ def stoppable(desk: DocMind, show: Callable[[RunProgress], None]) -> Iterator[Ca
 
     before = signal.signal(signal.SIGINT, stop)
     try:
-        yield look
+        with _no_echo():
+            yield look
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _no_echo() -> Iterator[None]:
+    """Keys that are pressed meanwhile wait for the next question, and do not show in the middle of the answer."""
+    try:
+        import termios
+    except ImportError:  # Windows
+        yield
+        return
+    try:
+        terminal = sys.stdin.fileno()
+        before = termios.tcgetattr(terminal)
+    except (OSError, ValueError, termios.error):  # a pipe, or no standard input at all
+        yield
+        return
+    quiet = before.copy()
+    quiet[3] &= ~termios.ECHO
+    termios.tcsetattr(terminal, termios.TCSANOW, quiet)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(terminal, termios.TCSANOW, before)

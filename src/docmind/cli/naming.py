@@ -18,20 +18,21 @@ if TYPE_CHECKING:
 NEW = "new"
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _SHORTEST = 4
-_WHOLE = 32  # characters; what is as long is a whole id, and the conversation says whether it has it
+_WHOLE = 36  # characters; what is as long is a whole id, and the conversation says whether it has it
 
 
-def thread_to_ask_in(desk: DocMind, name: str) -> Thread:
+def thread_to_ask_in(desk: DocMind, name: str, *, is_begun: bool = False) -> Thread:
     """The conversation called so; one with that id is begun where there is none, and that is told on stderr.
+    Where it must have begun, that is not done.
 
     Raises `NotFoundError` for a deleted one, where several are called so, and for what can be no id.
     """
-    if name == NEW:
+    if name == NEW and not is_begun:
         return desk.conversations.create()
     try:
         thread = desk.conversations.find_thread(name)
     except NotFoundError:
-        if _is_called(desk, name):  # several are
+        if is_begun or _is_called(desk, name):  # several are
             raise
         if not _ID.fullmatch(name):
             raise NotFoundError(

@@ -1,0 +1,211 @@
+"""`docmind ask`: alone and in a conversation, with a language model and without one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from docmind.cli.turns import UNSUPPORTED
+from llm_server import FALSE_SENTENCE, Behaviour, LLMServer, serving
+from shells import Shell, assert_inert, sentence_of, stocked_shell
+
+ANSWER = {
+    *("question", "answer", "found", "sources", "degraded", "timings_ms", "sentences", "model"),
+    *("thread_id", "checkpoint_id", "before_id", "state", "asked_as", "message", "hint", "mode", "nearest", "web"),
+}
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
+    """A vault whose conversations each test names for itself."""
+    return stocked_shell(tmp_path_factory.mktemp("asked"))
+
+
+@pytest.fixture
+def server() -> Iterator[LLMServer]:
+    with serving() as server:
+        yield server
+
+
+def with_model(shell: Shell, server: LLMServer) -> Shell:
+    return shell.having(DOCMIND_LLM__PROVIDER="ollama", DOCMIND_LLM__URL=server.url)
+
+
+# --- without a model --------------------------------------------------------------------------------------------------
+
+
+def test_without_a_thread_nothing_is_kept(shell: Shell) -> None:
+    before = shell.json("threads", "list")
+    told = shell.json("ask", "Where do herons nest?")
+    assert set(told) >= ANSWER
+    assert (told["thread_id"], told["checkpoint_id"], told["model"]) == (None, None, "")
+    assert shell.json("threads", "list") == before
+
+
+def test_each_sentence_says_what_supports_it(shell: Shell) -> None:
+    for words in ((), ("--thread", "sentences"), ("--quotes",)):
+        told = shell.json("ask", "Where do herons nest?", *words)
+        assert told["found"]
+        assert told["sentences"]
+        numbers = {source["n"] for source in told["sources"]}
+        for sentence in told["sentences"]:
+            assert set(sentence) == {"text", "start", "end", "sources", "supported", "is_claim"}
+            assert told["answer"][sentence["start"] : sentence["end"]] == sentence["text"]
+            assert sentence["supported"] is True
+            assert set(sentence["sources"]) <= numbers
+            assert sentence["sources"]
+        assert all(source["boxes"] and source["page_width"] for source in told["sources"])
+
+
+def test_a_conversation_begins_with_an_id_and_goes_on(shell: Shell) -> None:
+    first = shell.run("ask", "Where do herons nest?", "--thread", "begun-1")
+    assert "A new conversation begins: begun-1" in first.stderr
+    second = shell.run("ask", "And what are those nests made of?", "--thread", "begun-1", "--json")
+    assert second.stderr == ""
+    told = json.loads(second.stdout)
+    assert (told["thread_id"], told["question"]) == ("begun-1", "And what are those nests made of?")
+    assert told["asked_as"].startswith("Where do herons nest?")
+    turns = shell.json("threads", "show", "begun-1")["turns"]
+    assert [turn["checkpoint_id"] for turn in turns][-1] == told["checkpoint_id"]
+    assert told["before_id"] == turns[0]["checkpoint_id"]
+
+
+def test_new_makes_another_conversation_each_time(shell: Shell) -> None:
+    ids = {shell.json("ask", "Where do herons nest?", "--thread", "new")["thread_id"] for _ in range(2)}
+    assert len(ids) == 2
+    assert "new" not in ids
+
+
+def test_a_conversation_is_found_by_a_part_of_its_id_and_by_its_title(shell: Shell) -> None:
+    made = shell.json("ask", "Where do owls nest?", "--thread", "found-by-part-1")
+    shell.run("threads", "rename", "found-by-part-1", "About owls")
+    for name in ("found-by-p", "About owls"):
+        told = shell.json("ask", "Where do owls nest?", "--thread", name)
+        assert told["thread_id"] == made["thread_id"]
+    shell.run("ask", "Where do owls nest?", "--thread", "found-by-part-2")
+    assert "Several" in sentence_of(shell.run("ask", "Where?", "--thread", "found-by-part", code=4))
+
+
+@pytest.mark.parametrize("name", ["no such title", "x" * 65, "../up", "é", "\x1b[2J", ""])
+def test_what_can_be_no_id_is_one_sentence_and_makes_nothing(shell: Shell, name: str) -> None:
+    before = shell.json("threads", "list")
+    refused = shell.run("ask", "Where do herons nest?", "--thread", name, code=4)
+    assert "no conversation" in sentence_of(refused)
+    assert_inert(refused.stderr)
+    assert shell.json("threads", "list") == before
+
+
+def test_a_deleted_conversation_is_not_asked_in(shell: Shell) -> None:
+    shell.run("ask", "Where do herons nest?", "--thread", "gone-1")
+    shell.run("threads", "delete", "gone-1")
+    refused = shell.run("ask", "Where do herons nest?", "--thread", "gone-1", code=4)
+    assert "was deleted" in sentence_of(refused)
+    assert "docmind threads restore gone-1" in refused.stderr
+
+
+def test_at_asks_beside_what_came_after(shell: Shell) -> None:
+    first = shell.json("ask", "Where do herons nest?", "--thread", "beside-1")
+    second = shell.json("ask", "Where do owls nest?", "--thread", "beside-1")
+    end = first["checkpoint_id"][-8:]
+    third = shell.json("ask", "Where do owls hunt?", "--thread", "beside-1", "--at", end)
+    assert second["before_id"] == third["before_id"] == first["checkpoint_id"]
+    view = shell.json("threads", "show", "beside-1")
+    assert [turn["question"] for turn in view["turns"]] == ["Where do herons nest?", "Where do owls hunt?"]
+    assert len(view["runs"]) == 3
+
+
+def test_options_that_do_not_go_together_are_one_sentence(shell: Shell) -> None:
+    assert "--at" in sentence_of(shell.run("ask", "Where?", "--at", "12345678", code=2))
+    assert "--quotes" in sentence_of(shell.run("ask", "Where?", "--quotes", "--thread", "new", code=2))
+    assert "no checkpoint" in sentence_of(
+        shell.run("ask", "Where?", "--thread", "sentences", "--at", "zzzzzzzz", code=4)
+    )
+
+
+def test_an_empty_question_keeps_no_turn(shell: Shell) -> None:
+    before = shell.json("threads", "list")
+    for words in ((), ("--thread", "new"), ("--thread", "empty-1"), ("--quotes",)):
+        assert "empty" in sentence_of(shell.run("ask", "  ", *words, code=2))
+    assert shell.json("threads", "list") == before
+
+
+def test_a_checkpoint_is_one_of_a_conversation_that_is_there(shell: Shell) -> None:
+    before = shell.json("threads", "list")
+    for name in ("new", "never-begun"):
+        assert "no conversation" in sentence_of(shell.run("ask", "Where?", "--thread", name, "--at", "123456", code=4))
+    assert shell.json("threads", "list") == before
+
+
+def test_where_nothing_is_found_the_nearest_pages_are_named(shell: Shell) -> None:
+    result = shell.run("ask", "Quantum chromodynamics of neutron stars?", "--thread", "new")
+    assert "Not found in your documents." in result.stdout
+
+
+# --- with a model -----------------------------------------------------------------------------------------------------
+
+
+def test_a_model_answers_and_what_no_page_says_is_marked(shell: Shell, server: LLMServer) -> None:
+    server.default = Behaviour("answer", lie=True)
+    other = with_model(shell, server)
+    told = other.json("ask", "Where do herons nest?")
+    assert told["model"] == "ollama/llama3.2:3b"
+    assert (told["thread_id"], told["state"], told["degraded"]) == (None, "answered", [])
+    lies = [sentence for sentence in told["sentences"] if sentence["text"] == FALSE_SENTENCE]
+    assert [(lie["supported"], lie["is_claim"], lie["sources"]) for lie in lies] == [(False, True, [])]
+    assert [sentence["supported"] for sentence in told["sentences"]].count(True) >= 1
+    shown = other.run("ask", "Where do herons nest?").stdout
+    assert f"{FALSE_SENTENCE} {UNSUPPORTED}" in shown
+    assert shown.count(UNSUPPORTED) == 1
+    assert "  [1] herons.pdf, page 2" in shown
+
+
+def test_quotes_are_given_where_they_are_asked_for(shell: Shell, server: LLMServer) -> None:
+    told = with_model(shell, server).json("ask", "Where do herons nest?", "--quotes")
+    assert told["model"] == ""
+    assert told["found"]
+    assert server.asked() == []
+
+
+@pytest.mark.parametrize("kind", ["cut", "bad_utf8", "status", "reset", "empty"])
+def test_quotes_stand_in_for_a_model_that_fails(shell: Shell, server: LLMServer, kind: str) -> None:
+    server.default = Behaviour(kind, "Half an ans")  # type: ignore[arg-type]
+    other = with_model(shell, server)
+    result = other.run("ask", "Where do herons nest?", "--thread", f"failed-{kind}")
+    assert "Herons nest in tall trees near rivers. [1]" in result.stdout
+    assert "Half an" not in result.stdout
+    assert "The answer is made of quotes." in result.stderr
+    told = other.json("ask", "Where do herons nest?", "--thread", f"failed-{kind}")
+    assert (told["model"], told["state"], told["found"]) == ("", "answered", True)
+    assert told["message"].endswith(".")
+    assert told["degraded"]
+
+
+def test_a_model_that_is_not_there_is_told(shell: Shell) -> None:
+    gone = {"DOCMIND_LLM__PROVIDER": "ollama", "DOCMIND_LLM__URL": "http://127.0.0.1:9"}
+    result = shell.run("ask", "Where do herons nest?", **gone)
+    assert "Herons nest" in result.stdout
+    assert "Without answers" in result.stderr
+    assert shell.json("ask", "Where do herons nest?", **gone)["degraded"]
+
+
+def test_a_host_that_is_not_allowed_is_not_asked(shell: Shell) -> None:
+    far = {"DOCMIND_LLM__PROVIDER": "ollama", "DOCMIND_LLM__URL": "http://192.0.2.1:11434"}
+    result = shell.run("ask", "Where do herons nest?", **far)
+    assert "Herons nest" in result.stdout
+    assert "DOCMIND_LLM__ALLOWED_HOSTS" in result.stderr or "allowed" in result.stderr
+
+
+def test_what_a_model_says_commands_no_terminal(shell: Shell, server: LLMServer) -> None:
+    server.default = Behaviour("answer", "Herons\x1b[2J nest\x1b]0;owned\x07 in \u202etrees.\x9b31m")
+    result = with_model(shell, server).run("ask", "Where do herons nest?", "--thread", "inert-1")
+    assert "owned" in result.stdout
+    assert_inert(result.stdout)
+    assert_inert(shell.run("threads", "show", "inert-1").stdout)
+
+
+def test_the_command_line_asks_one_vault_after_another(shell: Shell, server: LLMServer, tmp_path: Path) -> None:
+    empty = Shell(tmp_path, **with_model(shell, server).more)
+    assert "no documents yet" in empty.run("ask", "Where do herons nest?").stderr

@@ -1,0 +1,224 @@
+"""`docmind threads`: every command as text and as JSON, back and aside and forth again, and what is refused."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shells import Shell, assert_inert, sentence_of, stocked_shell
+
+TURN = {"question", "answer", "sentences", "sources", "checkpoint_id", "before_id", "state", "found", "thread_id"}
+THREAD = {"thread_id", "title", "created_at_ms", "updated_at_ms", "checkpoint_id", "deleted_at_ms"}
+QUESTIONS = ("Where do herons nest?", "Where do owls nest?", "What are nests made of?")
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    """A vault with one conversation of three turns."""
+    shell = stocked_shell(tmp_path)
+    for question in QUESTIONS:
+        shell.run("ask", question, "--thread", "birds")
+    return shell
+
+
+def asked(view: dict[str, Any]) -> list[str]:
+    return [turn["question"] for turn in view["turns"]]
+
+
+def test_list_as_json_and_as_text(shell: Shell) -> None:
+    (told,) = shell.json("threads", "list")["threads"]
+    assert set(told) == THREAD
+    assert (told["thread_id"], told["title"]) == ("birds", QUESTIONS[0])
+    assert told["checkpoint_id"]
+    listed = shell.run("threads", "list").stdout
+    assert "birds" in listed
+    assert QUESTIONS[0] in listed
+    shell.run("ask", "Where do owls hunt?", "--thread", "newer")
+    assert [thread["thread_id"] for thread in shell.json("threads", "list")["threads"]] == ["newer", "birds"]
+
+
+def test_search_looks_into_titles_and_texts(shell: Shell) -> None:
+    shell.run("ask", "Where do owls hunt?", "--thread", "hunting")
+    for words, found in (("412 sticks", ["birds"]), ("OWLS HUNT?", ["hunting"]), ("nothing like it", [])):
+        told = shell.json("threads", "list", "--search", words)
+        assert sorted(thread["thread_id"] for thread in told["threads"]) == sorted(found), words
+    assert "Nothing found." in shell.run("threads", "list", "--search", "nothing like it").stdout
+
+
+def test_an_empty_vault_has_no_conversations(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    assert shell.json("threads", "list") == {"threads": []}
+    assert "no conversations yet" in shell.run("threads", "list").stdout
+
+
+def test_show_as_json_and_as_text(shell: Shell) -> None:
+    told = shell.json("threads", "show", "birds")
+    assert set(told) == {"thread", "turns", "runs", "earlier"}
+    assert set(told["thread"]) == THREAD
+    assert asked(told) == list(QUESTIONS)
+    for turn in told["turns"]:
+        assert set(turn) >= TURN
+        assert turn["sources"][0]["boxes"]
+        assert turn["sentences"][0]["supported"]
+    assert [run["is_current"] for run in told["runs"]] == [True] * 3
+    assert told["runs"][1]["parent_id"] == told["runs"][0]["checkpoint_id"]
+    shown = shell.run("threads", "show", "birds").stdout
+    for question in QUESTIONS:
+        assert f"> {question}" in shown
+    assert "  [1] herons.pdf, page 2" in shown
+    tree = shell.run("threads", "show", QUESTIONS[0], "--tree").stdout.splitlines()
+    assert [line[0] for line in tree[2:]] == ["*"] * 3
+    assert tree[-1].endswith("<- here")
+
+
+def test_show_at_an_earlier_checkpoint(shell: Shell) -> None:
+    first = shell.json("threads", "show", "birds")["turns"][0]["checkpoint_id"]
+    for name in (first, first[-8:], first[-5:], first[:-2]):
+        assert asked(shell.json("threads", "show", "birds", "--at", name)) == [QUESTIONS[0]]
+    assert "checkpoints begin or end with" in sentence_of(
+        shell.run("threads", "show", "birds", "--at", first[:6], code=4)
+    )
+    assert "no checkpoint" in sentence_of(shell.run("threads", "show", "birds", "--at", first[-3:], code=4))
+
+
+def _ids(shell: Shell) -> list[str]:
+    return [run["checkpoint_id"] for run in shell.json("threads", "show", "birds")["runs"]]
+
+
+def test_resume_goes_back_and_forth_and_loses_nothing(shell: Shell) -> None:
+    ids = _ids(shell)
+    told = shell.json("threads", "resume", "birds", "--at", ids[0])
+    assert (told["thread_id"], told["checkpoint_id"]) == ("birds", ids[0])
+    assert asked(shell.json("threads", "show", "birds")) == [QUESTIONS[0]]
+    assert _ids(shell) == ids
+    assert ids[2][-8:] in shell.run("threads", "resume", "birds", "--at", ids[2][-8:]).stdout
+    assert asked(shell.json("threads", "show", "birds")) == list(QUESTIONS)
+
+
+def test_fork_branches_and_both_branches_stay(shell: Shell) -> None:
+    ids = _ids(shell)
+    told = shell.json("threads", "fork", "birds", "--at", ids[0][-8:])
+    assert told["thread_id"] == "birds"
+    assert told["checkpoint_id"] not in ids
+    shell.run("ask", "Where do owls hunt?", "--thread", "birds")
+    assert asked(shell.json("threads", "show", "birds")) == [QUESTIONS[0], "Where do owls hunt?"]
+    view = shell.json("threads", "show", "birds", "--at", ids[2])
+    assert asked(view) == list(QUESTIONS)
+    assert [run["is_current"] for run in view["runs"]] == [True, False, False, True]
+    assert "branches at" in shell.run("threads", "fork", "birds").stdout
+
+
+def test_fork_of_a_conversation_without_turns_is_one_sentence(shell: Shell) -> None:
+    shell.run("chat", "--thread", "fresh", typed="")
+    assert "nothing in this conversation" in sentence_of(shell.run("threads", "fork", "fresh", code=4))
+
+
+def test_compare_as_json_and_as_text(shell: Shell) -> None:
+    first = _ids(shell)[0]
+    shell.run("threads", "fork", "birds", "--at", first)
+    other = shell.json("ask", "Where do owls nest?", "--thread", "birds", "--doc", "owls.txt")["checkpoint_id"]
+    told = shell.json("threads", "compare", "birds", first, other)
+    assert set(told) == {"left", "right", "changes", "pages_both", "pages_left", "pages_right"}
+    assert (told["left"]["question"], told["right"]["question"]) == ("Where do herons nest?", "Where do owls nest?")
+    assert set(told["left"]) >= TURN
+    assert {kind for kind, _ in told["changes"]} <= {"same", "only_left", "only_right"}
+    shown = shell.run("threads", "compare", "birds", first[-8:], other[-8:]).stdout
+    assert f"--- {first[-8:]}  Where do herons nest?" in shown
+    assert f"+++ {other[-8:]}  Where do owls nest?" in shown
+    assert "- Herons nest in tall trees near rivers." in shown.splitlines()
+    same = shell.run("threads", "compare", "birds", first, first).stdout
+    assert "  Herons nest in tall trees near rivers." in same.splitlines()
+
+
+def test_rename_delete_and_restore(shell: Shell) -> None:
+    assert shell.json("threads", "rename", "birds", "  Of \x1b[31mnests\n ")["title"].startswith("Of")
+    assert_inert(shell.run("threads", "list").stdout)
+    shell.run("threads", "rename", "birds", "Of nests")
+    assert "title" in sentence_of(shell.run("threads", "rename", "birds", " ", code=2))
+    assert shell.json("threads", "delete", "Of nests")["deleted_at_ms"]
+    assert shell.json("threads", "list") == {"threads": []}
+    assert [thread["thread_id"] for thread in shell.json("threads", "list", "--deleted")["threads"]] == ["birds"]
+    assert shell.json("threads", "restore", "birds")["deleted_at_ms"] is None
+    assert asked(shell.json("threads", "show", "birds")) == list(QUESTIONS)
+    assert "docmind threads restore birds" in shell.run("threads", "delete", "birds").stdout
+    assert "is back" in shell.run("threads", "restore", "Of nests").stdout
+
+
+def test_purge_asks_or_is_told(shell: Shell) -> None:
+    assert "Nothing was erased" in sentence_of(shell.run("threads", "purge", "birds", code=130))
+    assert asked(shell.json("threads", "show", "birds")) == list(QUESTIONS)
+    shell.run("threads", "purge", "birds", "nobody", "--yes", code=4)
+    (receipt,) = shell.json("threads", "purge", "birds", "birds", "-y")["purged"]
+    assert (receipt["thread_id"], receipt["title"]) == ("birds", QUESTIONS[0])
+    assert receipt["checkpoints"] >= 6
+    assert shell.json("threads", "list", "--deleted") == {"threads": []}
+    assert "no conversation" in sentence_of(shell.run("threads", "show", "birds", code=4))
+    shell.run("ask", "Where?", "--thread", "again")
+    shell.run("threads", "delete", "again")
+    assert "Erased Where?" in shell.run("threads", "purge", "again", "-y").stdout
+
+
+def test_export_as_markdown_and_as_pdf(shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    told = shell.json("threads", "export", "birds")
+    assert told["file"] == "Where do herons nest.zip"
+    with zipfile.ZipFile(io.BytesIO((here / told["file"]).read_bytes())) as package:
+        assert package.testzip() is None
+        text = b"".join(package.read(name) for name in package.namelist() if name.endswith(".md")).decode()
+        assert any(name.endswith((".webp", ".png", ".jpg")) for name in package.namelist())
+    assert all(question in text for question in QUESTIONS)
+    shown = shell.run("threads", "export", "birds", "--format", "pdf", "--output", tmp_path / "out.pdf").stdout
+    assert shown == f"Wrote {tmp_path / 'out.pdf'}\n"
+    assert (tmp_path / "out.pdf").read_bytes().startswith(b"%PDF-")
+    shell.run("threads", "export", "birds", "--format", "pdf", "--output", tmp_path / "here")
+    assert sorted(os.listdir(here)) == ["Where do herons nest.pdf", "Where do herons nest.zip"]
+
+
+def test_an_export_goes_over_another_file_only_where_that_is_said(shell: Shell, tmp_path: Path) -> None:
+    path = tmp_path / "kept.zip"
+    path.write_bytes(b"mine")
+    refused = shell.run("threads", "export", "birds", "--output", path, code=2)
+    assert "is there already" in sentence_of(refused)
+    assert "--force" in refused.stderr
+    assert path.read_bytes() == b"mine"
+    shell.run("threads", "export", "birds", "--output", path, "--force")
+    assert path.read_bytes().startswith(b"PK")
+    assert "cannot be written" in sentence_of(
+        shell.run("threads", "export", "birds", "--output", tmp_path / "no" / "x.zip", code=2)
+    )
+    first = _ids(shell)[0]
+    shell.run("threads", "export", "birds", "--output", path, "--force", "--at", first)
+    assert QUESTIONS[2].encode() not in b"".join(
+        zipfile.ZipFile(path).read(n) for n in zipfile.ZipFile(path).namelist()
+    )
+
+
+def test_what_is_not_there_is_one_sentence(shell: Shell) -> None:
+    commands = [
+        ("show", "nobody"), ("fork", "nobody"), ("rename", "nobody", "x"), ("delete", "nobody"), ("restore", "nobody"),
+        ("resume", "nobody", "--at", "12345678"), ("compare", "nobody", "1234", "5678"), ("export", "nobody"),
+        ("purge", "nobody", "-y"),
+    ]  # fmt: skip
+    for words in commands:
+        assert "no conversation" in sentence_of(shell.run("threads", *words, code=4)), words
+    hostile = shell.run("threads", "show", "\x1b[2J\x1b]0;owned\x07", code=4)
+    assert_inert(hostile.stderr)
+
+
+def test_two_conversations_of_one_title_are_told_apart_by_their_ids(shell: Shell) -> None:
+    shell.run("ask", QUESTIONS[0], "--thread", "birds-2")
+    refused = shell.run("threads", "show", QUESTIONS[0], code=4)
+    assert "birds-2" in sentence_of(refused)
+
+
+def test_json_is_one_line_of_its_own(shell: Shell) -> None:
+    for words in (("list",), ("show", "birds"), ("fork", "birds"), ("rename", "birds", "x"), ("delete", "birds")):
+        json.loads(shell.run("threads", *words, "--json").stdout)
