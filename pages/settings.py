@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from docmind.escape import escape
 from docmind.schema import Status
 from docmind.ui import abilities, models, trouble
 from docmind.ui.desk import desk
-from docmind.ui.escape import escape
 from docmind.ui.frame import frame
 from docmind.ui.wording import count, size
 

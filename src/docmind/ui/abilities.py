@@ -6,8 +6,8 @@ from typing import Literal
 
 import streamlit as st
 
+from docmind.escape import escape, one_line
 from docmind.schema import Capability, CapabilityState
-from docmind.ui.escape import escape, one_line
 
 _COLOURS: dict[CapabilityState, Literal["green", "orange", "gray"]] = {
     "present": "green",

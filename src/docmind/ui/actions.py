@@ -9,8 +9,8 @@ import streamlit as st
 
 from docmind.conversation import Thread, ThreadView, Turn
 from docmind.errors import DocMindError
+from docmind.escape import one_line, visible
 from docmind.ui import beside, live, state, timetravel, trouble
-from docmind.ui.escape import one_line, visible
 from docmind.ui.speakers import asking
 
 if TYPE_CHECKING:

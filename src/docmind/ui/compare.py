@@ -11,9 +11,9 @@ import streamlit as st
 
 from docmind.conversation import Comparison, Turn
 from docmind.errors import DocMindError, NotFoundError
+from docmind.escape import escape, one_line, visible
 from docmind.schema import Source
 from docmind.ui import state, trouble
-from docmind.ui.escape import escape, one_line, visible
 from docmind.ui.pageview import PageOnShow, source_jpeg
 from docmind.ui.sources import draw_reading
 from docmind.ui.wording import count, duration, when

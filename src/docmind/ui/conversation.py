@@ -9,9 +9,9 @@ import streamlit as st
 
 from docmind.conversation import RunProgress, Thread, ThreadView
 from docmind.errors import NotFoundError
+from docmind.escape import escape
 from docmind.schema import DocumentInfo
 from docmind.ui import actions, beside, live, state, timetravel
-from docmind.ui.escape import escape
 from docmind.ui.sources import draw_reading
 from docmind.ui.turns import Place, draw_turn
 from docmind.ui.wording import conversation, count

@@ -8,8 +8,8 @@ import streamlit as st
 
 from docmind.conversation import Thread, ThreadReceipt
 from docmind.errors import DocMindError
+from docmind.escape import escape
 from docmind.ui import address, state, trouble
-from docmind.ui.escape import escape
 from docmind.ui.wording import conversation, count, when
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import streamlit as st
 
 from docmind.conversation import Exported, ExportFormat, Thread
 from docmind.errors import DocMindError
+from docmind.escape import escape
 from docmind.ui import state, trouble
-from docmind.ui.escape import escape
 from docmind.ui.wording import conversation, size
 
 if TYPE_CHECKING:

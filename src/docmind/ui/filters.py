@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from docmind.escape import shorten
 from docmind.schema import DocumentInfo, Filters
 from docmind.ui import state
-from docmind.ui.escape import shorten
 from docmind.ui.wording import count, language
 
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from docmind.escape import escape
 from docmind.schema import DocumentInfo
 from docmind.ui import live, state
 from docmind.ui.actions import LONGEST
 from docmind.ui.desk import desk
-from docmind.ui.escape import escape
 from docmind.ui.filters import choose_filters, chosen_filters
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from docmind.errors import DocMindError, PasswordNeededError
+from docmind.escape import escape
 from docmind.schema import AddResult, JobProgress, Upload
 from docmind.ui import state, trouble
 from docmind.ui.desk import desk
-from docmind.ui.escape import escape
 from docmind.ui.wording import about, count, duration
 
 if TYPE_CHECKING:

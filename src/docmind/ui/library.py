@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from docmind import marks
 from docmind.errors import DocMindError
+from docmind.escape import escape, one_line
 from docmind.schema import DeleteReceipt, DocumentInfo
-from docmind.ui import marks, pageview, state, trouble
-from docmind.ui.escape import escape, one_line
+from docmind.ui import pageview, state, trouble
 from docmind.ui.pageview import PageOnShow
 from docmind.ui.wording import count, kind, language, size, when
 

@@ -14,9 +14,9 @@ import streamlit as st
 
 from docmind.conversation import Mode, RunProgress, Thread
 from docmind.errors import DocMindError
+from docmind.escape import escape
 from docmind.schema import Filters
 from docmind.ui import state, threads, timetravel, trouble
-from docmind.ui.escape import escape
 from docmind.ui.prose import streaming_markdown
 from docmind.ui.speakers import assistant, user
 from docmind.ui.wording import duration

@@ -9,9 +9,9 @@ import streamlit as st
 
 from docmind.conversation import Memory
 from docmind.errors import DocMindError
+from docmind.escape import escape
 from docmind.memories import LONGEST
 from docmind.ui import state, trouble
-from docmind.ui.escape import escape
 from docmind.ui.proposals import draw_proposals, of_thread
 from docmind.ui.wording import count, when
 

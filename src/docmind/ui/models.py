@@ -12,9 +12,9 @@ import streamlit as st
 from docmind.config import Settings
 from docmind.conversation import ModelInfo, ModelList
 from docmind.errors import DocMindError
+from docmind.escape import escape
 from docmind.schema import Capability
 from docmind.ui import abilities, trouble
-from docmind.ui.escape import escape
 from docmind.ui.wording import count
 
 if TYPE_CHECKING:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from docmind import marks
+from docmind.escape import escape, visible
 from docmind.schema import Box, PageView, Source
-from docmind.ui import marks, state
-from docmind.ui.escape import escape, visible
+from docmind.ui import state
 from docmind.ui.wording import count, language
 
 if TYPE_CHECKING:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from docmind import marks
 from docmind.errors import DocMindError, NotFoundError
+from docmind.escape import escape, one_line, shorten, visible
 from docmind.schema import Hit, Source
-from docmind.ui import marks, state, trouble
-from docmind.ui.escape import escape, one_line, shorten, visible
+from docmind.ui import state, trouble
 from docmind.ui.pageview import PageOnShow, page_jpeg, page_view, source_jpeg, source_strip
 from docmind.ui.wording import count
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from docmind.ui.escape import visible
+from docmind.escape import visible
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator

@@ -15,8 +15,8 @@ import streamlit as st
 
 from docmind.conversation import Thread
 from docmind.errors import DocMindError, NotFoundError
+from docmind.escape import escape, one_line
 from docmind.ui import address, deleted, exports, state, trouble
-from docmind.ui.escape import escape, one_line
 from docmind.ui.wording import conversation, count
 
 if TYPE_CHECKING:

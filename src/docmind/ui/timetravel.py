@@ -15,8 +15,8 @@ import streamlit as st
 
 from docmind.conversation import Run, Thread, ThreadView, Turn
 from docmind.errors import DocMindError
+from docmind.escape import escape
 from docmind.ui import state, trouble
-from docmind.ui.escape import escape
 from docmind.ui.lanes import Lanes, Line
 from docmind.ui.wording import count, when
 

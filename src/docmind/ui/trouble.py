@@ -8,7 +8,7 @@ from typing import TypeVar
 import streamlit as st
 
 from docmind.errors import DocMindError
-from docmind.ui.escape import escape
+from docmind.escape import escape
 
 T = TypeVar("T")
 

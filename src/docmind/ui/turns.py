@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from docmind.conversation import RunProgress, ThreadView, Turn, WebResult
+from docmind.escape import escape, shorten
 from docmind.schema import Answer, Filters
 from docmind.ui import actions, state, timetravel, trouble
-from docmind.ui.escape import escape, shorten
 from docmind.ui.proposals import draw_proposals
 from docmind.ui.prose import answer_markdown
 from docmind.ui.sources import draw_nearest, draw_places, draw_sources

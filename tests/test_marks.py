@@ -7,8 +7,8 @@ import io
 import pytest
 from PIL import Image
 
+from docmind.marks import framed, marked, strip
 from docmind.schema import Box
-from docmind.ui.marks import framed, marked, strip
 
 PAGE = (200, 100)
 

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from docmind.ui.escape import escape, one_line, shorten, visible
+from docmind.escape import escape, one_line, shorten, visible
 
 NASTY = [
     "![image](http://127.0.0.1:9/canary.png)",
