@@ -83,6 +83,7 @@ def test_what_is_served_may_load_and_connect_to_nothing_else() -> None:
     assert "*" not in policy
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["referrer-policy"] == "no-referrer"
+    assert headers["x-dns-prefetch-control"] == "off"
     assert headers["cross-origin-resource-policy"] == "same-origin"
 
 

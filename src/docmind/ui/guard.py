@@ -68,6 +68,7 @@ class Guard:
             b"x-content-type-options": b"nosniff",
             b"x-frame-options": b"DENY",
             b"referrer-policy": b"no-referrer",
+            b"x-dns-prefetch-control": b"off",  # no policy above keeps a browser from looking names up
             b"cross-origin-resource-policy": b"same-origin",
             b"cross-origin-opener-policy": b"same-origin",
             b"permissions-policy": b"camera=(), microphone=(), geolocation=(), payment=(), usb=()",
