@@ -19,14 +19,20 @@ _SCALE = {
     "days": "months", "months": "days", "years": "months", "dias": "meses", "meses": "dias", "anos": "meses",
     "años": "meses", "días": "meses", "percent": "million", "thousand": "million", "mil": "milhões",
 }  # fmt: skip
-_NOT = [
-    (r"\b(is|are|was|were|will|may|must|should|can|has|have|had|could|would) not\b", r"\1"),
-    (r"\b(is|are|was|were|will|may|must|should|can|could|would)\b(?! not)", r"\1 not"),
-    (r"\bnão (é|são|será|serão|foi|poderá|poderão|deverá|deverão|tem|haverá)\b", r"\1"),
-    (r"\b(é|são|será|serão|foi|poderá|poderão|deverá|deverão|devem|deve)\b", r"não \1"),
-    (r"\bno (es|son|será|serán|fue|podrá|podrán|deberá|deberán|tiene|habrá)\b", r"\1"),
-    (r"\b(es|son|será|serán|fue|podrá|podrán|deberá|deberán|corresponde|durarán|tendrá)\b", r"no \1"),
-]
+_NOT = {
+    "en": [
+        (r"\b(is|are|was|were|will|may|must|should|can|has|have|had|could|would) not\b", r"\1"),
+        (r"\b(is|are|was|were|will|may|must|should|can|could|would)\b(?! not)", r"\1 not"),
+    ],
+    "pt": [
+        (r"\bnão (é|são|será|serão|foi|poderá|poderão|deverá|deverão|tem|haverá)\b", r"\1"),
+        (r"\b(é|são|será|serão|foi|poderá|poderão|deverá|deverão|devem|deve)\b", r"não \1"),
+    ],
+    "es": [
+        (r"\bno (es|son|será|serán|fue|podrá|podrán|deberá|deberán|tiene|habrá)\b", r"\1"),
+        (r"\b(es|son|será|serán|fue|podrá|podrán|deberá|deberán|corresponde|durarán|tendrá)\b", r"no \1"),
+    ],
+}
 _OTHER_WORDS = {
     "approximately": "about", "primarily": "mainly", "increased": "rose", "decreased": "fell", "purchase": "buy",
     "however": "but", "provide": "give", "provides": "gives", "additional": "further", "prior to": "before",
@@ -45,7 +51,7 @@ _LEAD = {
     "pt": ("Segundo o documento, ", "De acordo com o texto, ", "Em resumo, "),
     "es": ("Según el documento, ", "De acuerdo con el texto, ", "En resumen, "),
 }
-_SMALL = "zero one two three four five six seven eight nine ten eleven twelve".split()  # noqa: SIM905
+_SMALL: list[str] = "zero one two three four five six seven eight nine ten eleven twelve".split()  # noqa: SIM905
 
 
 def led_in(text: str, language: str, random: Random) -> str | None:
@@ -77,7 +83,7 @@ def renumbered(text: str, language: str) -> str | None:
         (r"\$(\d+\.\d) billion", lambda m: f"${round(float(m[1]) * 1000):,} million"),
         (r"(?<![\d.,$])(\d{1,3}),(\d{3})(?![\d.,]*\d)", r"\1\2"),
         (r"(?<![\d.,$§/-] )(?<![\d.,$§/-])\b([2-9]|1[0-2])\b(?![\d.,%:/)ºª°-])(?= [a-z])", _in_words),
-        (r"\b(two|three|four|five|six|seven|eight|nine|ten)\b(?= [a-z])", lambda m: str(list(_SMALL).index(m[1]))),
+        (r"\b(two|three|four|five|six|seven|eight|nine|ten)\b(?= [a-z])", lambda m: str(_SMALL.index(str(m[1])))),
     ]  # fmt: skip
     for pattern, form in changes if language == "en" else changes[:1]:
         changed, count = re.subn(pattern, form, text, count=1)
@@ -138,9 +144,9 @@ def names_of(text: str) -> list[str]:
     return sorted({match[0] for match in _NAME.finditer(text)})
 
 
-def denied(text: str) -> str | None:
+def denied(text: str, language: str) -> str | None:
     """With a `not` put in, or taken out."""
-    for pattern, form in _NOT:
+    for pattern, form in _NOT[language]:
         changed, count = re.subn(pattern, form, text, count=1)
         if count:
             return changed

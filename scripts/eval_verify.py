@@ -1,11 +1,11 @@
 """How well written sentences are held against the pages, on a folder of labelled documents.
 
-    .venv/bin/python scripts/eval_verify.py FOLDER [--vault DIR] [--misses] [--fit]
+    .venv/bin/python scripts/eval_verify.py FOLDER [--vault DIR] [--misses]
 
 Every question of `questions.jsonl` is searched for, and an answer is put together from sentences of the found pages:
 verbatim, reworded by rules (`eval_alterations.py`), with altered numbers, names and denials, and from other documents.
 `eval_verify.jsonl` beside this script adds rewordings, faults and general knowledge written by hand. Documents are
-split in two halves: thresholds are fitted on the first (`--fit` prints them), the other one tells what they are worth.
+split in two halves: thresholds are fitted on the first (`fit_verify.py`), the other one tells what they are worth.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from docmind.schema import Hit, Upload
 BY_HAND = Path(__file__).with_name("eval_verify.jsonl")
 PAGES = 8
 SENTENCES = 8  # of the found pages, for each question
+_AND = {"en": "and", "pt": "e", "es": "y"}
 NUMBERS = ("digit", "scale", "page", "year", "unit")
 
 
@@ -73,8 +74,8 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as scratch:
             place = arguments.vault or Path(scratch)
             with DocMind(Settings(data_dir=place / "data", keys=KeySettings(file=place / "key"))) as desk:
-                _add(desk, arguments.folder / "docs")
-                cases = list(_cases(desk, desk._catalog, questions, Random(arguments.seed)))
+                add_missing(desk, arguments.folder / "docs")
+                cases = list(build(desk, desk._catalog, questions, Random(arguments.seed)))  # noqa: S311
                 times = _check(cases, desk._embedder)
     except DocMindError as error:
         print(f"eval_verify: {error} {error.hint}", file=sys.stderr)
@@ -83,13 +84,15 @@ def main() -> int:
     return 0
 
 
-def _add(desk: DocMind, docs: Path) -> None:
+def add_missing(desk: DocMind, docs: Path) -> None:
+    """Read what the vault does not have yet."""
     known = {info.document for info in desk.documents() if info.status == "ready"}
     files = [file for file in sorted(docs.iterdir()) if file.is_file() and file.name not in known]
     desk.add((Upload(file.name, file.read_bytes()) for file in files), files_total=len(files))
 
 
-def _cases(desk: DocMind, catalog: Catalog, questions: Sequence[Question], random: Random) -> Iterator[Case]:
+def build(desk: DocMind, catalog: Catalog, questions: Sequence[Question], random: Random) -> Iterator[Case]:
+    """One case for each question, the same at every run."""
     corpus = {info.document: catalog.pages_of(info.doc_id) for info in reversed(desk.documents())}
     languages = {info.document: info.language or "es" for info in desk.documents()}
     names = {name: alter.names_of(" ".join(page.text for page in pages)) for name, pages in corpus.items()}
@@ -116,6 +119,12 @@ def _cases(desk: DocMind, catalog: Catalog, questions: Sequence[Question], rando
                 if picked and len(text) < 200:
                     half = f"{picked[0][1].rstrip('.')}, and {text}"
                     case.items.append(Item(half, "other half", False, question.document, languages[name], "layer"))
+        told = _runs(" ".join(passage.page.text for passage in case.passages))
+        for page in random.sample(own := corpus[question.document], min(6, len(own))):
+            strange = [text for text in _sentences(page.text) if len(_runs(text) & told) < 0.4 * len(_runs(text))]
+            if page.page_id not in found and strange:
+                text, language = random.choice(strange), languages[question.document]
+                case.items.append(Item(text, "other page", False, question.document, language, page.text_source))
         for row in rows:
             if row["doc"] == question.document and (row["page"] in question.pages or not row["page"]):
                 page = next((p for p in case.passages if p.page.page_no == row["page"]), None)
@@ -152,9 +161,17 @@ def _sentences(text: str) -> list[str]:
     return found
 
 
+def _runs(text: str) -> set[tuple[str, ...]]:
+    words = text.lower().split()
+    return set(zip(words, words[1:], words[2:], strict=False))
+
+
 def _forms(
     text: str, other: tuple[Passage, str], passage: Passage, language: str, names: list[str], random: Random
 ) -> Iterator[tuple[str, bool, str]]:
+    def numbered(kind: str) -> str | None:
+        return alter.other_number(text, kind, passage.page.text, random)
+
     makers: list[tuple[str, bool, Callable[[], str | None]]] = [
         ("verbatim", True, lambda: text),
         ("bullet", True, lambda: f"- {text}"),
@@ -163,10 +180,10 @@ def _forms(
         ("reordered", True, lambda: alter.reordered(text)),
         ("numbers rewritten", True, lambda: alter.renumbered(text, language)),
         ("other words", True, lambda: alter.in_other_words(text)),
-        ("merged", True, lambda: f"{text.rstrip('.')}, {'and' if language == 'en' else 'e' if language == 'pt' else 'y'} {other[1]}"),
-        *((f"number: {kind}", False, lambda kind=kind: alter.other_number(text, kind, passage.page.text, random)) for kind in NUMBERS),
+        ("merged", True, lambda: f"{text.rstrip('.')}, {_AND[language]} {other[1]}"),
+        *((f"number: {kind}", False, lambda kind=kind: numbered(kind)) for kind in NUMBERS),
         ("name", False, lambda: alter.other_name(text, names, random)),
-        ("negation", False, lambda: alter.denied(text)),
+        ("negation", False, lambda: alter.denied(text, language)),
     ]  # fmt: skip
     for kind, is_true, make in makers:
         changed = make()
@@ -216,8 +233,7 @@ def _judge(items: Sequence[Item], verified: Verified) -> None:
 
 
 def _report(items: list[Item], times: list[float], *, show_misses: bool) -> None:
-    documents = sorted({item.document for item in items})
-    halves = {"fitted": set(documents[::2]), "kept back": set(documents[1::2])}
+    halves = halves_of(items)
     rows: dict[str, list[Item]] = {"all": items}
     rows |= {f"half {name}": [item for item in items if item.document in half] for name, half in halves.items()}
     rows |= {f"language {code}": [item for item in items if item.language == code] for code in ("en", "pt", "es")}
@@ -225,7 +241,8 @@ def _report(items: list[Item], times: list[float], *, show_misses: bool) -> None
     rows["by hand"] = [item for item in items if item.kind.startswith("by hand")]
     rows["by rules"] = [item for item in items if not item.kind.startswith("by hand")]
     print(
-        f"{'row':20} {'true':>5} {'false':>5} {'precision':>9} {'recall':>7} {'place':>6} {'numbers':>8} {'names':>6} {'denials':>8} {'foreign':>8}"
+        f"{'row':20} {'true':>5} {'false':>5} {'precision':>9} {'recall':>7} {'place':>6} {'numbers':>8} {'names':>6}"
+        f" {'denials':>8} {'foreign':>8}"
     )
     for name, row in rows.items():
         true, supported = [i for i in row if i.is_true], [i for i in row if i.is_supported]
@@ -241,15 +258,21 @@ def _report(items: list[Item], times: list[float], *, show_misses: bool) -> None
         members = [item for item in items if (item.kind, item.is_true) == kind]
         print(f"{kind[0]:26} {len(members):5} {_share(members, lambda i: i.is_supported == i.is_true):>15}")
     times.sort()
-    print(
-        f"\none answer of ten sentences: median {times[len(times) // 2]:.0f} ms, mean {sum(times) / len(times):.0f} ms, p95 {times[int(len(times) * 0.95)]:.0f} ms"
-    )
+    middle, late = times[len(times) // 2], times[int(len(times) * 0.95)]
+    mean = sum(times) / len(times)
+    print(f"\none answer of ten sentences: median {middle:.0f} ms, mean {mean:.0f} ms, p95 {late:.0f} ms")
     for item in items if show_misses else ():
         if item.is_supported != item.is_true or (item.is_true and not item.is_right):
             fault = (
                 "no support" if item.is_true and not item.is_supported else "elsewhere" if item.is_true else "ACCEPTED"
             )
             print(f"{fault:10} [{item.kind}] {item.document} {item.text}")
+
+
+def halves_of(items: Sequence[Item]) -> dict[str, set[str]]:
+    """Documents that thresholds are fitted on, and those that are kept back: every other one by name."""
+    documents = sorted({item.document for item in items})
+    return {"fitted": set(documents[::2]), "kept back": set(documents[1::2])}
 
 
 def _caught(items: Sequence[Item], *kinds: str) -> str:

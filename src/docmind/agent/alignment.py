@@ -27,6 +27,7 @@ IN_WINDOW = 0.03  # preference for the retrieved windows where pages say the sam
 LONGEST_PAGE = 60_000  # characters of one page that are read
 CANDIDATES = 6  # units looked at for one claim
 _ADDS = 0.12  # share of a claim that a further unit must add to belong to the span
+_HELD = 0.3  # what the claim's numbers are worth where units are chosen
 _SKIPPED = 0.03  # what each unit costs that stands between
 _ANCHOR = 0.15  # what a number or name of the claim is worth that only the further unit has
 _MOST_UNITS, _FARTHEST, _LONGEST = 8, 3, 700  # units of a span, units between two that count, characters
@@ -131,6 +132,7 @@ class Claim:
 class Span:
     """Units `first` to `last` of a leaf, held against a claim; `core` is the one that says most of it.
 
+    `coverage` is the share of the claim's words by weight, `order` that of its pairs of words, `held` of its numbers.
     `cosine` is None where the text model was not asked.
     """
 
@@ -140,6 +142,7 @@ class Span:
     last: int
     coverage: float
     order: float
+    held: float
     cosine: float | None = None
     bonus: float = 0.0
 
@@ -150,7 +153,7 @@ class Span:
     @property
     def likeness(self) -> float:
         """How much of the claim stands there, by words alone."""
-        return self.coverage + 0.3 * self.order + self.bonus
+        return self.coverage + 0.3 * self.order + 0.3 * self.held + self.bonus
 
     @property
     def bounds(self) -> tuple[int, int]:
@@ -173,10 +176,11 @@ class Library:
                 self._by_word.setdefault(word, []).append(number)
             for stem in {prefix(word) or word for word in held}:
                 self._by_stem.setdefault(stem, []).append(number)
+        self._values: dict[float | str, set[int]] | None = None
         self._bonus = np.array([IN_WINDOW * leaf.is_retrieved(leaf.units[at]) for leaf, at in self._places])
 
     def spans(self, claim: Claim) -> list[Span]:
-        """The spans that hold most of a claim's words, best first."""
+        """The spans that hold most of a claim's words and numbers, best first."""
         distinct = list(dict.fromkeys(claim.words))
         if not distinct or not self._places:
             return []
@@ -188,21 +192,44 @@ class Library:
                 if word in leaf.label_names:
                     meets[low:high, column] = np.maximum(meets[low:high, column], AKIN)
         count = len(self._places)
-        held = (meets > 0).sum(axis=0)
-        weights = np.array([log(1 + (count - n + 0.5) / (n + 0.5)) for n in held])
+        weights = np.array([log(1 + (count - n + 0.5) / (n + 0.5)) for n in (meets > 0).sum(axis=0)])
         weights /= weights.sum() or 1.0
-        worth = meets @ weights + self._bonus
+        worth = meets @ weights + self._bonus + _HELD * self._holding(claim)
         best = np.argsort(-worth, kind="stable")[:CANDIDATES]
         found: dict[tuple[int, int, int], Span] = {}
         for number in best:
-            if worth[number] - self._bonus[number] <= 0:
+            if not meets[number].any():
                 continue
             leaf, at = self._places[number]
             first, last, coverage = self._widened(claim, meets, weights, int(number), leaf, at)
             order = _order(claim, [w for unit in leaf.units[first : last + 1] for w in unit.content])
-            span = Span(leaf, at, first, last, coverage, order, bonus=float(self._bonus[number]))
+            wanted = [figure for figure in claim.figures if figure.is_required]
+            met = sum(any(_has(unit, one, leaf) for unit in leaf.units[first : last + 1]) for one in wanted)
+            held = met / len(wanted) if wanted else 1.0
+            span = Span(leaf, at, first, last, coverage, order, held, bonus=float(self._bonus[number]))
             found.setdefault((id(leaf), first, last), span)
         return sorted(found.values(), key=lambda span: -span.likeness)
+
+    def _holding(self, claim: Claim) -> np.ndarray:
+        """For each unit, what share of the claim's numbers it holds."""
+        held = np.zeros(len(self._places), np.float32)
+        wanted = [figure for figure in claim.figures if figure.is_required]
+        for figure in wanted:
+            for number in self._by_value(figure):
+                held[number] += 1 / len(wanted)
+        return held
+
+    def _by_value(self, wanted: Figure) -> set[int]:
+        if self._values is None:
+            self._values = {}
+            for number, (leaf, at) in enumerate(self._places):
+                for figure in leaf.units[at].figures:
+                    scales = () if figure.is_scaled or figure.unit == "%" else leaf.scales
+                    for value in figure.values:
+                        for scale in (1.0, *scales):
+                            reading = value if isinstance(value, str) else value * scale
+                            self._values.setdefault(_rounded(reading), set()).add(number)
+        return set().union(*(self._values.get(_rounded(value), ()) for value in wanted.values))
 
     def _widened(
         self, claim: Claim, meets: np.ndarray, weights: np.ndarray, number: int, leaf: Leaf, at: int
@@ -235,6 +262,11 @@ class Library:
             lacking = [figure for figure in lacking if not _has(units[-to], figure, leaf)]
         between = meets[number + first - at : number + last - at + 1].max(axis=0)
         return first, last, float(between @ weights)
+
+
+def _rounded(value: float | str) -> float | str:
+    """To three digits, so that `$17.6 billion` meets 17,606 million."""
+    return value if isinstance(value, str) else float(f"{value:.3g}")
 
 
 def _has(unit: Unit, wanted: Figure, leaf: Leaf) -> bool:

@@ -21,6 +21,7 @@ _DIGITS = re.compile(r"\d+(?:[.,'’\u00a0\u202f\u2009]\d+)*")
 _SEPARATOR = re.compile(r"\D")
 _BEFORE = re.compile(r"(US\$|R\$|[$€£¥])\s?\(?$")
 _MINUS = re.compile(r"(?:^|\(|[^\d\s)%]\s)[-−–](?:US\$|R\$|[$€£¥])?$")
+_DATED_BEFORE, _DATED_AFTER = re.compile(r"\d[/-]$"), re.compile(r"[/-]\d")
 _OPEN = re.compile(r"\(\s?(?:US\$|R\$|[$€£¥])?\s?$")
 _CLOSE = re.compile(r"\s?%?\s?\)")
 _SCALE = re.compile(r"[\s\u00a0-]{0,2}(mil (?:millones|milhoes)|[a-z]+)\b")
@@ -47,7 +48,7 @@ _UNITS = {
     "°": "degree degrees grau graus grado grados",
 }
 _UNIT_OF = {word: unit for unit, words in _UNITS.items() for word in words.split()}
-UNIT_WORDS = frozenset({*_UNIT_OF, *SCALES, *MONTHS, "percent", "cent", "cento", "ciento"} - {"mar", "dec", "real"})
+UNIT_WORDS = frozenset({*_UNIT_OF, *SCALES, *MONTHS, "percent", "cent", "cento", "ciento"}) - {"mar", "dec", "real"}
 """Words that belong to a number: it is compared with them."""
 _SIGNS = {"US$": "$", "$": "$", "R$": "R$", "€": "€", "£": "£", "¥": "¥"}
 _WORD = re.compile(r"[^\W\d_]+")
@@ -64,6 +65,7 @@ class Figure:
 
     `is_scaled`: a word such as million belongs to it. `may_round`: as written, it may stand for a more exact number.
     `is_minus`: it has a sign; `is_negative`: a sign or parentheses. `is_year`: four digits alone, 1900 to 2100.
+    `is_dated`: it is part of a date such as 15/03/2022.
     """
 
     start: int
@@ -76,6 +78,7 @@ class Figure:
     is_negative: bool = False
     is_minus: bool = False
     is_year: bool = False
+    is_dated: bool = False
     is_month: bool = False
     is_required: bool = True
 
@@ -98,7 +101,7 @@ def agree(claim: Figure, page: Figure, scales: tuple[float, ...] = ()) -> bool:
     """Whether a number of a claim is that number of a page."""
     if (claim.unit and page.unit and claim.unit != page.unit) or (claim.is_minus and not page.is_negative):
         return False
-    if claim.is_month != page.is_month and not (claim.is_month and not page.unit and not page.is_scaled):
+    if claim.is_month != page.is_month and not (claim.is_dated if page.is_month else page.is_dated):
         return False
     if claim.values & page.values:
         return True
@@ -129,13 +132,14 @@ def _of_digits(text: str, lowered: str, match: re.Match[str], language: str) -> 
     start, end = match.span()
     written = match.group()
     head, tail = text[max(0, start - 24) : start], lowered[end : end + 48]
+    is_dated = bool(_DATED_BEFORE.search(head) or _DATED_AFTER.match(tail))
     sign = _BEFORE.search(head)
     unit = _SIGNS[sign[1]] if sign else ""
     readings, decimals = _readings(written, language)
     if readings is None:  # a date, a section number, a list: each part by itself
         at = start
         for part in re.split(r"\D", written):
-            yield Figure(at, at + len(part), _exactly(part), step=1.0, is_year=_is_year(part))
+            yield Figure(at, at + len(part), _exactly(part), step=1.0, is_year=_is_year(part), is_dated=True)
             at += len(part) + 1
         return
     scale, scaled_to = 1.0, end
@@ -166,6 +170,7 @@ def _of_digits(text: str, lowered: str, match: re.Match[str], language: str) -> 
         is_negative=is_minus or bool(opened),
         is_minus=is_minus,
         is_year=_is_year(written) and not unit and scale == 1.0,
+        is_dated=is_dated,
     )
 
 

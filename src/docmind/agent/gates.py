@@ -11,6 +11,9 @@ from docmind.agent.polarity import is_flipped, tokens
 from docmind.agent.quantities import Standing, neighbours, numbers_stand
 from docmind.embed.bm25 import fold, prefix, words
 
+_IN_LABEL = 4  # letters of a name that may be part of a file's name: `Ulta` in `ULTABEAUTY_2023`
+_GENERIC = frozenset("company companhia compania empresa corporation group board".split())  # noqa: SIM905
+
 
 class Fault(NamedTuple):
     """What a span does not bear out. `contradicts`: it says something else, and is not only silent."""
@@ -37,15 +40,17 @@ def fault(claim: Claim, span: Span, known: set[str]) -> Fault | None:
 
 
 def _names_stand(claim: Claim, span: Span, known: set[str]) -> Standing:
-    if not claim.names:
-        return "stand"
     leaf = span.leaf
+    core = leaf.units[span.core].text
+    is_swapped = naming.is_replaced(claim.core, span.text) or naming.is_replaced(claim.core, core)
+    if not claim.names:
+        return "differ" if is_swapped else "stand"
     edits = _edits(claim, leaf)
+    label = naming.compact(leaf.label)
     units = leaf.units[span.first : span.last + 1]
     near = set().union(*(unit.names for unit in [*units, *neighbours(span), *leaf.units[:2]])) | leaf.label_names
-    is_swapped = naming.is_replaced(claim.core, span.text)
     for at, name in enumerate(claim.names):
-        if naming.meets(name.key, near, edits=edits):
+        if naming.meets(name.key, near, edits=edits) or (len(name.key) >= _IN_LABEL and name.key in label):
             continue
         elsewhere = naming.meets(name.key, leaf.names, edits=edits)
         if not name.is_sure and not _begins_a_name(claim, at, known):
@@ -77,7 +82,10 @@ def _has_other_names(claim: Claim, units: Sequence[Unit]) -> bool:
     """Whether the span names what the claim does not."""
     said = naming.words_of(claim.text) | {prefix(word) or word for word in words(fold(claim.text))}
     return any(
-        name.is_sure and name.key not in said and (prefix(name.key) or name.key) not in said
+        name.is_sure
+        and name.key not in said
+        and name.key not in _GENERIC
+        and (prefix(name.key) or name.key) not in said
         for unit in units
         for name in naming.named(unit.text)
     )

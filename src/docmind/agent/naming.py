@@ -126,12 +126,13 @@ def is_replaced(claim: str, page: str) -> bool:
             continue
         before = steps[at - 1][2] - steps[at - 1][1] if at else 0
         after = steps[at + 1][2] - steps[at + 1][1] if at + 1 < len(steps) else 0
-        is_framed = (before >= 2 or i1 == 0) and (after >= 2 or i2 == len(a)) and before + after >= _FRAME
+        is_framed = before >= min(2, i1) and after >= min(2, len(a) - i2) and before + after >= _FRAME
         if not is_framed and (before + after < 2 or (not before and i1) or (not after and i2 < len(a))):
             continue
         new = [word for word, key in zip(left[i1:i2], a[i1:i2], strict=True) if key not in b[j1:j2]]
         old = [word for word, key in zip(right[j1:j2], b[j1:j2], strict=True) if key not in a[i1:i2]]
-        if _is_naming(new, strictly=not is_framed) and _is_naming(old, strictly=not is_framed):
+        strictly = not is_framed or i1 == 0
+        if _is_naming(new, strictly=strictly) and _is_naming(old, strictly=strictly):
             return True
     return False
 

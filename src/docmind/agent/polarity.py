@@ -21,6 +21,7 @@ _NOT = {
     "pt": _set("""nao nunca nem nenhum nenhuma sem jamais ninguem nada"""),
     "es": _set("""no nunca ni ningun ninguno ninguna sin jamas nadie tampoco nada"""),
 }
+_ALWAYS = frozenset().union(*_NOT.values()) - {"no"}  # `no` is `in the` in Portuguese
 _LACKING = re.compile(
     r"(?:prohib|proib|forbid|forbad|banned|lack|absen|ausen|unless|except|exce[tp][ou]|salvo|fail|refus|recus|rechaz|"
     r"denie|deny|negar|negou|barred|exclu|vedad|impedid|unable|ineligib|unlaw|invalid|otherwise|tampoc)[a-z]*"
@@ -81,18 +82,19 @@ class _Text:
     """Stems of a text in order, with the places that a denial reaches."""
 
     def __init__(self, words: Sequence[str], language: str) -> None:
-        cues = _NOT.get(language, _NOT["en"] | _NOT["pt"])
+        cues = _NOT.get(language, _NOT["en"]) | _ALWAYS
         self.stems = [_stem(word) for word in words]
         self.lacking = [bool(_LACKING.fullmatch(word)) for word in words]
         self.places: dict[str, list[int]] = {}
         for at, stem in enumerate(self.stems):
             self.places.setdefault(stem, []).append(at)
-        self.scopes: list[list[int]] = []
+        self.scopes: list[int] = []  # the first telling word after each denial
+        self.denied: set[int] = set()
         for at, word in enumerate(words):
             if word in cues:
                 reach = [n for n in range(at + 1, min(len(words), at + 1 + _FAR)) if _tells(words[n], cues)]
-                self.scopes.append(reach[:2])
-        self.denied = {n for scope in self.scopes for n in scope}
+                self.scopes += reach[:1]
+                self.denied.update(reach[:2])
 
     def around(self, at: int) -> set[str]:
         return set(self.stems[max(0, at - _NEAR) : at] + self.stems[at + 1 : at + 1 + _NEAR])
@@ -112,15 +114,14 @@ def _is_denied(one: _Text, other: _Text, *, only_near: bool = False) -> bool:
 
     With `only_near` what is denied must be met among the same words: a page denies much that a claim does not touch.
     """
-    for scope in one.scopes:
-        met = []
-        for at in scope:
-            found = other.best([one.stems[at]], one.around(at))
-            if found is not None and (not only_near or found[1] >= _SHARED):
-                met.append(found[0])
-        if any(at in other.denied or other.lacks_near(at) for at in met):
+    for at in one.scopes:
+        found = other.best([one.stems[at]], one.around(at))
+        if found is None:
+            if not only_near and not other.scopes and not any(other.lacking):
+                return True  # denied in other words, and the other text denies nothing
+        elif only_near and found[1] < _SHARED:
             continue
-        if met or (scope and not only_near and not other.scopes and not any(other.lacking)):
+        elif found[0] not in other.denied and not other.lacks_near(found[0]):
             return True
     return False
 

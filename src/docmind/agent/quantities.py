@@ -42,7 +42,7 @@ def numbers_stand(claim: Claim, span: Span) -> Standing:
     for figure in wanted:
         if any(agree(figure, other, leaf.scales) for other in core):
             continue
-        if not is_table and any(_is_like(figure, other) for other in spare):
+        if not is_table and any(_is_like(figure, other) for other in spare) and not _fits(claim, figure, span):
             return "differ" if _is_exchanged(claim, span) or not _in_place(claim, span, wanted) else "lack"
         if not any(agree(figure, other, leaf.scales) for other in [*held, *near, *heads]):
             return "differ" if _is_exchanged(claim, span) else "lack"
@@ -186,6 +186,19 @@ def _in_place(claim: Claim, span: Span, wanted: Sequence[Figure]) -> bool:
         if wrong >= _CLEARLY + 1 and wrong >= right + _CLEARLY:
             return False
     return True
+
+
+def _fits(claim: Claim, wanted: Figure, span: Span) -> bool:
+    """Whether a number stands in the span among the words that it has in the claim."""
+    text, offset = span.text, span.bounds[0]
+    around = _around(claim.text, wanted.start, wanted.end)
+    return any(
+        agree(wanted, figure, span.leaf.scales)
+        and _fit(around, _around(text, unit.start - offset + figure.start, unit.start - offset + figure.end))
+        >= _CLEARLY
+        for unit in span.leaf.units[span.first : span.last + 1]
+        for figure in unit.figures
+    )
 
 
 def _around(text: str, start: int, end: int) -> tuple[list[str], list[str]]:
