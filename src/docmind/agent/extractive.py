@@ -105,7 +105,7 @@ class Extractive:
         chosen = _choose([unit for unit in candidates if unit.text not in besides] or candidates, pages)
         vectors = self._vectors([question, *(" ".join(unit.text.split()) for unit in chosen)], found)
         best = _rank(chosen, pages, vectors[0], vectors[1:], self._settings.quotes)
-        return Extract(tuple(_source(n, pages[unit.page], unit, epoch) for n, unit in enumerate(best, 1)), confidence)
+        return Extract(tuple(_source(n, pages[unit.page], unit) for n, unit in enumerate(best, 1)), confidence)
 
     def _vectors(self, texts: list[str], found: SearchResult) -> np.ndarray:
         """Unit vectors, or zeros where the search did without the text model: then words alone decide."""
@@ -218,7 +218,7 @@ def _rank(
     return [chosen[at] for at in taken if worth[at] >= KEPT_FROM * worth[taken[0]]]
 
 
-def _source(n: int, page: _Page, unit: _Unit, epoch: int) -> Source:
+def _source(n: int, page: _Page, unit: _Unit) -> Source:
     hit = page.hit
     return Source(
         n=n,
@@ -230,7 +230,6 @@ def _source(n: int, page: _Page, unit: _Unit, epoch: int) -> Source:
         boxes=Words.unpack(page.record.words).boxes_of(unit.start, unit.end),
         page_width=page.record.width,
         page_height=page.record.height,
-        index_epoch=epoch,
         image_artifact_id=page.record.image.sha256,
         image_artifact_suffix=page.record.image.suffix,
     )
