@@ -51,7 +51,7 @@ def _draw_turns(
     if view.earlier:
         st.button(
             f"Show {count(min(view.earlier, _SHOWN), 'earlier question')}",
-            key="earlier",
+            key="show-earlier",
             icon=":material/expand_less:",
             type="tertiary",
             on_click=_show_earlier,

@@ -182,7 +182,7 @@ def _comparing(thread_id: str, lanes: Lanes) -> str:
     chosen: tuple[str, str, str] = st.session_state.get(state.COMPARING, ("", "", ""))
     if chosen[0] != thread_id or chosen[2] or chosen[1] not in lanes.by_id:
         return ""
-    with st.container(border=True, key="comparing", gap="xsmall"):
+    with st.container(border=True, key="compare-with", gap="xsmall"):
         st.markdown(f"Compare **{escape(lanes.by_id[chosen[1]].question, limit=60)}** with which? Press the other one.")
         st.button("Cancel", key="comparing-cancel", on_click=_stop_comparing)
     return chosen[1]
