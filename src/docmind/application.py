@@ -243,7 +243,7 @@ class DocMind:
             index_engine=finding.index.name,
             index_epoch=finding.index.epoch(),
             vault_epoch=self._catalog.epoch(),
-            capabilities=capabilities.of(self._settings, self._keys.source),
+            capabilities=capabilities.of(self._settings, self._keys.source, self.models.capability()),
         )
 
     # inside

@@ -58,6 +58,8 @@ class Course:
     quoted: frozenset[str] = frozenset()
     """What the turn before quoted: a follow-up asks for something else."""
     search: SearchResult | None = None
+    is_recalled: bool = False
+    """Whether the question fell back on documents of the turn before, or on a page beside the last source."""
     passages: list[Passage] = field(default_factory=list)
     extract: Extract | None = None
     web: list[WebResult] = field(default_factory=list)

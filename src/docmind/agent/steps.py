@@ -60,7 +60,7 @@ class Steps:
         found = course.search
         assert found is not None
         course.passages = self._passages(found.hits)
-        recalled = sorted({hit.doc_id for hit in found.hits}) if self._is_recalled(state, course) else []
+        recalled = sorted({hit.doc_id for hit in found.hits}) if course.is_recalled else []
         return {"found": _plain_found(found, recalled)}
 
     def answer(self, state: State, runtime: Runtime[Course]) -> dict[str, Any]:
@@ -176,31 +176,23 @@ class Steps:
             hit = self.page_hit(*asked["page"])
             if hit is not None:
                 course.search = SearchResult(asked["text"], (hit,), timings_ms=(("total", 0.0),))
+                course.is_recalled = True
                 return
         filters = filters_of(question["filters"])
         found = self._means.search(asked["text"], k=question["k"], filters=filters)
         recall = [doc for doc in asked["recall"] if not filters.doc_ids or doc in filters.doc_ids]
         if recall and not self._means.extractive.extract(asked["text"], found).sources:
             again = self._means.search(asked["text"], k=question["k"], filters=replace(filters, doc_ids=tuple(recall)))
-            found = again if again.hits else found
+            if again.hits:
+                found, course.is_recalled = again, True
         course.search = found
-
-    def _is_recalled(self, state: State, course: Course) -> bool:
-        """Whether all that was found lies in the documents that a contextual question fell back on."""
-        asked, found = state["asked"], course.search
-        assert asked is not None
-        assert found is not None
-        if asked["page"]:
-            return True
-        documents = {hit.doc_id for hit in found.hits}
-        return bool(asked["recall"]) and bool(documents) and documents <= set(asked["recall"])
 
     def _quotes(self, state: State, course: Course) -> Verified:
         found = course.search
         assert found is not None
         asked = state["asked"]
         assert asked is not None
-        is_pointed_at = self._is_recalled(state, course) and (asked["is_cited"] or bool(asked["page"]))
+        is_pointed_at = course.is_recalled and (asked["is_cited"] or bool(asked["page"]))
         extractive = self._means.lenient if is_pointed_at else self._means.extractive
         besides = course.quoted if asked["is_contextual"] else ()
         extract: Extract = extractive.extract(found.query, found, besides)

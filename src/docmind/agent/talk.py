@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
+from langsmith.run_helpers import tracing_context
 
 from docmind.agent.course import Course, Means, Search
 from docmind.agent.extractive import Extractive
@@ -120,7 +121,8 @@ class Talk:
         """Answer the question of a checkpoint. Raises what the steps raise; the question stays."""
         course = self._course(run, self._before(run.thread_id, asked_id))
         config = {**_config(run.thread_id, asked_id), "recursion_limit": self._limit}
-        self._graph.invoke(None, config, context=course, durability="exit")
+        with tracing_context(enabled=False):  # whatever the environment says: nothing of a turn is sent anywhere
+            self._graph.invoke(None, config, context=course, durability="exit")
         newest = self.checkpoints.get_tuple(_config(run.thread_id))
         assert newest is not None
         answer_id = newest.checkpoint["id"]  # the thread is ours alone
@@ -130,7 +132,8 @@ class Talk:
     def once(self, run: LiveRun, question: Question) -> Turn:
         """Answer a question of no conversation: nothing is kept."""
         course = self._course(run, ())
-        values = self._unkept.invoke(new_turn(question), {"recursion_limit": self._limit}, context=course)
+        with tracing_context(enabled=False):
+            values = self._unkept.invoke(new_turn(question), {"recursion_limit": self._limit}, context=course)
         saved = Saved("", None, values, {"source": "loop"})
         return History(None, [saved]).turn(saved)
 
