@@ -254,6 +254,7 @@ def test_what_is_worth_remembering_is_proposed_in_its_own_words(memories: Memori
 
 NOT_PROPOSED = [
     *("What is my tax number?", "Do you remember that contract?", "My question is what the fee is."),
+    *("My accountant is João, is he not?", "I prefer tea or coffee?", "A minha contabilista é a Joana?"),
     *("Which one do I prefer?", "Who always answers the phone?", "In my contract, what is the notice period?"),
     *("Compare my lease with the contract of 2020", "Find the page that says always answer the phone"),
     *("Note the differences between the two reports", "My lease: what is the notice period?", "and that chart?", ""),

@@ -276,6 +276,17 @@ def test_a_crowded_namespace_does_not_hide_what_is_in_another(database: Database
     assert len({item.key for item in store.search(("vault",), query="violin lesson", limit=500, offset=1800)}) == 500
 
 
+def test_of_many_that_are_equally_near_both_ways_give_the_same(database: Database, tmp_path: Path) -> None:
+    other = Database(tmp_path / "other.db", KEY)
+    stores = MemoryStore(database, FakeEmbedder()), MemoryStore(other, FakeEmbedder(), vectors=False)
+    for store in stores:
+        for n in range(60):
+            store.put(("v",), f"k{n:02}", {"text": "violin lesson"})
+    found = [[item.key for item in store.search(("v",), query="violin", limit=3)] for store in stores]
+    assert found[0] == found[1] == ["k59", "k58", "k57"]
+    other.close()
+
+
 # --- what is refused --------------------------------------------------------------------------------------------------
 
 
@@ -501,6 +512,36 @@ def test_without_a_text_model_words_are_searched_and_nothing_else_stops(database
         float(model.embed_query("The ferry leaves at nine") @ model.embed_query("ferry nine")), abs=1e-5
     )
     assert not any("its file is gone" in one.reason for one in store.degraded)
+
+
+def test_what_was_put_while_the_model_was_away_is_embedded_when_it_is_back(database: Database) -> None:
+    model = Asleep()
+    store = MemoryStore(database, model)
+    model.is_asleep = False
+    store.put(("v",), "a", {"text": "The turbine is old"})
+    assert store.search(("v",), query="ferry")[0].key == "a"
+    model.is_asleep = True
+    store.put(("v",), "b", {"text": "The ferry leaves at nine"})
+    model.is_asleep = False
+    found = store.search(("v",), query="ferry")
+    assert [item.key for item in found] == ["b", "a"]
+    assert None not in [item.score for item in found]
+
+
+class HalfAsleep(FakeEmbedder):
+    """A text model that still takes questions, and no documents."""
+
+    def embed_documents(self, texts: Sequence[str]) -> np.ndarray:
+        raise ConfigError("its memory is full.")
+
+
+@pytest.mark.parametrize("dim", [16, 48, 64])
+@pytest.mark.parametrize("vectors", [True, False])
+def test_vectors_of_another_model_are_never_compared(database: Database, vectors: bool, dim: int) -> None:
+    MemoryStore(database, FakeEmbedder(32), vectors=vectors).put(("v",), "a", {"text": "ferry"})
+    store = MemoryStore(database, HalfAsleep(dim), vectors=vectors)
+    assert [(item.key, item.score) for item in store.search(("v",), query="ferry leaves")] == [("a", 0.5)]  # by words
+    assert any("its memory is full" in one.reason for one in store.degraded)
 
 
 # --- shared between threads, and kept ---------------------------------------------------------------------------------

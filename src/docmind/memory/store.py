@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -31,7 +32,7 @@ from docmind.memory.values import encoded, facts, packed, texts_at
 from docmind.schema import Degraded
 
 _FACTS = "item_id, namespace, key, value, created_at_ms, updated_at_ms"
-_SELECT = f"SELECT {_FACTS}, fingerprint, vector FROM docmind_store_items"
+_SELECT = f"SELECT {_FACTS}, vector FROM docmind_store_items"
 _SELECT_FACTS = f"SELECT {_FACTS} FROM docmind_store_items"  # vectors are most of a row
 _INDEXED = ("same", "kind")  # fields of values by which `memories` looks items up: found without reading the others
 _NEWEST = "ORDER BY updated_at_ms DESC, item_id DESC"
@@ -46,7 +47,7 @@ class MemoryStore(BaseStore):
     Texts are embedded before it, so a text model that fails, or gives what is no vector, changes nothing.
     """
 
-    __slots__ = ("_db", "_embedder", "_fields", "_is_stale", "_nearest", "_trouble")
+    __slots__ = ("_db", "_embedder", "_embedding", "_fields", "_is_stale", "_missed", "_nearest", "_trouble")
 
     def __init__(
         self, database: Database, embedder: TextEmbedder, *, fields: Sequence[str] = ("text",), vectors: bool = True
@@ -59,6 +60,8 @@ class MemoryStore(BaseStore):
             for name in _INDEXED:
                 db.execute(f"CREATE INDEX IF NOT EXISTS docmind_store_{name} ON docmind_store_items ({_at(name)})")
         self._is_stale = True  # something may be stored that this model has not embedded
+        self._missed = 0  # how often something was put that it could not embed
+        self._embedding = threading.Lock()
         self._trouble: tuple[Degraded, ...] = ()
 
     @property
@@ -134,7 +137,7 @@ class MemoryStore(BaseStore):
             rows = [row for row in rows if passes(json.loads(row[3]), op.filter)]
         order: Order = [(at, None) for at in range(len(rows))]
         if op.query and vector is not None:
-            order = by_meaning([row[-1] if row[-2] == self._embedder.fingerprint else None for row in rows], vector)
+            order = by_meaning([row[-1] for row in rows], vector)
         elif op.query:
             order = by_words([" ".join(texts_at(json.loads(row[3]), self._fields)) for row in rows], op.query)
         return [SearchItem(**facts(rows[at]), score=score) for at, score in order[op.offset : op.offset + op.limit]]
@@ -194,6 +197,7 @@ class MemoryStore(BaseStore):
         ).fetchall()
         if vectors is None:
             self._is_stale = True
+            self._missed += 1
         else:
             self._nearest.put(db, item_id, place[0], vectors)
 
@@ -204,9 +208,12 @@ class MemoryStore(BaseStore):
         return [] if op.value is None else texts_at(dict(op.value), self._paths(op))
 
     def _query(self, query: str) -> np.ndarray | None:
-        """The unit vector `(dim,)` of a question; None where the text model cannot be used."""
-        if self._is_stale:
-            self._embed_again()
+        """The unit vector `(dim,)` of a question; None where the text model cannot be used for all there is."""
+        with self._embedding:  # who asks meanwhile waits, for vectors of two models do not compare
+            if self._is_stale:
+                self._embed_again()
+            if self._is_stale:
+                return None
         (vectors,) = self._embed([[query]], is_query=True)
         return None if vectors is None else vectors[0]
 
@@ -239,7 +246,7 @@ class MemoryStore(BaseStore):
 
     def _embed_again(self) -> None:
         """Embed what another model embedded, or none; a batch at a time, so that what is done stays done."""
-        last = -1
+        last, missed = -1, self._missed
         while rows := self._db.all(
             "SELECT item_id, namespace, value, fields FROM docmind_store_items"
             " WHERE item_id > ? AND fingerprint <> ? ORDER BY item_id LIMIT ?",
@@ -252,7 +259,7 @@ class MemoryStore(BaseStore):
                     return
                 with self._db.transaction() as db:
                     self._replace(db, row, vectors)
-        self._is_stale = False
+        self._is_stale = self._missed != missed
 
     def _replace(self, db: Connection, row: Row, vectors: np.ndarray) -> None:
         """Put new vectors in place of an item's old ones, unless it was changed or deleted meanwhile."""
