@@ -11,7 +11,7 @@ from docmind.conversation import Thread, ThreadView, Turn
 from docmind.errors import DocMindError
 from docmind.escape import one_line, visible
 from docmind.ui import beside, live, state, timetravel, trouble
-from docmind.ui.speakers import asking
+from docmind.ui.speakers import asking, question
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -34,8 +34,7 @@ def draw_question(mind: DocMind, thread: Thread, turn: Turn, key: str, *, is_fre
         if is_free and st.session_state.get(state.EDITING) == turn.checkpoint_id:
             _draw_editing(mind, thread, turn)
             return
-        with st.container(horizontal=True, vertical_alignment="top", gap="small", key=f"{key}-question"):
-            st.text(visible(turn.question), width="stretch")
+        with question(turn.question, key):
             st.button(
                 "",
                 key=f"{key}-edit",

@@ -18,7 +18,7 @@ from docmind.escape import escape
 from docmind.schema import Filters
 from docmind.ui import state, threads, timetravel, trouble
 from docmind.ui.prose import streaming_markdown
-from docmind.ui.speakers import assistant, user
+from docmind.ui.speakers import asking, assistant, question
 from docmind.ui.wording import duration
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ def ask(
 
     `before_id` is the point to ask at. Where the question is not taken, it goes back into the input.
     """
-    question = str(st.session_state.get(key) or "")
-    if not question.strip():
+    asked = str(st.session_state.get(key) or "")
+    if not asked.strip():
         return
 
     def begin() -> str:
@@ -60,13 +60,13 @@ def ask(
         mode: Mode | None = st.session_state.get(state.MODE)
         web = bool(st.session_state.get(state.WEB))
         run_id = mind.conversations.start(
-            question, thread_id=chosen, checkpoint_id=before_id, filters=filters, mode=mode, web=web
+            asked, thread_id=chosen, checkpoint_id=before_id, filters=filters, mode=mode, web=web
         )
         if thread_id is None:
             threads.show(chosen)
         return run_id
 
-    _begin(mind, begin, lambda: st.session_state.update({key: question}))
+    _begin(mind, begin, lambda: st.session_state.update({key: asked}))
 
 
 def retry(mind: DocMind, thread_id: str, checkpoint_id: str) -> None:
@@ -116,7 +116,8 @@ def _follow(mind: DocMind, run_id: str, number: int) -> None:
 
 def _draw(mind: DocMind, now: RunProgress, number: int) -> None:
     with st.container(key=f"turn-{number}"):
-        user(now.question)
+        with asking():
+            question(now.question, f"turn-{number}")
         with assistant():
             if now.text:
                 st.markdown(streaming_markdown(now.text))

@@ -16,10 +16,11 @@ _USER = ":material/person:"
 _DOCMIND = str(Path(__file__).parent / "mark.svg")
 
 
-def user(question: str) -> None:
-    """What was asked, as it was typed."""
-    with asking():
-        st.text(visible(question))
+def question(text: str, key: str) -> DeltaGenerator:
+    """What was asked, as it was typed, on a line that is given back for what stands beside it."""
+    line = st.container(horizontal=True, vertical_alignment="top", gap="small", key=f"{key}-question")
+    line.text(visible(text), width="stretch")
+    return line
 
 
 def asking() -> DeltaGenerator:
