@@ -11,6 +11,7 @@ import pytest
 from docmind.cli.turns import UNSUPPORTED
 from llm_server import FALSE_SENTENCE, Behaviour, LLMServer, serving
 from shells import Shell, assert_inert, sentence_of, stocked_shell
+from test_web import answering
 
 ANSWER = {
     *("question", "answer", "found", "sources", "degraded", "timings_ms", "sentences", "model"),
@@ -209,3 +210,38 @@ def test_what_a_model_says_commands_no_terminal(shell: Shell, server: LLMServer)
 def test_the_command_line_asks_one_vault_after_another(shell: Shell, server: LLMServer, tmp_path: Path) -> None:
     empty = Shell(tmp_path, **with_model(shell, server).more)
     assert "no documents yet" in empty.run("ask", "Where do herons nest?").stderr
+
+
+def test_the_web_is_searched_for_one_question_that_says_so(shell: Shell, server: LLMServer) -> None:
+    searched = Behaviour("calls", calls=(("web_search", {"query": "heron nests"}),))
+    found = {"title": "Nests\x1b[2J", "url": "http://example.org/nests", "content": "Herons build on platforms."}
+    with answering() as web:
+        web.body = json.dumps({"results": [found]}).encode()
+        other = with_model(shell, server).having(DOCMIND_WEB__PROVIDER="searxng", DOCMIND_WEB__URL=web.url)
+        server.queue(searched)
+        told = other.json("ask", "Where do herons nest?", "--web")
+        assert told["mode"] == "agent"
+        assert [result["url"] for result in told["web"]] == ["http://example.org/nests"]
+        assert "example.org" not in str(told["sources"])
+        server.queue(searched)
+        shown = other.run("chat", typed="/web Where do herons nest?").stdout
+        assert "From the web, not from your documents: Nests" in shown
+        assert_inert(shown)
+        server.queue(searched)
+        asked = len(web.asked)
+        assert other.json("ask", "Where do herons nest?", "--mode", "agent")["web"] == []
+        assert len(web.asked) == asked
+        assert "agent mode" in sentence_of(other.run("ask", "Where?", "--web", "--mode", "standard", code=2))
+
+
+def test_the_web_is_off_unless_it_is_set(shell: Shell) -> None:
+    refused = shell.run("ask", "Where do herons nest?", "--web", code=2)
+    assert "Web search is off" in sentence_of(refused)
+    assert "DOCMIND_WEB__PROVIDER" in refused.stderr
+    assert "Web search is off" in shell.run("chat", typed="/web Where do herons nest?", code=2).stderr
+
+
+def test_agent_mode_without_a_model_is_told(shell: Shell) -> None:
+    told = shell.json("ask", "Where do herons nest?", "--mode", "agent")
+    assert told["found"]
+    assert [part["stage"] for part in told["degraded"]] == ["agent mode"]

@@ -14,6 +14,7 @@ from docmind.cli.opening import filtered, filters_of, json_option, opened, print
 from docmind.cli.stream import Stream
 from docmind.cli.telling import tell_narrow
 from docmind.cli.turns import short, turn_data
+from docmind.config import Settings
 from docmind.conversation import Mode, Turn
 from docmind.errors import CancelledError, ConfigError
 from docmind.schema import Filters
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 )
 @click.option("--at", help="Ask at this checkpoint of the conversation, beside what came after it.")
 @click.option("--mode", type=click.Choice(["standard", "agent"]), help="How the question is worked on.")
-@click.option("--web", is_flag=True, help="Let this question search the web too (agent mode).")
+@click.option("--web", is_flag=True, help="Let this question search the web too, in agent mode.")
 @click.option("--quotes", is_flag=True, help="Only quotes, whatever language model there is.")
 @filtered
 @json_option
@@ -55,6 +56,7 @@ def ask(
         raise ConfigError("--at names a checkpoint of a conversation.", hint="Say which with --thread.")
     if quotes and (thread is not None or mode is not None or web):
         raise ConfigError("--quotes answers without a model and keeps nothing.", hint="Leave the other options out.")
+    mode = web_mode(mode) if web else mode
     with opened() as desk:
         filters = filters_of(desk, docs, languages, tags)
         stream = Stream(is_live=False if as_json else None)
@@ -90,6 +92,15 @@ def ask(
             click.echo(f"Conversation {turn.answer.thread_id}, checkpoint {short(turn.checkpoint_id)}", err=True)
     if turn.state == "stopped":
         sys.exit(CancelledError.exit_code)
+
+
+def web_mode(mode: Mode | None) -> Mode:
+    """The mode of a question that may search the web. Raises `ConfigError` where that can do nothing."""
+    if Settings.load().web.provider == "off":
+        raise ConfigError("Web search is off.", hint="Set DOCMIND_WEB__PROVIDER; docs/settings.md tells how.")
+    if mode == "standard":
+        raise ConfigError("Only agent mode searches the web.", hint="Use --mode agent, or leave --mode out.")
+    return "agent"
 
 
 def _place(desk: DocMind, thread: str | None, at: str | None) -> tuple[str | None, str | None]:

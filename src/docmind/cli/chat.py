@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from docmind.cli.asking import web_mode
 from docmind.cli.following import follow
 from docmind.cli.lines import Lines
 from docmind.cli.naming import thread_to_ask_in
@@ -77,6 +78,8 @@ class Chat:
                 self._take(entry)
             except DocMindError as error:
                 self._refuse(error)
+        if self._lines.is_asking and self._here.thread is not None and not self._as_json:
+            click.echo(f"Go on later: docmind chat --thread {self._here.thread.thread_id}", err=True)
         return 0 if self._lines.is_asking else self._code
 
     def _take(self, entry: str) -> None:
@@ -106,6 +109,7 @@ class Chat:
             self._recall()
 
     def _ask(self, question: str, *, web: bool = False) -> None:
+        mode = web_mode(self._mode) if web else self._mode
         conversations = self._here.desk.conversations
         if self._is_first:  # what was found since the beginning, or now; later it is known
             self._here.desk.models.list()
@@ -113,7 +117,7 @@ class Chat:
         if self._here.thread is None:
             self._here.thread = conversations.create()
         thread_id = self._here.thread.thread_id
-        run_id = conversations.start(question, thread_id=thread_id, filters=self._filters, mode=self._mode, web=web)
+        run_id = conversations.start(question, thread_id=thread_id, filters=self._filters, mode=mode, web=web)
         self._follow(run_id)
 
     def _follow(self, run_id: str) -> None:
