@@ -210,3 +210,18 @@ def test_no_memory_acts_on_the_page(mind: DocMind) -> None:
     for part in drawn:  # nothing is left that begins a picture, a link, a colour, a formula or a tag
         assert not set("![]$<") & set(re.sub(r"\\.", "", part)), part
         assert ":red" not in part.replace("\u2060", " ")
+
+
+def test_the_same_proposal_under_a_turn_and_in_the_panel(mind: DocMind) -> None:
+    def draw() -> None:
+        from docmind.ui.desk import desk
+        from docmind.ui.memories import memories_panel
+        from docmind.ui.proposals import draw_proposals
+
+        draw_proposals(desk().open(), "t1", ("I prefer tea",))
+        memories_panel(desk().open(), "t1", ("I prefer tea",))
+
+    test = AppTest.from_function(draw, default_timeout=30).run()
+    assert said(test).count("Dismiss") == 2
+    next(button for button in test.button if button.label == "Dismiss").click().run()
+    assert "Dismiss" not in said(test)

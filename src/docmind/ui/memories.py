@@ -37,7 +37,8 @@ def memories_panel(mind: DocMind, thread_id: str | None, proposed: Sequence[str]
     _draw_trouble()
     _draw_undo(mind)
     if thread_id is not None:
-        draw_proposals(mind, thread_id, of_thread(mind, thread_id) if proposed is None else proposed)
+        waiting = of_thread(mind, thread_id) if proposed is None else proposed
+        draw_proposals(mind, thread_id, waiting, where="panel")
     everything = mind.memories.list(limit=_MOST).memories
     _draw_adding(mind, thread_id)
     if not everything:

@@ -25,8 +25,14 @@ def of_thread(mind: DocMind, thread_id: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(fact for turn in reversed(turns) for fact in turn.memories))
 
 
-def draw_proposals(mind: DocMind, thread_id: str, proposed: Iterable[str]) -> None:
-    """A row for each that is neither kept nor dismissed: its words to correct, and what to do with it."""
+def draw_proposals(mind: DocMind, thread_id: str, proposed: Iterable[str], *, where: str = "turn") -> None:
+    """A row for each that is neither kept nor dismissed: its words to correct, and what to do with it.
+
+    `where` tells apart places of one page that may propose the same.
+    """
+    error: DocMindError | None = st.session_state.pop(state.MEMORY_TROUBLE, None)
+    if error is not None:
+        trouble.show(error)
     dismissed: set[str] = st.session_state.setdefault(state.DISMISSED, set())
     waiting = [fact for fact in proposed if _key(thread_id, fact) not in dismissed]
     if not waiting:
@@ -37,11 +43,12 @@ def draw_proposals(mind: DocMind, thread_id: str, proposed: Iterable[str]) -> No
         return
     st.caption(f"{count(len(waiting), 'thing')} you said may be worth remembering. Nothing is kept until you say so.")
     for fact in waiting:
-        _draw_one(mind, thread_id, fact)
+        _draw_one(mind, thread_id, fact, where)
 
 
-def _draw_one(mind: DocMind, thread_id: str, fact: str) -> None:
-    key = _key(thread_id, fact)
+def _draw_one(mind: DocMind, thread_id: str, fact: str, where: str) -> None:
+    dismissal = _key(thread_id, fact)
+    key = f"{where}-{dismissal}"
     with st.container(border=True, key=f"proposal-{key}", gap="xsmall"):
         st.text_input("Proposed", value=fact, max_chars=LONGEST, key=f"proposed-{key}", label_visibility="collapsed")
         with st.container(horizontal=True):
@@ -51,7 +58,7 @@ def _draw_one(mind: DocMind, thread_id: str, fact: str) -> None:
                 icon=":material/bookmark_add:",
                 help="In this conversation only",
                 on_click=_accept,
-                args=(mind, thread_id, key, thread_id),
+                args=(mind, dismissal, f"proposed-{key}", thread_id),
             )
             st.button(
                 "Everywhere",
@@ -59,22 +66,21 @@ def _draw_one(mind: DocMind, thread_id: str, fact: str) -> None:
                 icon=":material/bookmarks:",
                 help="In every conversation",
                 on_click=_accept,
-                args=(mind, thread_id, key, None),
+                args=(mind, dismissal, f"proposed-{key}", None),
             )
-            st.button("Dismiss", key=f"dismiss-{key}", type="tertiary", on_click=_dismiss, args=(key,))
+            st.button("Dismiss", key=f"dismiss-{key}", type="tertiary", on_click=_dismiss, args=(dismissal,))
 
 
-def _accept(mind: DocMind, thread_id: str, key: str, scope: str | None) -> None:
-    text = str(st.session_state.get(f"proposed-{key}", ""))
-    outcome = trouble.attempt(lambda: mind.memories.accept(text, scope))
+def _accept(mind: DocMind, dismissal: str, typed: str, scope: str | None) -> None:
+    outcome = trouble.attempt(lambda: mind.memories.accept(str(st.session_state[typed]), scope))
     if isinstance(outcome, DocMindError):
         st.session_state[state.MEMORY_TROUBLE] = outcome
     else:
-        _dismiss(key)
+        _dismiss(dismissal)
 
 
-def _dismiss(key: str) -> None:
-    st.session_state.setdefault(state.DISMISSED, set()).add(key)
+def _dismiss(dismissal: str) -> None:
+    st.session_state.setdefault(state.DISMISSED, set()).add(dismissal)
 
 
 def _key(thread_id: str, fact: str) -> str:
