@@ -22,6 +22,7 @@ EMBEDDED = 160  # texts at most for one answer: 2-3 ms each on one core
 COMPARED = 3  # spans of one claim that the text model looks at
 CERTAIN = 0.85  # coverage and order from which the text model has nothing to add
 VERBATIM = 0.98  # coverage and order from which what other places say does not count
+PARTED = 40  # sentences of one answer that are looked for in parts
 LEAST_COVERAGE = 0.15  # of a claim's words, by weight
 LEAST_CLAUSE = 0.3  # of the words of each clause: what is tacked on must stand there too
 MARGIN = 0.05  # by which a span must be more like a claim than one of the same page that contradicts it
@@ -47,7 +48,8 @@ class Evidence:
 
     def of(self, texts: Sequence[str]) -> list[list[Span]]:
         """For each claim the one or two spans that bear it out, or none."""
-        claims = [Claim(text) for text in texts]
+        known: dict[str, Claim] = {}  # an answer that repeats itself is checked once
+        claims = [known.get(text) or known.setdefault(text, Claim(text)) for text in texts]
         found = self.candidates(claims)
         borne = [_best(spans) for spans, _ in found]
         whole: list[list[Span]] = [[span] if span else [] for span in borne]
@@ -56,7 +58,7 @@ class Evidence:
             for at, (claim, (_, is_contradicted)) in enumerate(zip(claims, found, strict=True))
             if not borne[at] and not is_contradicted
             for first, second in claim.halves()
-        ]
+        ][: 3 * PARTED]
         each = [part for _, first, second in parts for part in (first, second)]
         spans = [_best(one) for one, _ in self.candidates(each)]
         for number, (at, _, _) in enumerate(parts):
@@ -68,7 +70,8 @@ class Evidence:
 
     def candidates(self, claims: Sequence[Claim]) -> list[tuple[list[Span], bool]]:
         """For each claim the spans that nothing speaks against, with cosines; and whether a page contradicts it."""
-        found = [self._standing(claim) for claim in claims]
+        once = {id(claim): self._standing(claim) for claim in {id(claim): claim for claim in claims}.values()}
+        found = [once[id(claim)] for claim in claims]
         self._embed([text for claim, (spans, _) in zip(claims, found, strict=True) for text in _unsure(claim, spans)])
         for claim, (spans, _) in zip(claims, found, strict=True):
             vector = self._vectors.get(claim.core)

@@ -42,10 +42,10 @@ def fault(claim: Claim, span: Span, known: set[str]) -> Fault | None:
 def _names_stand(claim: Claim, span: Span, known: set[str]) -> Standing:
     leaf = span.leaf
     core = leaf.units[span.core].text
-    is_swapped = naming.is_replaced(claim.core, span.text) or naming.is_replaced(claim.core, core)
+    edits = _edits(claim, leaf)
+    is_swapped = any(naming.is_replaced(claim.core, text, edits=edits) for text in (span.text, core))
     if not claim.names:
         return "differ" if is_swapped else "stand"
-    edits = _edits(claim, leaf)
     label = naming.compact(leaf.label)
     units = leaf.units[span.first : span.last + 1]
     near = set().union(*(unit.names for unit in [*units, *neighbours(span), *leaf.units[:2]])) | leaf.label_names

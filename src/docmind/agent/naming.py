@@ -116,7 +116,7 @@ def meets(key: str, words: set[str], *, edits: Edits) -> bool:
     return allowed > 0 and any(abs(len(word) - len(key)) <= allowed and _near(key, word, allowed) for word in words)
 
 
-def is_replaced(claim: str, page: str) -> bool:
+def is_replaced(claim: str, page: str, *, edits: Edits) -> bool:
     """Whether a text has another name where a page has one, and the same words around it."""
     left, right = _TOKEN.findall(claim)[:_COMPARED], _TOKEN.findall(page)[: 2 * _COMPARED]
     a, b = [compact(word) for word in left], [compact(word) for word in right]
@@ -131,6 +131,8 @@ def is_replaced(claim: str, page: str) -> bool:
             continue
         new = [word for word, key in zip(left[i1:i2], a[i1:i2], strict=True) if key not in b[j1:j2]]
         old = [word for word, key in zip(right[j1:j2], b[j1:j2], strict=True) if key not in a[i1:i2]]
+        if any(_near(key, other, edits(key)) for key in a[i1:i2] for other in b[j1:j2] if edits(key)):
+            continue  # the same name, badly read
         strictly = not is_framed or i1 == 0
         if _is_naming(new, strictly=strictly) and _is_naming(old, strictly=strictly):
             return True

@@ -21,6 +21,7 @@ _NOT = {
     "pt": _set("""nao nunca nem nenhum nenhuma sem jamais ninguem nada"""),
     "es": _set("""no nunca ni ningun ninguno ninguna sin jamas nadie tampoco nada"""),
 }
+_WITHOUT = frozenset({"without", "sem", "sin"})
 _ALWAYS = frozenset().union(*_NOT.values()) - {"no"}  # `no` is `in the` in Portuguese
 _LACKING = re.compile(
     r"(?:prohib|proib|forbid|forbad|banned|lack|absen|ausen|unless|except|exce[tp][ou]|salvo|fail|refus|recus|rechaz|"
@@ -88,13 +89,13 @@ class _Text:
         self.places: dict[str, list[int]] = {}
         for at, stem in enumerate(self.stems):
             self.places.setdefault(stem, []).append(at)
-        self.scopes: list[int] = []  # the first telling word after each denial
-        self.denied: set[int] = set()
+        self.scopes: list[tuple[bool, list[int]]] = []  # whether it says `without`; the first telling words after it
+        self.denied: dict[int, bool] = {}
         for at, word in enumerate(words):
             if word in cues:
                 reach = [n for n in range(at + 1, min(len(words), at + 1 + _FAR)) if _tells(words[n], cues)]
-                self.scopes += reach[:1]
-                self.denied.update(reach[:2])
+                self.scopes.append((word in _WITHOUT, reach[:2]))
+                self.denied.update(dict.fromkeys(reach[:2], word in _WITHOUT))
 
     def around(self, at: int) -> set[str]:
         return set(self.stems[max(0, at - _NEAR) : at] + self.stems[at + 1 : at + 1 + _NEAR])
@@ -114,14 +115,16 @@ def _is_denied(one: _Text, other: _Text, *, only_near: bool = False) -> bool:
 
     With `only_near` what is denied must be met among the same words: a page denies much that a claim does not touch.
     """
-    for at in one.scopes:
-        found = other.best([one.stems[at]], one.around(at))
-        if found is None:
-            if not only_near and not other.scopes and not any(other.lacking):
+    for is_without, scope in one.scopes:
+        found = [other.best([one.stems[at]], one.around(at)) for at in scope]
+        if not found or found[0] is None:
+            if found and not only_near and not other.scopes and not any(other.lacking):
                 return True  # denied in other words, and the other text denies nothing
-        elif only_near and found[1] < _SHARED:
             continue
-        elif found[0] not in other.denied and not other.lacks_near(found[0]):
+        (first, shared), rest = found[0], found[1:]
+        if (only_near and shared < _SHARED) or first in other.denied or other.lacks_near(first):
+            continue
+        if not any(met and other.denied.get(met[0]) == is_without for met in rest):
             return True
     return False
 

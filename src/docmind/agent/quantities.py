@@ -33,23 +33,30 @@ def numbers_stand(claim: Claim, span: Span) -> Standing:
     if not wanted:
         return "stand"
     leaf = span.leaf
-    held = [figure for unit in leaf.units[span.first : span.last + 1] for figure in unit.figures]
-    is_table = all(is_row(unit.text) for unit in leaf.units[span.first : span.last + 1])
-    near = [figure for unit in neighbours(span) for figure in unit.figures] + leaf.label_figures
-    heads = _years_above(leaf, span.first) if is_table else []
     core = leaf.units[span.core].figures
+    if all(is_row(unit.text) for unit in leaf.units[span.first : span.last + 1]):
+        return _in_row(wanted, core, leaf, span.core)
+    held = [figure for unit in leaf.units[span.first : span.last + 1] for figure in unit.figures]
+    near = [figure for unit in neighbours(span) for figure in unit.figures] + leaf.label_figures
     spare = [figure for figure in core if not any(agree(one, figure, leaf.scales) for one in claim.figures)]
     for figure in wanted:
         if any(agree(figure, other, leaf.scales) for other in core):
             continue
-        if not is_table and any(_is_like(figure, other) for other in spare) and not _fits(claim, figure, span):
+        if any(_is_like(figure, other) for other in spare) and not _fits(claim, figure, span):
             return "differ" if _is_exchanged(claim, span) or not _in_place(claim, span, wanted) else "lack"
-        if not any(agree(figure, other, leaf.scales) for other in [*held, *near, *heads]):
+        if not any(agree(figure, other, leaf.scales) for other in [*held, *near]):
             return "differ" if _is_exchanged(claim, span) else "lack"
-    if is_table and heads:
-        return "stand" if _in_column(wanted, held, heads, leaf.scales) else "differ"
     same = not _is_exchanged(claim, span) and _in_place(claim, span, wanted) and _paired(claim, held, span)
     return "stand" if same else "differ"
+
+
+def _in_row(wanted: Sequence[Figure], row: Sequence[Figure], leaf: Leaf, at: int) -> Standing:
+    """Whether all numbers stand in one row of a table, and the years in the head of their columns."""
+    heads = _years_above(leaf, at)
+    lacking = [figure for figure in wanted if not any(agree(figure, other, leaf.scales) for other in row)]
+    if any(not any(agree(figure, other) for other in [*heads, *leaf.label_figures]) for figure in lacking):
+        return "lack"
+    return "stand" if not heads or _in_column(wanted, row, heads, leaf.scales) else "differ"
 
 
 def _is_exchanged(claim: Claim, span: Span) -> bool:

@@ -18,7 +18,7 @@ from docmind.schema import Degraded, Hit, Sentence, Source
 from docmind.windows import name_of
 from docmind.words import Words
 
-CHECKED = 400  # sentences of one answer; further ones stay without support
+CHECKED = 200  # sentences of one answer; further ones stay without support
 
 
 @dataclass(frozen=True, slots=True)
