@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from docmind.application import DocMind
 from docmind.schema import Upload
 from docmind.ui import state
 from docmind.ui.desk import desk
+from llm_server import Behaviour, serving
 
 FIRST, SECOND, THIRD = (
     "How many herons are there?",
@@ -140,6 +142,33 @@ def test_branching_puts_what_follows_beside_what_is_there(mind: DocMind) -> None
     assert standing(mind, thread_id) == [FIRST]
     third = mind.conversations.ask(THIRD, thread_id=thread_id).checkpoint_id
     assert lines(run(test)) == [f"*{first}", second, f"*{third}"]
+
+
+def test_nothing_moves_while_a_question_is_being_answered(mind: DocMind, monkeypatch: pytest.MonkeyPatch) -> None:
+    thread_id, (first, _) = asked(mind, FIRST, SECOND)
+    with serving(protocols=("ollama",)) as server:
+        server.default = Behaviour("silent")
+        monkeypatch.setenv("DOCMIND_LLM__PROVIDER", "ollama")
+        monkeypatch.setenv("DOCMIND_LLM__URL", server.url)
+        desk.clear()
+        mind = desk().open()
+        mind.models.list()
+        run_id = mind.conversations.start(THIRD, thread_id=thread_id)
+        until = time.monotonic() + 30
+        while not server.asked():
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        test = opened(thread_id)
+        assert [button.icon for button in test.button if (button.key or "").startswith("look-")][-1].endswith(
+            "hourglass_top:"
+        )
+        click(click(test, f"look-{first}"), "past-continue")
+        assert "being answered" in test.toast[0].value
+        assert standing(mind, thread_id) == [FIRST, SECOND, THIRD]
+        mind.conversations.stop(run_id)
+        assert mind.conversations.wait(run_id, 30).is_over
+        click(test, "past-continue")
+        assert standing(mind, thread_id) == [FIRST]
 
 
 def test_two_answers_are_chosen_and_compared(mind: DocMind) -> None:

@@ -30,6 +30,8 @@ _ICONS = {
     "stopped": ":material/stop_circle:",
     "unanswered": ":material/error:",
 }
+_BRANCHES = ":material/call_split:"
+_ANSWERING = ":material/hourglass_top:"
 _LOOKS = Path(__file__).with_suffix(".css")
 _CONTINUE, _SWITCH, _BRANCH, _COMPARE = "continue", "switch", "branch", "compare"
 _MENU = {
@@ -94,6 +96,7 @@ def panel(mind: DocMind, view: ThreadView) -> None:
     left = _comparing(view.thread.thread_id, lanes)
     lines = lanes.lines(st.session_state.setdefault(state.UNFOLDED, set()))
     seen = looking_at() or lanes.standing
+    answering = lanes.standing if mind.conversations.live(view.thread.thread_id) is not None else None
     shown = lines
     if len(lines) > _LINES:
         parts = -(-len(lines) // _LINES)
@@ -104,7 +107,9 @@ def panel(mind: DocMind, view: ThreadView) -> None:
         shown = lines[max(0, (part - 1) * _LINES - before) : part * _LINES - before]
     with st.container(key="history", gap=None):
         for line in shown:
-            _draw_line(mind, view.thread.thread_id, line, lanes.standing, seen, left)
+            is_answering = line.run.checkpoint_id == answering and line.run.state == "unanswered"
+            icon = _ANSWERING if is_answering else _BRANCHES if line.is_branch else _ICONS[line.run.state]
+            _draw_line(mind, view.thread.thread_id, line, lanes.standing, seen, left, icon)
 
 
 def switcher(mind: DocMind, view: ThreadView, turn: Turn) -> None:
@@ -192,7 +197,9 @@ def _stop_comparing() -> None:
     st.session_state.pop(state.COMPARING, None)
 
 
-def _draw_line(mind: DocMind, thread_id: str, line: Line, standing: str | None, seen: str | None, left: str) -> None:
+def _draw_line(
+    mind: DocMind, thread_id: str, line: Line, standing: str | None, seen: str | None, left: str, icon: str
+) -> None:
     run = line.run
     is_here = run.checkpoint_id == seen
     key = f"{'seen-' if is_here else ''}lane-{min(line.lane, _SIDEWAYS)}-{run.checkpoint_id}"
@@ -201,7 +208,7 @@ def _draw_line(mind: DocMind, thread_id: str, line: Line, standing: str | None, 
         st.button(
             f"**{words}**" if run.is_current else words,
             key=f"look-{run.checkpoint_id}",
-            icon=":material/call_split:" if line.is_branch else _ICONS[run.state],
+            icon=icon,
             type="tertiary",
             width="stretch",
             wrap=False,
