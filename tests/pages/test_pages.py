@@ -17,9 +17,11 @@ from streamlit.testing.v1 import AppTest
 from conftest import ROOT
 from docmind.application import DocMind
 from docmind.config import Settings
+from docmind.conversation import ThreadView
 from docmind.schema import Upload
 from docmind.ui.desk import desk
 from docmind.ui.pageview import forget
+from llm_server import FALSE_SENTENCE, Behaviour, LLMServer, serving
 from papers import line, pdf, word_file
 
 REPORT = pdf([line("The warranty lasts for twenty-four months from delivery."), line("Returns are free of charge.")])
@@ -31,6 +33,7 @@ HOSTILE = "![x](http:⁄⁄127.0.0.1:9⁄c.png) :red[r] $x$ <img src=x> [l](java
 def vault(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("DOCMIND_EMBEDDING__MODEL", "fake")
     monkeypatch.setenv("DOCMIND_READING__OCR", "off")
+    monkeypatch.setenv("DOCMIND_LLM__PROVIDER", "off")
     monkeypatch.setenv("DOCMIND_READING__WORKERS", "1")
     monkeypatch.setenv("DOCMIND_ANSWER__THRESHOLD", "0")  # the fake model is never sure
     desk.clear()
@@ -224,6 +227,7 @@ CRASH = """
 import os, sys, time
 from docmind.application import DocMind
 from docmind.config import Settings
+from docmind.conversation import ThreadView
 from docmind.schema import Upload
 if __name__ == "__main__":
     mind = DocMind(Settings.load())
@@ -294,6 +298,161 @@ def test_filters_narrow_where_is_looked() -> None:
     words = said(test)
     assert "three weeks" in words
     assert "twenty-four" not in words
+
+
+# --- conversations ----------------------------------------------------------------------------------------------------
+
+WARRANTY = "How long does the warranty last?"
+
+
+def ask(test: AppTest, question: str) -> AppTest:
+    return settle(test.chat_input(key="question").set_value(question).run())
+
+
+def settle(test: AppTest) -> AppTest:
+    """Wait until nothing is being answered, as the page does by itself in a browser."""
+    mind, thread_id = desk().open(), open_thread(test)
+    until = time.monotonic() + 60
+    while (run := mind.conversations.live(thread_id)) is not None:
+        assert time.monotonic() < until, "the answer does not end"
+        mind.conversations.wait(run.run_id, 1)
+    return test.run()
+
+
+def open_thread(test: AppTest) -> str:
+    """The id in the address of the page."""
+    told = test.query_params["thread"]
+    return told if isinstance(told, str) else told[0]
+
+
+@pytest.fixture
+def model(vault: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[LLMServer]:
+    """A language model that is served on loopback."""
+    with serving() as server:
+        monkeypatch.setenv("DOCMIND_LLM__PROVIDER", "ollama")
+        monkeypatch.setenv("DOCMIND_LLM__URL", server.url)
+        yield server
+
+
+def test_a_conversation_opens_again_from_its_address_in_another_tab() -> None:
+    add((NAME, REPORT))
+    first = ask(app(), WARRANTY)
+    second = AppTest.from_file(str(ROOT / "pages" / "start.py"), default_timeout=60)
+    second.query_params["thread"] = open_thread(first)
+    words = said(second.run())
+    assert WARRANTY in words
+    assert "The warranty lasts for twenty-four months from delivery." in words
+    second.query_params["thread"] = "../../etc"
+    assert "For example" in said(second.run()), "what is no id opens nothing"
+
+
+def test_what_a_model_wrote_is_marked_where_no_page_says_it(model: LLMServer) -> None:
+    add((NAME, REPORT))
+    model.queue(Behaviour(lie=True))
+    words = said(ask(app(), WARRANTY))
+    assert "not found in your documents" in words
+    assert FALSE_SENTENCE in words
+    assert "· ollama/llama3.2:3b" in words
+
+
+def test_a_follow_up_says_what_it_was_understood_as() -> None:
+    add((NAME, REPORT))
+    test = ask(ask(app(), WARRANTY), "And where does that begin?")
+    assert len(test.chat_message) == 4
+    assert "Understood as" in said(test)
+
+
+def test_a_failing_model_is_told_and_the_question_tried_again(model: LLMServer) -> None:
+    add((NAME, REPORT))
+    model.queue(Behaviour("cut", "The warranty"))
+    test = ask(app(), WARRANTY)
+    words = said(test)
+    assert words.count("broke off in the middle of its answer") == 1, "told once"
+    assert "Below are quotes from your pages instead." in words
+    test = settle(click(test, "turn-0-again"))
+    assert "broke off" not in said(test)
+    assert "2 of 2" in said(test), "the first try stays beside it"
+
+
+def test_a_question_is_edited_in_its_place_and_asked_from_the_same_point() -> None:
+    add((NAME, REPORT))
+    test = ask(ask(app(), WARRANTY), "Are returns free of charge?")
+    test = click(test, "turn-0-edit")
+    assert "The answer that is there stays in the history." in said(test)
+    test = click(test, "edit-cancel")
+    assert "The answer that is there stays in the history." not in said(test)
+    test = click(test, "turn-0-edit")
+    test.chat_input(key="edit").set_value("What is free of charge?").run()
+    assert "2 of 2" in said(settle(test))
+    assert [turn.question for turn in view_of(test).turns] == ["What is free of charge?"]
+
+
+def test_an_empty_question_is_not_asked_and_a_refused_one_goes_back_into_the_field() -> None:
+    add((NAME, REPORT))
+    test = app()
+    test.chat_input(key="question").set_value("   ").run()
+    assert not desk().open().conversations.threads()
+    test = ask(test, WARRANTY)
+    desk().open().conversations.close()  # as while the app is being closed
+    test.chat_input(key="question").set_value("Is it lost?").run()
+    assert "The vault is closed." in said(test)
+    assert test.session_state["question"] is None, "given to the browser, which shows it"
+    assert "Is it lost?" not in [turn.question for turn in view_of(test).turns]
+
+
+def view_of(test: AppTest) -> ThreadView:
+    return desk().open().conversations.view(open_thread(test))
+
+
+def test_a_long_conversation_shows_its_end_and_more_where_it_is_asked_for() -> None:
+    add((NAME, REPORT))
+    mind = desk().open()
+    mind.models.choose(None)
+    thread = mind.conversations.create()
+    for number in range(33):
+        mind.conversations.ask(f"How long does the warranty last, {number}?", thread_id=thread.thread_id)
+    test = app()
+    test.query_params["thread"] = thread.thread_id
+    test.run()
+    assert len(test.chat_message) == 60
+    assert "Show 3 earlier questions" in said(test)
+    test = click(test, "show-earlier")
+    assert len(test.chat_message) == 66
+    assert "Show" not in said(test)
+    test = click(test, "turn-0-1-open")  # the sources of the first answer open as those of the last do
+    assert "Page **1** of 2" in said(test)
+
+
+def test_conversations_stay_when_the_last_document_is_gone() -> None:
+    add((NAME, REPORT))
+    test = ask(app(), WARRANTY)
+    mind = desk().open()
+    mind.delete(mind.documents()[0].doc_id)
+    forget()
+    words = said(test.run())
+    assert "There are no documents any more to ask." in words
+    assert "This document was deleted since." in words
+    assert not test.chat_input
+
+
+def test_what_the_user_tells_about_himself_is_proposed_for_memory() -> None:
+    add((NAME, REPORT))
+    test = ask(app(), "Remember that our fiscal year starts in April. How long does the warranty last?")
+    assert "worth remembering" in said(test)
+    test = click(test, "everywhere-")
+    assert [memory.thread_id for memory in desk().open().memories.list().memories] == [None]
+    assert "worth remembering" not in said(test)
+
+
+def test_history_and_memory_stand_beside_the_conversation_and_go_again() -> None:
+    add((NAME, REPORT))
+    test = ask(app(), WARRANTY)
+    test = click(test, "beside-choice-history")
+    assert "Press one to look at that point." in said(test)
+    test = click(test, "beside-choice-memory")
+    assert "Nothing is remembered yet." in said(test)
+    test = click(test, "beside-choice-memory")
+    assert "Nothing is remembered yet." not in said(test)
 
 
 # --- hostile words ----------------------------------------------------------------------------------------------------

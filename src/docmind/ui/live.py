@@ -127,7 +127,7 @@ def _draw(mind: DocMind, now: RunProgress, number: int) -> None:
                         "Stop",
                         key=f"stop-{now.run_id}",
                         icon=":material/stop_circle:",
-                        shortcut="Escape",
+                        shortcut=None if state.READING in st.session_state else "Escape",  # which closes the page then
                         on_click=stop,
                         args=(mind, now.run_id),
                     )
