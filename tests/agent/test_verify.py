@@ -1,4 +1,4 @@
-"""Written answers held against pages, with the real text model: cases that a reader can check by hand, and hostile ones."""
+"""Written answers held against pages, with the real text model: cases to be checked by hand, and hostile ones."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ Total revenue 17,606 15,785 12,868
 Net loss (112) (113) (116)
 Diluted net income per share 10.10 10.02 10.83"""
 LEI = """Art. 52. Os agentes de tratamento ficam sujeitos às seguintes sanções aplicáveis pela autoridade nacional.
-II - multa simples, de até 2% (dois por cento) do faturamento da empresa no Brasil, limitada, no total, a R$ 50.000.000,00 por infração.
+II - multa simples, de até 2% (dois por cento) do faturamento da empresa no Brasil, limitada, no total, a
+R$ 50.000.000,00 por infração.
 O controlador e o operador devem manter registro das operações de tratamento de dados pessoais que realizarem.
 A suspensão dura no máximo 6 (seis) meses e não será prorrogada."""
-LEY = """El Fiscal Nacional deberá tener a lo menos diez años de título de abogado y haber cumplido cuarenta años de edad.
+LEY = """El Fiscal Nacional deberá tener a lo menos diez años de título de abogado y cuarenta años de edad.
 El Tribunal Constitucional tendrá doce miembros, que durarán nueve años en sus cargos.
 La multa será de 1.234,50 pesos. El sufragio no será obligatorio para los menores."""
 SCAN = "The agents seized the Abraham Linco1n pen from Mont B1anc on August 23, 2017 in Detroit."
@@ -143,10 +144,10 @@ def test_what_no_page_says_is_not(verifier: Verifier, text: str) -> None:
 
 
 def test_an_answer_is_marked_and_tied_to_words(verifier: Verifier) -> None:
-    text = "Sure! Here is what I found:\n\n- **Rent**: the tenant pays a monthly rent of $1,450 [7].\n- The moon is cheese."
+    text = "Sure! Here is what I found:\n\n- **Rent**: the tenant pays a monthly rent of $1,450 [7].\n- All is cheese."
     verified = verifier.verify(text, EVERYTHING, epoch=5)
     assert verified.answer == (
-        "Sure! Here is what I found:\n\n- **Rent**: the tenant pays a monthly rent of $1,450. [1]\n- The moon is cheese."
+        "Sure! Here is what I found:\n\n- **Rent**: the tenant pays a monthly rent of $1,450. [1]\n- All is cheese."
     )
     assert [(s.is_claim, s.supported, s.sources) for s in verified.sentences] == [
         (False, False, ()), (True, True, (1,)), (True, False, ()),
@@ -160,7 +161,9 @@ def test_an_answer_is_marked_and_tied_to_words(verifier: Verifier) -> None:
 
 
 def test_sources_are_numbered_by_first_mention_and_cited_twice(verifier: Verifier) -> None:
-    text = "Pets are not allowed without consent of the landlord. The monthly rent is $1,450. The rent of $1,450 is paid monthly."
+    text = (
+        "Pets are not allowed without written consent. The monthly rent is $1,450. The rent of $1,450 is paid monthly."
+    )
     verified = verifier.verify(text, EVERYTHING)
     assert [sentence.sources for sentence in verified.sentences] == [(1,), (2,), (2,)]
     assert [source.n for source in verified.sources] == [1, 2]
@@ -177,7 +180,7 @@ def test_a_sentence_may_need_two_pages(verifier: Verifier) -> None:
 
 
 def test_a_table_of_the_answer_is_checked_row_by_row(verifier: Verifier) -> None:
-    text = "| | 2022 | 2021 |\n|---|---|---|\n| Total revenue | 17,606 | 15,785 |\n| Subscription revenue | 16,999 | 14,573 |"
+    text = "| | 2022 | 2021 |\n|---|---|---|\n| Total revenue | 17,606 | 15,785 |\n| Subscription | 16,999 | 14,573 |"
     verified = verifier.verify(text, EVERYTHING)
     assert [sentence.supported for sentence in verified.sentences if sentence.is_claim] == [True, False]
     assert "| Total revenue | 17,606 | 15,785 [1] |" in verified.answer

@@ -17,7 +17,8 @@ Kind = Literal["prose", "row", "head", "code"]
 
 _N = r"[1-9]\d{0,3}"
 _MARK = re.compile(
-    r"[ \t]{0,4}[\[【［]\s{0,3}(?:\^|(?:sources?|fontes?|fuentes?|refs?|documents?|docs?)\s{0,2}[:#.]?\s{0,2})?"
+    r"[ \t]{0,4}[\[【［]\s{0,3}(?:\^|"
+    r"(?:sources?|fontes?|fuentes?|refs?|documentos?|documents?|docs?)\s{0,2}[:#.]?\s{0,2})?"
     rf"{_N}(?:\s{{0,2}}(?:[,;–—-]|and|e|y)\s{{0,2}}(?:sources?\s)?{_N}){{0,40}}(?:†[^\]】］\n]{{0,60}})?\s{{0,3}}[\]】］]"
     r"(?:\([^()\s]{0,300}\))?",
     re.IGNORECASE,

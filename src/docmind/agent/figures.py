@@ -164,7 +164,7 @@ def _of_digits(text: str, lowered: str, match: re.Match[str], language: str) -> 
         scaled_to,
         frozenset(readings),
         unit,
-        step=scale * 10.0**-decimals,
+        step=scale * 10.0 ** (_zeros(written) if hedged and not decimals else -decimals),
         is_scaled=scale != 1.0,
         may_round=(scale > 1.0 or hedged) and several and len(readings) == 1,
         is_negative=is_minus or bool(opened),
@@ -172,6 +172,12 @@ def _of_digits(text: str, lowered: str, match: re.Match[str], language: str) -> 
         is_year=_is_year(written) and not unit and scale == 1.0,
         is_dated=is_dated,
     )
+
+
+def _zeros(written: str) -> int:
+    """How many zeros a whole number ends with: `about 17,600` may be 17,606."""
+    digits = _SEPARATOR.sub("", written)
+    return len(digits) - len(digits.rstrip("0"))
 
 
 def _is_year(written: str) -> bool:
@@ -220,7 +226,7 @@ def _of_words(text: str, lowered: str, language: str) -> Iterator[Figure]:
             yield Figure(start, end, frozenset({float(MONTHS[word])}), is_month=True)
         elif word in ORDINALS and not (word == "quarto" and language == "es"):
             yield Figure(start, end, frozenset({float(ORDINALS[word])}), step=1.0)
-        elif word in SMALL:
+        elif word in SMALL and not (word in ("cento", "ciento") and at and words[at - 1][0] == "por"):
             value, used = numeral([w for w, *_ in words[at : at + 12]], language)
             if used:
                 end = words[at + used - 1][2]
