@@ -10,7 +10,7 @@ from typing import Any
 from docmind.application import DocMind
 from docmind.artifacts import Artifacts
 from docmind.catalog import Catalog
-from docmind.config import EmbeddingSettings, KeySettings, ReadingSettings, Settings, StorageSettings
+from docmind.config import EmbeddingSettings, KeySettings, LLMSettings, ReadingSettings, Settings, StorageSettings
 from docmind.database import Database
 from docmind.index import open_index
 from docmind.keys import open_keys
@@ -20,12 +20,13 @@ from papers import pdf
 
 
 def settings_in(folder: Path, **changes: Any) -> Settings:
-    """A vault in `folder`/data, its key beside it, the text model without weights, no OCR."""
+    """A vault in `folder`/data, its key beside it, the text model without weights, no OCR, no language model."""
     return Settings(
         data_dir=folder / "data",
         cache_dir=folder / "cache",
         keys=KeySettings(source="file", file=folder / "docmind.key"),
         embedding=EmbeddingSettings(model="fake"),
+        llm=LLMSettings(provider="off"),
         reading=ReadingSettings(ocr="off", image_side_px=400, workers=1),
         storage=StorageSettings(min_free_mb=1),
     ).model_copy(update=changes)
@@ -39,6 +40,7 @@ def environment_of(folder: Path, **more: str) -> dict[str, str]:
         "DOCMIND_KEYS__SOURCE": "file",
         "DOCMIND_KEYS__FILE": str(folder / "docmind.key"),
         "DOCMIND_EMBEDDING__MODEL": "fake",
+        "DOCMIND_LLM__PROVIDER": "off",
         "DOCMIND_READING__OCR": "off",
         "DOCMIND_READING__IMAGE_SIDE_PX": "400",
         "DOCMIND_READING__WORKERS": "1",
