@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from docmind.blocks import Block, Break, Code, Inline, Items, Mark, Paragraph, Quote, Run, Table
 from docmind.escape import escape, visible
-from docmind.prose import Block, Break, Code, Inline, Items, Mark, Paragraph, Quote, Run, Table
 
 _JOINER = "\u2060"
 _SIDES = {"left": ":--", "right": "--:", "center": ":-:"}

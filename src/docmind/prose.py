@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from itertools import groupby
 from urllib.parse import urlsplit
@@ -18,6 +18,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
+from docmind.blocks import Block, Break, Code, Inline, Items, Mark, Paragraph, Quote, Rule, Run, Table
 from docmind.schema import Sentence
 
 LONGEST = 100_000
@@ -36,76 +37,6 @@ _LANGUAGE = re.compile(
     r"typescript|ts|xml|yaml|yml)",
     re.IGNORECASE,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """Words of one look, on one line."""
-
-    text: str
-    strong: bool = False
-    em: bool = False
-    code: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Break:
-    """A new line within a paragraph."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """Here ends the sentence of this index."""
-
-    index: int
-
-
-Inline = tuple[Run | Break | Mark, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Paragraph:
-    inline: Inline
-    heading: int = 0
-    """1 to 6 where it is a heading."""
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """Lines as they are; `language` is one of a few known ones, or empty."""
-
-    text: str
-    language: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Quote:
-    blocks: tuple[Block, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Items:
-    """A list: numbered from `start` on, or with bullets where that is None."""
-
-    items: tuple[tuple[Block, ...], ...]
-    start: int | None = None
-    is_tight: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Rows of as many cells each, the first of them the head. `sides` are `left`, `right`, `center` or empty."""
-
-    rows: tuple[tuple[Inline, ...], ...]
-    sides: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A line across."""
-
-
-Block = Paragraph | Code | Quote | Items | Table | Rule
 
 
 def blocks_of(text: str, sentences: Sequence[Sentence] = ()) -> tuple[Block, ...]:

@@ -20,11 +20,11 @@ from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.platypus import Flowable, HRFlowable, Paragraph, Spacer, Table, TableStyle, XPreformatted
 
 import docmind
+from docmind.blocks import Block, Break, Code, Inline, Items, Mark, Quote, Rule, Run
+from docmind.blocks import Paragraph as Words
+from docmind.blocks import Table as Cells
 from docmind.escape import one_line, visible
 from docmind.export import told
-from docmind.prose import Block, Break, Code, Inline, Items, Mark, Quote, Rule, Run
-from docmind.prose import Paragraph as Words
-from docmind.prose import Table as Cells
 from docmind.schema import Answer
 
 BODY, BOLD, MONO = "DocMindSans", "DocMindSansBold", "DocMindMono"

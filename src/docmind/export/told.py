@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
+from docmind.blocks import Block, Break, Mark, Paragraph, Run
 from docmind.conversation import ThreadView, Turn
-from docmind.prose import Block, Break, Mark, Paragraph, Run, blocks_of
+from docmind.prose import blocks_of
 from docmind.schema import Answer
 
 UNSUPPORTED, UNSUPPORTED_AGAIN = "not found in your documents", "not found"
