@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _TILE = 118  # pixels across: three in a row on a phone
 _THUMBNAIL = 360
 _LOOKS = Path(__file__).with_suffix(".css")
+_MARKS = re.compile(r"\*\*|^(?:[-*+]|#{1,6})[ ]")  # what a model sets words off with; sentences stand alone here
 _STATES = {"stopped": "stopped before its end", "unanswered": "not answered"}
 
 
@@ -88,7 +90,7 @@ def _answers(found: Comparison) -> None:
 
 
 def _sentence(kind: str, text: str) -> str:
-    words = escape(text)
+    words = escape(_MARKS.sub("", text))
     return words if kind == "same" else f":yellow-background[{words}]"
 
 
