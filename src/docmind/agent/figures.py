@@ -27,7 +27,7 @@ _CLOSE = re.compile(r"\s?%?\s?\)")
 _SCALE = re.compile(r"[\s\u00a0-]{0,2}(mil (?:millones|milhoes)|[a-z]+)\b")
 _LETTER_SCALE = re.compile(r"\s?(K|M|B|k|bn|mn|BN|MN)\b")
 _PERCENT = re.compile(
-    r"\s{0,2}(?:%|-?per ?cent\b|percentage points?\b|pontos? percentua|puntos? porcentual|por cien?to)"
+    r"\s{0,2}(?:%|-?per ?cent\b|percentage points?\b|pontos? percentua|puntos? porcentual|por ci?ento\b)"
 )
 _AFTER = re.compile(
     r"(?:\s?\(\s?[\w ]{1,30}\s?\))?[\s\u00a0-]{0,2}\)?\s?"
