@@ -218,6 +218,25 @@ def test_no_room_for_the_output_is_one_sentence(stocked: Shell) -> None:
     assert ended.returncode == 17
 
 
+def test_characters_that_the_output_cannot_take_are_question_marks(shell: Shell) -> None:
+    shell.run("add", shell.file("relatório.txt", "Garças esperam na água rasa por peixes → 漢.".encode()))
+    environment = os.environ | shell.environment | {"PYTHONIOENCODING": "ascii"}
+    for words in (("list",), ("show", "relatório.txt", "1"), ("ask", "Onde esperam as garças?"), ("list", "--json")):
+        command = [sys.executable, "-m", "docmind", *words]
+        ended = subprocess.run(command, env=environment, capture_output=True, timeout=60)
+        assert ended.returncode == 0, ended.stderr
+        assert b"Traceback" not in ended.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="closed streams")
+def test_without_standard_input_commands_work(stocked: Shell) -> None:
+    for words in ("list", "chat", "ask 'Where do herons nest?'"):
+        line = f"{sys.executable} -m docmind {words} <&-"
+        ended = subprocess.run(line, shell=True, env=os.environ | stocked.environment, capture_output=True, timeout=60)
+        assert ended.returncode == 0, ended.stderr
+        assert b"Traceback" not in ended.stderr
+
+
 def test_where_nothing_was_found_for_another_reason_it_is_told(shell: Shell, stocked: Shell) -> None:
     assert "no documents yet" in shell.run("ask", "herons").stderr
     assert "some in en" in stocked.run("search", "herons", "--language", "klingon").stderr

@@ -226,3 +226,34 @@ def test_ctrl_c_ends_a_pipe_and_keeps_the_question(shell: Shell, server: LLMServ
     assert b"Traceback" not in told
     turns = shell.json("threads", "show", "mine")["turns"]
     assert [(turn["question"], turn["state"]) for turn in turns] == [("Where do herons nest?", "stopped")]
+
+
+@pytest.mark.crash
+@pytest.mark.skipif(os.name != "posix", reason="kill -9")
+def test_a_question_that_a_crash_cut_off_is_kept_and_retried(shell: Shell, server: LLMServer) -> None:
+    import time
+
+    server.default = Behaviour("endless", delay_s=0.02)
+    environment = shell.having(DOCMIND_LLM__PROVIDER="ollama", DOCMIND_LLM__URL=server.url).environment
+    process = subprocess.Popen(
+        [sys.executable, "-m", "docmind", "chat", "--thread", "mine"],
+        env=os.environ | environment,
+        stdin=subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    process.stdin.write(b"Where do herons nest?\n")
+    process.stdin.flush()
+    until = time.monotonic() + 60
+    while not server.asked() or not server.asked()[0].sent_ns:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    process.kill()
+    process.communicate(timeout=60)
+    shown = shell.run("threads", "show", "mine")
+    assert "> Where do herons nest?" in shown.stdout
+    assert "was not answered" in shown.stderr
+    (turn,) = shell.json("threads", "show", "mine")["turns"]
+    assert (turn["state"], turn["answer"]) == ("unanswered", "")
+    (retried,) = objects(shell, "/retry")
+    assert (retried["state"], retried["found"]) == ("answered", True)
+    assert asked(shell) == ["Where do herons nest?"]

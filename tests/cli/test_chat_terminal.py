@@ -13,7 +13,7 @@ import pytest
 from conftest import require
 from llm_server import Behaviour, LLMServer, serving
 from shells import Shell, stocked_shell
-from terminals import CTRL_C, CTRL_D, ENTER, UP, terminal
+from terminals import CTRL_C, CTRL_D, ENTER, UP, Terminal, terminal
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals")
 EVIL = "Herons \x1b[2J\x1b]0;owned\x07 nest."
@@ -156,3 +156,26 @@ def test_bytes_that_are_no_text_can_be_typed(shell: Shell) -> None:
         screen.wait_for("> ")
         screen.settle().type(CTRL_D)
         assert screen.end() == 0
+
+
+def test_keys_pressed_during_an_answer_wait_for_the_prompt(shell: Shell, server: LLMServer) -> None:
+    server.queue(Behaviour("answer", "Herons nest in tall trees near rivers. " * 4, delay_s=0.05))
+    with terminal(["chat", "--thread", "mine"], shell.environment) as screen:
+        screen.wait_for("> ")
+        screen.type("Where do herons nest?" + ENTER).wait_for("Herons nest")
+        screen.type("Where do owls nest?")
+        streamed = screen.wait_for("\x1b[?2004h> ")
+        assert "owls" not in streamed
+        screen.settle().type(ENTER).wait_for("owls.txt, page 1")
+        screen.settle().type(CTRL_D).wait_for("Go on later: docmind chat --thread mine")
+        assert screen.end() == 0
+    assert len(shell.json("threads", "show", "mine")["turns"]) == 2
+
+
+def test_a_background_job_is_not_halted_by_its_terminal(shell: Shell) -> None:
+    job = f"{sys.executable} -m docmind ask 'Where do herons nest?' & wait $!; echo ended $?"
+    made = Terminal(["bash", "-i", "-c", job], {**os.environ, **shell.environment})
+    try:
+        made.wait_for("ended 0")
+    finally:
+        made.close()

@@ -43,6 +43,15 @@ def test_list_as_json_and_as_text(shell: Shell) -> None:
     assert [thread["thread_id"] for thread in shell.json("threads", "list")["threads"]] == ["newer", "birds"]
 
 
+def test_ids_are_listed_so_that_they_can_be_told_apart(shell: Shell) -> None:
+    for name in ("a-long-name-1", "a-long-name-2", "new"):
+        shell.run("ask", "Where do owls hunt?", "--thread", name)
+    shown = [line.split()[0] for line in shell.run("threads", "list").stdout.splitlines()]
+    assert {"a-long-name-1", "a-long-name-2", "birds"} < set(shown)
+    for name in shown:
+        shell.run("threads", "show", name)
+
+
 def test_search_looks_into_titles_and_texts(shell: Shell) -> None:
     shell.run("ask", "Where do owls hunt?", "--thread", "hunting")
     for words, found in (("412 sticks", ["birds"]), ("OWLS HUNT?", ["hunting"]), ("nothing like it", [])):

@@ -41,6 +41,10 @@ class _Commands(click.Group):
 @click.version_option(__version__, prog_name="docmind")
 def main() -> None:
     """A private document desk on your own machine."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:  # what an old encoding lacks is a question mark, and no error
+            reconfigure(errors="replace")
 
 
 for _command in (

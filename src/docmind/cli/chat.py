@@ -163,7 +163,10 @@ class Chat:
             return
         click.echo(f"{inert(thread.title) or thread.thread_id}  (/help shows what can be done, Ctrl-D ends)\n")
         self._recall()
-        tell_turns(self._here.turns(_EARLIER))
+        turns = self._here.turns(_EARLIER)
+        tell_turns(turns)
+        if turns and turns[-1].state == "unanswered":
+            click.echo("/retry answers it.\n")
 
     def _recall(self) -> None:
         if self._lines.is_asking:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -62,21 +63,29 @@ def stoppable(desk: DocMind, show: Callable[[RunProgress], None]) -> Iterator[Ca
 @contextmanager
 def _no_echo() -> Iterator[None]:
     """Keys that are pressed meanwhile wait for the next question, and do not show in the middle of the answer."""
-    try:
-        import termios
-    except ImportError:  # Windows
+    if sys.stdin is None or not sys.stdin.isatty() or not hasattr(os, "tcgetpgrp"):
         yield
         return
-    try:
-        terminal = sys.stdin.fileno()
-        before = termios.tcgetattr(terminal)
-    except (OSError, ValueError, termios.error):  # a pipe, or no standard input at all
+    import termios
+
+    terminal = sys.stdin.fileno()
+    if not _is_ours(terminal):
         yield
         return
-    quiet = before.copy()
+    before = termios.tcgetattr(terminal)
+    quiet = termios.tcgetattr(terminal)
     quiet[3] &= ~termios.ECHO
     termios.tcsetattr(terminal, termios.TCSANOW, quiet)
     try:
         yield
     finally:
-        termios.tcsetattr(terminal, termios.TCSANOW, before)
+        if _is_ours(terminal):
+            termios.tcsetattr(terminal, termios.TCSANOW, before)
+
+
+def _is_ours(terminal: int) -> bool:
+    """Whether this process is in the foreground: one in the background is halted where it changes its terminal."""
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:  # not the terminal that controls this process
+        return False

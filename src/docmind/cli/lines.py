@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
+from docmind.cli.opening import is_asking
+
 _PASTE_S = 0.03  # what follows a line so soon was pasted with it
 
 
@@ -16,7 +18,7 @@ class Lines:
     lines as one entry; from a pipe one line each, without a prompt."""
 
     def __init__(self, prompt: str) -> None:
-        self.is_asking = sys.stdin.isatty()
+        self.is_asking = is_asking()
         self._prompt = prompt if self.is_asking else ""
         self._editing: Any = None
         if self.is_asking:
@@ -50,7 +52,7 @@ class Lines:
 
 
 def _piped() -> str:
-    line = sys.stdin.buffer.readline()
+    line = sys.stdin.buffer.readline() if sys.stdin is not None else b""
     if not line:
         raise EOFError
     return line.decode("utf-8", "replace").removeprefix("\ufeff").rstrip("\r\n")

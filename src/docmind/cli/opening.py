@@ -64,8 +64,8 @@ def opened() -> DocMind:
 
 
 def is_asking() -> bool:
-    """Whether there is somebody to ask."""
-    return sys.stdin.isatty()
+    """Whether there is somebody to ask. A process that was started without standard input has None there."""
+    return sys.stdin is not None and sys.stdin.isatty()
 
 
 def confirm(question: str, *, refusal: str, yes: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -197,7 +198,12 @@ def tell_threads(found: tuple[Thread, ...], *, nothing: str, current: str | None
         click.echo(nothing)
     for thread in found:
         mark = "*" if thread.thread_id == current else " "
-        click.echo(f"{mark} {thread.thread_id[:12]:12}  {when(thread.updated_at_ms)}  {_titled(thread)}")
+        click.echo(f"{mark} {_shown_id(thread):12}  {when(thread.updated_at_ms)}  {_titled(thread)}")
+
+
+def _shown_id(thread: Thread) -> str:
+    """Of an id that was made up here, the beginning; one that somebody chose, whole."""
+    return thread.thread_id[:12] if re.fullmatch("[0-9a-f]{32}", thread.thread_id) else thread.thread_id
 
 
 def _tell_comparison(compared: Comparison) -> None:
