@@ -202,7 +202,9 @@ def test_stopping_keeps_what_was_finished(browser: Any, server: Server) -> None:
         payload = [{"name": "long.pdf", "mimeType": "application/pdf", "buffer": many}]
         one.page.locator("input[type=file]").set_input_files(payload)
         one.page.get_by_text(re.compile(r"page \d+ of 900")).wait_for()
-        one.page.get_by_role("button", name="Stop").click()
+        stop = one.page.get_by_role("button", name="Stop")
+        stop.nth(1).wait_for(state="detached")  # the page may be in the middle of being drawn anew
+        stop.click()
         one.page.get_by_text("Stopped").first.wait_for()
         one.idle()
         assert not one.page.get_by_role("button", name="long.pdf").count()

@@ -146,4 +146,4 @@ def _close() -> None:
 @st.dialog("Copy the answer", icon=":material/content_copy:", width="medium", on_dismiss=_close)
 def _copying(turn: Turn) -> None:
     st.caption("The button in the corner takes all of it.")
-    st.code(plain_text(turn), language=None, wrap_lines=True, height=320)
+    st.code(plain_text(turn), language=None, wrap_lines=True)
