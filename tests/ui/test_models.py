@@ -19,6 +19,7 @@ HOSTILE = "![x](http://127.0.0.1:9/c.png) :red[r] $x$ <img src=x> [l](javascript
 @pytest.fixture(autouse=True)
 def vault(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("DOCMIND_EMBEDDING__MODEL", "fake")
+    monkeypatch.setenv("DOCMIND_LLM__PROVIDER", "auto")
     desk.clear()
     yield
     desk.clear()
