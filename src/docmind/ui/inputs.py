@@ -49,21 +49,17 @@ def _ask(mind: DocMind, thread_id: str | None) -> None:
 def _draw_modes(mind: DocMind) -> None:
     """Agent mode where a model can call tools; the web, per question, where a provider is set."""
     model, settings = mind.models.current(), desk().settings
-    if model is None or not model.info.is_tool_calling or settings is None:
-        st.session_state.pop(state.MODE, None)
-        st.session_state.pop(state.WEB, None)
+    if model is None or model.info.is_tool_calling is False or settings is None:
         return
     is_agent = st.toggle(
         "Work in steps",
         value=settings.agent.mode == "agent",
-        key="agent-mode",
+        key=state.AGENT,
         help="The model searches and opens pages by itself, several times if need be. Slower.",
     )
-    st.session_state[state.MODE] = "agent" if is_agent else "standard"
-    st.session_state[state.WEB] = False
     if is_agent and settings.web.provider != "off":
-        st.session_state[state.WEB] = st.toggle(
+        st.toggle(
             "Web for this question",
-            key="web-consent",
+            key=state.WEB,
             help=f"Lets the model search the web with {settings.web.provider} for the next question only.",
         )

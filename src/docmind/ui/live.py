@@ -57,11 +57,13 @@ def ask(
 
     def begin() -> str:
         chosen = thread_id or mind.conversations.create().thread_id
-        mode: Mode | None = st.session_state.get(state.MODE)
-        web = bool(st.session_state.get(state.WEB))
+        is_agent, web = st.session_state.get(state.AGENT), bool(st.session_state.get(state.WEB))
+        mode: Mode | None = None if is_agent is None else "agent" if is_agent else "standard"
         run_id = mind.conversations.start(
             asked, thread_id=chosen, checkpoint_id=before_id, filters=filters, mode=mode, web=web
         )
+        if web:
+            st.session_state[state.WEB] = False  # consent is for one question
         if thread_id is None:
             threads.show(chosen)
         return run_id
