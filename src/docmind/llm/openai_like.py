@@ -13,6 +13,7 @@ from docmind.errors import LanguageModelBrokenError, LanguageModelDownError
 from docmind.llm.chat import chat_messages, offered
 from docmind.llm.contract import Message, Tool, ToolCall
 from docmind.llm.wire import Heard, Wire, one_line
+from docmind.loading import ALONE
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -23,8 +24,9 @@ _MOST_CALLS = 32
 
 def model_of(wire: Wire, settings: LLMSettings, timeout_s: float) -> LLM:
     """The model, ready to be asked; imports what asking needs."""
-    import openai.resources.chat.completions  # noqa: F401 - `openai` itself would do it within the first question
-    from llama_index.llms.openai_like import OpenAILike
+    with ALONE:
+        import openai.resources.chat.completions  # noqa: F401 - `openai` itself would do it within the first question
+        from llama_index.llms.openai_like import OpenAILike
 
     client = httpx.Client(transport=wire, follow_redirects=False, trust_env=False, timeout=timeout_s)
     try:
