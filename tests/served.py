@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import os
 import re
@@ -133,7 +134,9 @@ class Tab:
 
     def picture(self, image: Any) -> Image.Image:
         """The bytes behind an `<img>`, as the browser got them."""
-        body = self.page.request.get(image.evaluate("image => image.src")).body()
+        source = image.evaluate("image => image.src")
+        inline = source.startswith("data:image/jpeg;base64,")
+        body = base64.b64decode(source.partition(",")[2]) if inline else self.page.request.get(source).body()
         return Image.open(io.BytesIO(body)).convert("RGB")
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def draw(mind: DocMind, thread_id: str | None, documents: Sequence[DocumentInfo], *, takes: bool) -> None:
     """The input, and one line of choices under it; an earlier point of a conversation takes no question."""
-    st.chat_input(  # outside of any container: it goes to the bottom, and the page follows what is written
+    typed = st.chat_input(  # outside of any container: it goes to the bottom, and the page follows what is written
         "Ask your documents" if takes else "Continue or branch here to ask",
         key=state.QUESTION,
         max_chars=LONGEST,
@@ -28,6 +28,9 @@ def draw(mind: DocMind, thread_id: str | None, documents: Sequence[DocumentInfo]
         on_submit=_ask,
         args=(mind, thread_id),
     )
+    if typed and not live.was_taken():
+        _ask(mind, thread_id)
+        st.rerun()
     with st.bottom, st.container(horizontal=True, vertical_alignment="center", gap="small", key="choices"):
         choose_filters(documents)
         _draw_modes(mind)

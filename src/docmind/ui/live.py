@@ -47,13 +47,14 @@ def ask(
     before_id: str | None = None,
     filters: Filters = Filters(),
 ) -> None:
-    """Callback of an input: begin answering what was typed, in a conversation of its own where there is none yet.
+    """Callback of the input `key`: begin answering what was typed, in a new conversation where there is none yet.
 
     `before_id` is the point to ask at. Where the question is not taken, it goes back into the input.
     """
     asked = str(st.session_state.get(key) or "")
     if not asked.strip():
         return
+    st.session_state[state.TAKEN] = True
 
     def begin() -> str:
         chosen = thread_id or mind.conversations.create().thread_id
@@ -62,18 +63,34 @@ def ask(
         run_id = mind.conversations.start(
             asked, thread_id=chosen, checkpoint_id=before_id, filters=filters, mode=mode, web=web
         )
-        if web:
-            st.session_state[state.WEB] = False  # consent is for one question
         if thread_id is None:
             threads.show(chosen)
         return run_id
 
-    _begin(mind, begin, lambda: st.session_state.update({key: asked}))
+    if _begin(mind, begin):
+        st.session_state[state.SENT] = True
+    else:
+        st.session_state[state.GIVEN_BACK] = (key, asked)
+
+
+def prepare() -> None:
+    """What the inputs begin with in this run; call it before they are drawn."""
+    if st.session_state.pop(state.SENT, False) and state.WEB in st.session_state:
+        st.session_state[state.WEB] = False  # consent is for one question
+    given_back: tuple[str, str] | None = st.session_state.pop(state.GIVEN_BACK, None)
+    if given_back is not None:
+        st.session_state[given_back[0]] = given_back[1]
+
+
+def was_taken() -> bool:
+    """Whether the callback of an input has taken what was typed. It has not where the server was started anew: the
+    new one knows of an input only once it has drawn it."""
+    return bool(st.session_state.pop(state.TAKEN, False))
 
 
 def retry(mind: DocMind, thread_id: str, checkpoint_id: str) -> None:
     """Callback: answer the question of a turn once more."""
-    _begin(mind, lambda: mind.conversations.retry(thread_id, checkpoint_id), lambda: None)
+    _begin(mind, lambda: mind.conversations.retry(thread_id, checkpoint_id))
 
 
 def stop(mind: DocMind, run_id: str) -> None:
@@ -91,12 +108,11 @@ def watch(mind: DocMind, thread: Thread) -> None:
     st.fragment(_look, run_every=_NEWS_S)(mind, thread)
 
 
-def _begin(mind: DocMind, begin: Callable[[], str], give_back: Callable[[], None]) -> None:
+def _begin(mind: DocMind, begin: Callable[[], str]) -> bool:
     started = trouble.attempt(begin)
     if isinstance(started, DocMindError):
         st.session_state[state.REFUSED] = started
-        give_back()
-        return
+        return False
     st.session_state[state.ASKED] = started
     st.session_state.pop(state.EDITING, None)
     timetravel.back_to_now()
@@ -105,6 +121,7 @@ def _begin(mind: DocMind, begin: Callable[[], str], give_back: Callable[[], None
         now = mind.conversations.wait(started, _GLANCE_S)
         if now.is_over or now.stage == "writing":
             break
+    return True
 
 
 def _follow(mind: DocMind, run_id: str, number: int) -> None:
