@@ -129,6 +129,7 @@ def _follow(mind: DocMind, run_id: str, number: int) -> None:
     if isinstance(now, DocMindError):
         st.rerun()
     _draw(mind, now, number)
+    _draw_next(mind, now, number + 1)
     if now.is_over:
         st.rerun()  # the whole page: the turn stands in this place now
 
@@ -151,6 +152,19 @@ def _draw(mind: DocMind, now: RunProgress, number: int) -> None:
                         args=(mind, now.run_id),
                     )
                 st.caption(_told(now), width="content")
+
+
+def _draw_next(mind: DocMind, now: RunProgress, number: int) -> None:
+    """What this tab asked meanwhile: it is answered after this."""
+    asked = st.session_state.get(state.ASKED)
+    if not asked or asked == now.run_id:
+        return
+    following = trouble.attempt(lambda: mind.conversations.run(asked))
+    if isinstance(following, DocMindError) or following.is_over or following.thread_id != now.thread_id:
+        return
+    with asking():
+        question(following.question, f"turn-{number}")
+        st.caption(_STAGES["waiting"])
 
 
 def _told(now: RunProgress) -> str:
