@@ -1,6 +1,6 @@
 """Each hot path beside what somebody would pick instead, as a ratio within one run.
 
-    .venv/bin/python scripts/bench.py [embed seal read ingest growth retrieve search start llm ...]
+    .venv/bin/python scripts/bench.py [embed seal read ingest growth retrieve search start llm turns ...]
 
 Times are wall clock on this machine, medians of several runs; rivals run in the same process and minute, so that the
 ratio holds where the machine's speed does not.
@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bench_parts import WORDS, filled_vault, free_port, memory_of_tree_mb, paper, wait_for_page
+from bench_turns import bench_turns
 from docmind.application import DocMind
 from docmind.config import KeySettings, Settings
 from docmind.schema import Upload
@@ -257,6 +258,7 @@ BENCHES = {
     "search": bench_search,
     "start": bench_start,
     "llm": bench_llm,
+    "turns": bench_turns,
 }
 
 

@@ -16,15 +16,12 @@ from docmind.cli.stream import Stream
 from docmind.cli.telling import tell_narrow
 from docmind.cli.turns import short, turn_data
 from docmind.config import Settings
-from docmind.conversation import Mode, Turn
+from docmind.conversation import Mode, Turn, closest
 from docmind.errors import CancelledError, ConfigError
 from docmind.schema import Degraded, Filters
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
-
-_NEAREST = 4  # pages that are shown where nothing was found
-_EXCERPT = 400
 
 
 @click.command()
@@ -122,6 +119,5 @@ def _quoted(desk: DocMind, question: str, k: int | None, filters: Filters, degra
     asked_at_ms = int(time.time() * 1000)
     answer = desk.ask(question, k=k, filters=filters)
     answer = replace(answer, degraded=(*answer.degraded, *degraded))
-    hits = () if answer.found else desk.search(question, k=_NEAREST, filters=filters).hits
-    nearest = tuple(replace(hit, text=hit.text[:_EXCERPT]) for hit in hits)
+    nearest = () if answer.found else closest(desk.search(question, filters=filters).hits)
     return Turn("", None, question, asked_at_ms, "answered", answer=answer, filters=filters, nearest=nearest)
