@@ -89,8 +89,10 @@ class Tab:
         page.on("request", self._request)
 
     def _console(self, message: Any) -> None:
-        # An image that is replaced while the browser fetches it is gone from the server: no fault of the page.
-        if message.type == "error" and "/media/" not in str(message.location.get("url", "")):
+        # A file that is replaced, or whose dialog is closed, while the browser asks for it is gone from the server: no
+        # fault of the page.
+        is_gone = "/media/" in str(message.location.get("url", "")) or "Download Button source error" in message.text
+        if message.type == "error" and not is_gone:
             self.complaints.append(message.text)
 
     def _request(self, request: Any) -> None:
