@@ -36,6 +36,10 @@ def model_of(wire: Wire, settings: LLMSettings, timeout_s: float) -> LLM:
     )
 
 
+def rehearse(wire: Wire, settings: LLMSettings) -> None:
+    """Nothing is put off until the first question here."""
+
+
 def hear(model: LLM, wire: Wire, messages: Sequence[Message], tools: Sequence[Tool]) -> Iterator[Heard]:
     """What the model sends, piece by piece; the last piece has an `end`, unless the server broke off."""
     import ollama
