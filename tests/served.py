@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from PIL import Image
 from conftest import ROOT
 
 WAIT_MS = 60_000
+_MENU_MS, _MENU_TRIES = 8_000, 8
 
 
 class Server:
@@ -161,3 +162,18 @@ def marks(picture: Image.Image) -> list[tuple[int, int]]:
         return pixel[0] > 200 and pixel[0] - pixel[2] > 110 and pixel[0] - pixel[1] < 90
 
     return [(x * 2, y * 2) for x in range(small.width) for y in range(small.height) if is_ink(pixels[x, y])]
+
+
+def choose_in_menu(tab: Tab, open_it: Callable[[], object], name: str) -> None:
+    """One entry of a menu. A page that is drawn anew, because an answer is over for one, closes it: open it again."""
+    from playwright.sync_api import TimeoutError as NotThereError
+
+    for _ in range(_MENU_TRIES - 1):
+        open_it()
+        try:
+            tab.page.get_by_role("menuitem", name=name).click(timeout=_MENU_MS)
+            return
+        except NotThereError:
+            tab.page.keyboard.press("Escape")
+    open_it()
+    tab.page.get_by_role("menuitem", name=name).click()
