@@ -76,6 +76,17 @@ def embedded_text(label: str, window: str) -> str:
     return f"{label}. {' '.join(without_leaders(window).split())}"
 
 
+def embedded_spans(label: str, window: str, spans: np.ndarray) -> np.ndarray:
+    """Spans `(n, 2)` of `embedded_text(label, window)` as spans of `window`; those in the label become (0, 0)."""
+    begin = len(label) + 2
+    at = [place for match in _WORD.finditer(without_leaders(window)) for place in range(match.start(), match.end() + 1)]
+    places = np.array([*at, len(window)], np.int64)  # of each character, and of the blank behind each word
+    inside = spans - begin
+    found = np.stack([places[inside[:, 0].clip(0)], places[(inside[:, 1] - 1).clip(0)] + 1], axis=1)
+    found[inside[:, 0] < 0] = 0
+    return found
+
+
 def nodes_of_page(
     info: DocumentInfo, label: str, embedder: TextEmbedder, page_no: int, language: str, text: str
 ) -> Iterator[tuple[NodeRecord, str]]:
