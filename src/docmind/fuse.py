@@ -11,7 +11,8 @@ from math import sqrt
 SPARSE_WEIGHT = 0.8  # of the page's BM25, against 1.0 of MiniLM
 NOT_ENGLISH = 2.0  # how much more BM25 counts where MiniLM, an English model, reads another language
 
-LATE_WEIGHT = 0.5  # of late interaction, against 1.0 of the whole ranking; it reads with MiniLM too
+LATE_WEIGHT = 0.5  # of late interaction, against 1.0 of the whole ranking
+LATE_NOT_ENGLISH = 0.25  # of that where MiniLM, whose tokens they are, reads another language: more does harm
 
 
 def best_per_page(scored: Iterable[tuple[str, float]]) -> dict[str, float]:
@@ -68,7 +69,7 @@ def lift(ranked: Sequence[tuple[str, float]], late: Mapping[str, float], *, engl
 
     Added is weight x standardised MaxSim x the spread of the ranking's scores over the pages that `late` holds.
     """
-    weight = LATE_WEIGHT / (1.0 if english else NOT_ENGLISH)
+    weight = LATE_WEIGHT * (1.0 if english else LATE_NOT_ENGLISH)
     first = [score for page, score in ranked if page in late]
     mean = sum(first) / len(first) if first else 0.0
     spread = sqrt(sum((score - mean) ** 2 for score in first) / len(first)) if first else 0.0

@@ -19,6 +19,7 @@ from docmind.errors import DamagedError
 TOKEN_DIM = 32
 WEIGHT_STEP = 1 / 16
 SCALE = 127  # int8 for a component of 1.0
+_ROWS = 16  # at a time: BLAS starts threads for larger products, which then fight the model's for the processor
 SHA256 = "9be5bc66394d3299e42d73dbef6502c9208cb47f131423dcfc681b3de8ab7bca"
 _PATH = Path(__file__).with_name("minilm_tokens.safetensors")
 
@@ -40,7 +41,12 @@ class Projection:
         Raises `DamagedError`.
         """
         kept = np.flatnonzero(self.kept(ids))
-        projected = states[kept] @ self._axes
+        projected = np.concatenate(
+            [
+                states[:0] @ self._axes,
+                *(states[kept[at : at + _ROWS]] @ self._axes for at in range(0, len(kept), _ROWS)),
+            ]
+        )
         norms = np.maximum(np.linalg.norm(projected, axis=1, keepdims=True), 1e-9)
         return np.rint(projected / norms * SCALE).astype(np.int8)
 
