@@ -35,11 +35,11 @@ def matches(query: QueryTokens, tokens: np.ndarray, spans: np.ndarray, least: fl
     """Where a window says what the question says: spans of its tokens, in order, those of neighbours joined.
 
     Of each question token the tokens at its best cosine count, where that is at least `least`; question tokens that
-    weigh less than half of the mean are passed over, for function words match everywhere. `spans` is `(tokens, 2)`.
+    weigh less than the mean are passed over, for function words match everywhere. `spans` is `(tokens, 2)`.
     """
     if not len(tokens) or not len(query.weights):
         return []
-    telling = query.weights >= query.weights.mean() / 2
+    telling = query.weights >= query.weights.mean()
     products = _products(query, tokens)[telling]
     best = products.max(axis=1, keepdims=True)
     hit = ((products == best) & (best >= least * _ONE)).any(axis=0)

@@ -14,7 +14,7 @@ from docmind.errors import NotFoundError
 from docmind.late import matches, scores
 from docmind.nodestore import NodeRecord, NodeStore
 from docmind.schema import DocumentInfo
-from docmind.windows import embedded_spans, embedded_text, label_of
+from docmind.windows import embedded_spans, embedded_text, label_of, whole_words
 
 PAGES = 25  # of the ranking are looked at
 WINDOWS = 8  # of one page at most
@@ -56,7 +56,7 @@ class Rerank:
         return Likeness(best, ranked, sum(1 for nodes in windows.values() if nodes) - len(best))
 
     def matches(self, query: QueryTokens, node: NodeRecord) -> list[tuple[int, int]]:
-        """Spans of the node's text that say what the question says, in order; none without token vectors.
+        """Spans of the node's text, whole words, that say what the question says; none without token vectors.
 
         Raises `NotFoundError`, `DamagedError`.
         """
@@ -69,7 +69,8 @@ class Rerank:
         if len(spans) != len(tokens):  # the label was another when it was embedded
             return []
         inside = embedded_spans(label, text, spans)
-        return matches(query, tokens[inside[:, 1] > 0], inside[inside[:, 1] > 0])
+        in_text = inside[:, 1] > 0
+        return whole_words(text, matches(query, tokens[in_text], inside[in_text]))
 
     def fill(self, report: Callable[[int, int], None] | None = None) -> int:
         """Make the token vectors that are missing; returns of how many windows. What is done is not done again."""
