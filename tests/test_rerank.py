@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,9 @@ from desks import opened, text_pdf
 from docmind.application import DocMind
 from docmind.config import RetrieveSettings
 from docmind.embed.contract import QueryTokens
-from docmind.errors import DamagedError
+from docmind.embed.fake import FakeEmbedder
+from docmind.embed.registry import TEXT_MODELS
+from docmind.errors import ConfigError, DamagedError
 from docmind.rerank import Rerank
 from docmind.schema import Upload
 
@@ -119,6 +122,27 @@ def test_a_fill_that_is_cut_off_goes_on_where_it_was(desk: DocMind) -> None:
     assert 0 < rest < len(before)
     assert reranker(desk).fill() == rest
     assert token_rows(desk) == before
+
+
+class Halting(FakeEmbedder):
+    """A model that cannot embed, though its tokenizer works."""
+
+    def embed_with_tokens(self, texts: Sequence[str]) -> tuple[np.ndarray, list[np.ndarray]]:
+        raise ConfigError("The text model cannot be converted.")
+
+
+def test_an_index_is_built_anew_also_where_filling_fails(
+    tmp_path: Path, desk: DocMind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forget_tokens(desk)
+    desk.close()
+    shutil.rmtree(tmp_path / "data" / "index")
+    monkeypatch.setitem(TEXT_MODELS, "fake", lambda _settings: Halting())
+    with opened(tmp_path) as mind:
+        with pytest.raises(ConfigError):
+            mind.reindex()
+        assert mind.status().index_epoch == mind.status().vault_epoch
+        assert token_rows(mind) == []
 
 
 def test_a_vault_without_late_interaction_holds_no_token_vectors(tmp_path: Path) -> None:

@@ -103,10 +103,17 @@ class Parts:
             return self.ready()
 
     def reindex(self, report: Report | None) -> int:
-        """Make token vectors that are missing, then build the index anew; returns how many documents it holds."""
+        """Make token vectors that are missing, then build the index anew; returns how many documents it holds.
+
+        Where the first fails the second is done all the same, before the error is raised.
+        """
         finding = self.started()
         if finding.retrieve.rerank is not None:
-            finding.retrieve.rerank.fill(report)
+            try:
+                finding.retrieve.rerank.fill(report)
+            except DocMindError:
+                finding.mirror.rebuild(report)
+                raise
         return finding.mirror.rebuild(report)
 
     def writer(self) -> Ingest:
