@@ -22,7 +22,8 @@ from pathlib import Path
 from bench_parts import WORDS, app_over, filled_vault, memory_of_tree_mb, paper, wait_for_page
 from bench_turns import bench_screen, bench_turns
 from docmind.application import DocMind
-from docmind.config import KeySettings, Settings
+from docmind.config import KeySettings, RetrieveSettings, Settings
+from docmind.retrieve import Retrieve
 from docmind.schema import Upload
 
 
@@ -138,17 +139,24 @@ def bench_read() -> None:
 
 def bench_ingest() -> None:
     """A born-digital paper from bytes to searchable and sealed."""
-    with fresh_vault() as settings, DocMind(settings) as desk:
-        desk.add([Upload("warm.pdf", paper(2, seed=99))])
-        rates = []
-        for seed in range(3):
-            started = time.perf_counter()
-            result = desk.add([Upload(f"paper{seed}.pdf", paper(60, seed=seed))])[0]
-            rates.append(result.pages / (time.perf_counter() - started))
-        status = desk.status()
-        torch = "torch" in sys.modules
+    rates: dict[str, list[float]] = {"late": [], "off": []}
+    with fresh_vault() as settings, fresh_vault() as other:
+        plainly = other.model_copy(update={"retrieve": RetrieveSettings(rerank="off")})
+        with DocMind(settings) as desk, DocMind(plainly) as without:
+            both = (("late", desk), ("off", without))
+            for _, mind in both:
+                mind.add([Upload("warm.pdf", paper(2, seed=99))])
+            for seed in range(3):
+                for name, mind in both:
+                    started = time.perf_counter()
+                    result = mind.add([Upload(f"paper{seed}.pdf", paper(60, seed=seed))])[0]
+                    rates[name].append(result.pages / (time.perf_counter() - started))
+            status = desk.status()
+            torch = "torch" in sys.modules
     nodes = status.nodes / status.pages
-    print(f"ingest {statistics.median(rates):.1f} pages/s ({nodes:.1f} nodes a page; torch imported: {torch})")
+    late, off = statistics.median(rates["late"]), statistics.median(rates["off"])
+    print(f"ingest {late:.1f} pages/s ({nodes:.1f} nodes a page; torch imported: {torch})")
+    print(f"without late interaction {off:.1f} pages/s")
 
 
 def bench_growth() -> None:
@@ -172,25 +180,29 @@ def bench_growth() -> None:
 
 
 def bench_retrieve() -> None:
-    """Questions over 10,000 nodes, embedding included, beside a plain numpy scan; memory of all processes."""
+    """Questions over 10,000 nodes, with and without late interaction, beside a numpy scan; memory of all processes."""
     import numpy as np
 
     questions = [" ".join(WORDS[(13 * n + 5 * at) % len(WORDS)] for at in range(9)) for n in range(120)]
+    times: dict[str, list[float]] = {"late": [], "off": []}
     with filled_vault(documents=500, nodes=10_000) as settings, DocMind(settings) as desk:
         desk.search(questions[0])
-        times = []
-        for question in questions:
-            started = time.perf_counter()
-            desk.search(question)
-            times.append((time.perf_counter() - started) * 1000)
+        finding = desk._parts.ready()
+        plainly = settings.model_copy(update={"retrieve": RetrieveSettings(rerank="off")})
+        whole = finding.retrieve
+        without = Retrieve(plainly, whole._catalog, whole._nodes, whole._index, whole._embedder, whole._blind)
+        for question in questions:  # by turns: both meet the same moments of this machine
+            for name, retrieve in (("late", whole), ("off", without)):
+                started = time.perf_counter()
+                retrieve.search(question)
+                times[name].append((time.perf_counter() - started) * 1000)
         memory = memory_of_tree_mb()
-    times.sort()
     vectors = np.random.default_rng(1).standard_normal((10_000, 384)).astype(np.float32)
     scan = timed(lambda: np.argpartition(-(vectors @ vectors[0]), 300)[:300], 20)
-    print(
-        f"retrieve at 10,000 nodes: median {times[60]:.1f} ms, p95 {times[114]:.1f} ms;"
-        f" numpy scan alone {scan * 1e3:.1f} ms"
-    )
+    for name, said in (("late", "with late interaction"), ("off", "without")):
+        one = sorted(times[name])
+        print(f"retrieve at 10,000 nodes, {said}: median {one[60]:.1f} ms, p95 {one[114]:.1f} ms")
+    print(f"numpy scan alone {scan * 1e3:.1f} ms")
     print(f"memory of the owner and its children {memory:.0f} MB")
 
 

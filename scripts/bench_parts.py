@@ -25,6 +25,7 @@ from docmind.catalog import Catalog, PageRecord
 from docmind.config import KeySettings, Settings
 from docmind.database import Database
 from docmind.embed.minilm import MiniLM, default_cache_dir
+from docmind.embed.projection import TOKEN_DIM
 from docmind.keys import open_keys
 from docmind.nodestore import NodeRecord, NodeStore
 from docmind.schema import DocumentInfo
@@ -97,7 +98,8 @@ def filled_vault(*, documents: int, nodes: int) -> Iterator[Settings]:
 
 def _fill(catalog: Catalog, store: NodeStore, artifacts: Artifacts, documents: int, nodes: int) -> None:
     random = np.random.default_rng(7)
-    fingerprint = MiniLM(default_cache_dir()).fingerprint
+    model = MiniLM(default_cache_dir())
+    vocabulary = _directions(random, 4_000)
     picture = artifacts.put(b"a page image", ".webp.enc")
     each = nodes // documents
     for number in range(documents):
@@ -105,7 +107,7 @@ def _fill(catalog: Catalog, store: NodeStore, artifacts: Artifacts, documents: i
         name = f"paper {number}.pdf"
         info = DocumentInfo(doc_id, name, "", "pdf", "reading", each, 0, 0, "", 1_000, number)
         catalog.begin_document(info, picture)
-        pages, records, vectors = [], [], {}
+        pages, records, vectors, tokens = [], [], {}, {}
         for page_no in range(1, each + 1):
             text = " ".join(WORDS[pick] for pick in random.integers(0, len(WORDS), 150))
             words = Words.of([(0, 5)], [(10, 10, 50, 12)]).pack()
@@ -115,10 +117,18 @@ def _fill(catalog: Catalog, store: NodeStore, artifacts: Artifacts, documents: i
             records.append(NodeRecord(node_id, doc_id, page_no, 0, 0, len(text), "text", "en", content))
             vector = random.standard_normal(384).astype(np.float32)
             vectors[content] = vector / np.linalg.norm(vector)
+            tokens[content] = vocabulary[random.integers(0, len(vocabulary), 160)]
         catalog.put_pages(pages)
         store.put(records)
-        store.put_vectors(fingerprint, vectors)
+        store.put_vectors(model.fingerprint, vectors)
+        store.put_tokens(model.token_fingerprint, tokens)
         catalog.finish_document(doc_id, language="en")
+
+
+def _directions(random: np.random.Generator, count: int) -> np.ndarray:
+    """`(count, 32)` int8: token vectors of nothing in particular."""
+    rows = random.standard_normal((count, TOKEN_DIM))
+    return np.rint(rows / np.linalg.norm(rows, axis=1, keepdims=True) * 127).astype(np.int8)
 
 
 def memory_of_tree_mb(pid: int | None = None) -> float:

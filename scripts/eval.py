@@ -23,7 +23,13 @@ from docmind.evaluate import Judged, Question, character_error_rate, judge, read
 from docmind.schema import Filters, JobProgress, Upload
 
 UNANSWERABLE = Path(__file__).with_name("eval_unanswerable.jsonl")
-METHODS = {"DocMind": "sum", "plain RRF": "rrf", "BM25 alone": "sparse", "MiniLM alone": "dense"}
+METHODS = {
+    "DocMind": {},
+    "without late interaction": {"rerank": "off"},
+    "plain RRF": {"fusion": "rrf", "rerank": "off"},
+    "BM25 alone": {"fusion": "sparse"},
+    "MiniLM alone": {"fusion": "dense"},
+}
 
 
 def main() -> int:
@@ -46,20 +52,20 @@ def main() -> int:
 
 def _evaluate(folder: Path, place: Path, questions: list[Question], *, show_misses: bool) -> None:
     scans: frozenset[str] = frozenset()
-    for name, fusion in METHODS.items():
+    for name, chosen in METHODS.items():
         settings = Settings(
             data_dir=place / "data",
             keys=KeySettings(file=place / "key"),
-            retrieve=RetrieveSettings.model_validate({"fusion": fusion}),
+            retrieve=RetrieveSettings.model_validate(chosen),
         )
         with DocMind(settings) as desk:
-            if fusion == "sum":
+            if not chosen:
                 _add(desk, folder / "docs")
                 scans = frozenset(
                     info.document for info in desk.documents() if info.pages and info.ocr_pages * 2 > info.pages
                 )
-            _table(desk, name, questions, scans, show_misses=show_misses and fusion == "sum")
-            if fusion == "sum":
+            _table(desk, name, questions, scans, show_misses=show_misses and not chosen)
+            if not chosen:
                 _answers(desk, folder, questions)
                 _ocr(desk, folder / "scan_truth.jsonl")
 

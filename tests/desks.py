@@ -91,8 +91,9 @@ def inventory(settings: Settings) -> Inventory:
         "SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM documents WHERE status = 'ready'),"
         " (SELECT count(*) FROM pages), (SELECT count(*) FROM nodes), (SELECT count(*) FROM vectors)"
     )
-    loose = database.one("SELECT count(*) FROM vectors WHERE content_hash NOT IN (SELECT content_hash FROM nodes)")
-    assert loose == (0,)
+    for table in ("vectors", "tokens"):
+        loose = f"SELECT count(*) FROM {table} WHERE content_hash NOT IN (SELECT content_hash FROM nodes)"
+        assert database.one(loose) == (0,)
     assert rows is not None
     index = open_index(settings, settings.data_dir / "index", 384)
     points = index.count("text"), index.count("pages")

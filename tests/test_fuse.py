@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from docmind.fuse import NOT_ENGLISH, SPARSE_WEIGHT, best_per_page, rank_pages, rrf, standardise, weighted_sum
+from docmind.fuse import (
+    LATE_NOT_ENGLISH,
+    LATE_WEIGHT,
+    NOT_ENGLISH,
+    SPARSE_WEIGHT,
+    best_per_page,
+    lift,
+    rank_pages,
+    rrf,
+    standardise,
+    weighted_sum,
+)
 
 
 def test_rrf_of_three_lists_by_hand() -> None:
@@ -64,3 +75,27 @@ def test_words_count_for_more_where_the_model_reads_another_language() -> None:
     assert SPARSE_WEIGHT < 1 < SPARSE_WEIGHT * NOT_ENGLISH
     assert [page for page, _ in rank_pages(dense, sparse, english=True)] == ["a", "b"]
     assert [page for page, _ in rank_pages(dense, sparse, english=False)] == ["b", "a"]
+
+
+def test_late_interaction_is_added_on_the_scale_of_the_ranking_by_hand() -> None:
+    """Of the three pages that it holds the scores spread by 1; c, b, a are -1, 0, +1 of its own spread."""
+    spread = (8 / 3) ** 0.5
+    ranked = [("c", 6.0), ("b", 4.0), ("a", 2.0), ("z", 1.0)]
+    lifted = lift(ranked, {"c": 0.1, "b": 0.2, "a": 0.3}, english=True)
+    step = LATE_WEIGHT * spread * 1.2247449
+    assert dict(lifted) == pytest.approx({"c": 6 - step, "b": 4.0, "a": 2 + step, "z": 1.0})
+    foreign = dict(lift(ranked, {"c": 0.1, "b": 0.2, "a": 0.3}, english=False))
+    assert foreign["a"] == pytest.approx(2 + step * LATE_NOT_ENGLISH)
+
+
+def test_late_interaction_changes_places_and_sorts_again() -> None:
+    lifted = lift([("a", 1.01), ("b", 1.0), ("c", 0.0)], {"a": 0.1, "b": 0.9, "c": 0.1}, english=True)
+    assert [page for page, _ in lifted] == ["b", "a", "c"]
+    assert [score for _, score in lifted] == sorted((score for _, score in lifted), reverse=True)
+
+
+def test_without_late_interaction_nothing_changes() -> None:
+    ranked = [("a", 1.0), ("b", 0.5)]
+    assert lift(ranked, {}, english=True) == ranked
+    assert lift(ranked, {"a": 0.3, "b": 0.3}, english=True) == ranked
+    assert lift([], {}, english=True) == []

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from desks import NOTHING, inventory, opened, report, settings_in, text_pdf
@@ -333,3 +334,32 @@ def test_new_tags_for_what_is_here_already_are_not_dropped_in_silence(desk: DocM
     desk.add([upload])
     (result,) = desk.add([replace(upload, tags=("birds",))])
     assert (result.status, result.message) == ("already", "Its tags stay as they are.")
+
+
+class Counting(FakeEmbedder):
+    """Counts its runs over documents."""
+
+    runs: list[int]
+
+    def embed_with_tokens(self, texts: Sequence[str]) -> tuple[np.ndarray, list[np.ndarray]]:
+        self.runs.append(len(texts))
+        return super().embed_with_tokens(texts)
+
+    def embed_documents(self, texts: Sequence[str]) -> np.ndarray:
+        made = super().embed_documents(texts)
+        self.runs.append(-len(texts))
+        return made
+
+
+def test_token_vectors_are_made_in_the_run_that_makes_the_vectors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = Counting()
+    model.runs = []
+    monkeypatch.setitem(TEXT_MODELS, "fake", lambda _settings: model)
+    with opened(tmp_path) as mind:
+        mind.add([report("crane", 3)])
+        counted = mind._database.one("SELECT (SELECT count(*) FROM vectors), (SELECT count(*) FROM tokens)")
+        assert counted == (3, 3)
+        assert [run for run in model.runs if run > 0] == [3]
+        assert sum(run for run in model.runs if run < 0) == -3, "what the fake's own run asks for"

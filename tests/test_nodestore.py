@@ -10,7 +10,8 @@ import pytest
 
 from docmind.catalog import Catalog
 from docmind.database import Database
-from docmind.nodestore import NodeRecord, NodeStore
+from docmind.errors import DamagedError
+from docmind.nodestore import NodeRecord, NodeStore, pack, unpack
 from docmind.schema import ArtifactRef, DocumentInfo
 
 
@@ -89,3 +90,57 @@ def test_deleting_a_document_takes_its_vectors_of_every_model(store: NodeStore, 
     assert set(store.vectors("model:1", [b"x", b"y"])) == {b"y"}
     Catalog(database).delete_document("two")
     assert vectors_in(database) == 0
+
+
+# --- token vectors ----------------------------------------------------------------------------------------------------
+
+ROWS = np.arange(-96, 96, dtype=np.int8).reshape(6, 32)
+
+
+def tokens_in(database: Database) -> int:
+    row = database.one("SELECT count(*) FROM tokens")
+    return row[0] if row else -1
+
+
+@pytest.mark.parametrize("count", [0, 1, 6])
+def test_packed_token_vectors_come_back(count: int) -> None:
+    packed = pack(ROWS[:count])
+    assert packed[:4] == bytes([1, 32, count, 0])
+    found = unpack(packed)
+    assert (found.dtype, found.shape) == (np.dtype(np.int8), (count, 32))
+    assert np.array_equal(found, ROWS[:count])
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"\x01\x20", pack(ROWS)[:-7], b"\x02" + pack(ROWS)[1:], b"\x01\x20\x05\x00" + pack(ROWS)[4:], bytes(40)],
+)
+def test_damaged_token_vectors_are_refused(data: bytes) -> None:
+    with pytest.raises(DamagedError):
+        unpack(data)
+
+
+def test_token_vectors_live_beside_the_vectors(store: NodeStore) -> None:
+    store.put([node("a", content=b"x"), node("b", content=b"y")])
+    store.put_vectors("model", {b"x": np.ones(3, np.float32)})
+    store.put_tokens("model:t", {b"x": ROWS, b"y": ROWS, b"z": ROWS})
+    found = store.tokens("model:t", [b"x", b"y", b"z"])
+    assert list(found) == [b"x"], "none without a node and a vector"
+    assert np.array_equal(found[b"x"], ROWS)
+    assert store.tokens("other:t", [b"x"]) == {}
+    assert store.without_tokens("model:t", [b"x", b"y", b"x"]) == {b"y"}
+
+
+def test_token_vectors_go_with_the_vectors_that_nobody_has(store: NodeStore, database: Database) -> None:
+    store.put([node("a", content=b"x"), node("b", content=b"y"), node("c", "two", content=b"y")])
+    for model in ("model:1", "model:2"):
+        store.put_vectors(model, {key: np.ones(3, np.float32) for key in (b"x", b"y")})
+        store.put_tokens(model, {b"x": ROWS, b"y": ROWS})
+    store.put_vectors("model:1", {b"x": np.zeros(3, np.float32)})  # replaced, not dropped
+    assert tokens_in(database) == 4
+    store.replace("one", [node("d", content=b"y")])
+    assert store.tokens("model:1", [b"x", b"y"]).keys() == {b"y"}
+    Catalog(database).delete_document("one")
+    assert tokens_in(database) == 2
+    Catalog(database).delete_document("two")
+    assert tokens_in(database) == 0

@@ -12,9 +12,10 @@ import pytest
 from desks import opened, settings_in, text_pdf
 from docmind.application import DocMind
 from docmind.config import EmbeddingSettings, RetrieveSettings
+from docmind.embed.contract import QueryTokens
 from docmind.embed.fake import FakeEmbedder
 from docmind.embed.registry import TEXT_MODELS
-from docmind.errors import ConfigError, ExtraMissingError
+from docmind.errors import ConfigError, DamagedError, ExtraMissingError
 from docmind.retrieve import Retrieve
 from docmind.schema import Filters, Upload
 
@@ -92,7 +93,8 @@ def test_a_document_filter_leaves_that_document(desk: DocMind) -> None:
 
 
 def test_timings_name_the_stages(desk: DocMind) -> None:
-    assert {"embed", "search", "fuse", "hits", "total"} == {name for name, _ in desk.search("eggs").timings_ms}
+    stages = [name for name, _ in desk.search("eggs").timings_ms]
+    assert stages == ["embed", "search", "fuse", "rerank", "hits", "total"]
 
 
 def test_an_empty_vault_finds_nothing(tmp_path: Path) -> None:
@@ -168,3 +170,74 @@ def test_a_lost_index_is_built_anew_under_a_search(tmp_path: Path) -> None:
     with opened(tmp_path) as mind:
         [first, *_] = mind.search("pale blue eggs").hits
         assert (first.document, first.page_no) == ("herons.pdf", 2)
+
+
+TWINS = [  # the same words on both pages, in windows that late interaction tells apart
+    Upload("plain.txt", ("pale walls and blue doors " + "painted house " * 150 + " eggs in the kitchen").encode()),
+    Upload("birds.txt", ("painted house " * 150 + " walls doors kitchen pale blue eggs").encode()),
+]
+
+
+def test_late_interaction_reranks_by_default(tmp_path: Path) -> None:
+    orders = {}
+    for rerank in ("late", "off"):
+        with opened(tmp_path / rerank, retrieve=RetrieveSettings.model_validate({"rerank": rerank})) as mind:
+            mind.add(TWINS)
+            found = mind.search("pale blue eggs")
+            orders[rerank] = {hit.document: hit.score for hit in found.hits}
+            assert found.degraded == ()
+    gained = {name: orders["late"][name] - orders["off"][name] for name in ("birds.txt", "plain.txt")}
+    assert gained["birds.txt"] > 0 > gained["plain.txt"]
+
+
+def test_the_window_of_a_hit_is_the_one_that_says_it(tmp_path: Path) -> None:
+    with opened(tmp_path) as mind:
+        mind.add(TWINS)
+        texts = {hit.document: hit.text for hit in mind.search("pale blue eggs").hits}
+        assert "pale blue eggs" in texts["birds.txt"]
+
+
+@pytest.mark.parametrize("fusion", ["dense", "sparse"])
+def test_a_list_alone_is_left_as_it_is(tmp_path: Path, fusion: str) -> None:
+    with opened(tmp_path, retrieve=RetrieveSettings.model_validate({"fusion": fusion})) as mind:
+        mind.add([HERONS, BREAD])
+        assert mind._parts.ready().retrieve._tokens is None
+        assert mind.search("pale blue eggs").hits[0].document == "herons.pdf"
+
+
+class Tokenless(FakeEmbedder):
+    """The same model, its projection damaged."""
+
+    def embed_query_with_tokens(self, text: str) -> tuple[np.ndarray, QueryTokens]:
+        raise DamagedError("The projection is not the one that DocMind ships.")
+
+
+def test_late_interaction_that_fails_ends_no_search(desk: DocMind) -> None:
+    whole = desk._parts.ready().retrieve
+    lame = Retrieve(whole._settings, whole._catalog, whole._nodes, whole._index, Tokenless(), whole._blind)
+    found = lame.search("pale blue eggs")
+    assert (found.hits[0].document, found.hits[0].page_no) == ("herons.pdf", 2)
+    assert [(one.stage, "not the one" in one.reason) for one in found.degraded] == [("late interaction", True)]
+    assert found.nearest_cosine is not None
+
+
+def test_damaged_token_vectors_end_no_search(tmp_path: Path) -> None:
+    with opened(tmp_path) as mind:
+        mind.add([HERONS])
+        with mind._database.transaction() as db:
+            db.execute("UPDATE tokens SET tokens = X'00'")
+        found = mind.search("pale blue eggs")
+        assert found.hits[0].page_no == 2
+        assert [one.stage for one in found.degraded] == ["late interaction"]
+
+
+def test_pages_without_token_vectors_keep_their_place(tmp_path: Path) -> None:
+    with opened(tmp_path) as mind:
+        mind.add([HERONS, BREAD])
+        before = [hit.page_id for hit in mind.search("pale blue eggs").hits]
+        with mind._database.transaction() as db:
+            db.execute("DELETE FROM tokens")
+        found = mind.search("pale blue eggs")
+        assert [hit.page_id for hit in found.hits][:1] == before[:1]
+        [degraded] = found.degraded
+        assert "3 of the first pages" in degraded.reason

@@ -9,7 +9,18 @@ import pytest
 
 from docmind.embed.fake import FakeEmbedder
 from docmind.schema import DocumentInfo
-from docmind.windows import LABEL, OVERLAP, WINDOW, embedded_text, label_of, nodes_of_page, windows, without_leaders
+from docmind.windows import (
+    LABEL,
+    OVERLAP,
+    WINDOW,
+    embedded_spans,
+    embedded_text,
+    label_of,
+    nodes_of_page,
+    whole_words,
+    windows,
+    without_leaders,
+)
 
 FAKE = FakeEmbedder()  # its pieces are words
 INFO = DocumentInfo("d" * 32, "fb_ADOBE_2022_10K.pdf", "", "pdf", "ready", 3, 3, 0, "en", 10, 0)
@@ -96,3 +107,25 @@ def test_nodes_are_the_same_every_time_and_differ_by_document() -> None:
 def test_sheets_are_tables() -> None:
     [(node, _)] = nodes_of_page(replace(INFO, kind="xlsx"), "l", FAKE, 1, "", "a b c")
     assert node.modality == "table"
+
+
+@pytest.mark.parametrize(
+    "window", ["Net sales", "  Net \n\n sales\tof 2022 ", "Net ....... 12 sales", "", " ", "Proteção de\u00a0dados"]
+)
+def test_spans_of_what_is_embedded_lead_back_to_the_window(window: str) -> None:
+    label = "Annual report"
+    text = embedded_text(label, window)
+    pieces = FAKE.pieces(text)
+    back = embedded_spans(label, window, pieces)
+    assert back.shape == pieces.shape
+    for (start, end), (first, last) in zip(pieces, back, strict=True):
+        assert (first, last) == (0, 0) if start < len(label) else window[first:last] == text[start:end]
+    assert sum(bool(last) for _, last in back) == len(FAKE.pieces(window))
+
+
+def test_spans_grow_to_whole_words_and_join() -> None:
+    text = "the infringement, of course not"
+    assert whole_words(text, [(6, 8), (14, 16)]) == [(4, 16)]
+    assert whole_words(text, [(4, 16), (16, 17), (18, 20)]) == [(4, 20)]
+    assert whole_words(text, [(0, 1), (21, 23)]) == [(0, 3), (21, 27)]
+    assert whole_words(text, []) == []

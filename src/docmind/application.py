@@ -225,8 +225,8 @@ class DocMind:
     # care
 
     def reindex(self, progress: Callable[[int, int], None] | None = None) -> int:
-        """Build the index anew beside the old one; returns how many documents it holds."""
-        return self._parts.started().mirror.rebuild(progress)
+        """Make vectors that are missing, and the index anew beside the old one; returns how many documents it holds."""
+        return self._parts.reindex(progress)
 
     def status(self) -> Status:
         """What is here, what is missing, and how to add it."""

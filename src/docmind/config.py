@@ -82,6 +82,7 @@ class RetrieveSettings(_Group):
     candidates: int = Field(default=300, ge=3, le=10_000)
     fusion: Literal["sum", "rrf", "dense", "sparse"] = "sum"
     rrf_k: int = Field(default=60, ge=1)
+    rerank: Literal["late", "off"] = Field(default="late", description="late interaction over the first pages")
     timeout_s: float = Field(default=10.0, gt=0)
 
 

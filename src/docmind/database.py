@@ -86,7 +86,27 @@ def m004_conversations(db: Connection) -> None:
     )
 
 
-MIGRATIONS: tuple[Migration, ...] = (m001_documents, m002_epochs, m003_page_sources, m004_conversations)
+def m005_tokens(db: Connection) -> None:
+    """Token vectors of node texts; they go with the last vector of their text. With a rowid such rows waste least."""
+    db.execute(
+        """CREATE TABLE tokens (
+            content_hash BLOB NOT NULL, fingerprint TEXT NOT NULL, tokens BLOB NOT NULL,
+            PRIMARY KEY (content_hash, fingerprint))"""
+    )
+    db.execute(
+        """CREATE TRIGGER tokens_follow_vectors AFTER DELETE ON vectors
+            WHEN NOT EXISTS (SELECT 1 FROM vectors WHERE content_hash = OLD.content_hash)
+            BEGIN DELETE FROM tokens WHERE content_hash = OLD.content_hash; END"""
+    )
+
+
+MIGRATIONS: tuple[Migration, ...] = (
+    m001_documents,
+    m002_epochs,
+    m003_page_sources,
+    m004_conversations,
+    m005_tokens,
+)
 
 
 class Database:

@@ -11,6 +11,9 @@ from math import sqrt
 SPARSE_WEIGHT = 0.8  # of the page's BM25, against 1.0 of MiniLM
 NOT_ENGLISH = 2.0  # how much more BM25 counts where MiniLM, an English model, reads another language
 
+LATE_WEIGHT = 0.5  # of late interaction, against 1.0 of the whole ranking
+LATE_NOT_ENGLISH = 0.25  # of that where MiniLM, whose tokens they are, reads another language: more does harm
+
 
 def best_per_page(scored: Iterable[tuple[str, float]]) -> dict[str, float]:
     """Page id to the score of its best window."""
@@ -59,3 +62,17 @@ def rrf(lists: Sequence[Sequence[str]], k: int = 60) -> list[tuple[str, float]]:
         for rank, page in enumerate(ranked, start=1):
             total[page] = total.get(page, 0.0) + 1 / (k + rank)
     return sorted(total.items(), key=lambda item: (-item[1], item[0]))
+
+
+def lift(ranked: Sequence[tuple[str, float]], late: Mapping[str, float], *, english: bool) -> list[tuple[str, float]]:
+    """The ranking with late interaction added, on its own scale; pages that `late` does not hold keep their score.
+
+    Added is weight x standardised MaxSim x the spread of the ranking's scores over the pages that `late` holds.
+    """
+    weight = LATE_WEIGHT * (1.0 if english else LATE_NOT_ENGLISH)
+    first = [score for page, score in ranked if page in late]
+    mean = sum(first) / len(first) if first else 0.0
+    spread = sqrt(sum((score - mean) ** 2 for score in first) / len(first)) if first else 0.0
+    added = standardise(late)
+    total = [(page, score + weight * spread * added.get(page, 0.0)) for page, score in ranked]
+    return sorted(total, key=lambda item: (-item[1], item[0]))

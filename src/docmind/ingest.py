@@ -20,7 +20,7 @@ from docmind.artifacts import Artifacts
 from docmind.catalog import Catalog, PageRecord
 from docmind.config import Settings
 from docmind.database import Database
-from docmind.embed.contract import TextEmbedder
+from docmind.embed.contract import TextEmbedder, token_embedder
 from docmind.errors import (
     CancelledError,
     DiskFullError,
@@ -75,6 +75,7 @@ class Ingest:
         self._settings, self._db, self._catalog, self._nodes = settings, database, catalog, nodes
         self._artifacts, self._reader, self._ocr = artifacts, reader, ocr
         self._embedder, self._mirror, self._catch_up = embedder, mirror, catch_up
+        self._tokens = token_embedder(embedder, settings.retrieve.rerank)
         self._turn = threading.Lock()
         # Sealing files and writing the rows that name them is one step, and so is deleting both: a page image may be
         # shared with a document that is deleted in this moment.
@@ -199,13 +200,13 @@ class Ingest:
         """Everything from pages to a document that is ready; returns what has to be told about its pages."""
         from docmind.nodes import Pipeline  # a second of LlamaIndex, while the first pages are being read
 
-        pipeline = Pipeline(info, self._nodes, self._embedder)
+        pipeline = Pipeline(info, self._nodes, self._embedder, self._tokens)
         if stored:
-            nodes, vectors = pipeline.run(stored)
+            nodes, made = pipeline.run(stored)
             with self._rows, self._db.transaction():
                 self._catalog.original(info.doc_id)  # raises where the document was deleted meanwhile
                 self._nodes.replace(info.doc_id, nodes)
-                self._nodes.put_vectors(self._embedder.fingerprint, vectors)
+                pipeline.keep(made)
         done = len(stored)
         languages = [page.language for page in stored]
         batch: list[ParsedPage] = []
@@ -250,7 +251,7 @@ class Ingest:
             )
             for page in pages
         ]
-        nodes, vectors = pipeline.run(records)
+        nodes, made = pipeline.run(records)
         self._need_room(0)
         with self._rows:
             self._catalog.original(info.doc_id)  # raises where the document was deleted meanwhile
@@ -258,7 +259,7 @@ class Ingest:
             with self._db.transaction():
                 self._catalog.put_pages(records)
                 self._nodes.put(nodes)
-                self._nodes.put_vectors(self._embedder.fingerprint, vectors)
+                pipeline.keep(made)
         return [record.language for record in records]
 
     def _forget(self, doc_id: str, *, unless: bool = False) -> None:

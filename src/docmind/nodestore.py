@@ -1,14 +1,23 @@
-"""Nodes of the vault, and the vectors of what was embedded for them."""
+"""Nodes of the vault, and the vectors of what was embedded for them.
+
+Token vectors are stored as `u8 version=1 ‖ u8 dim ‖ u16 count, little-endian ‖ zlib of (count, dim) int8`.
+"""
 
 from __future__ import annotations
 
+import struct
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from docmind.database import Connection, Database, Row
+from docmind.errors import DamagedError
 from docmind.schema import Modality
+
+_TOKENS = struct.Struct("<BBH")
+_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +44,24 @@ def _drop_unused(db: Connection, hashes: Sequence[Row]) -> None:
         "DELETE FROM vectors WHERE content_hash = ?1 AND NOT EXISTS (SELECT 1 FROM nodes WHERE content_hash = ?1)",
         hashes,
     )
+
+
+def pack(tokens: np.ndarray) -> bytes:
+    """Token vectors `(count, dim)` int8 as stored; dim at most 255, count at most 65,535."""
+    count, dim = tokens.shape
+    return _TOKENS.pack(_VERSION, dim, count) + zlib.compress(tokens.tobytes(), 1)
+
+
+def unpack(data: bytes) -> np.ndarray:
+    """The inverse of `pack`. Raises `DamagedError`."""
+    try:
+        version, dim, count = _TOKENS.unpack_from(data)
+        raw = zlib.decompressobj().decompress(data[_TOKENS.size :], count * dim + 1)
+        if version != _VERSION or len(raw) != count * dim:
+            raise ValueError("not token vectors")
+    except (struct.error, zlib.error, ValueError) as error:
+        raise DamagedError("The token vectors of a passage are damaged.") from error
+    return np.frombuffer(raw, np.int8).reshape(count, dim)
 
 
 class NodeStore:
@@ -108,3 +135,39 @@ class NodeStore:
             if row is not None:
                 found[key] = np.frombuffer(row[0], "<f2").astype(np.float32)
         return found
+
+    def put_tokens(self, fingerprint: str, tokens: Mapping[bytes, np.ndarray]) -> None:
+        """Keep token vectors `(count, dim)` int8 by content hash and fingerprint, where a node and its vector are here.
+
+        They go when the vector goes: both tell of the same text.
+        """
+        with self._db.transaction() as db:
+            db.executemany(
+                "INSERT OR REPLACE INTO tokens SELECT ?1, ?2, ?3"
+                " WHERE EXISTS (SELECT 1 FROM nodes WHERE content_hash = ?1)"
+                " AND EXISTS (SELECT 1 FROM vectors WHERE content_hash = ?1)",
+                [(key, fingerprint, pack(rows)) for key, rows in tokens.items()],
+            )
+
+    def tokens(self, fingerprint: str, hashes: Iterable[bytes]) -> dict[bytes, np.ndarray]:
+        """Token vectors `(count, dim)` int8; missing ones are left out. Raises `DamagedError`."""
+        found: dict[bytes, bytes] = {}
+        with self._db.reading() as db:
+            for key in dict.fromkeys(hashes):
+                row = db.execute(
+                    "SELECT tokens FROM tokens WHERE content_hash = ? AND fingerprint = ?", (key, fingerprint)
+                ).fetchone()
+                if row is not None:
+                    found[key] = row[0]
+        return {key: unpack(data) for key, data in found.items()}
+
+    def without_tokens(self, fingerprint: str, hashes: Iterable[bytes]) -> set[bytes]:
+        """Those of these contents that have no token vectors."""
+        with self._db.reading() as db:
+            return {
+                key
+                for key in dict.fromkeys(hashes)
+                if not db.execute(
+                    "SELECT 1 FROM tokens WHERE content_hash = ? AND fingerprint = ?", (key, fingerprint)
+                ).fetchone()
+            }

@@ -17,7 +17,7 @@ from docmind.index import open_index
 from docmind.index.blind import Blind
 from docmind.index.engine import IndexEngine
 from docmind.keys import Keyset
-from docmind.mirror import Mirror
+from docmind.mirror import Mirror, Report
 from docmind.nodestore import NodeStore
 from docmind.retrieve import DedupKey, Retrieve
 from docmind.schema import Filters, SearchResult
@@ -101,6 +101,20 @@ class Parts:
         with self._catching_up:
             self.started().is_current = False
             return self.ready()
+
+    def reindex(self, report: Report | None) -> int:
+        """Make token vectors that are missing, then build the index anew; returns how many documents it holds.
+
+        Where the first fails the second is done all the same, before the error is raised.
+        """
+        finding = self.started()
+        if finding.retrieve.rerank is not None:
+            try:
+                finding.retrieve.rerank.fill(report)
+            except DocMindError:
+                finding.mirror.rebuild(report)
+                raise
+        return finding.mirror.rebuild(report)
 
     def writer(self) -> Ingest:
         """What takes documents in and out; it brings the index up to date when it needs that."""

@@ -1,8 +1,9 @@
-"""From a question to hits: embed, search both lists at once, fuse their pages, one hit per page."""
+"""From a question to hits: embed, search both lists at once, fuse their pages, rerank the first, one hit per page."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -11,12 +12,13 @@ import numpy as np
 from docmind.catalog import Catalog, PageRecord
 from docmind.config import Settings
 from docmind.embed.bm25 import query_terms, reads_as_english
-from docmind.embed.contract import TextEmbedder
-from docmind.errors import DocMindError
-from docmind.fuse import rank_pages, rrf
+from docmind.embed.contract import QueryTokens, TextEmbedder, token_embedder
+from docmind.errors import DamagedError, DocMindError
+from docmind.fuse import lift, rank_pages, rrf
 from docmind.index.blind import Blind
 from docmind.index.engine import IndexEngine, Query, Scored, Sparse
 from docmind.nodestore import NodeRecord, NodeStore
+from docmind.rerank import PAGES, Rerank
 from docmind.schema import Degraded, Filters, Hit, SearchResult
 from docmind.words import Words
 
@@ -28,10 +30,14 @@ _PAGES_PER_WINDOW = 3  # a page has a few windows, and one BM25 vector
 
 @dataclass(frozen=True, slots=True)
 class _Ranking:
-    """Page ids with fused scores, best first; for each page the nodes that the dense list named, best first."""
+    """Page ids with fused scores, best first; for each page the nodes that the dense list named, best first.
+
+    `read` holds the nodes of pages that late interaction has looked at, best first.
+    """
 
     pages: list[tuple[str, float]]
     nodes: dict[str, list[str]]
+    read: Mapping[str, Sequence[NodeRecord]]
     vector: np.ndarray | None
     nearest_cosine: float | None
     degraded: list[Degraded]
@@ -52,6 +58,10 @@ class Retrieve:
     ) -> None:
         self._settings, self._catalog, self._nodes = settings, catalog, nodes
         self._index, self._embedder, self._blind = index, embedder, blind
+        tokens = token_embedder(embedder, settings.retrieve.rerank)
+        is_fused = settings.retrieve.fusion in ("sum", "rrf")  # one list alone is what was asked for
+        self._tokens = tokens if is_fused else None
+        self.rerank = Rerank(catalog, nodes, tokens) if tokens else None
 
     def search(
         self,
@@ -79,7 +89,7 @@ class Retrieve:
         timings: dict[str, float] = {}
         degraded: list[Degraded] = []
         at = time.perf_counter()
-        vector = self._embed(question, degraded)
+        vector, tokens = self._embed(question, degraded)
         timings["embed"] = _ms(at)
         at = time.perf_counter()
         dense, sparse = self._lists(question, vector, filters)
@@ -94,17 +104,57 @@ class Retrieve:
             english=reads_as_english(question),
         )
         timings["fuse"] = _ms(at)
+        at = time.perf_counter()
+        read: Mapping[str, Sequence[NodeRecord]] = {}
+        if tokens is not None:
+            pages, read = self._reranked(question, tokens, pages, nodes, degraded)
+        timings["rerank"] = _ms(at)
         nearest = dense[0].score if dense else None
-        return _Ranking(pages, nodes, vector, nearest, degraded, timings)
+        return _Ranking(pages, nodes, read, vector, nearest, degraded, timings)
 
-    def _embed(self, question: str, degraded: list[Degraded]) -> np.ndarray | None:
+    def _embed(self, question: str, degraded: list[Degraded]) -> tuple[np.ndarray | None, QueryTokens | None]:
         if self._settings.retrieve.fusion == "sparse":
-            return None
+            return None, None
+        why = ""
+        if self._tokens is not None:
+            try:
+                return self._tokens.embed_query_with_tokens(question)
+            except (DocMindError, OSError, RuntimeError) as error:
+                why = str(error)
         try:
-            return self._embedder.embed_query(question)
+            vector = self._embedder.embed_query(question)
         except (DocMindError, OSError, RuntimeError) as error:
             degraded.append(Degraded("dense", f"the text model cannot be used: {error}"))
-            return None
+            return None, None
+        if why:
+            degraded.append(Degraded("late interaction", why))
+        return vector, None
+
+    def _reranked(
+        self,
+        question: str,
+        tokens: QueryTokens,
+        pages: list[tuple[str, float]],
+        nodes: Mapping[str, Sequence[str]],
+        degraded: list[Degraded],
+    ) -> tuple[list[tuple[str, float]], Mapping[str, Sequence[NodeRecord]]]:
+        """The pages with late interaction added to the first of them, and their windows, best first."""
+        if self.rerank is None or not len(tokens.vectors):
+            return pages, {}
+        try:
+            likeness = self.rerank.likeness(tokens, {page: nodes.get(page, ()) for page, _ in pages[:PAGES]})
+        except DamagedError as error:
+            degraded.append(Degraded("late interaction", str(error)))
+            return pages, {}
+        if likeness.missing:
+            degraded.append(
+                Degraded(
+                    "late interaction",
+                    f"{likeness.missing} of the first pages were added before it was there; `docmind reindex` makes"
+                    " what it needs.",
+                )
+            )
+        return lift(pages, likeness.pages, english=reads_as_english(question)), likeness.nodes
 
     def _lists(self, question: str, vector: np.ndarray | None, filters: Filters) -> tuple[list[Scored], list[Scored]]:
         """The dense and the sparse list, in one round trip to the engine."""
@@ -152,7 +202,11 @@ class Retrieve:
         return tuple(hits)
 
     def _nodes_of(self, page_id: str, ranking: _Ranking) -> list[NodeRecord]:
-        """The page's nodes, best first: as the dense list has them, else by their stored vectors."""
+        """The page's nodes, best first: by their tokens, else as the dense list has them or by their stored vectors."""
+        if page_id in ranking.read:
+            named = ranking.nodes.get(page_id, ())
+            best, *others = ranking.read[page_id]
+            return [best, *(node for node in others if not named or node.node_id in named)]
         if page_id in ranking.nodes:
             found = self._nodes.nodes(ranking.nodes[page_id])
             return list(found.values())

@@ -11,7 +11,7 @@ import hashlib
 import math
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -74,6 +74,32 @@ def label_of(info: DocumentInfo, embedder: TextEmbedder) -> str:
 def embedded_text(label: str, window: str) -> str:
     """What the dense model reads for a window."""
     return f"{label}. {' '.join(without_leaders(window).split())}"
+
+
+def embedded_spans(label: str, window: str, spans: np.ndarray) -> np.ndarray:
+    """Spans `(n, 2)` of `embedded_text(label, window)` as spans of `window`; those in the label become (0, 0)."""
+    begin = len(label) + 2
+    at = [place for match in _WORD.finditer(without_leaders(window)) for place in range(match.start(), match.end() + 1)]
+    places = np.array([*at, len(window)], np.int64)  # of each character, and of the blank behind each word
+    inside = spans - begin
+    found = np.stack([places[inside[:, 0].clip(0)], places[(inside[:, 1] - 1).clip(0)] + 1], axis=1)
+    found[inside[:, 0] < 0] = 0
+    return found
+
+
+def whole_words(text: str, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans in order, grown to whole words; those with nothing but white space between them become one."""
+    found: list[tuple[int, int]] = []
+    for start, end in spans:
+        while start > 0 and text[start - 1].isalnum() and text[start : start + 1].isalnum():
+            start -= 1
+        while end < len(text) and text[end].isalnum() and text[end - 1 : end].isalnum():
+            end += 1
+        if found and not text[found[-1][1] : start].strip():
+            found[-1] = found[-1][0], max(end, found[-1][1])
+        else:
+            found.append((start, end))
+    return found
 
 
 def nodes_of_page(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from docmind.config import Settings
-from docmind.embed.contract import TextEmbedder
+from docmind.embed.contract import TextEmbedder, TokenEmbedder, token_embedder
 from docmind.embed.fake import FakeEmbedder
 from docmind.embed.minilm import MiniLM, default_cache_dir
 from docmind.embed.registry import TEXT_MODELS, open_text_model
@@ -16,7 +16,7 @@ from docmind.errors import ConfigError
 
 
 @pytest.fixture(params=["fake", "int8", "float32"])
-def embedder(request: pytest.FixtureRequest) -> TextEmbedder:
+def embedder(request: pytest.FixtureRequest) -> TokenEmbedder:
     if request.param == "fake":
         return FakeEmbedder()
     return MiniLM(default_cache_dir(), precision=request.param)
@@ -69,6 +69,37 @@ def test_pieces_cover_the_words(embedder: TextEmbedder) -> None:
     assert set("".join(text[start:end] for start, end in pieces)) >= set("Proteçãodedados")
     assert len(embedder.pieces("word " * 1000)) >= 1000
     assert embedder.pieces("").shape == (0, 2)
+
+
+def test_token_vectors_come_with_the_same_vectors(embedder: TokenEmbedder) -> None:
+    texts = ["A cat sat on the mat.", "The annual report of 2022", "word " * 700, "", "?!"]
+    vectors, tokens = embedder.embed_with_tokens(texts)
+    assert np.array_equal(vectors, embedder.embed_documents(texts))
+    assert [len(rows) for rows in tokens[3:]] == [0, 0]
+    for rows, text in zip(tokens, texts, strict=True):
+        assert rows.dtype == np.int8
+        assert rows.shape == (len(embedder.token_spans(text)), rows.shape[1])
+        if len(rows):
+            assert np.linalg.norm(rows.astype(np.float32), axis=1) == pytest.approx(np.full(len(rows), 127), abs=3)
+
+
+def test_a_question_has_token_vectors_with_weights(embedder: TokenEmbedder) -> None:
+    vector, tokens = embedder.embed_query_with_tokens("What is the maximum fine?")
+    assert np.array_equal(vector, embedder.embed_query("What is the maximum fine?"))
+    assert len(tokens.vectors) == len(tokens.weights) == 5
+    assert (tokens.weights > 0).all()
+    assert embedder.embed_query_with_tokens("?")[1].vectors.shape == (0, tokens.vectors.shape[1])
+
+
+def test_token_spans_are_words_in_order(embedder: TokenEmbedder) -> None:
+    text = "Fines, penalties: 50 (fifty)."
+    assert [text[start:end] for start, end in embedder.token_spans(text)] == ["Fines", "penalties", "50", "fifty"]
+
+
+def test_token_vectors_of_another_model_never_mix(embedder: TokenEmbedder) -> None:
+    assert embedder.token_fingerprint.startswith(embedder.fingerprint + ":")
+    assert token_embedder(embedder, "late") is embedder
+    assert token_embedder(embedder, "off") is None
 
 
 def test_an_unknown_model_is_refused_with_the_names_there_are() -> None:

@@ -88,7 +88,7 @@ def delete(docs: tuple[str, ...], yes: bool, as_json: bool) -> None:
 @click.command()
 @json_option
 def reindex(as_json: bool) -> None:
-    """Build the index anew from the vault, with the text model in use."""
+    """Make what vectors are missing, and the index anew, with the text model in use."""
     with opened() as desk:
         documents = desk.reindex()
     if as_json:

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from docmind.embed.contract import QueryTokens
+from docmind.embed.projection import TOKEN_DIM, Projection
 from docmind.errors import ConfigError, DamagedError, DiskFullError, ExtraMissingError
 
 if TYPE_CHECKING:
@@ -50,6 +52,7 @@ class MiniLM:
         self._precision: Precision = "float32" if precision == "float32" else "int8"
         self._threads = threads or min(4, os.cpu_count() or 1)
         self._lock = threading.Lock()
+        self._projection = Projection()
         self._measure: Any = None  # a second tokenizer, for cutting short is a setting of the whole object
         self._loaded: tuple[Any, onnxruntime.InferenceSession] | None = None
 
@@ -66,22 +69,52 @@ class MiniLM:
         """`(n, 384)` float32, each row of length 1. Longer texts are cut after 256 tokens."""
         vectors = np.zeros((len(texts), DIM), np.float32)
         for rows, states, mask in self.token_states(texts):
-            weights = mask[:, :, None].astype(np.float32)
-            mean = (states * weights).sum(axis=1) / weights.sum(axis=1)
-            vectors[rows] = mean / np.linalg.norm(mean, axis=1, keepdims=True)
+            vectors[rows] = _pooled(states, mask)
         return vectors
 
     def embed_query(self, text: str) -> np.ndarray:
         """`(384,)` float32 of length 1."""
         return self.embed_documents([text])[0]
 
+    @property
+    def token_fingerprint(self) -> str:
+        """The text model and the projection of its token states."""
+        return f"{self.fingerprint}:{self._projection.fingerprint}"
+
+    def embed_with_tokens(self, texts: Sequence[str]) -> tuple[np.ndarray, list[np.ndarray]]:
+        """What `embed_documents` gives, and of each text its token vectors `(kept, 32)` int8, in one run."""
+        vectors = np.zeros((len(texts), DIM), np.float32)
+        tokens = [np.zeros((0, TOKEN_DIM), np.int8)] * len(texts)
+        ids = self._ids(texts)
+        for rows, states, mask in self._runs(ids):
+            vectors[rows] = _pooled(states, mask)
+            for row, state in zip(rows, states, strict=True):
+                tokens[row] = self._projection.vectors(ids[row], state)
+        return vectors, tokens
+
+    def embed_query_with_tokens(self, text: str) -> tuple[np.ndarray, QueryTokens]:
+        """What `embed_query` gives, and the question's token vectors with their weights, in one run."""
+        vectors, [tokens] = self.embed_with_tokens([text])
+        return vectors[0], QueryTokens(tokens, self._projection.weights(self._ids([text])[0]))
+
+    def token_spans(self, text: str) -> np.ndarray:
+        """`(kept, 2)` int64: where the tokens of which `embed_with_tokens` keeps a vector stand in `text`."""
+        encoding = self._load()[0].encode(text)
+        return np.array(encoding.offsets, np.int64).reshape(-1, 2)[self._projection.kept(encoding.ids)]
+
     def token_states(self, texts: Sequence[str]) -> Iterator[tuple[list[int], np.ndarray, np.ndarray]]:
         """Batches of texts of like length: row numbers, states `(b, tokens, 384)` float32, mask `(b, tokens)` int64.
 
         Short texts share a run of at most 256 tokens in all; a long text runs alone, for batching gains nothing there.
         """
-        tokenizer, session = self._load()
-        encoded = [encoding.ids for encoding in tokenizer.encode_batch(list(texts))]
+        return self._runs(self._ids(texts))
+
+    def _ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """Word pieces of each text with the special ones around them, at most 256."""
+        return [encoding.ids for encoding in self._load()[0].encode_batch(list(texts))]
+
+    def _runs(self, encoded: Sequence[Sequence[int]]) -> Iterator[tuple[list[int], np.ndarray, np.ndarray]]:
+        session = self._load()[1]
         batches = _batches([len(ids) for ids in encoded])
 
         def run(rows: list[int]) -> tuple[list[int], np.ndarray, np.ndarray]:
@@ -105,6 +138,10 @@ class MiniLM:
                 self._measure.no_truncation()
         offsets = self._measure.encode(text, add_special_tokens=False).offsets
         return np.array(offsets, np.int64).reshape(-1, 2)
+
+    def tokenizer(self) -> Any:
+        """The tokenizer as the model uses it, cutting after 256 tokens; for reading only."""
+        return self._load()[0]
 
     def warm(self) -> None:
         """Load tokenizer and session now."""
@@ -210,6 +247,13 @@ def _tokenizer(model_dir: Path) -> Any:
     tokenizer.enable_truncation(MAX_TOKENS)
     tokenizer.no_padding()
     return tokenizer
+
+
+def _pooled(states: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """The mean state of each text's tokens, `(b, 384)`, of length 1."""
+    weights = mask[:, :, None].astype(np.float32)
+    mean = (states * weights).sum(axis=1) / weights.sum(axis=1)
+    return mean / np.linalg.norm(mean, axis=1, keepdims=True)
 
 
 def _batches(lengths: Sequence[int]) -> list[list[int]]:
