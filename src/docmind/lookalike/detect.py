@@ -37,10 +37,8 @@ def marks_of_query(grey: np.ndarray) -> Marks:
     found = _marks(grey, _QUERY_SPOTS)
     assert found.numbers is not None
     runs = found.kinds != SPOT
-    flipped = found.numbers[runs] * np.where(
-        found.kinds[runs, None] == RUN, transforms.UPSIDE_DOWN, transforms.SHEET_UPSIDE_DOWN
-    )
-    numbers = np.concatenate([found.numbers, flipped])
+    signs = np.where(found.kinds[runs, None] == RUN, transforms.UPSIDE_DOWN, transforms.SHEET_UPSIDE_DOWN)
+    numbers = np.concatenate([found.numbers, found.numbers[runs] * signs])
     return Marks(
         codes.packed(numbers),
         np.concatenate([found.places, found.places[runs][:, [2, 3, 0, 1]]]),
@@ -98,7 +96,7 @@ def _spots(grey: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
     """Corners and blobs, the largest ones: they are the same in a blurred picture. A place is a spot and its radius."""
     scale = min(1.0, _SPOTS_SIDE / max(grey.shape))
     small = cv2.resize(grey, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA) if scale < 1 else grey
-    points, descriptors = cv2.SIFT_create(contrastThreshold=0.03).detectAndCompute(small, None)
+    points, descriptors = cv2.SIFT.create(contrastThreshold=0.03).detectAndCompute(small, None)
     if not points:
         return np.zeros((0, 4), np.float32), np.zeros((0, codes.BITS), np.float32)
     chosen = np.argsort([-point.size for point in points], kind="stable")[:most]

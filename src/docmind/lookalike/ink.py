@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import cv2
 import numpy as np
 
@@ -53,7 +55,7 @@ def letters(ink: np.ndarray) -> tuple[np.ndarray, float]:
     is_letter = (height <= 5 * letter) & (width <= 25 * letter) & (area >= 3)
     is_letter &= ~((height < 0.25 * letter) & (width > 2 * letter))
     is_letter[0] = False
-    return is_letter[labels].astype(np.uint8), letter
+    return is_letter.astype(np.uint8)[np.asarray(labels, np.intp)], letter
 
 
 def turns_of(mask: np.ndarray) -> list[float]:
@@ -86,7 +88,7 @@ def turns_of(mask: np.ndarray) -> list[float]:
     return [level_at, upright_at + 90.0]
 
 
-def _finest(alternation, axis: int, near: float) -> tuple[float, float]:
+def _finest(alternation: Callable[[float], tuple[float, float]], axis: int, near: float) -> tuple[float, float]:
     steps = np.arange(near - _COARSE, near + _COARSE + 0.01, _FINE)
     seen = [alternation(degrees)[axis] for degrees in steps]
     best = int(np.argmax(seen))

@@ -14,7 +14,7 @@ from docmind.artifacts import Artifacts
 from docmind.catalog import Catalog
 from docmind.config import ReadingSettings
 from docmind.database import Database
-from docmind.errors import DiskFullError, ReadingError, VaultError
+from docmind.errors import CancelledError, DiskFullError, ReadingError, VaultError
 from docmind.lookalike.judge import FOUND, probability
 from docmind.lookalike.marks import Marks
 from docmind.lookalike.sight import Sight
@@ -53,6 +53,8 @@ class Lookalike:
         self._lock = threading.Lock()
         self._catching_up = threading.Lock()
         self._known = _Known()
+        self._follower: threading.Thread | None = None
+        self._news, self._closed = threading.Event(), threading.Event()
 
     def search(
         self, picture: bytes, *, k: int = 8, filters: Filters = Filters(), name: str = "The picture"
@@ -109,10 +111,44 @@ class Lookalike:
                     report(done, len(images))
             return len(images)
 
+    def follow(self) -> None:
+        """Catch up in the background from now on, now and whenever `wake` is called. Harmless twice."""
+        with self._lock:
+            if self._follower is None and not self._closed.is_set():
+                self._follower = threading.Thread(target=self._follow, name="lookalike", daemon=True)
+                self._follower.start()
+
+    def wake(self) -> None:
+        """Pages have come: who follows looks at them."""
+        self._news.set()
+
+    def renew(self) -> None:
+        """Catch up: in the background where that goes on anyway, else here and now."""
+        self.wake()
+        if self._follower is None:
+            self.catch_up()
+
     def close(self) -> None:
-        """End the processes. Harmless twice."""
+        """End the processes and the background work. Harmless twice."""
+        self._closed.set()
+        self._news.set()
         self._sight.close()
         self._reading.close()
+        if self._follower is not None:
+            self._follower.join()
+            self._reading.close()  # which it may have started again in this moment
+
+    def _follow(self) -> None:
+        while not self._closed.is_set():
+            self._news.clear()
+            # A full disk, or a vault that is being closed: what is missing stays so, and every search says it.
+            with suppress(VaultError, CancelledError):
+                self.catch_up(check=self._check_open)
+            self._news.wait()
+
+    def _check_open(self) -> None:
+        if self._closed.is_set():
+            raise CancelledError("Looking at pages was ended.")
 
     def _current(self) -> _Known:
         """The index with what has come and gone since the last time."""

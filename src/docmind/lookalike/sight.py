@@ -54,21 +54,18 @@ class Sight:
             width, height = header["width"], header["height"]
             places, kinds, numbers = blobs
             count = len(kinds)
-            marks = Marks(
-                np.zeros(0, np.uint64),
-                np.frombuffer(places, "<f4").reshape(count, 4),
-                np.frombuffer(kinds, "u1"),
-                np.frombuffer(numbers, "<f4").reshape(count, codes.BITS),
-            )
+            ends = np.frombuffer(places, "<f4").reshape(count, 4)
+            values = np.frombuffer(numbers, "<f4").reshape(count, codes.BITS)
+            marks = Marks(codes.packed(values), ends, np.frombuffer(kinds, "u1"), values)
             is_sane = count <= _MOST_MARKS and all(type(side) is int and 0 < side < 65_536 for side in (width, height))
             if not is_sane or not np.isfinite(marks.places).all() or (count and marks.kinds.max() >= KINDS):
                 raise ValueError
-            return Marks(codes.packed(marks.numbers), marks.places, marks.kinds, marks.numbers), (width, height)
+            return marks, (width, height)
         except (KeyError, TypeError, ValueError) as error:
             raise self._nonsense() from error
 
     def compare(self, image: bytes, pairs: np.ndarray) -> Comparison:
-        """The picture of the last `look` laid over a stored page image by the marks that match. Raises `ReadingError`."""
+        """The picture of the last `look` laid over a stored page image by matching marks. Raises `ReadingError`."""
         header, _ = self._call({"do": "compare"}, [image, pairs.astype("<f4").tobytes()])
         try:
             likeness, blocks, inliers = float(header["likeness"]), int(header["blocks"]), int(header["inliers"])

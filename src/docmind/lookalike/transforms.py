@@ -23,9 +23,7 @@ def _cosines(count: int, samples: int) -> np.ndarray:
 _ALONG = _cosines(24, WIDE)
 _ACROSS = _cosines(4, HIGH) * np.sqrt(np.hanning(HIGH + 2)[1:-1]).astype(np.float32)
 _SHEET = 32
-_SHEET_PAIRS = sorted(((u, v) for u in range(11) for v in range(11) if u + v), key=lambda pair: (sum(pair), pair))[
-    :BITS
-]
+_SHEET_PAIRS = [(u, whole - u) for whole in range(1, 11) for u in range(whole + 1)][:BITS]
 SHEET_UPSIDE_DOWN = np.array([(-1.0) ** sum(pair) for pair in _SHEET_PAIRS], np.float32)
 _SHEET_COSINES = _cosines(11, _SHEET)
 
@@ -58,8 +56,8 @@ def of_runs(ink: np.ndarray, runs: np.ndarray) -> np.ndarray:
         members = np.nonzero(level == one)[0]
         blurred = cv2.GaussianBlur(ink, (0, 0), 0.5 * 2 ** (one / 2))
         for part in np.array_split(members, len(members) // 4000 + 1):  # remap takes at most 32,767 rows
-            maps = (axis[part].reshape(-1, WIDE).astype(np.float32) for axis in (x, y))
-            patches = cv2.remap(blurred, *maps, cv2.INTER_LINEAR).reshape(len(part), HIGH, WIDE)
+            over, down = (axis[part].reshape(-1, WIDE).astype(np.float32) for axis in (x, y))
+            patches = cv2.remap(blurred, over, down, cv2.INTER_LINEAR).reshape(len(part), HIGH, WIDE)
             transform = _ACROSS @ patches @ _ALONG.T
             numbers[part] = np.stack([transform[:, u, v] for u, v in SELECTED], axis=1)
     return numbers

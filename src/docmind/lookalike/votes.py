@@ -46,14 +46,14 @@ class Index:
     def __len__(self) -> int:
         return len(self._codes)
 
-    def with_pages(self, pages: list[Marks], without: np.ndarray) -> tuple[Index, np.ndarray]:
+    def with_pages(self, pages: list[Marks], without: np.ndarray) -> Index:
         """Another index without the pages numbered `without`, and with new ones behind the others.
 
-        Second comes the new number of each old page, -1 for those that are gone.
+        The pages that stay keep their order, and close up.
         """
         stays = np.ones(self.pages, bool)
         stays[without] = False
-        numbers = np.where(stays, np.cumsum(stays) - 1, -1).astype(np.int32)
+        numbers = (np.cumsum(stays) - 1).astype(np.int32)
         old, new = stays[self._page], Index(pages)
         made = Index()
         made.pages = int(stays.sum()) + new.pages
@@ -63,7 +63,7 @@ class Index:
             np.concatenate([self._places[old], new._places]),
             np.concatenate([self._kinds[old], new._kinds]),
         )
-        return made, numbers
+        return made
 
     def _build(self, found: np.ndarray, page: np.ndarray, places: np.ndarray, kinds: np.ndarray) -> None:
         keys = (kinds.astype(np.int32) << codes.KEY_BITS) + codes.keys_of(found).astype(np.int32)
@@ -119,7 +119,7 @@ class Index:
             theirs.append(where[near])
             bits.append(differ[near])
         if not mine:
-            return (np.zeros(0, np.int64),) * 3
+            return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.uint8)
         return np.concatenate(mine), np.concatenate(theirs), np.concatenate(bits)
 
 
