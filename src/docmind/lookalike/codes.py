@@ -25,9 +25,10 @@ def packed(numbers: np.ndarray) -> np.ndarray:
 
 def keys_of(codes: np.ndarray) -> np.ndarray:
     """The 16 bits of each code that vary least between two pictures of one place, as int64 `(n,)`."""
-    shifts = _KEY.astype(np.uint64)
-    bits = (codes[:, None] >> shifts) & np.uint64(1)
-    return (bits.astype(np.int64) << np.arange(KEY_BITS)).sum(axis=1)
+    keys = np.zeros(len(codes), np.uint64)
+    for place, bit in enumerate(_KEY):  # bit by bit: of millions, an array of all bits would not fit
+        keys |= ((codes >> np.uint64(bit)) & np.uint64(1)) << np.uint64(place)
+    return keys.astype(np.int64)
 
 
 def probes_of(numbers: np.ndarray, flips: int = 4) -> np.ndarray:

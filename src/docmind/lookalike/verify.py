@@ -14,7 +14,8 @@ _WIDE, _NEAR = 10, 4  # pixels by which a block may lie beside its place: before
 _BLURRED = 1.2
 _PRINTED = 0.02  # of a block that must be ink
 _AGREES = 0.5
-_LONGEST = 1_300  # pixels of the picture that is compared
+_COVERED = 0.4  # of the ink of a picture that must lie on the sheet
+_LONGEST = 1_100  # pixels of the picture that is compared
 
 
 class Picture:
@@ -34,8 +35,13 @@ class Picture:
         corners = np.array([[0, 0], [self.width, 0], [self.width, self.height], [0, self.height]], np.float64)
         if matrix is None or not is_sane(matrix, corners):
             return nothing
-        ink = ink_of(page)
         matrix = matrix @ np.diag([1 / self.scale, 1 / self.scale, 1.0])
+        # No finer than the picture: what is finer on the page could not agree, and costs time.
+        shrunk = min(1.0, 1.0 / _step(matrix, *self.ink.shape[::-1]))
+        if shrunk * min(page.shape) < _BLOCK:
+            return nothing
+        ink = ink_of(cv2.resize(page, None, fx=shrunk, fy=shrunk, interpolation=cv2.INTER_AREA))
+        matrix = np.diag([shrunk, shrunk, 1.0]) @ matrix
         weights, agreement, here, there = self._blocks(ink, matrix, _WIDE)
         good = agreement > _AGREES
         better = refined(here[good], there[good], 2.0)
@@ -47,8 +53,10 @@ class Picture:
         if not len(weights):
             return nothing
         likeness = float((weights * agreement).sum() / weights.sum())
-        quad = quad_of(matrix @ np.diag([self.scale, self.scale, 1.0]), self.width, self.height)
-        return Comparison(round(likeness, 4), len(weights), inliers, quad)
+        # A picture that lies beside the sheet for the most part is not of it, however well a corner agrees.
+        likeness *= min(1.0, float(weights.sum()) / max(_COVERED * float(self.ink.sum()), 1e-6))
+        matrix = np.diag([1 / shrunk, 1 / shrunk, 1.0]) @ matrix @ np.diag([self.scale, self.scale, 1.0])
+        return Comparison(round(likeness, 4), len(weights), inliers, quad_of(matrix, self.width, self.height))
 
     def _blocks(
         self, page: np.ndarray, matrix: np.ndarray, pad: int
@@ -58,9 +66,6 @@ class Picture:
         Where it is, is told in pixels of the picture, as `matrix` draws the page into it.
         """
         height, width = self.ink.shape
-        step = _step(matrix, width, height)
-        if step > 1.0:
-            page = cv2.GaussianBlur(page, (0, 0), 0.45 * step)
         how = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
         drawn = cv2.GaussianBlur(cv2.warpPerspective(page, matrix, (width, height), flags=how), (0, 0), _BLURRED)
         sheet = np.array([[0, 0], [page.shape[1], 0], [page.shape[1], page.shape[0]], [0, page.shape[0]]], np.float64)

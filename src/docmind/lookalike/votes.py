@@ -11,8 +11,8 @@ from docmind.lookalike.marks import KINDS, RUN, SHEET, SPOT, Marks
 
 _FARTHEST = 13  # bits of 64 in which two codes of one place may differ
 _BUCKET = 3_000  # marks under one key that are looked at: more say nothing
-_PAGES = 120  # whose matches are held against each other
-_MATCHES = 300  # of one page
+_PAGES = 60  # whose matches are held against each other
+_MATCHES = 200  # of one page
 # What a match of each kind weighs, and how exactly it says size, angle and place.
 _WEIGHT = {RUN: 1.0, SPOT: 0.5, SHEET: 1.0}
 _SIZE, _ANGLE, _PLACE = 0.22, 0.13, 0.08  # natural logarithm; radians; of the picture's diagonal
