@@ -4,8 +4,8 @@
 
 The folder holds `docs/`, `questions.jsonl` (`id, question, lang, doc, pages, tags, source`) and, where there are any,
 `unanswerable.jsonl` (`question, near`; else general ones are asked) and `scan_truth.jsonl` (`doc, page, text`). All
-documents are one corpus. With `--query-images` its pictures (`qbi.jsonl`) are asked instead. With `--vault` the vault is
-kept, and a second run measures at once.
+documents are one corpus. `--query-images` asks with its pictures (`qbi.jsonl`) instead. `--vault` keeps the vault,
+and a second run measures at once.
 """
 
 from __future__ import annotations

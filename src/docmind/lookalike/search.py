@@ -27,6 +27,7 @@ _SUFFIX = ".webp.enc"
 _COMPARED = 8  # candidates that are laid over the picture at most
 _CERTAIN, _BEHIND = 0.99, 0.4  # nobody is asked any more who has this share of the votes of a page that is certain
 _CANDIDATES = 40
+_ALIKE = 0.95  # of the likeness of the best page: one of the same template that is less like it was not shown
 _MODALITY = "pdf_page_image"
 _NOT_COMPARED = Comparison(0.0, 0, 0, ())
 
@@ -200,11 +201,12 @@ class Lookalike:
             if chance > best:
                 best, votes = chance, candidate.votes
             ranked.append((chance, image, compared))
-        return sorted(ranked, key=lambda one: -one[0])
+        return sorted(ranked, key=lambda one: (-round(one[0], 2), -one[2].likeness))
 
     def _hits(self, ranked: list[tuple[float, str, Comparison]], filters: Filters, k: int) -> tuple[Sighting, ...]:
         names = self._documents(filters)
         hits: list[Sighting] = []
+        likest = ranked[0][2].likeness if ranked else 0.0
         for chance, image, compared in ranked:
             places = [place for place in self._store.places_of(image) if place[0] in names]
             for page in self._catalog.pages(places).values():
@@ -214,7 +216,7 @@ class Lookalike:
                     Sighting(
                         rank=len(hits) + 1,
                         score=chance,
-                        found=chance >= FOUND,
+                        found=chance >= FOUND and compared.likeness >= _ALIKE * likest,
                         document=names[page.doc_id],
                         doc_id=page.doc_id,
                         page_no=page.page_no,
