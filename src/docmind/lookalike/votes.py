@@ -11,7 +11,7 @@ from docmind.lookalike.marks import KINDS, RUN, SHEET, SPOT, Marks
 
 _FARTHEST = 13  # bits of 64 in which two codes of one place may differ
 _BUCKET = 3_000  # marks under one key that are looked at: more say nothing
-_PAGES = 60  # whose matches are held against each other
+_PAGES = 80  # whose matches are held against each other
 _MATCHES = 200  # of one page
 # What a match of each kind weighs, and how exactly it says size, angle and place.
 _WEIGHT = {RUN: 1.0, SPOT: 0.5, SHEET: 1.0}
@@ -45,6 +45,11 @@ class Index:
 
     def __len__(self) -> int:
         return len(self._codes)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return sum(one.nbytes for one in (self._codes, self._page, self._places, self._kinds, self._starts))
 
     def with_pages(self, pages: list[Marks], without: np.ndarray) -> Index:
         """Another index without the pages numbered `without`, and with new ones behind the others.
@@ -83,7 +88,9 @@ class Index:
         weight = np.array([_WEIGHT[kind] for kind in range(KINDS)])[query.kinds[mine]] * (_FARTHEST + 1 - bits)
         weight /= np.sqrt(np.bincount(mine, minlength=len(query))[mine])  # what is everywhere says little
         page = self._page[theirs]
-        total = np.bincount(page, weight, self.pages)
+        # One vote of each mark for a page: a row of dots is like every other row of dots on it.
+        single = np.unique(mine * np.int64(self.pages) + page, return_index=True)[1]
+        total = np.bincount(page[single], weight[single], self.pages)
         chosen = np.argsort(-total)[:_PAGES]
         pairs = np.hstack([query.places[mine], self._places[theirs].astype(np.float32) / 8])
         order = np.argsort(page, kind="stable")
