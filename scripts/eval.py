@@ -1,10 +1,11 @@
 """Retrieval and answer quality on a folder of labelled documents, rows apart.
 
-    .venv/bin/python scripts/eval.py FOLDER [--vault DIR]
+    .venv/bin/python scripts/eval.py FOLDER [--vault DIR] [--query-images [--ocr-sample N]]
 
 The folder holds `docs/`, `questions.jsonl` (`id, question, lang, doc, pages, tags, source`) and, where there are any,
 `unanswerable.jsonl` (`question, near`; else general ones are asked) and `scan_truth.jsonl` (`doc, page, text`). All
-documents are one corpus. With `--vault` the vault is kept, and a second run measures at once.
+documents are one corpus. `--query-images` asks with its pictures (`qbi.jsonl`) instead. `--vault` keeps the vault,
+and a second run measures at once.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from docmind.config import KeySettings, RetrieveSettings, Settings
 from docmind.errors import DocMindError
 from docmind.evaluate import Judged, Question, character_error_rate, judge, read_questions, rows_of, score
 from docmind.schema import Filters, JobProgress, Upload
+from eval_images import evaluate_images, read_pictures
 
 UNANSWERABLE = Path(__file__).with_name("eval_unanswerable.jsonl")
 METHODS = {
@@ -37,9 +39,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--vault", type=Path, help="keep the vault here")
-    parser.add_argument("--misses", action="store_true", help="name the questions not found among the first five")
+    parser.add_argument(
+        "--misses", action="store_true", help="name the questions (pictures) not found among the first five"
+    )
+    parser.add_argument("--query-images", action="store_true", help="ask with the pictures of qbi.jsonl instead")
+    parser.add_argument("--ocr-sample", type=int, default=30, help="pictures that are read by OCR as well")
     arguments = parser.parse_args()
     try:
+        if arguments.query_images:
+            with tempfile.TemporaryDirectory() as scratch:
+                _images(arguments.folder, arguments.vault or Path(scratch), arguments)
+            return 0
         questions = read_questions(arguments.folder / "questions.jsonl")
         with tempfile.TemporaryDirectory() as scratch:
             place = arguments.vault or Path(scratch)
@@ -68,6 +78,13 @@ def _evaluate(folder: Path, place: Path, questions: list[Question], *, show_miss
             if not chosen:
                 _answers(desk, folder, questions)
                 _ocr(desk, folder / "scan_truth.jsonl")
+
+
+def _images(folder: Path, place: Path, arguments: argparse.Namespace) -> None:
+    with DocMind(Settings(data_dir=place / "data", keys=KeySettings(file=place / "key"))) as desk:
+        _add(desk, folder / "docs")
+        pictures = read_pictures(folder)
+        evaluate_images(desk, pictures, ocr_sample=arguments.ocr_sample, show_misses=arguments.misses)
 
 
 def _add(desk: DocMind, docs: Path) -> None:

@@ -38,6 +38,7 @@ ROOMS = {
     "transformers": {"embed", "rerank", "late"},
     "sentence_transformers": {"embed", "rerank"},
     "colpali_engine": {"embed"},
+    "cv2": {"lookalike"},
 }
 HEAVY = {
     "torch", "transformers", "llama_index", "qdrant_client", "qdrant_edge", "streamlit", "onnxruntime", "langgraph",

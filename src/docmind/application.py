@@ -52,7 +52,7 @@ class DocMind:
     """One open vault. Safe from any thread; one process at a time owns a vault (`VaultBusyError` otherwise).
 
     Opening is cheap: models and the index engine start when they are first needed, or with `warm`. `conversations`,
-    `memories` and `models` are parts of the facade, and as much a part of it as the methods here.
+    `lookalike`, `memories` and `models` are parts of the facade, and as much a part of it as the methods here.
     """
 
     def __init__(
@@ -84,6 +84,7 @@ class DocMind:
         self._parts = Parts(
             settings, self._keys.keyset, self._database, self._artifacts, self._catalog, self._nodes, self._embedder
         )
+        self.lookalike = self._parts.lookalike
         self.memories = Memories(settings.memory, self._database, self._embedder)
         self.models = models or Models(settings.llm, Preferences(self._database))
         self.conversations = Conversations(
@@ -115,8 +116,8 @@ class DocMind:
         return code
 
     def warm(self) -> None:
-        """Start the index engine, load the text model, bring the index up to date, look for language models."""
-        self._parts.ready()
+        """Start the index engine and the text model, bring the index up to date, look for models and at pages."""
+        self._parts.warm()
         self.models.warm()
         self.conversations.warm()
 
@@ -225,7 +226,7 @@ class DocMind:
     # care
 
     def reindex(self, progress: Callable[[int, int], None] | None = None) -> int:
-        """Make vectors that are missing, and the index anew beside the old one; returns how many documents it holds."""
+        """Make what is missing, and the index anew beside the old one; returns how many documents it holds."""
         return self._parts.reindex(progress)
 
     def status(self) -> Status:
@@ -270,7 +271,7 @@ class DocMind:
                 if progress:
                     progress(job.progress())
         finally:
-            writer.commit(lazily=progress is not None)
+            self._parts.commit(lazily=progress is not None)
 
     def _step(self, job: Job, progress: Progress | None, done: int) -> Step:
         from docmind.ingest import Step

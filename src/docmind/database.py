@@ -100,12 +100,27 @@ def m005_tokens(db: Connection) -> None:
     )
 
 
+def m006_looks(db: Connection) -> None:
+    """What page images look like, by the image's id: pages that look the same share it, and the last one drops it."""
+    db.execute(
+        "CREATE TABLE looks (look_id INTEGER PRIMARY KEY AUTOINCREMENT, image TEXT NOT NULL UNIQUE,"
+        " version INTEGER NOT NULL, marks BLOB NOT NULL)"
+    )
+    db.execute("CREATE INDEX pages_places ON pages (doc_id, language, page_no, image)")
+    db.execute(
+        "CREATE TRIGGER looks_dropped AFTER DELETE ON pages"
+        " WHEN NOT EXISTS (SELECT 1 FROM pages WHERE image = OLD.image)"
+        " BEGIN DELETE FROM looks WHERE image = OLD.image; END"
+    )
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     m001_documents,
     m002_epochs,
     m003_page_sources,
     m004_conversations,
     m005_tokens,
+    m006_looks,
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from docmind.index import open_index
 from docmind.index.blind import Blind
 from docmind.index.engine import IndexEngine
 from docmind.keys import Keyset
+from docmind.lookalike.search import Lookalike
 from docmind.mirror import Mirror, Report
 from docmind.nodestore import NodeStore
 from docmind.retrieve import DedupKey, Retrieve
@@ -51,6 +53,7 @@ class Parts:
     ) -> None:
         self._settings, self._keyset, self._database, self._artifacts = settings, keyset, database, artifacts
         self._catalog, self._nodes, self._embedder = catalog, nodes, embedder
+        self.lookalike = Lookalike(settings.reading, database, catalog, artifacts)
         self._lock = threading.RLock()  # guards what is started
         self._catching_up = threading.RLock()  # held long, and never while the other one is
         self._finding: Finding | None = None
@@ -85,6 +88,16 @@ class Parts:
                 finding.is_current = True
             return finding
 
+    def warm(self) -> None:
+        """Make ready, and look at page images in the background from now on."""
+        self.ready()
+        self.lookalike.follow()
+
+    def commit(self, *, lazily: bool) -> None:
+        """Make the index durable after documents were taken in, and tell what looks at their pages."""
+        self.writer().commit(lazily=lazily)
+        self.lookalike.wake()
+
     def search(self, question: str, *, k: int | None, filters: Filters, dedup_key: DedupKey) -> SearchResult:
         """Hits for a question. A lost or damaged index is built anew from the vault, once."""
         retrieve = self.ready().retrieve
@@ -103,18 +116,17 @@ class Parts:
             return self.ready()
 
     def reindex(self, report: Report | None) -> int:
-        """Make token vectors that are missing, then build the index anew; returns how many documents it holds.
-
-        Where the first fails the second is done all the same, before the error is raised.
+        """Make token vectors that are missing, build the index anew, look at page images that have not been looked at;
+        returns how many documents the index holds. The index is built also where the vectors cannot be made.
         """
         finding = self.started()
-        if finding.retrieve.rerank is not None:
-            try:
+        try:
+            if finding.retrieve.rerank is not None:
                 finding.retrieve.rerank.fill(report)
-            except DocMindError:
-                finding.mirror.rebuild(report)
-                raise
-        return finding.mirror.rebuild(report)
+        finally:
+            documents = finding.mirror.rebuild(report)
+        self.lookalike.renew()
+        return documents
 
     def writer(self) -> Ingest:
         """What takes documents in and out; it brings the index up to date when it needs that."""
@@ -142,6 +154,7 @@ class Parts:
 
     def close(self) -> None:
         """Make the index durable and end every child process. Harmless twice."""
+        self.lookalike.close()
         with self._catching_up, self._lock:
             if self._ingest is not None:
                 self._ingest.close()

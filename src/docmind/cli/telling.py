@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from docmind.lookalike.sighting import Sightings
 from docmind.schema import AddResult, DocumentInfo, Filters, JobProgress, SearchResult
 
 
@@ -66,6 +67,16 @@ def tell_hits(found: SearchResult) -> None:
     for hit in found.hits:
         excerpt = " ".join(inert(hit.text).split())[:200]
         click.echo(f"{hit.rank:>2}. {inert(hit.document)}, page {hit.page_no}  ({hit.score:.3f})\n    {excerpt}")
+    tell_degraded(found.degraded)
+
+
+def tell_sightings(found: Sightings) -> None:
+    if not found.found:
+        click.echo("No page looks like this picture." + (" The nearest ones:" if found.hits else ""))
+    for hit in found.hits:
+        if hit.found or not found.found:
+            where = " ".join(f"({x:.0f}, {y:.0f})" for x, y in hit.quad) or "not compared"
+            click.echo(f"{hit.rank:>2}. {inert(hit.document)}, page {hit.page_no}  ({hit.score:.3f})\n    {where}")
     tell_degraded(found.degraded)
 
 

@@ -42,14 +42,7 @@ class ImageFile:
 
     def page(self, page_no: int) -> ParsedPage:
         """One frame, upright, over white, as eight-bit RGB."""
-        try:
-            self._image.seek(page_no - 1)
-            self._weigh()
-            self._image.load()
-            upright = ImageOps.exif_transpose(self._image)
-        except (OSError, ValueError, EOFError, SyntaxError) as error:
-            raise CorruptFileError(f"{self._name} is a picture that is broken or was cut off.") from error
-        picture = encode(to_rgb(shrink_for(upright, self._rules.image_side_px)), self._rules)
+        picture = encode(self.upright(page_no), self._rules)
         return ParsedPage(
             page_no=page_no,
             width=picture.width,
@@ -62,6 +55,17 @@ class ImageFile:
             confidence=0.0,
             needs_ocr=not picture.is_blank,
         )
+
+    def upright(self, page_no: int) -> Image.Image:
+        """One frame as its page shows it, no larger than a page image."""
+        try:
+            self._image.seek(page_no - 1)
+            self._weigh()
+            self._image.load()
+            upright = ImageOps.exif_transpose(self._image)
+        except (OSError, ValueError, EOFError, SyntaxError) as error:
+            raise CorruptFileError(f"{self._name} is a picture that is broken or was cut off.") from error
+        return to_rgb(shrink_for(upright, self._rules.image_side_px))
 
     def _weigh(self) -> None:
         width, height = self._image.size

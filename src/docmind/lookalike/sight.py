@@ -1,0 +1,108 @@
+"""The process that sees, from outside: pictures in, marks and comparisons out. What comes back is checked."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from docmind import errors
+from docmind.config import ReadingSettings
+from docmind.errors import DamagedError, ReaderFailedError, ReadingError, WorkerFailedError
+from docmind.lookalike import codes
+from docmind.lookalike.marks import KINDS, Marks
+from docmind.lookalike.sighting import Comparison
+from docmind.worker import Frame, Limits, Worker
+
+_ENTRY = "docmind.lookalike.serve:serve"
+_RULES = ("max_page_megapixels", "image_side_px")
+_MOST_MARKS = 200_000
+
+
+class Sight:
+    """One process. Threads may share it; who looks for a picture holds `lock` until its last comparison.
+
+    It starts with the first picture and again after a failure; `close` ends it, also from another thread.
+    """
+
+    def __init__(self, settings: ReadingSettings) -> None:
+        self._rules = {name: getattr(settings, name) for name in _RULES}
+        self._limits = Limits(memory_mb=settings.memory_mb, file_mb=0)
+        self._timeout_s = settings.timeout_s
+        self._worker: Worker | None = None
+        self.lock = threading.RLock()
+
+    def page(self, image: bytes) -> bytes:
+        """Packed marks of a stored page image. Raises `ReadingError`."""
+        _, blobs = self._call({"do": "page"}, [image])
+        try:
+            Marks.unpack(blobs[0])
+        except (IndexError, DamagedError) as error:
+            raise self._nonsense() from error
+        return blobs[0]
+
+    def look(self, picture: bytes, name: str) -> tuple[Marks, tuple[int, int]]:
+        """Marks of a picture of any kind, and its width and height as it is seen.
+
+        Raises `UnsupportedFileError`, `CorruptFileError`, `TooLargeError`, `EmptyFileError`, `ReaderFailedError`.
+        """
+        header, blobs = self._call({"do": "look", "name": name, "rules": self._rules}, [picture])
+        try:
+            width, height = header["width"], header["height"]
+            places, kinds, numbers = blobs
+            count = len(kinds)
+            ends = np.frombuffer(places, "<f4").reshape(count, 4)
+            values = np.frombuffer(numbers, "<f4").reshape(count, codes.BITS)
+            marks = Marks(codes.packed(values), ends, np.frombuffer(kinds, "u1"), values)
+            is_sane = count <= _MOST_MARKS and all(type(side) is int and 0 < side < 65_536 for side in (width, height))
+            if not is_sane or not np.isfinite(marks.places).all() or (count and marks.kinds.max() >= KINDS):
+                raise ValueError
+            return marks, (width, height)
+        except (KeyError, TypeError, ValueError) as error:
+            raise self._nonsense() from error
+
+    def compare(self, image: bytes, pairs: np.ndarray) -> Comparison:
+        """The picture of the last `look` laid over a stored page image by matching marks. Raises `ReadingError`."""
+        header, _ = self._call({"do": "compare"}, [image, pairs.astype("<f4").tobytes()])
+        try:
+            likeness, blocks, inliers = float(header["likeness"]), int(header["blocks"]), int(header["inliers"])
+            quad = tuple((float(x), float(y)) for x, y in header["quad"])
+            if len(quad) not in (0, 4) or not all(math.isfinite(value) for value in (likeness, *sum(quad, ()))):
+                raise ValueError
+            return Comparison(min(max(likeness, 0.0), 1.0), blocks, inliers, quad)
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise self._nonsense() from error
+
+    def close(self) -> None:
+        """End the process; a picture that is being looked at is given up."""
+        worker = self._worker
+        if worker is not None:
+            worker.kill()
+
+    def _call(self, header: dict[str, Any], blobs: Sequence[bytes]) -> Frame:
+        with self.lock:
+            if self._worker is None or not self._worker.is_alive:
+                self._worker = Worker(_ENTRY, self._limits)
+            try:
+                answer = self._worker.call(header, blobs, timeout_s=self._timeout_s)
+            except WorkerFailedError as error:
+                self._worker.kill()
+                raise ReaderFailedError(f"Looking at a picture broke off: {error}.") from error
+        if "error" in answer[0]:
+            raise _error(answer[0])
+        return answer
+
+    def _nonsense(self) -> ReaderFailedError:
+        self.close()
+        return ReaderFailedError("Looking at a picture gave nothing that can be read.")
+
+
+def _error(header: dict[str, Any]) -> ReadingError:
+    """The error that the process named; only the classes of our own tree can be named."""
+    kind = getattr(errors, str(header["error"]), ReadingError)
+    if not (isinstance(kind, type) and issubclass(kind, ReadingError)):
+        kind = ReadingError
+    return kind(str(header.get("message", "")), hint=str(header.get("hint", kind.hint)))
