@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from docmind.errors import DocMindError
-from docmind.ui import actions, beside, compare, inputs, state, threads, trouble
+from docmind.ui import actions, beside, compare, inputs, live, state, threads, trouble
 from docmind.ui.conversation import draw_conversation
 from docmind.ui.frame import frame
 
@@ -23,6 +23,7 @@ EXAMPLES = (
 
 def chat(mind: DocMind) -> None:
     st.html(actions.LOOKS)
+    live.prepare()
     thread_id = threads.sidebar(mind)
     documents = mind.documents()
     if compare.draw(mind):

@@ -1,6 +1,6 @@
 """Each hot path beside what somebody would pick instead, as a ratio within one run.
 
-    .venv/bin/python scripts/bench.py [embed seal read ingest growth retrieve search start llm ...]
+    .venv/bin/python scripts/bench.py [embed seal read ingest growth retrieve search start llm turns screen ...]
 
 Times are wall clock on this machine, medians of several runs; rivals run in the same process and minute, so that the
 ratio holds where the machine's speed does not.
@@ -19,13 +19,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bench_parts import WORDS, filled_vault, free_port, memory_of_tree_mb, paper, wait_for_page
+from bench_parts import WORDS, app_over, filled_vault, memory_of_tree_mb, paper, wait_for_page
+from bench_turns import bench_screen, bench_turns
 from docmind.application import DocMind
 from docmind.config import KeySettings, RetrieveSettings, Settings
 from docmind.retrieve import Retrieve
 from docmind.schema import Upload
-
-ROOT = Path(__file__).resolve().parent.parent
 
 
 def timed(work: Callable[[], object], runs: int = 5) -> float:
@@ -231,27 +230,14 @@ def bench_llm() -> None:
 def bench_start() -> None:
     """`streamlit run app.py` until a page can be used, over 10,000 nodes; memory of all its processes."""
     with filled_vault(documents=500, nodes=10_000) as settings:
-        assert settings.keys.file is not None
         seconds, memory, how = [], 0.0, ""
         for _ in range(4):
-            port = free_port()
-            environment = os.environ | {
-                "DOCMIND_DATA_DIR": str(settings.data_dir),
-                "DOCMIND_KEYS__FILE": str(settings.keys.file),
-            }
-            command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
             started = time.perf_counter()
-            server = subprocess.Popen(
-                [*command, "--server.headless", "true"], cwd=ROOT, env=environment, stdout=subprocess.DEVNULL
-            )
-            try:
+            with app_over(settings) as (port, server):
                 how = wait_for_page(port)
                 seconds.append(time.perf_counter() - started)
                 time.sleep(3)  # what is loaded in the background is there by now
                 memory = max(memory, memory_of_tree_mb(server.pid))
-            finally:
-                server.terminate()
-                server.wait()
     print(
         f"streamlit run to {how}: {statistics.median(seconds[1:]):.2f} s"
         " (the first start, which fills the index, is left out)"
@@ -269,6 +255,8 @@ BENCHES = {
     "search": bench_search,
     "start": bench_start,
     "llm": bench_llm,
+    "turns": bench_turns,
+    "screen": bench_screen,
 }
 
 

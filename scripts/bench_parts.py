@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import socket
+import subprocess
+import sys
 import tempfile
 import time
 import urllib.error
@@ -27,6 +30,8 @@ from docmind.keys import open_keys
 from docmind.nodestore import NodeRecord, NodeStore
 from docmind.schema import DocumentInfo
 from docmind.words import Words
+
+ROOT = Path(__file__).resolve().parent.parent
 
 WORDS = tuple(
     """controller liability personal data protection contract penalty revenue margin operating income fiscal year
@@ -142,6 +147,26 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+@contextmanager
+def app_over(settings: Settings) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+    """The app over a vault, without a language model, on a port of its own; it may not be ready yet."""
+    assert settings.keys.file is not None
+    port = free_port()
+    environment = os.environ | {
+        "DOCMIND_DATA_DIR": str(settings.data_dir),
+        "DOCMIND_KEYS__FILE": str(settings.keys.file),
+        "DOCMIND_LLM__PROVIDER": "off",
+    }
+    options = ["--server.port", str(port), "--server.headless", "true"]
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", *options]
+    server = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
+    try:
+        yield port, server
+    finally:
+        server.terminate()
+        server.wait()
 
 
 def wait_for_page(port: int, timeout_s: float = 60.0) -> str:

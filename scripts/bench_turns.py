@@ -6,12 +6,17 @@ import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from bench_parts import WORDS, filled_vault
+from bench_parts import WORDS, app_over, filled_vault, wait_for_page
 from docmind.application import DocMind
 from docmind.llm.contract import Message, Stop
 from docmind.llm.fake import FakeChatModel
 from docmind.models import OneModel
+from docmind.schema import Upload
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Playwright
 
 TURNS = 200
 
@@ -58,6 +63,42 @@ def bench_turns() -> None:
         f"{TURNS} turns: opened in {opening:.0f} ms, the last 30 in {shown:.0f} ms, rewound to 1 in {rewinding:.0f} ms"
     )
     print(f"vault.db grows by {grown / 1000:.1f} KB a turn besides {text / (TURNS // 2) / 1000:.1f} KB of text")
+
+
+def bench_screen() -> None:
+    """From the Enter key to the first quote, seen in Chromium, over 10,000 nodes, without a language model."""
+    chromium = Path("/usr/bin/chromium")
+    if not chromium.exists():
+        print("there is no Chromium to look with")
+        return
+    from playwright.sync_api import sync_playwright
+
+    seen = []
+    with filled_vault(documents=500, nodes=10_000) as settings:
+        with DocMind(settings, models=OneModel()) as desk:
+            desk.add(
+                [Upload("birds.txt", b"The herons of Vellamo nest in the reeds of the northern shore each spring.")]
+            )
+        with app_over(settings) as (port, _):
+            wait_for_page(port)
+            with sync_playwright() as driver:
+                _ask_in(driver, chromium, port, seen)
+    print(f"first quote in Chromium: median {statistics.median(seen[1:]):.0f} ms, worst {max(seen[1:]):.0f} ms")
+
+
+def _ask_in(driver: Playwright, chromium: Path, port: int, seen: list[float]) -> None:
+    browser = driver.chromium.launch(executable_path=str(chromium), args=["--no-sandbox"])
+    page = browser.new_page()
+    for number in range(11):
+        page.goto(f"http://127.0.0.1:{port}")
+        box = page.get_by_test_id("stChatInputTextArea")
+        box.fill(f"Where do the herons of Vellamo nest in spring {number}?")
+        page.wait_for_timeout(1_000)  # the page is at rest, as it is while somebody types
+        started = time.perf_counter()
+        box.press("Enter")
+        page.get_by_test_id("stMarkdown").get_by_text("in the reeds of the northern shore").wait_for()
+        seen.append((time.perf_counter() - started) * 1000)
+    browser.close()
 
 
 def _turn_ms(desk: DocMind, thread_id: str, number: int) -> float:

@@ -51,7 +51,7 @@ _LEAD = {
     "pt": ("Segundo o documento, ", "De acordo com o texto, ", "Em resumo, "),
     "es": ("Según el documento, ", "De acuerdo con el texto, ", "En resumen, "),
 }
-_SMALL: list[str] = "zero one two three four five six seven eight nine ten eleven twelve".split()  # noqa: SIM905
+_SMALL: Sequence[str] = "zero one two three four five six seven eight nine ten eleven twelve".split()  # noqa: SIM905
 
 
 def led_in(text: str, language: str, random: Random) -> str | None:

@@ -64,9 +64,9 @@ def _rows(desk: DocMind, cases: Sequence[Case]) -> tuple[np.ndarray, np.ndarray,
             is_gated = item.kind.removeprefix("by hand: ").startswith(PASSED_OVER)
             if is_gated or not spans:
                 continue
-            rows = [features(span) for span in spans]
-            best = max(rows, key=lambda row: row[0] + 0.3 * row[1] + 0.7 * row[2])
-            x.append([*best[:2], best[2] or 1.0])
+            if all(span.cosine is None for span in spans):
+                continue  # certain by its words: no weights decide
+            x.append(max((features(span) for span in spans), key=lambda row: row[0] + 0.3 * row[1] + 0.7 * row[2]))
             truths.append(item.is_true)
             weights.append(BY_HAND if item.kind.startswith("by hand") else VERBATIM if item.kind == "verbatim" else 1.0)
     return np.array(x), np.array(truths), np.array(weights)

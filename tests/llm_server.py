@@ -103,6 +103,10 @@ class LLMServer(ThreadingHTTPServer):
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
+    def clear(self) -> None:
+        """Take back what is queued."""
+        self._queue.clear()
+
     def queue(self, *behaviours: Behaviour) -> None:
         """The next requests for an answer are met by these, then by `default` again."""
         self._queue.extend(behaviours)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import os
 import re
@@ -11,7 +12,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from PIL import Image
 from conftest import ROOT
 
 WAIT_MS = 60_000
+_MENU_MS, _MENU_TRIES = 8_000, 8
 
 
 class Server:
@@ -88,8 +90,10 @@ class Tab:
         page.on("request", self._request)
 
     def _console(self, message: Any) -> None:
-        # An image that is replaced while the browser fetches it is gone from the server: no fault of the page.
-        if message.type == "error" and "/media/" not in str(message.location.get("url", "")):
+        # A file that is replaced, or whose dialog is closed, while the browser asks for it is gone from the server: no
+        # fault of the page.
+        is_gone = "/media/" in str(message.location.get("url", "")) or "Download Button source error" in message.text
+        if message.type == "error" and not is_gone:
             self.complaints.append(message.text)
 
     def _request(self, request: Any) -> None:
@@ -133,7 +137,9 @@ class Tab:
 
     def picture(self, image: Any) -> Image.Image:
         """The bytes behind an `<img>`, as the browser got them."""
-        body = self.page.request.get(image.evaluate("image => image.src")).body()
+        source = image.evaluate("image => image.src")
+        inline = source.startswith("data:image/jpeg;base64,")
+        body = base64.b64decode(source.partition(",")[2]) if inline else self.page.request.get(source).body()
         return Image.open(io.BytesIO(body)).convert("RGB")
 
 
@@ -156,3 +162,18 @@ def marks(picture: Image.Image) -> list[tuple[int, int]]:
         return pixel[0] > 200 and pixel[0] - pixel[2] > 110 and pixel[0] - pixel[1] < 90
 
     return [(x * 2, y * 2) for x in range(small.width) for y in range(small.height) if is_ink(pixels[x, y])]
+
+
+def choose_in_menu(tab: Tab, open_it: Callable[[], object], name: str) -> None:
+    """One entry of a menu. A page that is drawn anew, because an answer is over for one, closes it: open it again."""
+    from playwright.sync_api import TimeoutError as NotThereError
+
+    for _ in range(_MENU_TRIES - 1):
+        open_it()
+        try:
+            tab.page.get_by_role("menuitem", name=name).click(timeout=_MENU_MS)
+            return
+        except NotThereError:
+            tab.page.keyboard.press("Escape")
+    open_it()
+    tab.page.get_by_role("menuitem", name=name).click()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from desks import report, talking, text_pdf
+from desks import report, settings_in, talking, text_pdf
 from docmind.application import DocMind
 from docmind.conversation import Turn
 from docmind.errors import (
@@ -18,10 +18,12 @@ from docmind.errors import (
     NotFoundError,
     StateRefusedError,
 )
+from docmind.keys import open_keys
 from docmind.llm.contract import ToolCall
 from docmind.llm.fake import FakeChatModel
 from docmind.models import OneModel
 from docmind.schema import Filters, Upload
+from pagereader import count
 
 HERONS = "How many herons does the spring report count?"
 
@@ -250,6 +252,31 @@ def test_a_deleted_thread_comes_back_and_a_purged_one_does_not(mind: DocMind) ->
     assert receipt.checkpoints >= 2
     with pytest.raises(NotFoundError):
         talks.view(thread_id)
+
+
+def test_a_purged_thread_leaves_nothing_in_the_database_nor_in_its_log(tmp_path: Path) -> None:
+    """Its title, questions, answers, quotes and memories, on all branches, by a reader that sees deleted pages too."""
+    settings, word = settings_in(tmp_path), "Quokkazephyrine"
+    with talking(tmp_path) as mind:
+        mind.add([report("spring", 3)])
+        writing(mind, f"The {word} counts 37 herons. The spring report, page 1, counts 37 herons.", loop=True)
+        talks = mind.conversations
+        thread_id, other = talks.create(f"About {word}").thread_id, talks.create().thread_id
+        turns = [ask(mind, f"{HERONS} {word} {n}", thread_id) for n in range(3)]
+        talks.fork(thread_id, turns[0].checkpoint_id)
+        ask(mind, f"And the {word} of autumn?", thread_id)
+        talks.rename(thread_id, f"Still about {word}")
+        mind.memories.add(f"The {word} nests by the river.", thread_id=thread_id)
+        mind.models.choose(None)
+        kept = ask(mind, HERONS, other)
+        key = open_keys(settings.data_dir, settings.keys).keyset.db_key
+        path = settings.data_dir / "vault.db"
+        assert sum(count(path, key, word)) > 20
+        receipt = talks.purge(thread_id)
+        assert (receipt.checkpoints, receipt.memories) == (10, 1)
+        assert count(path, key, word) == (0, 0)
+        assert talks.view(other).turns == (kept,)
+    assert count(path, key, word) == (0, 0)
 
 
 def test_threads_are_found_by_what_was_said_in_them(mind: DocMind) -> None:

@@ -228,6 +228,26 @@ def test_threads_share_one_look_around(preferences: Preferences) -> None:
     assert len(looks) == 1
 
 
+def test_one_slow_look_around_does_not_take_a_model_away(
+    preferences: Preferences, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("docmind.models._KEPT_S", 0.0)
+    monkeypatch.setattr("docmind.models._KEPT_EMPTY_S", 0.0)
+    answers, looks = [Found((ModelInfo("ollama", "http://127.0.0.1:11434", "m"),))], []
+
+    def next_one(settings: LLMSettings) -> Found:
+        looks.append(settings)
+        return answers.pop() if answers else Found()
+
+    models = Models(LLMSettings(), preferences, discover=next_one)
+    assert models.list().chosen is not None
+    until = time.monotonic() + 10
+    while models.current() is not None and time.monotonic() < until:  # each call looks around once more
+        time.sleep(0.01)
+    assert models.current() is None
+    assert len(looks) >= 4  # the one that finds it, two that do not, and that of the call that is told so
+
+
 def test_libraries_are_loaded_when_there_is_a_model_and_before_it_is_asked(tmp_path: Path) -> None:
     """In a fresh process, for what others have imported would hide it."""
     code = """

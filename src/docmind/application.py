@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -210,7 +211,7 @@ class DocMind:
         quotes = Extractive(self._settings.answer, self._catalog, self._embedder).extract(found.query, found)
         now = time.perf_counter()
         timings = (*found.timings_ms[:-1], ("answer", (now - at) * 1000), ("total", (now - started) * 1000))
-        told = quoted(quotes.sources)
+        told = quoted([replace(source, index_epoch=self._catalog.epoch()) for source in quotes.sources])
         return Answer(
             question,
             told.answer or NOT_FOUND,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from docmind.schema import Answer, Degraded, Filters, Hit
+
+_NEAREST, _EXCERPT = 4, 160  # pages; characters of their text
 
 Mode = Literal["standard", "agent"]
 TurnState = Literal["answered", "stopped", "unanswered"]
@@ -188,3 +191,8 @@ class ModelList:
     chosen: ModelInfo | None
     is_off: bool = False
     degraded: tuple[Degraded, ...] = ()
+
+
+def closest(hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    """The pages to look at where nothing was found, and as much of them as is worth keeping."""
+    return tuple(replace(hit, text=hit.text[:_EXCERPT], boxes=()) for hit in hits[:_NEAREST])

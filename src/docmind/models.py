@@ -54,6 +54,7 @@ class Models:
         self._found: Found | None = None
         self._found_at = 0.0
         self._is_probing = False
+        self._is_doubted = False
         self._served: dict[ModelInfo, ServedModel] = {}
 
     def list(self, *, refresh: bool = False) -> ModelList:
@@ -188,7 +189,7 @@ class Models:
         threading.Thread(target=self._look, name="docmind-models", daemon=True).start()
 
     def _look(self) -> None:
-        found = self._ask_all()
+        found = self._ask_all(is_asked_again=True)
         info = self._pick(found)
         if info is not None:
             with suppress(LanguageModelError):  # told again, to somebody, when it is asked
@@ -204,18 +205,27 @@ class Models:
                 self._is_probing = True
             return self._ask_all()
 
-    def _ask_all(self) -> Found:
+    def _ask_all(self, *, is_asked_again: bool = False) -> Found:
+        """One look around. With `is_asked_again` a model that does not answer in time is kept until the next one: a
+        busy machine is slow, and a server that is really gone is told of when it is asked."""
         found = None
         try:
             from docmind.llm.discover import discover
 
             found = (self._discover or discover)(self._settings)
+            last = self._found
+            is_lost = last is not None and self._pick(last) is not None and self._pick(found) is None
+            self._is_doubted = is_lost and is_asked_again and not self._is_doubted
+            if last is not None and self._is_doubted:
+                found = last
             return found
         finally:
             with self._changed:
                 self._is_probing = False
                 if found is not None:
                     self._found, self._found_at = found, time.monotonic()
+                    if self._is_doubted:
+                        self._found_at -= _KEPT_S - _KEPT_EMPTY_S
                 self._changed.notify_all()
 
 

@@ -9,15 +9,18 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from llama_index.core.ingestion import IngestionPipeline
-from llama_index.core.schema import BaseNode, Document, TextNode, TransformComponent
 from pydantic import PrivateAttr
 
 from docmind.catalog import PageRecord
 from docmind.embed.contract import TextEmbedder, TokenEmbedder
+from docmind.loading import ALONE
 from docmind.nodestore import NodeRecord, NodeStore
 from docmind.schema import DocumentInfo
 from docmind.windows import label_of, nodes_of_page
+
+with ALONE:
+    from llama_index.core.ingestion import IngestionPipeline
+    from llama_index.core.schema import BaseNode, Document, TextNode, TransformComponent
 
 
 class Windows(TransformComponent):

@@ -129,6 +129,27 @@ def test_what_is_deleted_meanwhile_is_not_quoted(tmp_path: Path) -> None:
         assert (extract.sources, extract.confidence) == ((), 0.0)
 
 
+def test_the_same_words_are_quoted_once(tmp_path: Path) -> None:
+    words = "Herons nest in tall poplar trees near the river."
+    with opened(tmp_path) as mind:
+        mind.add([BIRDS, Upload("again.pdf", text_pdf(["About birds.", words]))])
+        answer = mind.ask("Where do herons nest, in which trees?")
+        assert [source.quote for source in answer.sources].count(words) == 1
+
+
+def test_what_was_quoted_before_gives_way(tmp_path: Path) -> None:
+    with opened(tmp_path) as mind:
+        mind.add([Upload("a.pdf", text_pdf(["Herons nest in poplar trees. Young herons leave the nest in June."]))])
+        found = mind.search("herons nest trees")
+        extractive = Extractive(AnswerSettings(threshold=0.0), mind._catalog, FakeEmbedder())
+        first = extractive.extract(found.query, found).sources[0].quote
+        others = extractive.extract(found.query, found, (first,)).sources
+        assert others
+        assert first not in [source.quote for source in others]
+        every = [source.quote for source in (*others, *extractive.extract(found.query, found).sources)]
+        assert extractive.extract(found.query, found, every).sources  # rather again than nothing
+
+
 def test_no_more_quotes_than_set(desk: DocMind) -> None:
     settings = desk._settings.model_copy(update={"answer": AnswerSettings(quotes=1)})
     desk._settings, before = settings, desk._settings

@@ -11,7 +11,7 @@ import pytest
 
 from llm_server import FALSE_SENTENCE, Behaviour, LLMServer
 from papers import line, pdf
-from served import Server, Tab, marks, tab
+from served import Server, Tab, choose_in_menu, marks, tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
@@ -46,6 +46,13 @@ def server(browser: Any, model: LLMServer, tmp_path_factory: pytest.TempPathFact
     assert "Traceback" not in server.log()
 
 
+@pytest.fixture(autouse=True)
+def no_replies_left(model: LLMServer) -> Iterator[None]:
+    """What one test has not asked for is no answer to the next."""
+    yield
+    model.clear()
+
+
 def say(one: Tab, question: str) -> None:
     """Type a question and send it; do not wait for the answer."""
     one.page.get_by_placeholder("Ask your documents").fill(question)
@@ -57,8 +64,8 @@ def row(one: Tab, number: int) -> Any:
 
 
 def menu(one: Tab, number: int, choice: str) -> None:
-    one.page.locator(f'[class*="st-key-turn-{number}-menu-"] button:visible').first.click()
-    one.page.get_by_role("menuitem", name=choice).click()
+    button = one.page.locator(f'[class*="st-key-turn-{number}-menu-"] button:visible').first
+    choose_in_menu(one, button.click, choice)
 
 
 def test_asked_streamed_followed_up_and_still_there_after_a_restart(

@@ -88,6 +88,12 @@ def test_every_page_keeps_its_shape(browser: Any, desk_of_papers: Server, theme:
         one.ask("How many lanterns were sold?")
         one.page.locator('[class*="st-key-turn-0-source-1"] img').first.wait_for()
         take(one, f"chat-{theme}")
+        one.ask("And how long does the warranty last?")
+        one.page.get_by_role("button", name="History").click()
+        one.page.get_by_text("Press one to look at that point.").wait_for()
+        one.idle()
+        take(one, f"conversation-{theme}")
+        conversation = one.page.url.removeprefix(one.url)
         one.go("Documents")
         take(one, f"documents-{theme}" if theme == "dark" else "documents")
         one.page.get_by_role("button", name="quarterly report.pdf").first.click()
@@ -108,9 +114,9 @@ def test_every_page_keeps_its_shape(browser: Any, desk_of_papers: Server, theme:
         one.page.get_by_text("What DocMind can use").wait_for()
         take(one, f"settings-{theme}" if theme == "dark" else "settings")
         one.page.set_viewport_size({"width": 400, "height": 800})
-        for path in ("", "documents", "settings"):
-            one.page.goto(f"{one.url}/{path}")
-            one.page.locator("h1").first.wait_for()
+        for path in ("/", "/documents", "/settings", conversation):
+            one.page.goto(f"{one.url}{path}")
+            one.page.locator("h1, .st-key-turn-1-row").first.wait_for()
             one.idle()
             across, window = one.page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
             assert across <= window, path

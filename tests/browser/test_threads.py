@@ -16,7 +16,7 @@ from docmind.application import DocMind
 from docmind.config import KeySettings, LLMSettings, Settings
 from docmind.schema import Upload
 from papers import line, pdf
-from served import Server, Tab, tab
+from served import Server, Tab, choose_in_menu, tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
@@ -75,9 +75,12 @@ def row(one: Tab, title: str) -> Any:
 
 def choose(one: Tab, place: Any, name: str) -> None:
     """One entry of the menu of a row, by keyboard: the menu shows itself to who reaches it that way too."""
-    place.get_by_role("button", name="Menu").focus()
-    one.page.keyboard.press("Enter")
-    one.page.get_by_role("menuitem", name=name).click()
+
+    def opened() -> None:
+        place.get_by_role("button", name="Menu").focus()
+        one.page.keyboard.press("Enter")
+
+    choose_in_menu(one, opened, name)
 
 
 def open_history(one: Tab) -> None:

@@ -121,9 +121,9 @@ def test_at_asks_beside_what_came_after(shell: Shell) -> None:
 def test_options_that_do_not_go_together_are_one_sentence(shell: Shell) -> None:
     assert "--at" in sentence_of(shell.run("ask", "Where?", "--at", "12345678", code=2))
     assert "--quotes" in sentence_of(shell.run("ask", "Where?", "--quotes", "--thread", "new", code=2))
-    assert "no checkpoint" in sentence_of(
-        shell.run("ask", "Where?", "--thread", "sentences", "--at", "zzzzzzzz", code=4)
-    )
+    shell.run("ask", "Where do herons nest?", "--thread", "pointless-1")
+    pointless = shell.run("ask", "Where?", "--thread", "pointless-1", "--at", "zzzzzzzz", code=4)
+    assert "no checkpoint" in sentence_of(pointless)
 
 
 def test_an_empty_question_keeps_no_turn(shell: Shell) -> None:
@@ -141,8 +141,22 @@ def test_a_checkpoint_is_one_of_a_conversation_that_is_there(shell: Shell) -> No
 
 
 def test_where_nothing_is_found_the_nearest_pages_are_named(shell: Shell) -> None:
-    result = shell.run("ask", "Quantum chromodynamics of neutron stars?", "--thread", "new")
-    assert "Not found in your documents." in result.stdout
+    for words in ((), ("--quotes",), ("--thread", "new")):
+        result = shell.run("ask", "Quantum chromodynamics of neutron stars?", *words)
+        assert "Not found in your documents." in result.stdout
+        assert "  Nearest: " in result.stdout
+
+
+def test_quotes_are_the_same_in_a_conversation_and_out_of_one(shell: Shell) -> None:
+    own = {"thread_id", "checkpoint_id", "before_id", "asked_at_ms", "timings_ms"}
+    for question in ("Where do herons nest?", "Quantum chromodynamics of neutron stars?"):
+        alone, kept = shell.json("ask", question), shell.json("ask", question, "--thread", "new")
+        for told in (alone, kept):
+            for source in told["sources"]:
+                del source["index_epoch"]  # matters to an answer that is kept
+        assert {name: alone[name] for name in alone if name not in own} == {
+            name: kept[name] for name in kept if name not in own
+        }
 
 
 # --- with a model -----------------------------------------------------------------------------------------------------

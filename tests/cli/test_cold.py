@@ -35,12 +35,18 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
 @pytest.mark.parametrize(
     "words",
     [
-        ("--help",), ("list",), ("search", "Where do herons nest?"), ("show", "herons.pdf", "1"), ("threads", "list"),
-        ("threads", "rename", "birds", "Birds"), ("ask", "Where do herons nest?", "--quotes"),
+        ("--help",),
+        ("list",),
+        ("search", "Where do herons nest?"),
+        ("show", "herons.pdf", "1"),
+        ("ask", "Where do herons nest?"),
+        ("ask", "Where do herons nest?", "--quotes"),
+        ("threads", "list"),
+        ("threads", "rename", "birds", "Birds"),
         ("status",),
     ],
     ids=" ".join,
-)  # fmt: skip
+)
 def test_a_cheap_command_loads_nothing_heavy(shell: Shell, tmp_path: Path, words: tuple[str, ...]) -> None:
     loaded = tmp_path / "loaded"
     command = [sys.executable, "-c", RUN, str(loaded), *words]

@@ -444,6 +444,23 @@ def test_what_the_user_tells_about_himself_is_proposed_for_memory() -> None:
     assert "worth remembering" not in said(test)
 
 
+def test_working_in_steps_and_consent_for_the_web_are_offered_where_they_can_be_had(
+    model: LLMServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCMIND_WEB__PROVIDER", "searxng")
+    monkeypatch.setenv("DOCMIND_WEB__URL", "http://127.0.0.1:9")
+    add((NAME, REPORT))
+    desk().open().models.list()
+    test = app()
+    assert not any(toggle.key == "web" for toggle in test.toggle), "only in steps"
+    test.toggle(key="agent").set_value(True).run()
+    test.toggle(key="web").set_value(True).run()
+    test = ask(test, WARRANTY)
+    assert view_of(test).turns[0].mode == "agent"
+    assert test.toggle(key="agent").value
+    assert not test.toggle(key="web").value, "consent is for one question"
+
+
 def test_history_and_memory_stand_beside_the_conversation_and_go_again() -> None:
     add((NAME, REPORT))
     test = ask(app(), WARRANTY)

@@ -205,6 +205,7 @@ def _rank(
     worth = np.array([COVERAGE * u.coverage + PAGE * of_page[u.page] for u in chosen]) + COSINE * (vectors @ query)
     likeness = DIVERSITY * vectors @ vectors.T
     page_of = np.array([unit.page for unit in chosen])
+    says = [" ".join(unit.text.split()).casefold() for unit in chosen]
     taken: list[int] = []
     free = list(range(len(chosen)))
     while free and len(taken) < quotes:
@@ -214,7 +215,7 @@ def _rank(
             cost = likeness[np.ix_(free, taken)].max(axis=1) + SAME_PAGE * again
         best = free[int(np.argmax(worth[free] - cost))]
         taken.append(best)
-        free.remove(best)
+        free = [at for at in free if says[at] != says[best]]  # the same words on another page say nothing more
     return [chosen[at] for at in taken if worth[at] >= KEPT_FROM * worth[taken[0]]]
 
 

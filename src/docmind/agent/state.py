@@ -113,7 +113,7 @@ def plain_answer(answer: Answer, nearest: tuple[Hit, ...] = ()) -> dict[str, Any
         "found": answer.found,
         "model": answer.model,
         "sources": [_listed(asdict(source)) for source in answer.sources],
-        "sentences": [_listed(asdict(sentence)) for sentence in answer.sentences],
+        "sentences": [_spans(sentence) for sentence in answer.sentences],
         "degraded": [asdict(part) for part in answer.degraded],
         "timings_ms": dict(answer.timings_ms),
         "nearest": [_listed(asdict(hit)) for hit in nearest],
@@ -129,7 +129,7 @@ def answer_of(plain: Mapping[str, Any], question: str, thread_id: str | None, ch
         sources=tuple(_source(source) for source in plain["sources"]),
         degraded=tuple(Degraded(**part) for part in plain["degraded"]),
         timings_ms=tuple(plain["timings_ms"].items()),
-        sentences=tuple(Sentence(**{**s, "sources": tuple(s["sources"])}) for s in plain["sentences"]),
+        sentences=tuple(_sentence(plain["answer"], sentence) for sentence in plain["sentences"]),
         model=plain["model"],
         thread_id=thread_id,
         checkpoint_id=checkpoint_id,
@@ -144,15 +144,29 @@ def web_of(plain: list[dict[str, Any]]) -> tuple[WebResult, ...]:
     return tuple(WebResult(**result) for result in plain)
 
 
+def _spans(sentence: Sentence) -> dict[str, Any]:
+    """A sentence without its text, which stands in the answer."""
+    plain = asdict(sentence)
+    del plain["text"]
+    return _listed(plain)
+
+
+def _sentence(answer: str, plain: Mapping[str, Any]) -> Sentence:
+    text = answer[plain["start"] : plain["end"]]
+    return Sentence(text, plain["start"], plain["end"], tuple(plain["sources"]), plain["supported"], plain["is_claim"])
+
+
 def _source(plain: Mapping[str, Any]) -> Source:
     return Source(**{**plain, "boxes": _boxes(plain["boxes"])})
 
 
 def _boxes(plain: list[list[float]]) -> tuple[Box, ...]:
-    return tuple(Box(*box) for box in plain)
+    return tuple(Box(*map(float, box)) for box in plain)
 
 
 def _listed(plain: dict[str, Any]) -> dict[str, Any]:
-    """Tuples as lists: what is stored is what is read back."""
-    return {name: [list(v) if isinstance(v, tuple) else v for v in value] if isinstance(value, tuple) else value
-            for name, value in plain.items()}  # fmt: skip
+    """Tuples as lists, and boxes, which are whole pixels, in whole numbers: a third of their size."""
+    listed = {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}
+    if "boxes" in listed:
+        listed["boxes"] = [[int(v) if float(v).is_integer() else v for v in box] for box in listed["boxes"]]
+    return listed

@@ -17,12 +17,10 @@ from docmind.agent.state import NOTHING_KEPT, Found, State, Written, filters_of,
 from docmind.agent.verify import Passage, Verified, quoted
 from docmind.catalog import PageRecord
 from docmind.checkpoints import refuse
-from docmind.conversation import WebResult
+from docmind.conversation import WebResult, closest
 from docmind.errors import LanguageModelBrokenError, LanguageModelError, StateRefusedError
 from docmind.llm.contract import Message
-from docmind.schema import Answer, Degraded, Hit, SearchResult, Source
-
-_NEAREST, _EXCERPT = 4, 400  # pages shown where nothing was found; characters of their text that are kept
+from docmind.schema import Answer, Degraded, Hit, SearchResult
 
 
 class Steps:
@@ -126,9 +124,8 @@ class Steps:
             sentences=checked.sentences,
             model=written["model"] if is_written else "",
         )
-        nearest = () if answer.found else course.search.hits[:_NEAREST]
         return {
-            "answer": plain_answer(answer, tuple(replace(hit, text=hit.text[:_EXCERPT]) for hit in nearest)),
+            "answer": plain_answer(answer, () if answer.found else closest(course.search.hits)),
             "written": {**written, "text": ""},  # it is in the answer
         }
 
@@ -196,25 +193,10 @@ class Steps:
         extractive = self._means.lenient if is_pointed_at else self._means.extractive
         besides = course.quoted if asked["is_contextual"] else ()
         extract: Extract = extractive.extract(found.query, found, besides)
-        return quoted(self._dated(extract.sources)) if extract.sources else Verified(NOT_FOUND, (), ())
-
-    def _dated(self, sources: Sequence[Source]) -> tuple[Source, ...]:
-        """Quotes with what the page was when it was quoted."""
+        if not extract.sources:
+            return Verified(NOT_FOUND, (), ())
         epoch = self._means.epoch()
-        pages = self._means.catalog.pages((source.doc_id, source.page_no) for source in sources)
-        dated = []
-        for source in sources:
-            page = pages.get((source.doc_id, source.page_no))
-            image = page.image if page is not None else None
-            dated.append(
-                replace(
-                    source,
-                    index_epoch=epoch,
-                    image_artifact_id=image.sha256 if image else "",
-                    image_artifact_suffix=image.suffix if image else "",
-                )
-            )
-        return tuple(dated)
+        return quoted([replace(source, index_epoch=epoch) for source in extract.sources])
 
     def _passages(self, hits: Sequence[Hit]) -> list[Passage]:
         pages = self._means.catalog.pages((hit.doc_id, hit.page_no) for hit in hits)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -15,9 +16,9 @@ from docmind.cli.stream import Stream
 from docmind.cli.telling import tell_narrow
 from docmind.cli.turns import short, turn_data
 from docmind.config import Settings
-from docmind.conversation import Mode, Turn
+from docmind.conversation import Mode, Turn, closest
 from docmind.errors import CancelledError, ConfigError
-from docmind.schema import Filters
+from docmind.schema import Degraded, Filters
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -60,12 +61,14 @@ def ask(
     with opened() as desk:
         filters = filters_of(desk, docs, languages, tags)
         stream = Stream(is_live=False if as_json else None)
-        if quotes:
-            turn = _quoted(desk, question, k, filters)
+        if not quotes:
+            desk.models.list()  # a fresh process knows of none yet
+        is_plain = thread is None and (mode or Settings.load().agent.mode) == "standard"
+        if quotes or (is_plain and desk.models.current() is None):
+            turn = _quoted(desk, question, k, filters, () if quotes else desk.models.degraded())
         else:
             with stoppable(desk, stream.show) as look:
                 thread_id, checkpoint_id = _place(desk, thread, at)
-                desk.models.list()  # a fresh process knows of none yet
                 try:
                     turn = desk.conversations.ask(
                         question,
@@ -111,7 +114,10 @@ def _place(desk: DocMind, thread: str | None, at: str | None) -> tuple[str | Non
     return thread_id, checkpoint_named(desk, thread_id, at) if at is not None else None
 
 
-def _quoted(desk: DocMind, question: str, k: int | None, filters: Filters) -> Turn:
+def _quoted(desk: DocMind, question: str, k: int | None, filters: Filters, degraded: tuple[Degraded, ...]) -> Turn:
+    """Quotes alone: what a conversation without a model answers, without loading what conversations are made with."""
     asked_at_ms = int(time.time() * 1000)
     answer = desk.ask(question, k=k, filters=filters)
-    return Turn("", None, question, asked_at_ms, "answered", answer=answer, filters=filters)
+    answer = replace(answer, degraded=(*answer.degraded, *degraded))
+    nearest = () if answer.found else closest(desk.search(question, filters=filters).hits)
+    return Turn("", None, question, asked_at_ms, "answered", answer=answer, filters=filters, nearest=nearest)

@@ -14,6 +14,7 @@ FORMATS = {"markdown": "markdown", "md": "markdown", "pdf": "pdf"}
 _UNSAFE = re.compile(r"[^\w.()-]+")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)  # devices, on Windows
 _LONGEST = 80
+_TAKEN = "Choose another name; `docmind threads export --force` writes over a file."
 
 
 def file_name_of(exported: Exported, title: str) -> str:
@@ -34,7 +35,7 @@ def write_whole(path: Path, data: bytes, *, over: bool) -> None:
     `DiskFullError` where there is no room.
     """
     if not over and os.path.lexists(path):
-        raise ConfigError(f"{path} is there already.", hint="Use --force to write over it, or choose another name.")
+        raise ConfigError(f"{path} is there already.", hint=_TAKEN)
     beside = None
     try:
         number, beside = tempfile.mkstemp(prefix=f".{path.name[:40]}.", dir=path.parent)  # readable by its owner only
@@ -47,7 +48,7 @@ def write_whole(path: Path, data: bytes, *, over: bool) -> None:
         else:
             _place(beside, path)
     except FileExistsError:
-        raise ConfigError(f"{path} is there already.", hint="Use --force to write over it.") from None
+        raise ConfigError(f"{path} is there already.", hint=_TAKEN) from None
     except OSError as error:
         if error.errno in (28, 122):  # no room, no quota
             raise DiskFullError(f"There is no room to write {path}; nothing was written.") from error

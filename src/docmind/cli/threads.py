@@ -186,7 +186,7 @@ def exported_to(
         path = path / file_name_of(exported, thread.title)
     if not over and path.is_file() and is_asking():
         if not click.confirm(f"{inert(str(path))} is there already. Write over it?", err=True):
-            raise CancelledError("Nothing was written.", hint="Choose another name with --output.")
+            raise CancelledError("Nothing was written.", hint="Choose another name.")
         over = True
     write_whole(path, exported.data, over=over)
     return path

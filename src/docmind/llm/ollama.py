@@ -10,6 +10,7 @@ from docmind.errors import LanguageModelBrokenError
 from docmind.llm.chat import chat_messages, offered
 from docmind.llm.contract import Message, Tool, ToolCall
 from docmind.llm.wire import Heard, Wire, one_line
+from docmind.loading import ALONE
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
 
 def model_of(wire: Wire, settings: LLMSettings, timeout_s: float) -> LLM:
     """The model, ready to be asked; imports what asking needs."""
-    import ollama
-    from llama_index.llms.ollama import Ollama
+    with ALONE:
+        import ollama
+        from llama_index.llms.ollama import Ollama
 
     client = ollama.Client(
         host=wire.endpoint.url, transport=wire, follow_redirects=False, trust_env=False, timeout=timeout_s
@@ -32,6 +34,10 @@ def model_of(wire: Wire, settings: LLMSettings, timeout_s: float) -> LLM:
         additional_kwargs={"num_predict": settings.max_tokens},
         keep_alive=None,  # how long it stays loaded is the server's own setting
     )
+
+
+def rehearse(wire: Wire, settings: LLMSettings) -> None:
+    """Nothing is put off until the first question here."""
 
 
 def hear(model: LLM, wire: Wire, messages: Sequence[Message], tools: Sequence[Tool]) -> Iterator[Heard]:

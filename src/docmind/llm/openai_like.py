@@ -13,6 +13,7 @@ from docmind.errors import LanguageModelBrokenError, LanguageModelDownError
 from docmind.llm.chat import chat_messages, offered
 from docmind.llm.contract import Message, Tool, ToolCall
 from docmind.llm.wire import Heard, Wire, one_line
+from docmind.loading import ALONE
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -23,8 +24,9 @@ _MOST_CALLS = 32
 
 def model_of(wire: Wire, settings: LLMSettings, timeout_s: float) -> LLM:
     """The model, ready to be asked; imports what asking needs."""
-    import openai.resources.chat.completions  # noqa: F401 - `openai` itself would do it within the first question
-    from llama_index.llms.openai_like import OpenAILike
+    with ALONE:
+        import openai.resources.chat.completions  # noqa: F401 - `openai` itself would do it within the first question
+        from llama_index.llms.openai_like import OpenAILike
 
     client = httpx.Client(transport=wire, follow_redirects=False, trust_env=False, timeout=timeout_s)
     try:
@@ -50,6 +52,21 @@ def _made(kind: Any, wire: Wire, settings: LLMSettings, client: httpx.Client, ti
         timeout=timeout_s,
         http_client=client,
     )
+
+
+def rehearse(wire: Wire, settings: LLMSettings) -> None:
+    """Ask once without a server: what the library puts off until then takes a tenth of a second."""
+    chunk = {"id": "", "object": "chat.completion.chunk", "created": 0, "model": "", "choices": [
+        {"index": 0, "delta": {"role": "assistant", "content": "."}, "finish_reason": "stop"}
+    ]}  # fmt: skip
+    said = f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n"
+    reply = httpx.Response(200, headers={"content-type": "text/event-stream"}, text=said)
+    with httpx.Client(transport=httpx.MockTransport(lambda request: reply)) as client:
+        from llama_index.llms.openai_like import OpenAILike
+
+        model = _made(OpenAILike, wire, settings, client, 1.0)
+        for _ in model.stream_chat(chat_messages((Message("user", "."),))):
+            pass
 
 
 def hear(model: LLM, wire: Wire, messages: Sequence[Message], tools: Sequence[Tool]) -> Iterator[Heard]:

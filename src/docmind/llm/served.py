@@ -48,7 +48,9 @@ class ServedModel:
     def warm(self) -> None:
         """Import what asking needs: a second or two, once per process. Asks nothing. Raises `EndpointRefusedError`."""
         wire = self._wire()
-        _room(self.info).model_of(wire, self._settings, 1.0)
+        room = _room(self.info)
+        room.model_of(wire, self._settings, 1.0)
+        room.rehearse(wire, self._settings)
         wire.close()
 
     def stream(self, messages: Sequence[Message], stop: Stop) -> Iterator[str]:

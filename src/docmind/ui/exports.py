@@ -35,14 +35,15 @@ def _close() -> None:
 def _dialog(mind: DocMind, thread: Thread, file_format: ExportFormat) -> None:
     st.markdown(f"**{escape(conversation(thread.title), limit=120)}**")
     st.write(_TELLS[file_format])
-    if state.EXPORTED not in st.session_state:
+    wanted = (thread, file_format)
+    if st.session_state.get(state.EXPORTED, (None,))[0] != wanted:  # closing the one before may not have been told yet
         with st.spinner("Making the file…"):
             outcome = trouble.attempt(lambda: mind.conversations.export(thread.thread_id, file_format))
         if isinstance(outcome, DocMindError):
             trouble.show(outcome)
             return
-        st.session_state[state.EXPORTED] = outcome
-    made: Exported = st.session_state[state.EXPORTED]
+        st.session_state[state.EXPORTED] = (wanted, outcome)
+    made: Exported = st.session_state[state.EXPORTED][1]
     st.caption("The file is not sealed: whoever has it can read it.", help="DocMind keeps no copy of it.")
     with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
         st.download_button(

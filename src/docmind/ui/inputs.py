@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def draw(mind: DocMind, thread_id: str | None, documents: Sequence[DocumentInfo], *, takes: bool) -> None:
     """The input, and one line of choices under it; an earlier point of a conversation takes no question."""
-    st.chat_input(  # outside of any container: it goes to the bottom, and the page follows what is written
+    typed = st.chat_input(  # outside of any container: it goes to the bottom, and the page follows what is written
         "Ask your documents" if takes else "Continue or branch here to ask",
         key=state.QUESTION,
         max_chars=LONGEST,
@@ -28,6 +28,9 @@ def draw(mind: DocMind, thread_id: str | None, documents: Sequence[DocumentInfo]
         on_submit=_ask,
         args=(mind, thread_id),
     )
+    if typed and not live.was_taken():
+        _ask(mind, thread_id)
+        st.rerun()
     with st.bottom, st.container(horizontal=True, vertical_alignment="center", gap="small", key="choices"):
         choose_filters(documents)
         _draw_modes(mind)
@@ -49,21 +52,17 @@ def _ask(mind: DocMind, thread_id: str | None) -> None:
 def _draw_modes(mind: DocMind) -> None:
     """Agent mode where a model can call tools; the web, per question, where a provider is set."""
     model, settings = mind.models.current(), desk().settings
-    if model is None or not model.info.is_tool_calling or settings is None:
-        st.session_state.pop(state.MODE, None)
-        st.session_state.pop(state.WEB, None)
+    if model is None or model.info.is_tool_calling is False or settings is None:
         return
     is_agent = st.toggle(
         "Work in steps",
         value=settings.agent.mode == "agent",
-        key="agent-mode",
+        key=state.AGENT,
         help="The model searches and opens pages by itself, several times if need be. Slower.",
     )
-    st.session_state[state.MODE] = "agent" if is_agent else "standard"
-    st.session_state[state.WEB] = False
     if is_agent and settings.web.provider != "off":
-        st.session_state[state.WEB] = st.toggle(
+        st.toggle(
             "Web for this question",
-            key="web-consent",
+            key=state.WEB,
             help=f"Lets the model search the web with {settings.web.provider} for the next question only.",
         )

@@ -47,18 +47,19 @@ def ask(
     before_id: str | None = None,
     filters: Filters = Filters(),
 ) -> None:
-    """Callback of an input: begin answering what was typed, in a conversation of its own where there is none yet.
+    """Callback of the input `key`: begin answering what was typed, in a new conversation where there is none yet.
 
     `before_id` is the point to ask at. Where the question is not taken, it goes back into the input.
     """
     asked = str(st.session_state.get(key) or "")
     if not asked.strip():
         return
+    st.session_state[state.TAKEN] = True
 
     def begin() -> str:
         chosen = thread_id or mind.conversations.create().thread_id
-        mode: Mode | None = st.session_state.get(state.MODE)
-        web = bool(st.session_state.get(state.WEB))
+        is_agent, web = st.session_state.get(state.AGENT), bool(st.session_state.get(state.WEB))
+        mode: Mode | None = None if is_agent is None else "agent" if is_agent else "standard"
         run_id = mind.conversations.start(
             asked, thread_id=chosen, checkpoint_id=before_id, filters=filters, mode=mode, web=web
         )
@@ -66,12 +67,30 @@ def ask(
             threads.show(chosen)
         return run_id
 
-    _begin(mind, begin, lambda: st.session_state.update({key: asked}))
+    if _begin(mind, begin):
+        st.session_state[state.SENT] = True
+    else:
+        st.session_state[state.GIVEN_BACK] = (key, asked)
+
+
+def prepare() -> None:
+    """What the inputs begin with in this run; call it before they are drawn."""
+    if st.session_state.pop(state.SENT, False) and state.WEB in st.session_state:
+        st.session_state[state.WEB] = False  # consent is for one question
+    given_back: tuple[str, str] | None = st.session_state.pop(state.GIVEN_BACK, None)
+    if given_back is not None:
+        st.session_state[given_back[0]] = given_back[1]
+
+
+def was_taken() -> bool:
+    """Whether the callback of an input has taken what was typed. It has not where the server was started anew: the
+    new one knows of an input only once it has drawn it."""
+    return bool(st.session_state.pop(state.TAKEN, False))
 
 
 def retry(mind: DocMind, thread_id: str, checkpoint_id: str) -> None:
     """Callback: answer the question of a turn once more."""
-    _begin(mind, lambda: mind.conversations.retry(thread_id, checkpoint_id), lambda: None)
+    _begin(mind, lambda: mind.conversations.retry(thread_id, checkpoint_id))
 
 
 def stop(mind: DocMind, run_id: str) -> None:
@@ -89,12 +108,11 @@ def watch(mind: DocMind, thread: Thread) -> None:
     st.fragment(_look, run_every=_NEWS_S)(mind, thread)
 
 
-def _begin(mind: DocMind, begin: Callable[[], str], give_back: Callable[[], None]) -> None:
+def _begin(mind: DocMind, begin: Callable[[], str]) -> bool:
     started = trouble.attempt(begin)
     if isinstance(started, DocMindError):
         st.session_state[state.REFUSED] = started
-        give_back()
-        return
+        return False
     st.session_state[state.ASKED] = started
     st.session_state.pop(state.EDITING, None)
     timetravel.back_to_now()
@@ -103,6 +121,7 @@ def _begin(mind: DocMind, begin: Callable[[], str], give_back: Callable[[], None
         now = mind.conversations.wait(started, _GLANCE_S)
         if now.is_over or now.stage == "writing":
             break
+    return True
 
 
 def _follow(mind: DocMind, run_id: str, number: int) -> None:
@@ -110,6 +129,7 @@ def _follow(mind: DocMind, run_id: str, number: int) -> None:
     if isinstance(now, DocMindError):
         st.rerun()
     _draw(mind, now, number)
+    _draw_next(mind, now, number + 1)
     if now.is_over:
         st.rerun()  # the whole page: the turn stands in this place now
 
@@ -132,6 +152,19 @@ def _draw(mind: DocMind, now: RunProgress, number: int) -> None:
                         args=(mind, now.run_id),
                     )
                 st.caption(_told(now), width="content")
+
+
+def _draw_next(mind: DocMind, now: RunProgress, number: int) -> None:
+    """What this tab asked meanwhile: it is answered after this."""
+    asked = st.session_state.get(state.ASKED)
+    if not asked or asked == now.run_id:
+        return
+    following = trouble.attempt(lambda: mind.conversations.run(asked))
+    if isinstance(following, DocMindError) or following.is_over or following.thread_id != now.thread_id:
+        return
+    with asking():
+        question(following.question, f"turn-{number}")
+        st.caption(_STAGES["waiting"])
 
 
 def _told(now: RunProgress) -> str:

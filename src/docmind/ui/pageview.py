@@ -82,6 +82,14 @@ def _source_strip(_mind: DocMind, _source: Source, key: str, boxes: tuple[Box, .
     return marks.strip(_mind.conversations.source_image(_source), boxes, size)
 
 
+def inline(jpeg: bytes) -> str:
+    """A picture as an address that holds it: it comes with the page, and is there however the page was drawn.
+
+    A file of its own is dropped by the server when a run of the page is cut short, and the browser asks only once.
+    """
+    return f"data:image/jpeg;base64,{base64.b64encode(jpeg).decode()}"
+
+
 def forget() -> None:
     """Drop every page image kept in memory, after a deletion."""
     for kept in (page_jpeg, strip_jpeg, _source_jpeg, _source_strip):
@@ -111,11 +119,10 @@ def page_view(mind: DocMind, key: str) -> None:
 
 def _picture(jpeg: bytes, percent: int, alt: str) -> None:
     if percent > 100:  # st.image never grows beyond its container; what goes into this HTML is ours alone
-        data = base64.b64encode(jpeg).decode()
-        st.html(f'<img src="data:image/jpeg;base64,{data}" alt="{alt}" style="width: {percent}%; max-width: none">')
+        st.html(f'<img src="{inline(jpeg)}" alt="{alt}" style="width: {percent}%; max-width: none">')
     else:
         with st.container(width="stretch" if percent else _WHOLE):
-            st.image(jpeg, width="stretch", alt=alt)
+            st.image(inline(jpeg), width="stretch", alt=alt)
 
 
 def _bar(page: PageView, key: str) -> str:

@@ -12,7 +12,7 @@ from docmind.errors import DocMindError, NotFoundError
 from docmind.escape import escape, one_line, shorten, visible
 from docmind.schema import Hit, Source
 from docmind.ui import state, trouble
-from docmind.ui.pageview import PageOnShow, page_jpeg, page_view, source_jpeg, source_strip
+from docmind.ui.pageview import PageOnShow, inline, page_jpeg, page_view, source_jpeg, source_strip
 from docmind.ui.wording import count
 
 if TYPE_CHECKING:
@@ -109,14 +109,14 @@ def _draw_source(mind: DocMind, source: Source, key: str) -> None:
     thumbnail, strip = source_jpeg(mind, source, _THUMBNAIL), source_strip(mind, source)
     small, words = st.columns([0.13, 0.87], gap="small")
     told = f"Page {source.page_no} of {one_line(source.document)}, highlighted: {one_line(source.quote)}"
-    with small, st.container(width=_SMALL):  # of its own width: given to st.image it would be made small, and coarse
-        st.image(thumbnail, width="stretch", alt=told)
+    with small, st.container(width=_SMALL):
+        st.image(inline(thumbnail), width="stretch", alt=told)
     with words, st.container(gap="xxsmall"):
         args = (_shown(source),)
         st.button(_label(source), key=f"{key}-open", type="tertiary", help="Open the page", on_click=_open, args=args)
         if strip is not None:
             with st.container(width=marks.reading_width(strip)):
-                st.image(strip, width="stretch", alt=told)
+                st.image(inline(strip), width="stretch", alt=told)
         else:
             st.text(visible(source.quote))
 
@@ -133,7 +133,7 @@ def _draw_gone(source: Source) -> None:
 
 def _draw_hit(mind: DocMind, hit: Hit, key: str) -> None:
     alt = f"Page {hit.page_no} of {one_line(hit.document)}"
-    st.image(page_jpeg(mind, hit.doc_id, hit.page_no, (), _THUMBNAIL), width="stretch", alt=alt)
+    st.image(inline(page_jpeg(mind, hit.doc_id, hit.page_no, (), _THUMBNAIL)), width="stretch", alt=alt)
     shown = PageOnShow(hit.doc_id, hit.page_no)
     with st.container(gap=None):
         label = f"**Page {hit.page_no}**"

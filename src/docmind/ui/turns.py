@@ -58,7 +58,7 @@ def draw_turn(mind: DocMind, view: ThreadView, turn: Turn, place: Place, names: 
             elif answer is not None and answer.sources:
                 draw_places(answer.sources, place.key)
             if turn.web:
-                _draw_web(turn.web, place.key)
+                draw_web(turn.web, place.key)
             timetravel.switcher(mind, view, turn)
             if place.is_last:
                 draw_proposals(mind, view.thread.thread_id, turn.memories)
@@ -110,7 +110,7 @@ def _told(turn: Turn) -> str:
     took = duration(timings["total"]) if "total" in timings else ""
     if turn.state == "stopped":
         kept = "what was written is kept" if answer is not None and answer.answer else "nothing was written yet"
-        told = f":material/stop_circle: Stopped after {took}; {kept}"
+        told = f":material/stop_circle: Stopped{f' after {took}' if took else ''}; {kept}"
     else:
         told = f"Answered in {took}" if took else ""
     return f"{told} · {escape(answer.model, limit=48)}" if answer is not None and answer.model else told
@@ -129,7 +129,7 @@ def _draw_notes(turn: Turn, names: Mapping[str, str]) -> None:
             st.caption(f":material/info: Without {escape(degraded.stage)}: {escape(degraded.reason)}")
 
 
-def _draw_web(results: tuple[WebResult, ...], key: str) -> None:
+def draw_web(results: tuple[WebResult, ...], key: str) -> None:
     """What the web said, apart from what the documents say. Addresses are words, not links."""
     label = f"{count(len(results), 'result')} from the web, not from your documents"
     with st.expander(label, icon=":material/public:", key=f"{key}-web"):
