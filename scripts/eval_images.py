@@ -21,6 +21,7 @@ from docmind.schema import Filters
 _DEPTH = 5
 _ABSENT = 100  # pictures whose document is left out
 _WORDS = 120  # of what was read, that are searched for
+_STRIDE = 61  # through pictures that stand in groups: a prime meets every variant
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ def evaluate_images(desk: DocMind, pictures: Sequence[Shown], *, ocr_sample: int
     for shown in wrong if show_misses else ():
         print(f"  false find: {shown.name}")
     if ocr_sample:
-        _read_as_well(desk, pictures[:: max(1, len(pictures) // ocr_sample)][:ocr_sample])
+        _read_as_well(desk, [pictures[at * _STRIDE % len(pictures)] for at in range(min(ocr_sample, len(pictures)))])
 
 
 def _read_as_well(desk: DocMind, pictures: Sequence[Shown]) -> None:

@@ -106,6 +106,7 @@ def m006_looks(db: Connection) -> None:
         "CREATE TABLE looks (look_id INTEGER PRIMARY KEY AUTOINCREMENT, image TEXT NOT NULL UNIQUE,"
         " version INTEGER NOT NULL, marks BLOB NOT NULL)"
     )
+    db.execute("CREATE INDEX looks_version ON looks (version, image)")  # rows hold kilobytes each
     db.execute("CREATE INDEX pages_places ON pages (doc_id, language, page_no, image)")
     db.execute(
         "CREATE TRIGGER looks_dropped AFTER DELETE ON pages"

@@ -6,6 +6,7 @@ import os
 import struct
 import zlib
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -166,6 +167,12 @@ def test_a_picture_that_cannot_be_read_is_refused(desk: DocMind, picture: bytes,
     with pytest.raises(error):
         desk.lookalike.search(picture)
     assert first(desk.lookalike.search(jpeg(sheet(2)))) == "words-2.png"
+
+
+def test_a_picture_of_too_many_bytes_is_refused(tmp_path: Path) -> None:
+    reading = SIDE.model_copy(update={"max_file_mb": 1})
+    with DocMind(settings_in(tmp_path, reading=reading)) as small, pytest.raises(TooLargeError):
+        small.lookalike.search(b"\xff" * (2 << 20))
 
 
 def test_a_process_that_dies_is_started_again(desk: DocMind) -> None:

@@ -11,14 +11,14 @@ import numpy as np
 
 from docmind import errors
 from docmind.config import ReadingSettings
-from docmind.errors import DamagedError, ReaderFailedError, ReadingError, WorkerFailedError
+from docmind.errors import DamagedError, ReaderFailedError, ReadingError, TooLargeError, WorkerFailedError
 from docmind.lookalike import codes
 from docmind.lookalike.marks import KINDS, Marks
 from docmind.lookalike.sighting import Comparison
 from docmind.worker import Frame, Limits, Worker
 
 _ENTRY = "docmind.lookalike.serve:serve"
-_RULES = ("max_page_megapixels", "image_side_px")
+_PICTURE_SIDE = 1_600  # pixels: what is larger on a picture says nothing more about its page
 _MOST_MARKS = 200_000
 
 
@@ -29,7 +29,8 @@ class Sight:
     """
 
     def __init__(self, settings: ReadingSettings) -> None:
-        self._rules = {name: getattr(settings, name) for name in _RULES}
+        self._rules = {"max_page_megapixels": settings.max_page_megapixels, "image_side_px": _PICTURE_SIDE}
+        self._max_mb = settings.max_file_mb
         self._limits = Limits(memory_mb=settings.memory_mb, file_mb=0)
         self._timeout_s = settings.timeout_s
         self._worker: Worker | None = None
@@ -49,6 +50,11 @@ class Sight:
 
         Raises `UnsupportedFileError`, `CorruptFileError`, `TooLargeError`, `EmptyFileError`, `ReaderFailedError`.
         """
+        if len(picture) > self._max_mb << 20:
+            raise TooLargeError(
+                f"{name} has {len(picture) / 2**20:,.0f} MB; the limit is {self._max_mb:,} MB.",
+                hint="Save it smaller, or raise DOCMIND_READING__MAX_FILE_MB.",
+            )
         header, blobs = self._call({"do": "look", "name": name, "rules": self._rules}, [picture])
         try:
             width, height = header["width"], header["height"]
