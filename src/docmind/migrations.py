@@ -1,0 +1,111 @@
+"""How `vault.db` grew: numbered functions, each applied once, in a transaction with its own record. Never edited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Connection = Any  # sqlcipher3 ships no types; it is a drop-in for sqlite3.Connection
+Migration = Callable[[Connection], None]
+
+
+def m001_documents(db: Connection) -> None:
+    """Documents, their pages and nodes, and the vectors of node texts."""
+    db.execute(
+        """CREATE TABLE documents (
+            doc_id TEXT PRIMARY KEY, document TEXT NOT NULL, title TEXT NOT NULL DEFAULT '', kind TEXT NOT NULL,
+            status TEXT NOT NULL CHECK (status IN ('reading', 'ready', 'failed')), pages INTEGER NOT NULL,
+            language TEXT NOT NULL DEFAULT '', bytes INTEGER NOT NULL, tags TEXT NOT NULL DEFAULT '[]',
+            original TEXT NOT NULL, original_suffix TEXT NOT NULL, added_at_ms INTEGER NOT NULL,
+            message TEXT NOT NULL DEFAULT '') WITHOUT ROWID"""
+    )
+    db.execute(
+        """CREATE TABLE pages (
+            page_id TEXT PRIMARY KEY, doc_id TEXT NOT NULL REFERENCES documents ON DELETE CASCADE,
+            page_no INTEGER NOT NULL, width INTEGER NOT NULL, height INTEGER NOT NULL, text TEXT NOT NULL,
+            words BLOB NOT NULL, text_source TEXT NOT NULL, confidence REAL NOT NULL, language TEXT NOT NULL,
+            image TEXT NOT NULL, image_suffix TEXT NOT NULL, thumbnail TEXT NOT NULL, thumbnail_suffix TEXT NOT NULL,
+            UNIQUE (doc_id, page_no))"""
+    )
+    db.execute("CREATE INDEX pages_image ON pages (image)")
+    db.execute("CREATE INDEX pages_thumbnail ON pages (thumbnail)")
+    db.execute(
+        """CREATE TABLE nodes (
+            node_id TEXT PRIMARY KEY, doc_id TEXT NOT NULL REFERENCES documents ON DELETE CASCADE,
+            page_no INTEGER NOT NULL, ordinal INTEGER NOT NULL, start INTEGER NOT NULL, "end" INTEGER NOT NULL,
+            modality TEXT NOT NULL, language TEXT NOT NULL, content_hash BLOB NOT NULL)"""
+    )
+    db.execute("CREATE INDEX nodes_page ON nodes (doc_id, page_no)")
+    db.execute("CREATE INDEX nodes_content ON nodes (content_hash)")
+    db.execute(
+        """CREATE TABLE vectors (
+            content_hash BLOB NOT NULL, fingerprint TEXT NOT NULL, vector BLOB NOT NULL,
+            PRIMARY KEY (content_hash, fingerprint)) WITHOUT ROWID"""
+    )
+
+
+def m002_epochs(db: Connection) -> None:
+    """Every change the index must follow, in order: the newest number is the vault's epoch."""
+    db.execute(
+        "CREATE TABLE changes (epoch INTEGER PRIMARY KEY AUTOINCREMENT, doc_id TEXT NOT NULL, at_ms INTEGER NOT NULL)"
+    )
+    db.execute("CREATE INDEX changes_document ON changes (doc_id)")
+
+
+def m003_page_sources(db: Connection) -> None:
+    """Pages read by OCR are counted from an index: the rows hold whole texts, and each would be decrypted."""
+    db.execute("CREATE INDEX pages_source ON pages (doc_id, text_source)")
+
+
+def m004_conversations(db: Connection) -> None:
+    """Conversations, what the user chose in the app, and remembered facts. LangGraph makes its own two tables."""
+    db.execute(
+        """CREATE TABLE chat_session (thread_id TEXT PRIMARY KEY, title TEXT NOT NULL, created_at_ms INTEGER NOT NULL,
+            updated_at_ms INTEGER NOT NULL, last_checkpoint_id TEXT, deleted_at_ms INTEGER)"""
+    )
+    db.execute("CREATE TABLE preferences (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
+    db.execute(
+        """CREATE TABLE docmind_store_items (
+            item_id INTEGER PRIMARY KEY, namespace TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
+            created_at_ms INTEGER NOT NULL, updated_at_ms INTEGER NOT NULL, fields TEXT NOT NULL DEFAULT '[]',
+            fingerprint TEXT NOT NULL DEFAULT '', vector BLOB, UNIQUE (namespace, key))"""
+    )
+
+
+def m005_tokens(db: Connection) -> None:
+    """Token vectors of node texts; they go with the last vector of their text. With a rowid such rows waste least."""
+    db.execute(
+        """CREATE TABLE tokens (
+            content_hash BLOB NOT NULL, fingerprint TEXT NOT NULL, tokens BLOB NOT NULL,
+            PRIMARY KEY (content_hash, fingerprint))"""
+    )
+    db.execute(
+        """CREATE TRIGGER tokens_follow_vectors AFTER DELETE ON vectors
+            WHEN NOT EXISTS (SELECT 1 FROM vectors WHERE content_hash = OLD.content_hash)
+            BEGIN DELETE FROM tokens WHERE content_hash = OLD.content_hash; END"""
+    )
+
+
+def m006_looks(db: Connection) -> None:
+    """What page images look like, by the image's id: pages that look the same share it, and the last one drops it."""
+    db.execute(
+        "CREATE TABLE looks (look_id INTEGER PRIMARY KEY AUTOINCREMENT, image TEXT NOT NULL UNIQUE,"
+        " version INTEGER NOT NULL, marks BLOB NOT NULL)"
+    )
+    db.execute("CREATE INDEX looks_version ON looks (version, image)")  # rows hold kilobytes each
+    db.execute("CREATE INDEX pages_places ON pages (doc_id, language, page_no, image)")
+    db.execute(
+        "CREATE TRIGGER looks_dropped AFTER DELETE ON pages"
+        " WHEN NOT EXISTS (SELECT 1 FROM pages WHERE image = OLD.image)"
+        " BEGIN DELETE FROM looks WHERE image = OLD.image; END"
+    )
+
+
+MIGRATIONS: tuple[Migration, ...] = (
+    m001_documents,
+    m002_epochs,
+    m003_page_sources,
+    m004_conversations,
+    m005_tokens,
+    m006_looks,
+)
