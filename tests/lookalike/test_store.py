@@ -76,6 +76,18 @@ def test_pages_that_look_the_same_share_their_marks(desk: DocMind, tmp_path: Pat
     assert looks_in(tmp_path) == 0
 
 
+def test_an_image_that_cannot_be_opened_holds_nothing_up(desk: DocMind, tmp_path: Path) -> None:
+    add(desk, "first.png", sheet(1))
+    desk.lookalike.catch_up()
+    assert desk.lookalike.search(jpeg(sheet(1))).found
+    add(desk, "second.png", sheet(2))
+    for file in (tmp_path / "data" / "artifacts").iterdir():
+        file.unlink()
+    assert desk.lookalike.catch_up() == 1
+    assert desk.lookalike.missing() == 1
+    assert not desk.lookalike.search(jpeg(sheet(1))).found
+
+
 def test_reindex_looks_at_what_is_missing(desk: DocMind) -> None:
     add(desk, "first.png", sheet(1))
     assert desk.lookalike.missing() == 1

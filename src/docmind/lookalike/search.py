@@ -14,7 +14,7 @@ from docmind.artifacts import Artifacts
 from docmind.catalog import Catalog
 from docmind.config import ReadingSettings
 from docmind.database import Database
-from docmind.errors import CancelledError, DiskFullError, ReadingError, VaultError
+from docmind.errors import CancelledError, DiskFullError, NotFoundError, ReadingError, VaultError
 from docmind.lookalike.judge import FOUND, probability
 from docmind.lookalike.marks import Marks
 from docmind.lookalike.sight import Sight
@@ -105,7 +105,7 @@ class Lookalike:
                 check()
                 try:
                     self._store.put(image, self._reading.page(self._artifacts.get(ArtifactRef(image, _SUFFIX))))
-                except (ReadingError, VaultError) as error:
+                except (NotFoundError, ReadingError, VaultError) as error:
                     if isinstance(error, DiskFullError):
                         raise
                 if report:
@@ -194,7 +194,7 @@ class Lookalike:
         for place, candidate in enumerate(candidates):
             image, compared = known.images[candidate.page], _NOT_COMPARED
             if place < _COMPARED and not (best >= _CERTAIN and candidate.votes < _BEHIND * votes):
-                with suppress(VaultError):  # deleted meanwhile, or damaged: then it is not shown either
+                with suppress(NotFoundError, VaultError):  # deleted meanwhile, or damaged: there is no image to show
                     page = self._artifacts.get(ArtifactRef(image, _SUFFIX))
                     compared = self._sight.compare(page, candidate.pairs)
             chance = probability(compared)
