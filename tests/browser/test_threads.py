@@ -132,10 +132,10 @@ def test_a_conversation_is_named_found_exported_taken_back_and_purged(browser: A
         row(one, "Second").wait_for()
 
         files = {}
-        for name in ("Export as Markdown", "Export as PDF"):
+        for name, made in (("Export as Markdown", "Download the zip file"), ("Export as PDF", "Download the PDF")):
             choose(one, row(one, "Lamps of the year"), name)
             with one.page.expect_download() as download:
-                one.page.get_by_role("dialog").get_by_role("button", name="Download").click()
+                one.page.get_by_role("dialog").get_by_role("button", name=made).click()
             files[name] = Path(download.value.path()).read_bytes()
             one.page.keyboard.press("Escape")
             one.page.get_by_role("dialog").wait_for(state="detached")

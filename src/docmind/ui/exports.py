@@ -19,6 +19,8 @@ _TELLS: dict[ExportFormat, str] = {
     "markdown": "A zip file: the text as Markdown, and the cited pages as pictures beside it.",
     "pdf": "One PDF: questions, answers and sources, with the cited pages.",
 }
+_FILES: dict[ExportFormat, str] = {"markdown": "zip file", "pdf": "PDF"}
+"""Named on the button: while a file is made, Streamlit still shows the button of the one before."""
 
 
 def dialog(mind: DocMind, thread: Thread, file_format: ExportFormat) -> None:
@@ -47,11 +49,11 @@ def _dialog(mind: DocMind, thread: Thread, file_format: ExportFormat) -> None:
     st.caption("The file is not sealed: whoever has it can read it.", help="DocMind keeps no copy of it.")
     with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
         st.download_button(
-            f"Download ({size(len(made.data))})",
+            f"Download the {_FILES[file_format]} ({size(len(made.data))})",
             made.data,
             file_name=made.name,
             mime=made.media_type,
-            key="download-export",
+            key=f"download-{file_format}",
             icon=":material/download:",
             type="primary",
             on_click="ignore",
