@@ -43,8 +43,6 @@ class Found(TypedDict):
     nodes: list[str]
     pages: list[str]
     recalled: list[str]
-    degraded: list[dict[str, Any]]
-    timings_ms: dict[str, float]
 
 
 class Written(TypedDict):

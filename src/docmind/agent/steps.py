@@ -214,8 +214,6 @@ def _plain_found(found: SearchResult, recalled: list[str]) -> Found:
         "nodes": [hit.node_id for hit in found.hits],
         "pages": [hit.page_id for hit in found.hits],
         "recalled": recalled,
-        "degraded": [asdict(part) for part in found.degraded],
-        "timings_ms": dict(found.timings_ms),
     }
 
 
