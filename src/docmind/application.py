@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from docmind import capabilities
 from docmind.artifacts import Artifacts
@@ -19,7 +19,7 @@ from docmind.conversations import Conversations
 from docmind.database import Database
 from docmind.embed.registry import open_text_model
 from docmind.errors import ConfigError, DamagedError, NotFoundError, VaultError
-from docmind.jobs import Job, Jobs
+from docmind.intake import Intake, Progress
 from docmind.keys import AskPassphrase, open_keys
 from docmind.lock import OwnerLock
 from docmind.memories import Memories
@@ -41,11 +41,7 @@ from docmind.schema import (
     Upload,
 )
 
-if TYPE_CHECKING:
-    from docmind.ingest import Step
-
 _PLACE = "Check the folder and its permissions, or choose another with DOCMIND_DATA_DIR."
-Progress = Callable[[JobProgress], None]
 
 
 class DocMind:
@@ -80,10 +76,10 @@ class DocMind:
         self._lock = lock
         self._recovery_code = self._keys.recovery_code
         self._catalog, self._nodes = Catalog(self._database), NodeStore(self._database)
-        self._jobs = Jobs()
         self._parts = Parts(
             settings, self._keys.keyset, self._database, self._artifacts, self._catalog, self._nodes, self._embedder
         )
+        self._intake = Intake(self._catalog, self._parts)
         self.lookalike = self._parts.lookalike
         self.memories = Memories(settings.memory, self._database, self._embedder)
         self.models = models or Models(settings.llm, Preferences(self._database))
@@ -107,7 +103,7 @@ class DocMind:
             closing.callback(self._database.close)
             closing.callback(self._artifacts.close)
             closing.callback(self._parts.close)
-            closing.callback(self._jobs.close)
+            closing.callback(self._intake.jobs.close)
             closing.callback(self.conversations.close)
 
     def take_recovery_code(self) -> str | None:
@@ -130,32 +126,27 @@ class DocMind:
 
         Raises `DiskFullError` and `CancelledError`; what was added before stays.
         """
-        job = Job("here", files_total)
-        job.run(lambda job: self._add(job, uploads, progress), reraise=True)
-        return list(job.progress().results)
+        return self._intake.add(uploads, files_total, progress)
 
     def submit(self, uploads: Sequence[Upload]) -> str:
         """Take files in as a background job; returns its id."""
-        return self._jobs.submit(lambda job: self._add(job, uploads, None), files_total=len(uploads))
+        return self._intake.submit(uploads)
 
     def submit_unfinished(self) -> str | None:
         """Finish in the background what a crash or a closed window cut off; None where there is nothing."""
-        unfinished = self._catalog.unfinished()
-        if not unfinished:
-            return None
-        return self._jobs.submit(lambda job: self._add(job, None, None), files_total=len(unfinished))
+        return self._intake.submit_unfinished()
 
     def jobs(self) -> tuple[JobProgress, ...]:
         """Every job of this process, the oldest first."""
-        return self._jobs.all()
+        return self._intake.jobs.all()
 
     def job(self, job_id: str) -> JobProgress:
         """Raises `NotFoundError`."""
-        return self._jobs.progress(job_id)
+        return self._intake.jobs.progress(job_id)
 
     def cancel(self, job_id: str) -> None:
         """Stop a job between two pages; finished files stay. Raises `NotFoundError`."""
-        self._jobs.cancel(job_id)
+        self._intake.jobs.cancel(job_id)
 
     def documents(self) -> tuple[DocumentInfo, ...]:
         """All documents, the newest first."""
@@ -247,43 +238,6 @@ class DocMind:
             vault_epoch=self._catalog.epoch(),
             capabilities=capabilities.of(self._settings, self._keys.source, self.models.capability()),
         )
-
-    # inside
-
-    def _add(self, job: Job, uploads: Iterable[Upload] | None, progress: Progress | None) -> None:
-        writer = self._parts.writer()
-        done = 0
-        try:
-            for doc_id in self._catalog.unfinished():
-                with suppress(NotFoundError):  # deleted meanwhile
-                    job.update(file=self._catalog.document(doc_id).document, stage="resuming")
-                    resumed = writer.resume(doc_id, self._step(job, progress, done))
-                    if uploads is None:
-                        job.add_result(resumed)
-            for upload in uploads or ():
-                job.check()
-                job.update(file=upload.name, page_no=0, pages_done=0, pages_total=0, stage="opening")
-                result = writer.add(upload, self._step(job, progress, done))
-                job.add_result(result)
-                done += 1
-                total = job.progress().files_total
-                job.update(fraction=done / total if total else None)
-                if progress:
-                    progress(job.progress())
-        finally:
-            self._parts.commit(lazily=progress is not None)
-
-    def _step(self, job: Job, progress: Progress | None, done: int) -> Step:
-        from docmind.ingest import Step
-
-        def page(stage: str, number: int, total: int) -> None:
-            files = job.progress().files_total
-            fraction = (done + number / total) / files if files and total else None
-            job.update(stage=stage, page_no=number, pages_done=number, pages_total=total, fraction=fraction)
-            if progress:
-                progress(job.progress())
-
-        return Step(page, job.check, lambda: job.is_closing)
 
 
 def _check_whole(data_dir: Path) -> None:

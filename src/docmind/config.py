@@ -134,6 +134,21 @@ class MemorySettings(_Group):
     vectors: Literal["auto", "off"] = Field(default="auto", description="off: compare by brute force")
 
 
+class VisualSettings(_Group):
+    """Models that look at page images, where there are any."""
+
+    image_model: str = Field(default="auto", description="auto, off, a name of `docmind models list`, or a directory")
+    late_model: str = Field(default="auto", description="auto, off, a name of `docmind models list`, or a directory")
+    models_dir: Home | None = Field(default=None, description="where models lie; `models` in the cache folder if unset")
+    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    threads: int = Field(default=0, ge=0, le=64, description="0: one per core")
+    late_on_ingest: bool = Field(default=False, description="embed new pages for late interaction by itself")
+    budget_s: float = Field(default=0.0, ge=0, description="longest run of one embedding job; 0: no limit")
+    list_timeout_s: float = Field(default=8.0, gt=0, description="longest wait for one list of a search")
+    hub_url: str = "https://huggingface.co"
+
+
 class StorageSettings(_Group):
     """Room that must stay free."""
 
@@ -165,6 +180,7 @@ class Settings(BaseSettings):
     agent: AgentSettings = AgentSettings()
     web: WebSettings = WebSettings()
     memory: MemorySettings = MemorySettings()
+    visual: VisualSettings = VisualSettings()
     storage: StorageSettings = StorageSettings()
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
 

@@ -101,6 +101,32 @@ def m006_looks(db: Connection) -> None:
     )
 
 
+def m007_page_vectors(db: Connection) -> None:
+    """What models made of page images, by the image's id; where the multivectors lie; embedding jobs that outlive a
+    process. Vectors go with the last page that shows their image."""
+    db.execute(
+        """CREATE TABLE page_vectors (
+            image TEXT NOT NULL, fingerprint TEXT NOT NULL, vector BLOB NOT NULL,
+            PRIMARY KEY (image, fingerprint)) WITHOUT ROWID"""
+    )
+    db.execute(
+        """CREATE TABLE late_pages (
+            image TEXT NOT NULL, fingerprint TEXT NOT NULL, file TEXT NOT NULL, start INTEGER NOT NULL,
+            tokens INTEGER NOT NULL, rows INTEGER NOT NULL, cols INTEGER NOT NULL, patches BLOB NOT NULL,
+            PRIMARY KEY (image, fingerprint)) WITHOUT ROWID"""
+    )
+    db.execute(
+        """CREATE TABLE embedding_jobs (
+            job_id TEXT PRIMARY KEY, model TEXT NOT NULL, doc_ids TEXT NOT NULL, state TEXT NOT NULL,
+            force INTEGER NOT NULL, started_at_ms INTEGER NOT NULL, message TEXT NOT NULL DEFAULT '') WITHOUT ROWID"""
+    )
+    db.execute(
+        "CREATE TRIGGER page_vectors_dropped AFTER DELETE ON pages"
+        " WHEN NOT EXISTS (SELECT 1 FROM pages WHERE image = OLD.image)"
+        " BEGIN DELETE FROM page_vectors WHERE image = OLD.image; DELETE FROM late_pages WHERE image = OLD.image; END"
+    )
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     m001_documents,
     m002_epochs,
@@ -108,4 +134,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     m004_conversations,
     m005_tokens,
     m006_looks,
+    m007_page_vectors,
 )

@@ -5,12 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from docmind.schema import Degraded
-
-Quad = tuple[tuple[float, float], ...]
-"""Four corners in pixels of the page image, clockwise from the top left of the picture; empty where there are none.
-
-They may lie beyond the page, as those of a photograph do that shows the table too.
-"""
+from docmind.seeing import Quad
 
 
 @dataclass(frozen=True, slots=True)
