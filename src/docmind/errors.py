@@ -26,6 +26,8 @@
     │   ├── LanguageModelDownError      its server cannot be reached, refuses, or is too slow
     │   ├── LanguageModelBrokenError    its answer is cut off, is no text, or never ends
     │   └── EndpointRefusedError        its host is one that the user has not allowed
+    ├── VisualModelError            a model that looks at pages cannot answer; the other lists are given
+    ├── DownloadError               a model could not be fetched; what has arrived is kept for the next try
     ├── WebSearchError              the web could not be searched; the documents are answered from all the same
     ├── WorkerFailedError           a child process died or broke off; each room says what that means for it
     └── CancelledError              the user stopped it
@@ -226,6 +228,20 @@ class WebSearchError(DocMindError):
 
     hint = "Check DOCMIND_WEB__PROVIDER and its address; your documents are searched all the same."
     exit_code = 44
+
+
+class VisualModelError(DocMindError):
+    """A model that looks at pages cannot answer: its files are gone or broken, or it ran out of time or memory."""
+
+    hint = "Run `docmind models list` to see what is here; searches go on without it."
+    exit_code = 45
+
+
+class DownloadError(DocMindError):
+    """A model could not be fetched, or is not what its address promised."""
+
+    hint = "Try again: what has arrived is kept, and fetching goes on from there."
+    exit_code = 46
 
 
 class WorkerFailedError(DocMindError):
