@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from docmind.catalog import Catalog
 from docmind.embed.contract import QueryTokens, TokenEmbedder
 from docmind.errors import NotFoundError
-from docmind.late import matches, scores
+from docmind.late.text import matches, scores
 from docmind.nodestore import NodeRecord, NodeStore
 from docmind.schema import DocumentInfo
 from docmind.windows import embedded_spans, embedded_text, label_of, whole_words

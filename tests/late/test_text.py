@@ -7,7 +7,7 @@ import pytest
 
 from docmind.embed.contract import QueryTokens
 from docmind.embed.minilm import MiniLM, default_cache_dir
-from docmind.late import matches, scores
+from docmind.late.text import matches, scores
 
 IDENTITY = (np.eye(4) * 127).astype(np.int8)  # four tokens, each a direction of its own
 CAT, DOG, OWL, _ELK = IDENTITY
