@@ -109,6 +109,7 @@ def m007_page_vectors(db: Connection) -> None:
             image TEXT NOT NULL, fingerprint TEXT NOT NULL, vector BLOB NOT NULL,
             PRIMARY KEY (image, fingerprint)) WITHOUT ROWID"""
     )
+    db.execute("CREATE INDEX page_vectors_model ON page_vectors (fingerprint, image)")  # counted from it: rows are long
     db.execute(
         """CREATE TABLE late_pages (
             image TEXT NOT NULL, fingerprint TEXT NOT NULL, file TEXT NOT NULL, start INTEGER NOT NULL,
@@ -118,7 +119,8 @@ def m007_page_vectors(db: Connection) -> None:
     db.execute(
         """CREATE TABLE embedding_jobs (
             job_id TEXT PRIMARY KEY, model TEXT NOT NULL, doc_ids TEXT NOT NULL, state TEXT NOT NULL,
-            force INTEGER NOT NULL, started_at_ms INTEGER NOT NULL, message TEXT NOT NULL DEFAULT '') WITHOUT ROWID"""
+            force INTEGER NOT NULL, started_at_ms INTEGER NOT NULL, message TEXT NOT NULL DEFAULT '',
+            progress TEXT NOT NULL DEFAULT '{}') WITHOUT ROWID"""
     )
     db.execute(
         "CREATE TRIGGER page_vectors_dropped AFTER DELETE ON pages"
