@@ -13,7 +13,6 @@ import hashlib
 import importlib.util
 import os
 import secrets
-import sys
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,9 +24,12 @@ import numpy as np
 from docmind.embed.contract import QueryTokens
 from docmind.embed.projection import TOKEN_DIM, Projection
 from docmind.errors import ConfigError, DamagedError, DiskFullError, ExtraMissingError
+from docmind.weights.store import default_cache_dir
 
 if TYPE_CHECKING:
     import onnxruntime
+
+__all__ = ["DIM", "MAX_TOKENS", "WEIGHTS_SHA256", "MiniLM", "Precision", "default_cache_dir", "model_folder"]
 
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 DIM = 384
@@ -188,17 +190,6 @@ class MiniLM:
                 hint="Check the folder and its permissions, or choose another with DOCMIND_CACHE_DIR.",
             ) from error
         return path
-
-
-def default_cache_dir() -> Path:
-    """The user's cache folder for converted models."""
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "docmind"
 
 
 def model_folder() -> Path:

@@ -1,0 +1,155 @@
+"""The folder in which models lie, one directory each, and what can be said of them without loading one."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from docmind.config import Settings
+from docmind.errors import ConfigError
+from docmind.weights.checkpoint import UnusableError, read_checkpoint
+from docmind.weights.description import Description
+from docmind.weights.fingerprint import Fingerprints
+from docmind.weights.known import FAKE, FAKES, KNOWN, Known
+
+MANIFEST = "docmind.json"
+"""Beside a model that was fetched: repository, commit and the sha256 of each file."""
+
+
+class Weights:
+    """Models by name in one folder, and anywhere else by the path of their directory. Safe from any thread.
+
+    Describing reads small files and, once for each file that changed, sums the weights: seconds for gigabytes.
+    """
+
+    def __init__(self, models_dir: Path) -> None:
+        self.models_dir = models_dir
+        self._fingerprints = Fingerprints(models_dir / "fingerprints.json")
+
+    def all(self) -> tuple[Description, ...]:
+        """Every known model, present or not, in the order of `KNOWN`."""
+        return tuple(self._described(name, known) for name, known in KNOWN.items())
+
+    def describe(self, name: str) -> Description:
+        """One model by its name, or by the path of a directory that holds one.
+
+        Raises `ConfigError` for a name that is neither, and for a directory whose files are no model that can be run.
+        """
+        if name in KNOWN:
+            return self._described(name, KNOWN[name])
+        if name in FAKES:
+            kind, dim = FAKES[name]
+            return Description(name, kind, "", None, "present", dim, FAKE, fingerprint=f"{name}:{FAKE}")
+        directory = Path(name).expanduser()
+        if not name or not directory.is_dir():
+            raise ConfigError(
+                f"There is no model {_shown(name)}, and no such directory.", hint=f"There are: {', '.join(KNOWN)}."
+            )
+        return self._in_directory(directory.resolve())
+
+    def _described(self, name: str, known: Known) -> Description:
+        directory = self.models_dir / name
+        told = Description(
+            name=name,
+            kind=known.kind,
+            repository=known.repository,
+            directory=None,
+            state="missing",
+            dim=known.dim,
+            architecture=known.architecture,
+            bytes=known.megabytes * 1_000_000,
+            licence=known.licence,
+            about=known.about,
+            reason="It has not been fetched.",
+            hint=_fetching(name),
+        )
+        if not directory.is_dir():
+            return told
+        try:
+            read = read_checkpoint(directory)
+            if read.kind != known.kind:
+                raise UnusableError(f"These are the files of another model ({read.architecture}).")
+            digest = self._fingerprints.of(directory, read.files)
+        except (UnusableError, OSError) as error:
+            return replace(told, directory=directory, state="broken", reason=_reason(error))
+        return replace(
+            told,
+            directory=directory,
+            state="present",
+            dim=read.dim,
+            architecture=read.architecture,
+            revision=_revision(directory),
+            fingerprint=f"{name}:{digest}",
+            bytes=read.bytes,
+            reason="",
+            hint="",
+        )
+
+    def _in_directory(self, directory: Path) -> Description:
+        """Its fingerprint starts with the architecture: where the directory lies is nobody's business."""
+        hint = "Copy the files of the model again, or choose another with `docmind models enable`."
+        try:
+            read = read_checkpoint(directory)
+            digest = self._fingerprints.of(directory, read.files)
+        except (UnusableError, OSError) as error:
+            kind = getattr(error, "kind", None)
+            if kind is None:
+                raise ConfigError(
+                    f"{_shown(str(directory))} holds no model that can be run. {_reason(error)}", hint=hint
+                ) from error
+            return Description(
+                str(directory), kind, "", directory, "broken", 0, "", reason=_reason(error), hint=hint
+            )  # fmt: skip
+        return Description(
+            str(directory),
+            read.kind,
+            "",
+            directory,
+            "present",
+            read.dim,
+            read.architecture,
+            revision=_revision(directory),
+            fingerprint=f"{read.architecture}:{digest}",
+            bytes=read.bytes,
+        )
+
+
+def models_dir_of(settings: Settings) -> Path:
+    """Where models lie: the setting, or `models` in the cache folder."""
+    return settings.visual.models_dir or (settings.cache_dir or default_cache_dir()) / "models"
+
+
+def default_cache_dir() -> Path:
+    """The user's cache folder for converted and fetched models."""
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "docmind"
+
+
+def _fetching(name: str) -> str:
+    return f"Run: docmind models pull {name}"
+
+
+def _shown(name: str) -> str:
+    return "".join(char if char.isprintable() else "?" for char in name[:200])
+
+
+def _reason(error: Exception) -> str:
+    return f"It cannot be read: {error.strerror}." if isinstance(error, OSError) else str(error)
+
+
+def _revision(directory: Path) -> str:
+    """The commit that was fetched; empty where the files came another way."""
+    try:
+        read = json.loads((directory / MANIFEST).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return ""
+    revision = read.get("revision") if isinstance(read, dict) else None
+    return revision if isinstance(revision, str) and revision.isalnum() and len(revision) <= 64 else ""
