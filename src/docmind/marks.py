@@ -3,28 +3,48 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from PIL import Image, ImageChops, ImageDraw
 
 from docmind.schema import Box
+from docmind.seeing import Quad
 
 INK = (255, 222, 77)
 EDGE = (214, 132, 0)
 RIM = (205, 201, 192)
+LINE = (13, 122, 122)
+_SHADE = (224, 228, 229)  # what lies outside of an outline steps back this much
+_FINE = 2  # an outline is drawn this many times larger: slanted lines have no steps
+_FAR = 1e6  # pixels: no photograph reaches as far beyond its page
+_SLIM = 1.5  # pixels: what is left of an outline on its page and is thinner than this shows nothing
+
+_Point = tuple[float, float]
+
 _READING = 0.64  # of a page image's pixels: print of 10 points is 12 to 13 pixels high then
 _PAD = 0.12  # of a box's height, on every side: strokes reach a little beyond the letters
 
 
 def marked(image: bytes, boxes: Sequence[Box], page_size: tuple[int, int], *, width: int = 0) -> bytes:
     """The page as JPEG with `boxes` (pixels of an image of `page_size`) highlighted; scaled down to `width`."""
-    picture = _picture(image)
-    if 0 < width < picture.width:
-        picture = picture.resize(
-            (width, max(1, round(picture.height * width / picture.width))), Image.Resampling.LANCZOS
-        )
+    picture = _sized(_picture(image), width)
     picture = _mark(picture, _scaled(boxes, page_size, picture))
     return _jpeg(picture, _thumbnail_rim(picture) if width else 1)
+
+
+def outlined(image: bytes, quad: Quad, page_size: tuple[int, int], *, width: int = 0) -> bytes:
+    """The page as JPEG with `quad` (pixels of an image of `page_size`) outlined; scaled down to `width`.
+
+    What lies beyond the page is cut off: of a photograph that shows the table too, the page itself is outlined.
+    """
+    picture = _sized(_picture(image), width)
+    rim = _thumbnail_rim(picture) if width else 1
+    thick = max(3.0, picture.width / 160)
+    across, down = picture.width / max(1, page_size[0]), picture.height / max(1, page_size[1])
+    corners = [(x * across, y * down) for x, y in quad]
+    inset = rim + thick / 2
+    corners = _clipped(corners, (inset, inset, picture.width - 1 - inset, picture.height - 1 - inset))
+    return _jpeg(_outline(picture, corners, thick) if corners else picture, rim)
 
 
 def framed(image: bytes) -> bytes:
@@ -66,6 +86,12 @@ def _picture(image: bytes) -> Image.Image:
     return Image.open(io.BytesIO(image)).convert("RGB")
 
 
+def _sized(picture: Image.Image, width: int) -> Image.Image:
+    if not 0 < width < picture.width:
+        return picture
+    return picture.resize((width, max(1, round(picture.height * width / picture.width))), Image.Resampling.LANCZOS)
+
+
 def _scaled(
     boxes: Sequence[Box], page_size: tuple[int, int], picture: Image.Image
 ) -> list[tuple[float, float, float, float]]:
@@ -94,6 +120,51 @@ def _mark(picture: Image.Image, corners: Sequence[tuple[float, float, float, flo
     for corner in corners:
         brush.rounded_rectangle(corner, radius, outline=EDGE, width=max(1, picture.width // 700))
     return picture
+
+
+def _clipped(corners: Sequence[_Point], frame: tuple[float, float, float, float]) -> list[_Point]:
+    """What of a polygon lies in the frame, edge by edge (Sutherland and Hodgman); empty where nothing to see does."""
+    polygon = [corner for corner in corners if all(abs(value) < _FAR for value in corner)]  # which NaN is not
+    if len(polygon) != len(corners):
+        return []
+    left, top, right, bottom = frame
+    for axis, edge, side in ((0, left, 1), (1, top, 1), (0, right, -1), (1, bottom, -1)):
+        kept: list[_Point] = []
+        for here, there in zip(polygon, polygon[1:] + polygon[:1], strict=True):
+            is_in, follows = side * (here[axis] - edge) >= 0, side * (there[axis] - edge) >= 0
+            if is_in:
+                kept.append(here)
+            if is_in != follows:
+                part = (edge - here[axis]) / (there[axis] - here[axis])
+                kept.append((here[0] + part * (there[0] - here[0]), here[1] + part * (there[1] - here[1])))
+        polygon = kept
+    if not polygon:
+        return []
+    xs, ys = zip(*polygon, strict=True)
+    return polygon if min(max(xs) - min(xs), max(ys) - min(ys)) >= _SLIM else []
+
+
+def _outline(picture: Image.Image, corners: Sequence[_Point], thick: float) -> Image.Image:
+    """The outline in the colour of the app on a white casing, that parts it from dark pictures; around it, shade."""
+    fine = [(x * _FINE, y * _FINE) for x, y in corners]
+    inside = _mask(picture, lambda brush: brush.polygon(fine, fill=255))
+    shaded = ImageChops.multiply(picture, Image.new("RGB", picture.size, _SHADE))
+    picture = Image.composite(picture, shaded, inside)
+    for colour, wide in (((255, 255, 255), 2 * thick), (LINE, thick)):
+        across = max(1, round(wide * _FINE))
+        stroke = _mask(picture, lambda brush, across=across: _stroke(brush, fine, across))
+        picture.paste(colour, mask=stroke)
+    return picture
+
+
+def _stroke(brush: ImageDraw.ImageDraw, corners: Sequence[_Point], across: int) -> None:
+    brush.line([*corners, corners[0], corners[1]], fill=255, width=across, joint="curve")
+
+
+def _mask(picture: Image.Image, draw: Callable[[ImageDraw.ImageDraw], None]) -> Image.Image:
+    mask = Image.new("L", (picture.width * _FINE, picture.height * _FINE))
+    draw(ImageDraw.Draw(mask))
+    return mask.reduce(_FINE)
 
 
 def _jpeg(picture: Image.Image, rim: int = 1) -> bytes:

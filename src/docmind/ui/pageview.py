@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -11,10 +10,14 @@ import streamlit as st
 from docmind import marks
 from docmind.escape import escape, visible
 from docmind.schema import Box, PageView, Source
-from docmind.ui import state
+from docmind.seeing import Quad
+from docmind.ui import heat, state
+from docmind.ui.inline import inline
 from docmind.ui.wording import count, language
 
 if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
     from docmind.application import DocMind
 
 _ZOOMS = {"Page": 0, "Width": 100, "150 %": 150, "200 %": 200}  # percent of the frame's width
@@ -29,9 +32,10 @@ _FRAME_HEIGHT = 760
 
 @dataclass(frozen=True, slots=True)
 class PageOnShow:
-    """The page that is open; `boxes` are highlighted on the page `marked_no` only.
+    """The page that is open; `boxes` are highlighted, and `quad` is outlined, on the page `marked_no` only.
 
-    With `source` that page is shown as it was when it was cited.
+    With `source` that page is shown as it was when it was cited. With the `question` that led to it, there may be a heat
+    map of it.
     """
 
     doc_id: str
@@ -39,6 +43,7 @@ class PageOnShow:
     marked_no: int = 0
     boxes: tuple[Box, ...] = ()
     source: Source | None = None
+    quad: Quad = ()
 
 
 @st.cache_data(max_entries=96, show_spinner=False)
@@ -53,6 +58,13 @@ def strip_jpeg(_mind: DocMind, doc_id: str, page_no: int, boxes: tuple[Box, ...]
     """The part of the page that holds the boxes."""
     page = _mind.page(doc_id, page_no)
     return marks.strip(_mind.page_image(doc_id, page_no), boxes, (page.width, page.height))
+
+
+@st.cache_data(max_entries=96, show_spinner=False)
+def outlined_jpeg(_mind: DocMind, doc_id: str, page_no: int, quad: Quad, width: int = 0) -> bytes:
+    """The page image with the region outlined that a picture matches. Raises `NotFoundError` where it is gone."""
+    page = _mind.page(doc_id, page_no)
+    return marks.outlined(_mind.page_image(doc_id, page_no), quad, (page.width, page.height), width=width)
 
 
 def source_jpeg(mind: DocMind, source: Source, width: int = 0) -> bytes:
@@ -82,17 +94,9 @@ def _source_strip(_mind: DocMind, _source: Source, key: str, boxes: tuple[Box, .
     return marks.strip(_mind.conversations.source_image(_source), boxes, size)
 
 
-def inline(jpeg: bytes) -> str:
-    """A picture as an address that holds it: it comes with the page, and is there however the page was drawn.
-
-    A file of its own is dropped by the server when a run of the page is cut short, and the browser asks only once.
-    """
-    return f"data:image/jpeg;base64,{base64.b64encode(jpeg).decode()}"
-
-
 def forget() -> None:
     """Drop every page image kept in memory, after a deletion."""
-    for kept in (page_jpeg, strip_jpeg, _source_jpeg, _source_strip):
+    for kept in (page_jpeg, outlined_jpeg, strip_jpeg, _source_jpeg, _source_strip):
         kept.clear()
 
 
@@ -107,6 +111,8 @@ def page_view(mind: DocMind, key: str) -> None:
         boxes = shown.boxes if is_marked else ()
         if is_marked and shown.source is not None:
             jpeg = source_jpeg(mind, shown.source)
+        elif is_marked and shown.quad:
+            jpeg = outlined_jpeg(mind, page.doc_id, page.page_no, shown.quad)
         else:
             jpeg = page_jpeg(mind, page.doc_id, page.page_no, boxes)
         with st.container(height=_FRAME_HEIGHT, border=True, key=f"{key}-image", horizontal_alignment="center"):
@@ -115,6 +121,24 @@ def page_view(mind: DocMind, key: str) -> None:
         _facts(page)
         with st.container(height=_FRAME_HEIGHT - 60, border=True):
             st.text(visible(page.text))
+
+
+def _draw_plain(mind: DocMind, shown: PageOnShow, page: PageView, place: DeltaGenerator, zoom: str) -> None:
+    is_marked = shown.page_no == shown.marked_no
+    boxes = shown.boxes if is_marked else ()
+    if is_marked and shown.source is not None:
+        jpeg = source_jpeg(mind, shown.source)
+    else:
+        jpeg = page_jpeg(mind, page.doc_id, page.page_no, boxes)
+    with place:
+        _picture(jpeg, _ZOOMS[zoom], _alt(page, boxes))
+
+
+def _heat_switch(key: str) -> bool:
+    """One switch for every page that is opened: on stays on while pages are turned."""
+    is_on = heat.switch(f"{key}-heat", value=bool(st.session_state.get(state.HEAT)))
+    st.session_state[state.HEAT] = is_on
+    return is_on
 
 
 def _picture(jpeg: bytes, percent: int, alt: str) -> None:
