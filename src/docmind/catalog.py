@@ -226,6 +226,11 @@ class Catalog:
         row = self._db.one("SELECT max(epoch) FROM changes WHERE doc_id = ?", (doc_id,))
         return row[0] or 0 if row else 0
 
+    def touch(self, doc_id: str) -> tuple[int, int]:
+        """Give a change that these tables do not show its epoch: the epoch of the change before it, and its own."""
+        with self._db.transaction() as db:
+            return self.changed_at(doc_id), self._changed(db, doc_id)
+
     def counts(self) -> tuple[int, int, int]:
         """Documents, pages, nodes."""
         row = self._db.one(
