@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,6 @@ from docmind.ui.inline import inline
 from docmind.ui.wording import count, language
 
 if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
-
     from docmind.application import DocMind
 
 _ZOOMS = {"Page": 0, "Width": 100, "150 %": 150, "200 %": 200}  # percent of the frame's width
@@ -34,7 +33,7 @@ _FRAME_HEIGHT = 760
 class PageOnShow:
     """The page that is open; `boxes` are highlighted, and `quad` is outlined, on the page `marked_no` only.
 
-    With `source` that page is shown as it was when it was cited. With the `question` that led to it, there may be a heat
+    With `source` that page is shown as it was when it was cited. With the `question` that led to it there may be a heat
     map of it.
     """
 
@@ -44,6 +43,7 @@ class PageOnShow:
     boxes: tuple[Box, ...] = ()
     source: Source | None = None
     quad: Quad = ()
+    question: str = ""
 
 
 @st.cache_data(max_entries=96, show_spinner=False)
@@ -107,43 +107,44 @@ def page_view(mind: DocMind, key: str) -> None:
     picture, panel = st.columns([0.64, 0.36], gap="medium")
     with picture:
         zoom = _bar(page, key)
-        is_marked = shown.page_no == shown.marked_no
-        boxes = shown.boxes if is_marked else ()
-        if is_marked and shown.source is not None:
-            jpeg = source_jpeg(mind, shown.source)
-        elif is_marked and shown.quad:
-            jpeg = outlined_jpeg(mind, page.doc_id, page.page_no, shown.quad)
-        else:
-            jpeg = page_jpeg(mind, page.doc_id, page.page_no, boxes)
+        is_hot = heat.is_there(mind, shown.question, page.doc_id, page.page_no)
+        is_hot = is_hot and heat.switch(f"{key}-heat", state.HEAT)
+        above = st.container(gap="xsmall")
         with st.container(height=_FRAME_HEIGHT, border=True, key=f"{key}-image", horizontal_alignment="center"):
-            _picture(jpeg, _ZOOMS[zoom], _alt(page, boxes))
+            place = st.empty()
+        if not (is_hot and heat.is_known(shown.question, page.doc_id, page.page_no)):
+            with place:
+                _draw_plain(mind, shown, page, _ZOOMS[zoom])
+        if is_hot:
+
+            def show(jpeg: bytes, told: str) -> None:
+                with place:
+                    _picture(jpeg, _ZOOMS[zoom], told)
+
+            with above:
+                heat.draw(mind, shown.question, page.doc_id, page.page_no, key, show)
     with panel:
         _facts(page)
         with st.container(height=_FRAME_HEIGHT - 60, border=True):
             st.text(visible(page.text))
 
 
-def _draw_plain(mind: DocMind, shown: PageOnShow, page: PageView, place: DeltaGenerator, zoom: str) -> None:
+def _draw_plain(mind: DocMind, shown: PageOnShow, page: PageView, percent: int) -> None:
+    """The page with what is marked on it."""
     is_marked = shown.page_no == shown.marked_no
     boxes = shown.boxes if is_marked else ()
     if is_marked and shown.source is not None:
         jpeg = source_jpeg(mind, shown.source)
+    elif is_marked and shown.quad:
+        jpeg = outlined_jpeg(mind, page.doc_id, page.page_no, shown.quad)
     else:
         jpeg = page_jpeg(mind, page.doc_id, page.page_no, boxes)
-    with place:
-        _picture(jpeg, _ZOOMS[zoom], _alt(page, boxes))
-
-
-def _heat_switch(key: str) -> bool:
-    """One switch for every page that is opened: on stays on while pages are turned."""
-    is_on = heat.switch(f"{key}-heat", value=bool(st.session_state.get(state.HEAT)))
-    st.session_state[state.HEAT] = is_on
-    return is_on
+    _picture(jpeg, percent, _alt(page, boxes))
 
 
 def _picture(jpeg: bytes, percent: int, alt: str) -> None:
-    if percent > 100:  # st.image never grows beyond its container; what goes into this HTML is ours alone
-        st.html(f'<img src="{inline(jpeg)}" alt="{alt}" style="width: {percent}%; max-width: none">')
+    if percent > 100:  # st.image never grows beyond its container
+        st.html(f'<img src="{inline(jpeg)}" alt="{html.escape(alt)}" style="width: {percent}%; max-width: none">')
     else:
         with st.container(width="stretch" if percent else _WHOLE):
             st.image(inline(jpeg), width="stretch", alt=alt)

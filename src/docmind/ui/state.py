@@ -11,6 +11,8 @@ UPLOADER = "uploader"  # int: counts up, so that the uploader empties itself
 DELETING = "deleting"  # str: the doc_id whose deletion is being confirmed
 RECEIPT = "receipt"  # DeleteReceipt of the last deletion, until the next action
 ZOOM = "zoom"  # str: how large pages are shown
+HEAT = "heat"  # bool: pages are opened under their heat map, where they have one
+HEAT_MAP = "heat_map"  # tuple[tuple[str, str, int], HeatMap]: question, document, page, and the map worked out last
 SORT = "sort"  # str: the order of the documents
 FIND = "find"  # str: part of a document's name
 
@@ -45,3 +47,6 @@ FORGOTTEN = "forgotten"  # Memory: deleted just now, for undoing it
 MEMORY_TROUBLE = "memory_trouble"  # DocMindError: why the last act on a memory failed, until it is told
 PURGING_MEMORIES = "purging_memories"  # str | None: which memories are about to be erased
 DISMISSED = "dismissed"  # set[str]: proposals of conversations that the user does not want
+PICTURE = "picture"  # PictureSearch: the picture that is looked for; absent where there is none
+PICTURE_BOX = "picture_box"  # int: counts up, so that the box for pictures empties itself
+PICTURE_WORDS = "picture_words"  # str: words that are searched for along with the picture

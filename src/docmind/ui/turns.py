@@ -54,9 +54,10 @@ def draw_turn(mind: DocMind, view: ThreadView, turn: Turn, place: Place, names: 
             actions.draw_row(mind, view, turn, place.key, _told(turn), is_free=place.is_free, is_last=place.is_last)
             _draw_notes(turn, names)
             if answer is not None and place.is_open:
-                draw_sources(mind, answer.sources, place.key, standing=_WRITTEN if answer.model else _QUOTED)
+                standing = _WRITTEN if answer.model else _QUOTED
+                draw_sources(mind, answer.sources, place.key, standing=standing, question=_asked(turn))
             elif answer is not None and answer.sources:
-                draw_places(answer.sources, place.key)
+                draw_places(answer.sources, place.key, _asked(turn))
             if turn.web:
                 draw_web(turn.web, place.key)
             timetravel.switcher(mind, view, turn)
@@ -75,7 +76,12 @@ def _draw_answer(mind: DocMind, turn: Turn, answer: Answer, place: Place) -> Non
         st.caption("You looked in a part of your documents only; widen the filter to look in all.")
     if turn.nearest and place.is_open:
         st.caption("These pages come closest:")
-        draw_nearest(mind, turn.nearest, f"{place.key}-near")
+        draw_nearest(mind, turn.nearest, f"{place.key}-near", _asked(turn))
+
+
+def _asked(turn: Turn) -> str:
+    """The question as it was understood, or as it was typed."""
+    return turn.asked_as or turn.question
 
 
 def _draw_trouble(mind: DocMind, view: ThreadView, turn: Turn, place: Place) -> None:

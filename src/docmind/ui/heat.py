@@ -1,0 +1,132 @@
+"""Where on a page the match is, for those who ask: a switch, the words to choose from, and the page under its heat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from docmind import heat
+from docmind.errors import DocMindError
+from docmind.escape import escape, one_line, shorten
+from docmind.seeing import HeatMap
+from docmind.ui import state, trouble
+from docmind.ui.inline import inline
+
+if TYPE_CHECKING:
+    from docmind.application import DocMind
+
+_ALL = "All words"
+_MOST = 10  # words to choose from
+_HELP = "Shows where on the page the model sees your question"
+_THIRDS = (("upper left", "top", "upper right"), ("left", "middle", "right"), ("lower left", "bottom", "lower right"))
+
+
+def is_there(mind: DocMind, question: str, doc_id: str, page_no: int) -> bool:
+    """Whether there is a map of this page to be shown; without a question there is none."""
+    if not hasattr(mind, "visual"):
+        return False
+    return bool(question.strip()) and trouble.attempt(lambda: mind.visual.has_heat(doc_id, page_no)) is True
+
+
+def switch(key: str, kept: str = "") -> bool:
+    """The switch, and whether it is on. With `kept`, a key of the session state, it stands as the last one did."""
+    if kept and key not in st.session_state:
+        st.session_state[key] = bool(st.session_state.get(kept))
+    is_on = st.toggle("Heat map", key=key, help=_HELP)
+    if kept:
+        st.session_state[kept] = is_on
+    return is_on
+
+
+def draw(
+    mind: DocMind,
+    question: str,
+    doc_id: str,
+    page_no: int,
+    key: str,
+    show: Callable[[bytes, str], None],
+    *,
+    width: int = 0,
+) -> None:
+    """Work the map out, let a word be chosen, and hand the picture and its description to `show`.
+
+    Where that fails, a sentence stands here and `show` is not called: what is on show stays.
+    """
+    with st.spinner("Looking where the match is…"):
+        found = trouble.attempt(lambda: _map(mind, question, doc_id, page_no))
+    if isinstance(found, DocMindError):
+        trouble.show(found)
+        return
+    words = heat.words_of(found, question)
+    chosen = _choose(words, key)
+    grid = heat.strength(found, chosen or words)
+    drawn = trouble.attempt(lambda: heat.drawn(mind.page_image(doc_id, page_no), grid, width=width))
+    if isinstance(drawn, DocMindError):
+        trouble.show(drawn)
+        return
+    _legend(found, is_flat=not grid.any())
+    told = f" for {one_line(chosen[0].text)}" if chosen else ""
+    show(drawn, f"Page {page_no}, heat map{told}: {_place(grid)}")
+
+
+def _map(mind: DocMind, question: str, doc_id: str, page_no: int) -> HeatMap:
+    """Worked out once while a page is looked at, whichever words of it are chosen."""
+    kept: tuple[tuple[str, str, int], HeatMap] | None = st.session_state.get(state.HEAT_MAP)
+    place = (question, doc_id, page_no)
+    if kept is None or kept[0] != place:
+        kept = (place, mind.visual.heat_map(question, doc_id, page_no))
+        st.session_state[state.HEAT_MAP] = kept
+    return kept[1]
+
+
+def is_known(question: str, doc_id: str, page_no: int) -> bool:
+    """Whether the map has been worked out: it is drawn at once then."""
+    kept = st.session_state.get(state.HEAT_MAP)
+    return kept is not None and kept[0] == (question, doc_id, page_no)
+
+
+def _choose(words: tuple[heat.Word, ...], key: str) -> list[heat.Word]:
+    """The word that is chosen, or none for all of them."""
+    telling = [word for word in words if word.is_telling] or list(words)
+    named = {word.text.casefold(): word for word in reversed(telling[:_MOST])}
+    if len(named) < 2:
+        return []
+    names = list(reversed(named))
+    chosen = st.pills(
+        "Words of the question",
+        ["", *names],
+        default="",
+        format_func=lambda name: escape(shorten(named[name].text, 24)) if name else _ALL,
+        key=f"{key}-word",
+        label_visibility="collapsed",
+    )
+    return [named[chosen]] if chosen in named else []
+
+
+def _legend(found: HeatMap, *, is_flat: bool) -> None:
+    model = escape(found.model.rpartition(":")[0] or found.model, limit=40)
+    if is_flat:
+        st.caption(f"No place on this page stands out for {model}.")
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption("weaker", width="content")
+        with st.container(width=96):
+            st.image(inline(_bar()), width="stretch", alt="Colours from a weak to a strong match")
+        st.caption(f"strongest on this page, as {model} sees it", width="content")
+
+
+@st.cache_data(max_entries=1, show_spinner=False)
+def _bar() -> bytes:
+    return heat.legend()
+
+
+def _place(grid: np.ndarray) -> str:
+    """Where the strongest match is, for those who cannot see it."""
+    if not grid.any():
+        return "no place stands out"
+    row, col = np.unravel_index(int(grid.argmax()), grid.shape)
+    rows, cols = grid.shape
+    return f"strongest at the {_THIRDS[min(2, int(row) * 3 // rows)][min(2, int(col) * 3 // cols)]}"
