@@ -112,10 +112,12 @@ def m007_page_vectors(db: Connection) -> None:
     db.execute("CREATE INDEX page_vectors_model ON page_vectors (fingerprint, image)")  # counted from it: rows are long
     db.execute(
         """CREATE TABLE late_pages (
-            image TEXT NOT NULL, fingerprint TEXT NOT NULL, file TEXT NOT NULL, start INTEGER NOT NULL,
-            tokens INTEGER NOT NULL, rows INTEGER NOT NULL, cols INTEGER NOT NULL, patches BLOB NOT NULL,
-            PRIMARY KEY (image, fingerprint)) WITHOUT ROWID"""
+            late_id INTEGER PRIMARY KEY AUTOINCREMENT, image TEXT NOT NULL, fingerprint TEXT NOT NULL,
+            file TEXT NOT NULL, start INTEGER NOT NULL, tokens INTEGER NOT NULL, dim INTEGER NOT NULL,
+            step REAL NOT NULL, checksum INTEGER NOT NULL, rows INTEGER NOT NULL, cols INTEGER NOT NULL,
+            patches BLOB NOT NULL, UNIQUE (image, fingerprint))"""
     )
+    db.execute("CREATE INDEX late_pages_fingerprint ON late_pages (fingerprint)")
     db.execute(
         """CREATE TABLE embedding_jobs (
             job_id TEXT PRIMARY KEY, model TEXT NOT NULL, doc_ids TEXT NOT NULL, state TEXT NOT NULL,
