@@ -36,6 +36,14 @@ class Fingerprints:
             whole.update(f"{name}\0{digest}\n".encode())
         return whole.hexdigest()[:_DIGITS]
 
+    def differing(self, directory: Path, told: object) -> str:
+        """The first file whose sha256 is not the one that was told; empty where all are, or nothing was told."""
+        if not isinstance(told, dict):
+            return ""
+        there = {name: digest for name, digest in told.items() if (directory / str(name)).is_file()}
+        sums = self._sums(directory, there)
+        return next((name for name, digest in there.items() if sums[name] != digest), "")
+
     def note(self, directory: Path, sums: Mapping[str, str]) -> None:
         """Keep sums that are known already, of files that were just written."""
         with self._lock:

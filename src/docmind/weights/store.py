@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from docmind.config import Settings
 from docmind.errors import ConfigError
+from docmind.seeing import PullProgress
 from docmind.weights.checkpoint import UnusableError, read_checkpoint
 from docmind.weights.description import Description
 from docmind.weights.fingerprint import Fingerprints
@@ -42,13 +45,45 @@ class Weights:
             return self._described(name, KNOWN[name])
         if name in FAKES:
             kind, dim = FAKES[name]
-            return Description(name, kind, "", None, "present", dim, FAKE, fingerprint=f"{name}:{FAKE}")
+            return Description(name, kind, "", None, "present", dim, FAKE, fingerprint=f"{name}:{dim}")
         directory = Path(name).expanduser()
         if not name or not directory.is_dir():
-            raise ConfigError(
-                f"There is no model {_shown(name)}, and no such directory.", hint=f"There are: {', '.join(KNOWN)}."
-            )
+            raise ConfigError(f"There is no model {_shown(name)}, and no such directory.", hint=_there_are())
         return self._in_directory(directory.resolve())
+
+    def pull(
+        self,
+        name: str,
+        *,
+        hub_url: str,
+        progress: Callable[[PullProgress], None],
+        check: Callable[[], None],
+    ) -> Description:
+        """Fetch a known model; one that is here and whole is left as it is, without asking anybody.
+
+        `check` is called often, while a server is silent from a thread of its own, and stops the download by raising a
+        `DocMindError`; what has arrived is kept for the next time. Raises `ConfigError` for an unknown name or a hub
+        that may not be asked, `DownloadError`, `DiskFullError`.
+        """
+        from docmind.weights.hub import Hub
+        from docmind.weights.pull import Pull
+
+        known = _known(name)
+        before = self._described(name, known)
+        if before.state == "present":
+            progress(PullProgress(name, bytes_done=before.bytes, bytes_total=before.bytes, is_over=True))
+            return before
+        sums = Pull(name, known, self.models_dir, Hub(hub_url, check), progress, check).run()
+        self._fingerprints.note(self.models_dir / name, sums)
+        return self._described(name, known)
+
+    def remove(self, name: str) -> None:
+        """Delete the files of a known model, and what was fetched of it. Raises `ConfigError`, `DownloadError`."""
+        from docmind.weights.pull import remove
+
+        _known(name)
+        remove(self.models_dir / name)
+        self._fingerprints.forget(self.models_dir / name)
 
     def _described(self, name: str, known: Known) -> Description:
         directory = self.models_dir / name
@@ -73,6 +108,9 @@ class Weights:
             if read.kind != known.kind:
                 raise UnusableError(f"These are the files of another model ({read.architecture}).")
             digest = self._fingerprints.of(directory, read.files)
+            manifest = _manifest(directory)
+            if changed := self._fingerprints.differing(directory, manifest.get("sha256")):
+                raise UnusableError(f"{changed} is not what was fetched.")
         except (UnusableError, OSError) as error:
             return replace(told, directory=directory, state="broken", reason=_reason(error))
         return replace(
@@ -81,7 +119,7 @@ class Weights:
             state="present",
             dim=read.dim,
             architecture=read.architecture,
-            revision=_revision(directory),
+            revision=_revision(manifest),
             fingerprint=f"{name}:{digest}",
             bytes=read.bytes,
             reason="",
@@ -111,7 +149,7 @@ class Weights:
             "present",
             read.dim,
             read.architecture,
-            revision=_revision(directory),
+            revision=_revision(_manifest(directory)),
             fingerprint=f"{read.architecture}:{digest}",
             bytes=read.bytes,
         )
@@ -133,6 +171,16 @@ def default_cache_dir() -> Path:
     return base / "docmind"
 
 
+def _known(name: str) -> Known:
+    if name not in KNOWN:
+        raise ConfigError(f"There is no model {_shown(name)} that could be fetched.", hint=_there_are())
+    return KNOWN[name]
+
+
+def _there_are() -> str:
+    return f"There are: {', '.join(KNOWN)}."
+
+
 def _fetching(name: str) -> str:
     return f"Run: docmind models pull {name}"
 
@@ -145,11 +193,15 @@ def _reason(error: Exception) -> str:
     return f"It cannot be read: {error.strerror}." if isinstance(error, OSError) else str(error)
 
 
-def _revision(directory: Path) -> str:
-    """The commit that was fetched; empty where the files came another way."""
+def _manifest(directory: Path) -> dict[str, Any]:
+    """What was written when the model was fetched; empty where the files came another way."""
     try:
         read = json.loads((directory / MANIFEST).read_bytes())
     except (OSError, ValueError, RecursionError):
-        return ""
-    revision = read.get("revision") if isinstance(read, dict) else None
+        return {}
+    return read if isinstance(read, dict) else {}
+
+
+def _revision(manifest: dict[str, Any]) -> str:
+    revision = manifest.get("revision")
     return revision if isinstance(revision, str) and revision.isalnum() and len(revision) <= 64 else ""
