@@ -31,10 +31,7 @@ class Fingerprints:
 
     def of(self, directory: Path, files: Iterable[str]) -> str:
         """16 hexadecimal digits over names and contents of these files. Raises `OSError`."""
-        whole = hashlib.sha256()
-        for name, digest in sorted(self._sums(directory, files).items()):
-            whole.update(f"{name}\0{digest}\n".encode())
-        return whole.hexdigest()[:_DIGITS]
+        return combined(self._sums(directory, files))
 
     def differing(self, directory: Path, told: object) -> str:
         """The first file whose sha256 is not the one that was told; empty where all are, or nothing was told."""
@@ -94,6 +91,14 @@ class Fingerprints:
                 os.replace(temporary, self._path)
             finally:
                 temporary.unlink(missing_ok=True)
+
+
+def combined(sums: Mapping[str, str]) -> str:
+    """One short sum of files by their names and sha256."""
+    whole = hashlib.sha256()
+    for name, digest in sorted(sums.items()):
+        whole.update(f"{name}\0{digest}\n".encode())
+    return whole.hexdigest()[:_DIGITS]
 
 
 def sha256_of(path: Path) -> str:
