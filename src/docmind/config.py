@@ -65,6 +65,7 @@ class ReadingSettings(_Group):
     thumbnail_side_px: int = Field(default=320, ge=64, le=1_024)
     ocr: Literal["auto", "rapidocr", "tesseract", "off"] = "auto"
     ocr_languages: str = "eng+por+spa"
+    browser: str = Field(default="auto", description="draws EPUB pages: auto, off, or a Chromium by path or name")
 
 
 class EmbeddingSettings(_Group):

@@ -7,27 +7,28 @@ with Reader(settings.reading) as reader, reader.read(upload) as reading:
 
 from __future__ import annotations
 
-import re
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeGuard, get_args
+from typing import Any, Self
 
-from docmind import errors
 from docmind.config import ReadingSettings
 from docmind.errors import (
-    DamagedError,
     EmptyFileError,
     ReaderFailedError,
-    ReadingError,
     TooLargeError,
     WorkerFailedError,
 )
-from docmind.schema import ParsedPage, TextSource, Upload
-from docmind.words import Words
+from docmind.readers import chromium
+from docmind.readers.checked import error_of, opening_of, page_of
+from docmind.schema import ParsedPage, Upload
 from docmind.worker import Frame, Limits, Worker
 
+Header = dict[str, Any]
+
 _ENTRY = "docmind.readers.serve:serve"
+_DRAWING = "docmind.readers.chromium_serve:serve"
 _RULES = (
     "max_pages",
     "max_page_megapixels",
@@ -37,8 +38,6 @@ _RULES = (
     "image_quality",
     "thumbnail_side_px",
 )
-_KIND = re.compile("[a-z]{1,8}")
-_LARGEST_SIDE, _MOST = 65_535, 1 << 31  # pixels; pages
 _DEATHS = 3  # pages that may kill their process before the document is given up
 
 
@@ -72,8 +71,12 @@ class Reader:
             if self._spare is None and not self._closed:
                 self._spare = Worker(_ENTRY, self._limits)
 
-    def read(self, upload: Upload, *, skip: Collection[int] = ()) -> Reading:
+    def read(
+        self, upload: Upload, *, skip: Collection[int] = (), waiting: Callable[[], None] = lambda: None
+    ) -> Reading:
         """Open one document; its pages come out of the `Reading`, without those in `skip`, which are stored already.
+
+        `waiting` is called now and then where opening takes long, and may end it by raising.
 
         Raises `EmptyFileError`, `CorruptFileError`, `UnsupportedFileError`, `PasswordNeededError`, `TooLargeError` or
         `ReaderFailedError`; so may the Reading while it is read.
@@ -87,7 +90,7 @@ class Reader:
                 f"{upload.name} has {size:,.0f} MB; the limit is {limit:,} MB.",
                 hint="Split the file, or raise DOCMIND_READING__MAX_FILE_MB.",
             )
-        return Reading(self, upload, skip)
+        return Reading(self, upload, skip, waiting)
 
     def close(self) -> None:
         """End the spare process. A Reading that is open goes on."""
@@ -96,26 +99,39 @@ class Reader:
         if spare is not None:
             spare.kill()
 
-    def start(self, upload: Upload, skip: Collection[int], broken: Collection[int]) -> Worker:
-        """A fresh process that has been handed the document."""
+    def start(self, upload: Upload, skip: Collection[int], broken: Collection[int], browser: str) -> Worker:
+        """A fresh process that has been handed the document; it may say that the `browser` there is should draw it."""
         with self._lock:
             worker, self._spare = self._spare, None
         if worker is None or not worker.is_alive:
             worker = Worker(_ENTRY, self._limits)
-        header = {
-            "name": upload.name,
-            "password": upload.password,
-            "rules": self._rules,
-            "skip": sorted(skip),
-            "broken": sorted(broken),
-        }
+        self._hand(worker, upload, {"skip": sorted(skip), "broken": sorted(broken), "browser": browser})
+        self.warm()
+        return worker
+
+    def start_drawing(self, upload: Upload, skip: Collection[int], broken: Collection[int], header: Header) -> Worker:
+        """A fresh process with a browser that draws the document; it limits itself when that has been started."""
+        worker = Worker(_DRAWING, Limits())
+        own = {"memory_mb": self._limits.memory_mb, "cpu_s": self._limits.cpu_s, "timeout_s": self.timeout_s}
+        self._hand(worker, upload, {"skip": sorted(skip), "broken": sorted(broken), **own, **header})
+        return worker
+
+    def _hand(self, worker: Worker, upload: Upload, header: Header) -> None:
+        own = {"name": upload.name, "password": upload.password, "rules": self._rules}
         try:
-            worker.send(header, [upload.data])
+            worker.send(own | header, [upload.data])
         except WorkerFailedError:
             worker.kill()
             raise
-        self.warm()
-        return worker
+
+    @property
+    def browser(self) -> str:
+        """The program that draws the pages of books, or ""."""
+        return chromium.find(self._settings.browser)
+
+    @property
+    def is_drawing_wanted(self) -> bool:
+        return self._settings.browser != "off"
 
     @property
     def timeout_s(self) -> float:
@@ -132,11 +148,16 @@ class Reading:
     kind: str
     title: str
     pages: int
+    told: str
+    """What went differently than it should, as a sentence; "" where nothing did."""
 
-    def __init__(self, reader: Reader, upload: Upload, skip: Collection[int]) -> None:
+    def __init__(self, reader: Reader, upload: Upload, skip: Collection[int], waiting: Callable[[], None]) -> None:
         self._reader = reader
         self._upload = upload
+        self._waiting = waiting
         self._skip = set(skip)
+        self._browser = reader.browser
+        self._folder: Path | None = None
         self._broken: set[int] = set()
         self._closed = False
         self._worker: Worker | None = None
@@ -145,7 +166,7 @@ class Reading:
         except WorkerFailedError as error:
             self.close()
             raise self._failed("while it was opened", error) from error
-        except ReadingError:
+        except BaseException:
             self.close()
             raise
 
@@ -164,7 +185,7 @@ class Reading:
                     frame = self._receive()
                     if frame[0].get("end"):
                         return
-                    page = _page(frame, self.pages, self._skip)
+                    page = page_of(frame, self.pages, self._skip)
                 except WorkerFailedError as error:
                     self._restart(error)
                     continue
@@ -176,24 +197,54 @@ class Reading:
     def close(self) -> None:
         """End the reading at once; harmless when it has ended."""
         self._closed = True
+        self._end()
+
+    def _end(self) -> None:
         if self._worker is not None:
             self._worker.kill()
+        folder, self._folder = self._folder, None
+        if folder is not None:
+            chromium.remove_folder(folder)
 
     def _open(self) -> None:
-        self._worker = self._reader.start(self._upload, self._skip, self._broken)
-        if self._closed:  # closed from another thread while the process was started
-            self._worker.kill()
+        self._start(self._reader.start(self._upload, self._skip, self._broken, self._browser))
         header, _ = self._receive()
-        kind, title, pages = header.get("kind"), header.get("title"), header.get("pages")
-        if not (isinstance(kind, str) and _KIND.fullmatch(kind) and isinstance(title, str) and _is_count(pages)):
-            raise WorkerFailedError("a worker opened a file and did not say what it is")
-        self.kind, self.title, self.pages = kind, title, pages
+        drawn = header.get("browser") is True and bool(self._browser)
+        failed = ""
+        if drawn:
+            try:
+                header = self._draw()
+            except WorkerFailedError as error:
+                if self._closed:
+                    raise
+                drawn, failed, self._browser = False, str(error), ""
+                self._end()
+                self._start(self._reader.start(self._upload, self._skip, self._broken, ""))
+                header, _ = self._receive()
+        self.kind, self.title, self.pages, self.told = opening_of(header)
+        if self.kind == chromium.DRAWS and not drawn and self._reader.is_drawing_wanted:
+            self.told = chromium.plain_since(failed or "no Chromium, Chrome or Edge was found on this computer")
+
+    def _start(self, worker: Worker) -> None:
+        self._worker = worker
+        if self._closed:  # closed from another thread while the process was started
+            worker.kill()
+
+    def _draw(self) -> Header:
+        """The opening frame of a process that draws the document with the browser."""
+        self._end()
+        self._folder = chromium.make_folder()
+        header = {"program": self._browser, "folder": str(self._folder)}
+        self._start(self._reader.start_drawing(self._upload, self._skip, self._broken, header))
+        while "wait" in (header := self._receive()[0]):
+            self._waiting()
+        return header
 
     def _receive(self) -> Frame:
         assert self._worker is not None
         frame = self._worker.receive(self._reader.timeout_s)
         if "error" in frame[0]:
-            raise _error(frame[0])
+            raise error_of(frame[0])
         return frame
 
     def _restart(self, error: WorkerFailedError) -> None:
@@ -202,44 +253,14 @@ class Reading:
         if self._closed or at is None or len(self._broken) >= _DEATHS:
             raise self._failed("while it was closed" if self._closed else f"at page {at}", error) from error
         self._broken.add(at)
-        if self._worker is not None:
-            self._worker.kill()
+        self._end()
+        before = self.pages
         try:
             self._open()
         except WorkerFailedError as again:
             raise self._failed(f"at page {at}", again) from again
+        if self.pages != before:  # drawn before and laid out now: what came already belongs to other pages
+            raise self._failed(f"at page {at}", error) from error
 
     def _failed(self, where: str, error: WorkerFailedError) -> ReaderFailedError:
         return ReaderFailedError(f"Reading {self._upload.name} broke off {where}: {error}.")
-
-
-def _page(frame: Frame, pages: int, before: Collection[int]) -> ParsedPage:
-    """One of `pages` pages that did not come `before`.
-
-    The process may have been taken over by the file it reads: what could not be stored or shown is no page. Raises
-    `WorkerFailedError`.
-    """
-    header, blobs = frame
-    try:
-        text, words, image, thumbnail = blobs
-        Words.unpack(words)
-        page = ParsedPage(text=text.decode(), words=words, image=image, thumbnail=thumbnail, **header)
-    except (TypeError, ValueError, DamagedError) as error:
-        raise WorkerFailedError("a worker sent a page that cannot be read") from error
-    sides = _is_count(page.width) and _is_count(page.height) and max(page.width, page.height) <= _LARGEST_SIDE
-    told = page.text_source in get_args(TextSource) and isinstance(page.confidence, int | float)
-    if not (sides and told and _is_count(page.page_no) and page.page_no <= pages and page.page_no not in before):
-        raise WorkerFailedError("a worker sent a page that cannot be one of this document")
-    return page
-
-
-def _is_count(value: object) -> TypeGuard[int]:
-    return type(value) is int and 1 <= value <= _MOST
-
-
-def _error(header: dict[str, Any]) -> ReadingError:
-    """The error that the reading process named; only the classes of our own tree can be named."""
-    kind = getattr(errors, str(header["error"]), ReadingError)
-    if not (isinstance(kind, type) and issubclass(kind, ReadingError)):
-        kind = ReadingError
-    return kind(str(header.get("message", "")), hint=str(header.get("hint", kind.hint)))

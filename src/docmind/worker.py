@@ -21,6 +21,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from docmind.errors import WorkerFailedError
@@ -235,13 +236,14 @@ def main(entry: str, limits: Limits) -> None:
     threading.Thread(target=_follow_parent, args=(os.getppid(),), daemon=True).start()
     if not limits.network:
         _cut_network()
-    _apply(limits)
+    apply(limits)
     serve: Serve = getattr(importlib.import_module(module), function)
     with contextlib.suppress(BrokenPipeError, KeyboardInterrupt):
         serve(incoming, outgoing)
 
 
-def _apply(limits: Limits) -> None:
+def apply(limits: Limits) -> None:
+    """Take limits upon this process: they can be narrowed later, never widened."""
     try:
         import resource
     except ImportError:  # Windows: the parent watches instead
@@ -273,8 +275,16 @@ def _leave_network_namespace() -> None:
         import ctypes
 
         libc = ctypes.CDLL(None, use_errno=True)
-        if libc.unshare(_CLONE_NEWNET) != 0:
-            libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET)
+        user, group = os.geteuid(), os.getegid()
+        if libc.unshare(_CLONE_NEWNET) != 0 and libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET) == 0:
+            # Still the same user: a stranger to the system could not put a browser into a sandbox of its own.
+            with contextlib.suppress(OSError):
+                for name, line in (
+                    ("setgroups", "deny"),
+                    ("uid_map", f"{user} {user} 1"),
+                    ("gid_map", f"{group} {group} 1"),
+                ):
+                    Path("/proc/self", name).write_text(line)
 
 
 def _follow_parent(parent: int) -> None:

@@ -179,3 +179,10 @@ def test_files_without_text_are_empty() -> None:
 def test_an_unknown_kind_names_those_there_are() -> None:
     with pytest.raises(UnsupportedFileError, match="docx, epub"):
         reader("papyrus")
+
+
+def test_a_cell_holds_all_of_its_text() -> None:
+    text = text_of(
+        "a.html", "html", "<table><tr><td><p>One</p> and <b>t</b>wo<br>three</td><td>x</td></tr><tr><td/></tr></table>"
+    )
+    assert text.startswith("One and two three | x")

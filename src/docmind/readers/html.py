@@ -118,8 +118,21 @@ def _row(row: lxml.html.HtmlElement) -> list[str]:
 
 
 def _cell(cell: lxml.html.HtmlElement) -> str:
-    inside = [part.text for part in cell.iter() if part.tag not in _UNREAD and isinstance(part.tag, str)]
-    return " ".join(printable(" ".join(inside)).split())
+    return " ".join(printable("".join(_said(cell, 0))).split())
+
+
+def _said(element: lxml.html.HtmlElement, depth: int) -> Iterator[str]:
+    """All text in a cell that is shown, in order."""
+    if depth > _DEEPEST:
+        yield " ".join(element.itertext())
+        return
+    yield element.text or ""
+    for child in element:
+        apart = "" if child.tag in _INLINE else " "
+        yield apart
+        if isinstance(child.tag, str) and child.tag not in _UNREAD and not _is_hidden(child):
+            yield from _said(child, depth + 1)
+        yield apart + (child.tail or "")
 
 
 def _text(upload: Upload, rules: Rules) -> str:

@@ -73,6 +73,16 @@ class PdfFile:
         finally:
             pdfium.FPDF_ClosePage(page)
 
+    def text(self, page_no: int) -> str:
+        """The text layer of one page, without drawing it; "" where the page cannot be loaded."""
+        page = self._load_page(page_no - 1)
+        if not page:
+            return ""
+        try:
+            return read_layer(page, _GLANCE, _GLANCE, set()).text
+        finally:
+            pdfium.FPDF_ClosePage(page)
+
     def _load_page(self, index: int):
         page = pdfium.FPDF_LoadPage(self._document, index)
         if page and self._has_form and _has_widget(page):

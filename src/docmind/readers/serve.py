@@ -1,34 +1,42 @@
 """The reading process: one document in, its pages out, one frame each.
 
-in   {name, password, rules, skip, broken} + the file
-out  {kind, title, pages}, then {page_no, ...} + text, words, image, thumbnail for each page, then {end}
+in   {name, password, rules, skip, broken, browser} + the file
+out  {kind, title, pages, told}, then {page_no, ...} + text, words, image, thumbnail for each page, then {end}
      or {error, message, hint} in place of any of them
+     or {browser}: this kind is read in a process that may start a browser (`chromium_serve`), if there is one
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
 from docmind import filetype
 from docmind.errors import CorruptFileError, ReadingError, TooLargeError
 from docmind.readers import Opened, Rules, reader
+from docmind.readers.chromium import DRAWS
 
 # Loaded before the first document arrives, since most are PDFs: a spare process waits warm.
 from docmind.readers.pdf import unreadable_page
 from docmind.schema import ParsedPage, Upload
 from docmind.worker import read_frame, write_frame
 
+Opening = Callable[[str, Upload, Rules], tuple[Opened, str]]
+"""Opens a file of a kind; what comes with it is a sentence on what went differently, or ""."""
+
 
 def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
     """Read one document and end."""
     frame = read_frame(incoming)
-    if frame is None:
-        return
-    header, blobs = frame
+    if frame is not None:
+        answer(*frame, outgoing, lambda kind, upload, rules: (reader(kind)(upload, kind, rules), ""))
+
+
+def answer(header: dict[str, Any], blobs: list[bytes], outgoing: BinaryIO, opening: Opening) -> None:
+    """Send what a document holds, or why it cannot be read."""
     name = header["name"]
     try:
-        _read(header, blobs[0], outgoing)
+        _read(header, blobs[0], outgoing, opening)
     except ReadingError as error:
         _refuse(outgoing, error)
     except MemoryError:
@@ -37,12 +45,15 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
         _refuse(outgoing, CorruptFileError(f"{name} is broken inside ({type(error).__name__})."))
 
 
-def _read(header: dict[str, Any], data: bytes, outgoing: BinaryIO) -> None:
+def _read(header: dict[str, Any], data: bytes, outgoing: BinaryIO, opening: Opening) -> None:
     upload = Upload(header["name"], data, header["password"])
     rules = Rules(**header["rules"])
     kind, upload = filetype.identify(upload)
-    opened = reader(kind)(upload, kind, rules)
-    write_frame(outgoing, {"kind": kind, "title": opened.title, "pages": opened.pages})
+    if kind == DRAWS and header["browser"]:
+        write_frame(outgoing, {"browser": True})
+        return
+    opened, told = opening(kind, upload, rules)
+    write_frame(outgoing, {"kind": kind, "title": opened.title, "pages": opened.pages, "told": told})
     skip, broken = set(header["skip"]), set(header["broken"])
     for page in _not_all_blank(opened, skip, broken, rules, upload.name):
         _send(outgoing, page)

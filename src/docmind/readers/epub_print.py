@@ -1,0 +1,160 @@
+"""EPUB books as Chromium draws them: each chapter printed to PDF in memory, and read like any PDF."""
+
+from __future__ import annotations
+
+import bisect
+import re
+import time
+from collections import Counter
+from collections.abc import Callable
+
+from docmind.errors import CorruptFileError, EmptyFileError, TooLargeError, WorkerFailedError
+from docmind.readers import Rules
+from docmind.readers.chromium_print import Paper, Press, Resource
+from docmind.readers.epub_book import Book
+from docmind.readers.epub_chapter import drawable, letters_of, text_of
+from docmind.readers.pdf import PdfFile, open_pdf
+from docmind.schema import ParsedPage, Upload
+
+_LEAST = 0.97  # of a chapter's letters that must stand on its sheets
+_FEW = 20  # letters
+_SHEETS, _LETTERS_A_SHEET = 20, 100  # a chapter may have so many sheets, and one more for each so many letters
+_DRAWN = ("image/", "font/", "text/css", "application/font", "application/x-font", "application/vnd.ms-opentype")
+_FONT_NAMES = (".ttf", ".otf", ".woff", ".woff2")
+_VIEWPORT = re.compile(r"<meta\b[^>]*\bname\s*=\s*[\"']viewport[\"'][^>]*>", re.I)
+_VIEWBOX = re.compile(r"<svg\b[^>]*\bviewBox\s*=\s*[\"']\s*[\d.]+[\s,]+[\d.]+[\s,]+([\d.]+)[\s,]+([\d.]+)", re.I)
+_PIXELS_AN_INCH, _SMALLEST, _LARGEST = 96, 100, 6_000
+
+
+class Printed:
+    """A book on printed sheets; `told` says what went differently, "" where nothing did."""
+
+    if_blank = EmptyFileError
+
+    def __init__(self, title: str, chapters: list[bytes], counts: list[int], name: str, rules: Rules) -> None:
+        self.title = title
+        self.pages = sum(counts)
+        self._chapters, self._name, self._rules = chapters, name, rules
+        self._firsts = [sum(counts[:number]) for number in range(len(counts))]
+        self._open: tuple[int, PdfFile] | None = None
+
+    def page(self, page_no: int) -> ParsedPage:
+        number = bisect.bisect_right(self._firsts, page_no - 1) - 1
+        if self._open is None or self._open[0] != number:
+            self._open = number, _read(self._chapters[number], self._name, self._rules)
+        page = self._open[1].page(page_no - self._firsts[number])
+        return _numbered(page, page_no)
+
+
+def print_book(book: Book, press: Press, rules: Rules, chapter_s: float, done: Callable[[int], None]) -> Printed:
+    """Print all chapters; `done` is called after each with the number of sheets so far.
+
+    Raises `WorkerFailedError` where Chromium fails or leaves text out, so that the book is better read as text, and
+    `TooLargeError` or `CorruptFileError` where the book itself is at fault.
+    """
+    files: list[bytes] = []
+    counts: list[int] = []
+    for chapter in book.chapters:
+        text = text_of(book.read(chapter))
+        if not text.strip():
+            continue
+        data, sheets = _Chapter(book, press, rules, chapter, text).printed(chapter_s)
+        files.append(data)
+        counts.append(sheets)
+        if sum(counts) > rules.max_pages:
+            raise TooLargeError(
+                f"{book.name} fills more than {rules.max_pages:,} pages.",
+                hint="Split the file, or raise DOCMIND_READING__MAX_PAGES.",
+            )
+        done(sum(counts))
+    if not files:
+        raise EmptyFileError(f"{book.name} holds no chapter.")
+    return Printed(book.title, files, counts, book.name, rules)
+
+
+class _Chapter:
+    def __init__(self, book: Book, press: Press, rules: Rules, path: str, text: str) -> None:
+        self._book, self._press, self._rules, self._path, self._text = book, press, rules, path, text
+        self._letters = letters_of(text, book.name)
+
+    def printed(self, seconds: float) -> tuple[bytes, int]:
+        """As its maker styled it; without those styles where they hide, cut off or spread out its text."""
+        sheet = _sheet(self._text) if self._book.is_exact else None
+        attempts = [(True, sheet), (False, None)]
+        reason = ""
+        for is_styled, exact in attempts:
+            try:
+                data = self._print(is_styled, exact, time.monotonic() + seconds)
+                sheets, share = self._weighed(data)
+            except CorruptFileError as error:
+                raise WorkerFailedError("Chromium printed a chapter that cannot be read") from error
+            if sheets > _SHEETS + self._letters.total() // _LETTERS_A_SHEET:
+                reason = "a chapter is spread over far too many pages"
+            elif share < _LEAST:
+                reason = f"{1 - share:.0%} of the letters of a chapter were missing, for want of a font perhaps"
+            else:
+                return data, sheets
+        raise WorkerFailedError(reason)
+
+    def _print(self, is_styled: bool, sheet: Paper | None, until: float) -> bytes:
+        page = drawable(self._text, self._book.name, is_styled=is_styled, is_exact=sheet is not None)
+
+        def serve(path: str) -> Resource | None:
+            if path == self._path:
+                return page
+            return self._resource(path) if is_styled else self._picture(path)
+
+        return self._press.print(self._path, serve, sheet or Paper(), until)
+
+    def _resource(self, path: str) -> Resource | None:
+        """Pictures, styles and fonts of the book; other chapters are no part of this one."""
+        if not self._book.has(path):
+            return None
+        kind = self._book.media_type(path).lower()
+        if not kind.startswith(_DRAWN) and not path.lower().endswith(_FONT_NAMES):
+            return None
+        try:
+            return Resource(kind, self._book.read(path))
+        except CorruptFileError:
+            return None  # the page is drawn without it
+
+    def _picture(self, path: str) -> Resource | None:
+        found = self._resource(path)
+        return found if found is not None and found.media_type.startswith("image/") else None
+
+    def _weighed(self, data: bytes) -> tuple[int, float]:
+        """Sheets, and which share of the chapter's letters stands on them."""
+        opened = _read(data, self._book.name, Rules(max_pages=1 << 30))
+        wanted = self._letters.total()
+        if wanted < _FEW or opened.pages > self._rules.max_pages:
+            return opened.pages, 1.0
+        found: Counter[str] = Counter()
+        for page_no in range(1, opened.pages + 1):
+            found.update(filter(str.isalnum, opened.text(page_no).casefold()))
+        return opened.pages, (self._letters & found).total() / wanted
+
+
+def _read(data: bytes, name: str, rules: Rules) -> PdfFile:
+    return open_pdf(Upload(name, data), "pdf", rules)
+
+
+def _numbered(page: ParsedPage, page_no: int) -> ParsedPage:
+    from dataclasses import replace
+
+    return replace(page, page_no=page_no)
+
+
+def _sheet(text: str) -> Paper | None:
+    """The size of a page whose maker gave it one, in its head or by its only picture."""
+    named = _VIEWPORT.search(text)
+    sides = [re.search(rf"\b{side}\s*=\s*([\d.]+)", named[0], re.I) for side in ("width", "height")] if named else []
+    drawn = None if all(sides) and sides else _VIEWBOX.search(text)
+    texts = [side[1] for side in sides if side] if sides and all(sides) else list(drawn.groups()) if drawn else []
+    try:
+        width, height = (float(one) for one in texts)
+    except ValueError:
+        return None
+    if not (_SMALLEST <= width <= _LARGEST and _SMALLEST <= height <= _LARGEST):
+        return None
+    # A hair more than the page, so that rounding makes no second sheet.
+    return Paper(width / _PIXELS_AN_INCH, (height + 1) / _PIXELS_AN_INCH, 0.0)
