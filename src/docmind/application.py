@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -16,17 +15,19 @@ from docmind.artifacts import Artifacts
 from docmind.catalog import Catalog
 from docmind.config import Settings
 from docmind.conversations import Conversations
-from docmind.database import Database
+from docmind.database import Database, check_whole
 from docmind.embed.registry import open_text_model
-from docmind.errors import ConfigError, DamagedError, NotFoundError, VaultError
+from docmind.errors import ConfigError, NotFoundError, VaultError
 from docmind.intake import Intake, Progress
 from docmind.keys import AskPassphrase, open_keys
 from docmind.lock import OwnerLock
 from docmind.memories import Memories
+from docmind.modalities import Modalities
 from docmind.models import Models
 from docmind.nodestore import NodeStore
 from docmind.parts import Parts
 from docmind.preferences import Preferences
+from docmind.querycache import QueryCache
 from docmind.retrieve import DedupKey
 from docmind.schema import (
     AddResult,
@@ -40,6 +41,7 @@ from docmind.schema import (
     Status,
     Upload,
 )
+from docmind.seeing import ListName, MergeStrategy, MultimodalResult
 
 _PLACE = "Check the folder and its permissions, or choose another with DOCMIND_DATA_DIR."
 
@@ -66,7 +68,7 @@ class DocMind:
         with ExitStack() as opened:  # what was opened is closed again where a later part refuses
             opened.callback((lock := OwnerLock(data_dir)).release)
             self._keys = open_keys(data_dir, settings.keys, ask_passphrase)
-            _check_whole(data_dir)
+            check_whole(data_dir)
             self._database = Database(data_dir / "vault.db", self._keys.keyset.db_key)
             opened.callback(self._database.close)
             self._artifacts = Artifacts(data_dir / "artifacts", self._keys.keyset)
@@ -76,11 +78,15 @@ class DocMind:
         self._lock = lock
         self._recovery_code = self._keys.recovery_code
         self._catalog, self._nodes = Catalog(self._database), NodeStore(self._database)
+        self._queries = QueryCache()
         self._parts = Parts(
             settings, self._keys.keyset, self._database, self._artifacts, self._catalog, self._nodes, self._embedder
         )
         self._intake = Intake(self._catalog, self._parts)
         self.lookalike = self._parts.lookalike
+        self._modalities = Modalities(
+            settings, self._catalog, self._nodes, self._parts.search, self.lookalike, None, self._queries
+        )
         self.memories = Memories(settings.memory, self._database, self._embedder)
         self.models = models or Models(settings.llm, Preferences(self._database))
         self.conversations = Conversations(
@@ -103,6 +109,7 @@ class DocMind:
             closing.callback(self._database.close)
             closing.callback(self._artifacts.close)
             closing.callback(self._parts.close)
+            closing.callback(self._modalities.close)
             closing.callback(self._intake.jobs.close)
             closing.callback(self.conversations.close)
 
@@ -192,6 +199,50 @@ class DocMind:
         """Hits for a question, one per page unless `dedup_key` says otherwise. An empty one is a `ConfigError`."""
         return self._parts.search(_question(question), k=k, filters=filters, dedup_key=dedup_key)
 
+    def multimodal_search(
+        self,
+        question: str,
+        *,
+        k: int | None = None,
+        filters: Filters = Filters(),
+        merge: MergeStrategy = "rrf",
+        lists: Sequence[ListName] | None = None,
+        limits: Mapping[ListName, int] | None = None,
+        dedup_key: DedupKey = "page_id",
+    ) -> MultimodalResult:
+        """Hits of all lists in one: words, code, page images. Where only words find, those of `search`, exactly.
+
+        `lists` asks only these; `limits` says how far down each is looked at. A list that fails, or takes longer than
+        `visual.list_timeout_s`, is reported in the result. Raises `ConfigError`, and what `search` raises where no
+        list gave an answer.
+        """
+        return self._modalities.search(
+            _question(question), k=k, filters=filters, merge=merge, lists=lists, limits=limits, dedup_key=dedup_key
+        )
+
+    def see(
+        self,
+        picture: bytes,
+        *,
+        question: str = "",
+        k: int = 8,
+        filters: Filters = Filters(),
+        merge: MergeStrategy = "rrf",
+        name: str = "The picture",
+        read: bool = True,
+        on_first: Callable[[MultimodalResult], None] | None = None,
+    ) -> MultimodalResult:
+        """The pages that a picture may be of: by its look, by the words on it, by an image model where there is one.
+
+        `on_first` gets what its look alone found, within a second; reading takes some more, and `read` False leaves it
+        out. `question` is searched for as well, `name` is what errors call the picture. Raises the kinds of
+        `ReadingError` where it is no picture that can be opened.
+        """
+        question = _question(question) if question.strip() else ""
+        return self._modalities.see(
+            picture, question=question, k=k, filters=filters, merge=merge, name=name, read=read, on_first=on_first
+        )
+
     def ask(self, question: str, *, k: int | None = None, filters: Filters = Filters()) -> Answer:
         """Quotes that answer a question, each with its page and boxes, or "not found"."""
         from docmind.agent.extractive import NOT_FOUND, Extractive
@@ -238,13 +289,6 @@ class DocMind:
             vault_epoch=self._catalog.epoch(),
             capabilities=capabilities.of(self._settings, self._keys.source, self.models.capability()),
         )
-
-
-def _check_whole(data_dir: Path) -> None:
-    """A lost database must not look like a new vault: its sealed pages would belong to nobody."""
-    database = data_dir / "vault.db"
-    if (not database.exists() or not database.stat().st_size) and any((data_dir / "artifacts").glob("*.enc")):
-        raise DamagedError(f"vault.db is missing from {data_dir}, but its sealed pages are there.")
 
 
 def _question(text: str) -> str:

@@ -138,6 +138,10 @@ class Catalog:
         """All documents, the newest first."""
         return self._documents("ORDER BY d.added_at_ms DESC, d.document", ())
 
+    def holds(self, kind: str) -> bool:
+        """Whether any document is of this kind."""
+        return self._db.one("SELECT 1 FROM documents WHERE kind = ?", (kind,)) is not None
+
     def unfinished(self) -> list[str]:
         """Ids of documents whose reading was cut off."""
         return [doc_id for (doc_id,) in self._db.all("SELECT doc_id FROM documents WHERE status = 'reading'")]

@@ -202,5 +202,12 @@ class Database:
         return shutil.disk_usage(self._path.parent).free < _LITTLE
 
 
+def check_whole(data_dir: Path) -> None:
+    """A lost database must not look like a new vault: its pages would belong to nobody. Raises `DamagedError`."""
+    database = data_dir / "vault.db"
+    if (not database.exists() or not database.stat().st_size) and any((data_dir / "artifacts").glob("*.enc")):
+        raise DamagedError(f"vault.db is missing from {data_dir}, but its sealed pages are there.")
+
+
 def _mb(count: int) -> int:
     return count // 1_000_000

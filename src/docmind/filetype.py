@@ -23,6 +23,9 @@ _IMAGES = (
     (b"II+\x00", "tiff"),
     (b"MM\x00+", "tiff"),
 )
+PICTURES = ("png", "jpeg", "webp", "gif", "bmp", "tiff")
+"""The kinds that are pictures."""
+
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _OTHERS = (

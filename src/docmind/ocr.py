@@ -12,6 +12,7 @@ import threading
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from docmind.config import ReadingSettings
 from docmind.errors import DamagedError, ReaderFailedError, WorkerFailedError
@@ -20,6 +21,7 @@ from docmind.words import Words
 from docmind.worker import Limits, Worker
 
 _ENTRY = "docmind.readers.ocr_serve:serve"
+_PICTURE_SIDE = 1_600  # pixels, as a page image has: more says nothing more, and takes longer
 _MODELS = ("PP-OCRv6_det_small.onnx", "PP-OCRv6_rec_small.onnx")
 
 
@@ -62,11 +64,22 @@ class Ocr:
 
         Raises `ReaderFailedError` where no engine is there or the engine failed: the page stays without text.
         """
+        return self._read(image, {"language": language})
+
+    def recognise_picture(self, picture: bytes, turn: float = 0.0) -> OcrPage:
+        """Read a picture of any kind, from anywhere, turned clockwise by `turn` degrees: it is decoded in the process.
+
+        Boxes are pixels of the picture as it was read. Raises `ReaderFailedError`, also where it is no picture.
+        """
+        rules = {"max_page_megapixels": self._settings.max_page_megapixels, "image_side_px": _PICTURE_SIDE}
+        return self._read(picture, {"language": "", "picture": rules, "turn": turn})
+
+    def _read(self, image: bytes, header: dict[str, Any]) -> OcrPage:
         if not self.engine:
             raise ReaderFailedError(
                 "There is no engine that reads text from pictures.", hint=self.capabilities()[0].hint
             )
-        header = {"engine": self.engine, "languages": self._settings.ocr_languages, "language": language}
+        header = {"engine": self.engine, "languages": self._settings.ocr_languages, **header}
         with self._free:
             worker = self._take()
             try:

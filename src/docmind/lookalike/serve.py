@@ -25,8 +25,6 @@ from docmind.readers.image import open_image
 from docmind.schema import Upload
 from docmind.worker import Frame, read_frame, write_frame
 
-_PICTURES = ("png", "jpeg", "webp", "gif", "bmp", "tiff")
-
 
 def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
     """Answer one frame after another."""
@@ -69,7 +67,7 @@ class Eye:
     def _look(self, header: dict[str, Any], data: bytes) -> Frame:
         self._picture = None
         kind, upload = filetype.identify(Upload(header["name"], data))
-        if kind not in _PICTURES:
+        if kind not in filetype.PICTURES:
             raise UnsupportedFileError(
                 f"{header['name']} is not a picture.", hint="Look for a page with a PNG, JPEG, WebP, GIF, BMP or TIFF."
             )
