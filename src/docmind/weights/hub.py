@@ -83,7 +83,7 @@ class Hub:
     def listing(self, repository: str, revision: str) -> Listing:
         """What the repository holds. Raises `DownloadError`."""
         url = f"{self._root.url}/api/models/{quote(repository)}/revision/{quote(revision, safe='')}?blobs=true"
-        with self._asked(url, {"Accept": "application/json"}, repository) as response:
+        with self._asked(url, {}, repository) as response:
             body = bytearray()
             for piece in self._pieces(response):
                 body += piece
@@ -133,8 +133,7 @@ class Hub:
                             self._accept(response.status_code, what, start)
                             yield response
                             return
-                        location = response.headers.get("location", "")
-                        url = urljoin(url, location) if location and len(location) < 8_000 else ""
+                        url = _joined(url, response.headers.get("location", ""))
                 except EndpointRefusedError as error:
                     raise self._elsewhere() from error
                 except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError) as error:
@@ -217,6 +216,14 @@ def next_hop(root: Endpoint, url: str) -> Endpoint:
     if is_root or (hop.scheme == "https" and (root.is_local or not hop.is_local)):
         return hop
     raise EndpointRefusedError(f"{hop.label} is not followed.")
+
+
+def _joined(url: str, location: str) -> str:
+    """The address that a redirect names; empty where it names none."""
+    try:
+        return urljoin(url, location) if 0 < len(location) < 8_000 else ""
+    except ValueError:
+        return ""
 
 
 def _permitted(url: str) -> Endpoint:

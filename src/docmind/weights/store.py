@@ -46,10 +46,10 @@ class Weights:
         if name in FAKES:
             kind, dim = FAKES[name]
             return Description(name, kind, "", None, "present", dim, FAKE, fingerprint=f"{name}:{dim}")
-        directory = Path(name).expanduser()
-        if not name or not directory.is_dir():
+        path = os.path.expanduser(name)  # of pathlib's own, what cannot be a path raises
+        if not os.path.isdir(path):
             raise ConfigError(f"There is no model {_shown(name)}, and no such directory.", hint=_there_are())
-        return self._in_directory(directory.resolve())
+        return self._in_directory(Path(path).resolve())
 
     def pull(
         self,

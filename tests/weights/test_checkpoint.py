@@ -1,0 +1,118 @@
+"""A directory is looked at, and what is wrong with it is said in one sentence before anything maps its weights."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from safetensors import safe_open
+
+from docmind.weights.checkpoint import UnusableError, is_wanted, read_checkpoint
+from tinymodels import tiny_siglip
+from tinyweights import sharded, tiny_files, written
+
+
+@pytest.mark.parametrize(
+    ("architecture", "config", "kind", "dim"),
+    [
+        ("siglip", {}, "image", 24),
+        ("siglip", {"vision_config": {}}, "image", 768),
+        ("siglip2", {}, "image", 24),
+        ("colpali", {}, "late", 48),
+        ("colqwen2", {}, "late", 48),
+        ("colmodernvbert", {}, "late", 48),
+        ("qwen2_vl", {"architectures": ["ColQwen2"]}, "late", 48),
+    ],
+)
+def test_kind_and_dimension_come_from_the_config(
+    tmp_path: Path, architecture: str, config: dict[str, Any], kind: str, dim: int
+) -> None:
+    read = read_checkpoint(written(tmp_path, tiny_files(architecture, **config)))
+    assert (read.kind, read.architecture, read.dim) == (kind, architecture, dim)
+    assert read.bytes == sum(path.stat().st_size for path in tmp_path.iterdir())
+
+
+def test_what_transformers_saves_is_whole(tmp_path: Path) -> None:
+    read = read_checkpoint(tiny_siglip(tmp_path))
+    assert (read.kind, read.architecture, read.dim) == ("image", "siglip", 32)
+    assert {"config.json", "model.safetensors"} < set(read.files)
+
+
+def test_weights_in_several_files(tmp_path: Path) -> None:
+    written(tmp_path, sharded(tiny_files("colpali")))
+    assert len([name for name in read_checkpoint(tmp_path).files if name.endswith(".safetensors")]) == 2
+    (tmp_path / "model-00002-of-00002.safetensors").unlink()
+    with pytest.raises(UnusableError, match=r"00002\.safetensors is missing"):
+        read_checkpoint(tmp_path)
+    (tmp_path / "model.safetensors.index.json").write_text('{"weight_map": {"a": "../../secret.safetensors"}}')
+    with pytest.raises(UnusableError, match="names no files that could be"):
+        read_checkpoint(tmp_path)
+
+
+def header(length: int, text: bytes) -> bytes:
+    return length.to_bytes(8, "little") + text
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"config.json": None}, r"config\.json is missing"),
+        ({"config.json": b"{"}, r"config\.json is broken"),
+        ({"config.json": b"[1]"}, r"config\.json is broken"),
+        ({"config.json": b"[" * 100_000}, r"config\.json is broken"),
+        (
+            {"config.json": b'{"model_type": "bert"}'},
+            "architecture is 'bert'; those that can be run are siglip, siglip2",
+        ),
+        ({"config.json": b'{"model_type": ["siglip"]}'}, "architecture is none"),
+        ({"config.json": b'{"model_type": "qwen2_vl", "architectures": ["Qwen2VL"]}'}, "architecture is 'qwen2_vl'"),
+        ({"config.json": b'{"model_type": "siglip", "vision_config": {"hidden_size": "9"}}'}, "no possible dimension"),
+        ({"config.json": b'{"model_type": "siglip", "vision_config": [1]}'}, "no possible dimension"),
+        ({"config.json": b'{"model_type": "colpali", "embedding_dim": true}'}, "no possible dimension"),
+        ({"model.safetensors": None}, r"It has no model\.safetensors"),
+        ({"model.safetensors": None, "pytorch_model.bin": b"x"}, "pickled"),
+        ({"model.safetensors": None, "adapter_config.json": b"{}"}, "an adapter, not a whole model"),
+        ({"model.safetensors": b""}, "cut short"),
+        ({"model.safetensors": b"x" * 9}, "cut short"),
+        ({"model.safetensors": header(2**62, b"{}")}, "cut short"),
+        ({"model.safetensors": header(4, b"nope")}, "no safetensors file"),
+        ({"model.safetensors": header(4, b"[[]]")}, "no safetensors file"),
+        ({"model.safetensors": header(14, b'{"a":{"b":[]}}')}, "no safetensors file"),
+        ({"model.safetensors": header(11, b'{"a":["b"]}')}, "no safetensors file"),
+        ({"tokenizer.json": None}, "no tokenizer"),
+        ({"preprocessor_config.json": None}, r"no preprocessor_config\.json"),
+    ],
+)
+def test_what_is_no_model_is_one_sentence(tmp_path: Path, change: dict[str, bytes | None], sentence: str) -> None:
+    files = {name: data for name, data in {**tiny_files(), **change}.items() if data is not None}
+    with pytest.raises(UnusableError, match=sentence) as raised:
+        read_checkpoint(written(tmp_path, files))
+    assert len(str(raised.value)) < 300
+    assert str(raised.value).endswith(".")
+
+
+def test_a_file_cut_short_anywhere_is_found_before_it_is_mapped(tmp_path: Path) -> None:
+    written(tmp_path, tiny_files(numbers=1_000))
+    path = tmp_path / "model.safetensors"
+    data = path.read_bytes()
+    for length in (1, 7, 8, 9, 40, len(data) // 2, len(data) - 1):
+        path.write_bytes(data[:length])
+        with pytest.raises(UnusableError):
+            read_checkpoint(tmp_path)
+    path.write_bytes(data)
+    read_checkpoint(tmp_path)
+    with safe_open(path, "numpy") as opened:
+        assert opened.get_tensor("weight").shape == (1_000,)
+
+
+def test_only_these_files_belong_to_a_model() -> None:
+    wanted = ("config.json", "model.safetensors", "model-00001-of-00003.safetensors", "spiece.model", "merges.txt")
+    assert all(map(is_wanted, wanted))
+    never = (
+        *("pytorch_model.bin", "modeling.py", "tf_model.h5", "model.pkl", "training_args.bin", "README.md"),
+        *("../config.json", "onnx/config.json", "adapter_model.safetensors", "model-1-of-3.safetensors", "CONFIG.JSON"),
+        *("chat_template.jinja", "optimizer.pt", "config.json\n", json.dumps("config.json")),
+    )
+    assert not any(map(is_wanted, never))
