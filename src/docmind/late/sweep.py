@@ -1,0 +1,110 @@
+"""What deleted pages leave in the files: zeroed and used again; where it is most of a file, the file is made anew.
+
+The table is the truth. A new file is written beside and switched to in one transaction: a crash leaves a file that no
+row names, and the next sweep takes it away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import numpy as np
+
+from docmind.database import Database
+from docmind.errors import DiskFullError
+from docmind.late.shelf import Shelf
+
+COMPACT_BYTES = 16 << 20  # files that waste less are left as they are
+_BLOCK = 1 << 16  # rows
+
+
+def sweep(folder: Path, database: Database, shelves: Sequence[Shelf], guard: AbstractContextManager[object]) -> int:
+    """Sweep every model's file, and files of no model; returns the bytes given up. Nobody else may be writing.
+
+    `guard` is held for the moments in which a shelf is read or switched. Raises `DiskFullError`, `VaultError`.
+    """
+    given = _strays(folder, database, shelves)
+    for shelf in shelves:
+        with database.reading(), guard:
+            shelf.forget(shelf.lost())
+            gaps = shelf.gaps()
+            blocks = shelf.blocks
+            empty = not shelf.snapshot().places
+            if blocks is not None and empty:
+                shelf.blocks = None
+        if blocks is None:
+            continue
+        if empty:
+            given += len(blocks) * blocks.dim
+            blocks.remove()
+            continue
+        for start, length in gaps:
+            blocks.zero(start, length)
+        wasted = sum(length for _, length in gaps)
+        given += wasted * blocks.dim
+        if wasted * blocks.dim >= COMPACT_BYTES and wasted * 2 >= len(blocks):
+            try:
+                _move(database, shelf, guard)
+                continue
+            except DiskFullError:  # what is free inside the file is used again all the same
+                pass
+        with database.reading(), guard:
+            shelf.free = gaps
+    return given
+
+
+def _strays(folder: Path, database: Database, shelves: Sequence[Shelf]) -> int:
+    named = {name for (name,) in database.all("SELECT DISTINCT file FROM late_pages")}
+    named |= {shelf.blocks.path.name for shelf in shelves if shelf.blocks}
+    given = 0
+    for path in folder.glob("*.i8"):
+        if path.name not in named:
+            given += path.stat().st_size
+            _unlink(path)
+    return given
+
+
+def _move(database: Database, shelf: Shelf, guard: AbstractContextManager[object]) -> None:
+    """Into a new file, page behind page; a page whose bytes have rotted stays behind and is missing."""
+    with database.reading(), guard:
+        snapshot = shelf.snapshot()
+    old = shelf.blocks
+    assert old is not None
+    new = shelf.fresh(old.dim)
+    moved: list[tuple[str, int, int]] = []
+    rotten: list[int] = []
+    end = written = 0
+    held: list[np.ndarray] = []
+    try:
+        for number, place in enumerate(snapshot.places):
+            if not snapshot.is_sound(number):
+                rotten.append(place.late_id)
+                continue
+            moved.append((new.path.name, end, place.late_id))
+            held.append(snapshot.tokens(number))
+            end += place.tokens
+            if end - written >= _BLOCK:
+                new.write(written, np.concatenate(held))
+                held, written = [], end
+        if held:
+            new.write(written, np.concatenate(held))
+    except BaseException:
+        _unlink(new.path)
+        raise
+    with database.transaction() as db, guard:
+        db.executemany("DELETE FROM late_pages WHERE late_id = ?", [(late_id,) for late_id in rotten])
+        db.executemany("UPDATE late_pages SET file = ?, start = ? WHERE late_id = ?", moved)
+    with database.reading(), guard:
+        shelf.reload()
+        shelf.blocks = new
+        shelf.free = []
+    old.remove()
+
+
+def _unlink(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except PermissionError:  # Windows, while a search reads it: the next sweep takes it
+        return

@@ -1,0 +1,84 @@
+"""MaxSim by `torch._int_mm`: on the processor in blocks that stay in its cache, and on a CUDA device."""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from typing import Any
+
+import numpy as np
+
+from docmind.late.kernels import runs
+
+COLUMNS = 32  # of a product: fewer are not exact on every processor, more leave the cache
+_BLOCK = 4_096  # tokens a core: half a megabyte of them, and as much of products
+_CUDA_BLOCK = 262_144
+_CUDA_ROWS = 32  # a product on CUDA has more than 16 rows
+
+
+class TorchKernel:
+    """Products of a few pages at a time, and their maxima before they leave the cache."""
+
+    name = "torch"
+
+    def __init__(self) -> None:
+        """Raises `ImportError` where torch is not installed."""
+        self._torch: Any = _torch()
+
+    def best(self, query: np.ndarray, tokens: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+        torch = self._torch
+        found = np.empty((len(starts), len(query)), np.int32)
+        block = _BLOCK * torch.get_num_threads()
+        longest = int(lengths.max(initial=0))
+        scratch = torch.empty((max(block, longest), COLUMNS), dtype=torch.int32)
+        best = torch.empty((len(starts), COLUMNS), dtype=torch.int32)
+        whole = torch.from_numpy(tokens)
+        for at in range(0, len(query), COLUMNS):
+            part = query[at : at + COLUMNS]
+            columns = torch.from_numpy(_padded(part))
+            for page, count, start, length in runs(starts, lengths, block):
+                size = count * length
+                products = torch._int_mm(whole[start : start + size], columns, out=scratch[:size])
+                torch.amax(products.view(count, length, COLUMNS), dim=1, out=best[page : page + count])
+            found[:, at : at + len(part)] = best.numpy()[:, : len(part)]
+        return found
+
+
+class CudaKernel:
+    """The same on a CUDA device, where the pages are copied to it as they come."""
+
+    name = "cuda"
+
+    def __init__(self) -> None:
+        """Raises `ImportError` where torch is not installed, `RuntimeError` where there is no device."""
+        self._torch: Any = _torch()
+        if not self._torch.cuda.is_available():
+            raise RuntimeError("there is no CUDA device")
+
+    def best(self, query: np.ndarray, tokens: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+        torch = self._torch
+        count = -(-len(query) // 8) * 8
+        columns = torch.from_numpy(_padded(query, count)).cuda()
+        best = torch.empty((len(starts), count), dtype=torch.int32, device="cuda")
+        whole = torch.from_numpy(tokens)
+        for page, pages, start, length in runs(starts, lengths, _CUDA_BLOCK):
+            size = pages * length
+            block = whole[start : start + size].cuda()
+            if size < _CUDA_ROWS:
+                block = torch.nn.functional.pad(block, (0, 0, 0, _CUDA_ROWS - size))
+            products = torch._int_mm(block, columns)[:size]
+            torch.amax(products.view(pages, length, count), dim=1, out=best[page : page + pages])
+        return best[:, : len(query)].cpu().numpy()
+
+
+def _padded(query: np.ndarray, count: int = COLUMNS) -> np.ndarray:
+    """`(dim, count)` int8, a column a token, zeros behind them."""
+    columns = np.zeros((query.shape[1], count), np.int8)
+    columns[:, : len(query)] = query.T
+    return columns
+
+
+def _torch() -> Any:
+    # Pages come from a map that cannot be written, and nothing here writes them.
+    warnings.filterwarnings("ignore", message="The given NumPy array is not writable", category=UserWarning)
+    return importlib.import_module("torch")
