@@ -25,6 +25,7 @@ from docmind.late.kernels import Kernel, NumpyKernel, choose
 from docmind.late.shelf import Shelf, Snapshot
 from docmind.late.sweep import sweep
 
+RESCORED = 50  # pages at least: the first ones are scored again by the question as it is, not as int8
 FEW_TOKENS = 300_000  # numpy scores these in 30 ms: no other kernel is loaded for them
 _INSERT = """INSERT OR REPLACE INTO late_pages
     (image, fingerprint, file, start, tokens, dim, step, checksum, rows, cols, patches)
@@ -83,9 +84,8 @@ class LatePages:
                 place = (blocks.path.name, start, *rows.shape, step, zlib.crc32(rows.data))
                 values.append((image, fingerprint, *place, pages[image].rows, pages[image].cols, cells[image]))
             with self._db.transaction() as db:
-                db.executemany(
-                    "DELETE FROM late_pages WHERE late_id = ?", lost
-                )  # they point into what has been written
+                # Rows that pointed beyond the file would now point into what was written there.
+                db.executemany("DELETE FROM late_pages WHERE late_id = ?", lost)
                 db.executemany(_INSERT, values)
 
     def count(self, fingerprint: str) -> int:
@@ -137,11 +137,15 @@ class LatePages:
             wanted = _wanted(snapshot, allowed)
             if limit < 1 or not len(wanted) or not len(query):
                 return []
-            scores = self._scores(snapshot, wanted, query)
-            first = np.argsort(-scores, kind="stable")[:limit]
-            found = [int(number) for number in wanted[first]]
+            turned = self._turn(finite(query))
+            if turned.shape[1] != snapshot.rows.shape[1]:
+                raise _other_length(turned.shape[1], snapshot.rows.shape[1])
+            first = wanted[_best(_scores(snapshot, wanted, turned), max(limit + limit // 2, RESCORED))]
+            scores = np.array([_rescored(snapshot, number, turned) for number in first.tolist()])
+            best = _best(scores, limit)
+            found = first[best].tolist()
             if self._are_sound(fingerprint, snapshot, found):
-                pairs = zip(found, scores[first].tolist(), strict=True)
+                pairs = zip(found, scores[best].tolist(), strict=True)
                 return [(snapshot.places[number].image, score) for number, score in pairs]
 
     def similarity(self, fingerprint: str, query: np.ndarray, image: str) -> np.ndarray:
@@ -190,15 +194,6 @@ class LatePages:
         with self._db.reading(), self._lock:
             return self._shelf(fingerprint).snapshot()
 
-    def _scores(self, snapshot: Snapshot, wanted: np.ndarray, query: np.ndarray) -> np.ndarray:
-        """`(len(wanted),)` float64."""
-        rows, steps = query_int8(self._turn(finite(query)))
-        if rows.shape[1] != snapshot.rows.shape[1]:
-            raise _other_length(rows.shape[1], snapshot.rows.shape[1])
-        lengths = snapshot.lengths[wanted]
-        best = _kernel(snapshot, lengths).best(rows, snapshot.rows, snapshot.starts[wanted], lengths)
-        return (best * steps).sum(axis=1) * snapshot.steps[wanted]
-
     def _are_sound(self, fingerprint: str, snapshot: Snapshot, numbers: Sequence[int]) -> bool:
         """Whether these pages hold what was put; those that do not are missing from now on."""
         rotten = []
@@ -231,6 +226,24 @@ def _wanted(snapshot: Snapshot, allowed: Collection[str] | None) -> np.ndarray:
     if allowed is None:
         return np.arange(len(snapshot.places))
     return np.array(sorted({snapshot.at[image] for image in allowed if image in snapshot.at}), np.int64)
+
+
+def _scores(snapshot: Snapshot, wanted: np.ndarray, turned: np.ndarray) -> np.ndarray:
+    """`(len(wanted),)` float64: MaxSim by the question as int8."""
+    rows, steps = query_int8(turned)
+    lengths = snapshot.lengths[wanted]
+    best = _kernel(snapshot, lengths).best(rows, snapshot.rows, snapshot.starts[wanted], lengths)
+    return (best * steps).sum(axis=1) * snapshot.steps[wanted]
+
+
+def _rescored(snapshot: Snapshot, number: int, turned: np.ndarray) -> float:
+    products = snapshot.tokens(number).astype(np.float32) @ turned.T
+    return float(products.max(axis=0).sum(dtype=np.float64)) * snapshot.places[number].step
+
+
+def _best(scores: np.ndarray, count: int) -> np.ndarray:
+    """Where the highest are, best first; equals in the order in which they stand."""
+    return np.argsort(-scores, kind="stable")[:count]
 
 
 def _kernel(snapshot: Snapshot, lengths: np.ndarray) -> Kernel:
