@@ -10,6 +10,7 @@ from pathlib import Path
 from docmind import __version__, index
 from docmind.config import Settings
 from docmind.ocr import Ocr
+from docmind.readers import chromium
 from docmind.schema import Capability
 
 _KEY_SOURCES = {
@@ -50,10 +51,20 @@ def of(settings: Settings, key_source: str, answers: Capability = _QUOTES) -> tu
         Capability("sealing", "present", _KEY_SOURCES[key_source]),
         _text_model(settings),
         *Ocr(settings.reading).capabilities(),
+        _browser(settings.reading.browser),
         *index.capabilities(settings),
         answers,
         _web(settings),
     )
+
+
+def _browser(wanted: str) -> Capability:
+    if wanted == "off":
+        return Capability("book pages", "off", "EPUB as plain text", "Set DOCMIND_READING__BROWSER=auto.")
+    program = chromium.find(wanted)
+    if program:
+        return Capability("book pages", "present", f"EPUB drawn by {program}, without scripts and network")
+    return Capability("book pages", "missing", "EPUB as plain text", "Install Chromium, Chrome or Edge.")
 
 
 def _web(settings: Settings) -> Capability:

@@ -171,7 +171,10 @@ class Ingest:
             return AddResult(upload.name, "already", doc_id, known.pages, known.ocr_pages, message=told)
         self._need_room(3 * len(upload.data))
         stored = self._catalog.pages_of(doc_id) if known else []
-        with self._reader.read(upload, skip={page.page_no for page in stored}) as reading:
+        with self._reader.read(upload, skip={page.page_no for page in stored}, waiting=step.check) as reading:
+            if stored and known is not None and reading.pages != known.pages:  # drawn otherwise than before
+                self._nodes.forget(doc_id)
+                return self._add(doc_id, upload, step, resumed=resumed)
             info = DocumentInfo(
                 doc_id=doc_id,
                 document=upload.name,
@@ -189,9 +192,8 @@ class Ingest:
             with self._rows:
                 if resumed:
                     self._catalog.original(doc_id)  # raises where the document was deleted meanwhile
-                original = self._artifacts.put(upload.data, f".{reading.kind}.enc")
-                self._catalog.begin_document(info, original)
-            message = self._read(info, reading, stored, step)
+                self._catalog.begin_document(info, self._artifacts.put(upload.data, f".{reading.kind}.enc"))
+            message = " ".join(filter(None, [reading.told, self._read(info, reading, stored, step)]))
         ready = self._catalog.document(doc_id)
         self._mirror.put(doc_id)
         return AddResult(upload.name, "added", doc_id, ready.pages, ready.ocr_pages, message=message)

@@ -78,6 +78,12 @@ class NodeStore:
             self.put(nodes)
             _drop_unused(db, old)
 
+    def forget(self, doc_id: str) -> None:
+        """Drop all nodes and pages of a document that is read anew; what they named is nobody's at the next start."""
+        with self._db.transaction() as db:
+            self.replace(doc_id, [])
+            db.execute("DELETE FROM pages WHERE doc_id = ?", (doc_id,))
+
     def put(self, nodes: Sequence[NodeRecord]) -> None:
         """Keep nodes (and replace those that are there)."""
         with self._db.transaction() as db:
