@@ -135,3 +135,29 @@ def test_describing_loads_no_model(tmp_path: Path) -> None:
     )
     told = subprocess.check_output([sys.executable, "-c", code, str(tmp_path)], text=True)
     assert told.strip() == "[]"
+
+
+def test_links_into_a_cache_are_followed_and_may_lead_nowhere(weights: Weights, tmp_path: Path) -> None:
+    if sys.platform == "win32":
+        pytest.skip("links need rights there")
+    blobs, snapshot = written(tmp_path / "blobs", tiny_files()), tmp_path / "snapshot"
+    snapshot.mkdir()
+    for path in blobs.iterdir():
+        (snapshot / path.name).symlink_to(path)
+    assert weights.describe(str(snapshot)).state == "present"
+    (blobs / "model.safetensors").unlink()
+    assert weights.describe(str(snapshot)).state == "broken"
+
+
+def test_describing_again_is_quick_enough_for_every_search(weights: Weights, monkeypatch: pytest.MonkeyPatch) -> None:
+    written(weights.models_dir / "siglip", tiny_files())
+    first = weights.describe("siglip")
+
+    def never(_directory: Path) -> None:
+        pytest.fail("Its files were read again.")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("docmind.weights.store.read_checkpoint", never)
+        assert weights.describe("siglip") == first
+    (weights.models_dir / "siglip" / "model.safetensors").unlink()
+    assert weights.describe("siglip").state == "broken"

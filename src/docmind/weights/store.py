@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -22,14 +23,19 @@ MANIFEST = "docmind.json"
 """Beside a model that was fetched: repository, commit and the sha256 of each file."""
 
 
+_Signature = tuple[tuple[str, int, int, int], ...]
+
+
 class Weights:
     """Models by name in one folder, and anywhere else by the path of their directory. Safe from any thread.
 
-    Describing reads small files and, once for each file that changed, sums the weights: seconds for gigabytes.
+    Describing reads small files and, once for each file that changed, sums the weights: seconds for gigabytes. A
+    directory in which no file changed is described from memory.
     """
 
     def __init__(self, models_dir: Path) -> None:
         self.models_dir = models_dir
+        self._told: dict[str, tuple[_Signature, Description]] = {}
         self._fingerprints = Fingerprints(models_dir / "fingerprints.json")
 
     def all(self) -> tuple[Description, ...]:
@@ -49,7 +55,8 @@ class Weights:
         path = os.path.expanduser(name)  # of pathlib's own, what cannot be a path raises
         if not os.path.isdir(path):
             raise ConfigError(f"There is no model {_shown(name)}, and no such directory.", hint=_there_are())
-        return self._in_directory(Path(path).resolve())
+        directory = Path(path).resolve()
+        return self._remembered(str(directory), directory, lambda: self._in_directory(directory))
 
     def pull(
         self,
@@ -101,11 +108,22 @@ class Weights:
             reason="It has not been fetched.",
             hint=_fetching(name),
         )
-        if not directory.is_dir():
+        if not os.path.isdir(directory):
             return told
+        return self._remembered(name, directory, lambda: self._looked_at(told, directory))
+
+    def _remembered(self, name: str, directory: Path, look: Callable[[], Description]) -> Description:
+        signature = _signature(directory)
+        kept = self._told.get(name)
+        if kept is None or kept[0] != signature:
+            self._told[name] = kept = signature, look()
+        return kept[1]
+
+    def _looked_at(self, told: Description, directory: Path) -> Description:
+        """The same with what its files say."""
         try:
             read = read_checkpoint(directory)
-            if read.kind != known.kind:
+            if read.kind != told.kind:
                 raise UnusableError(f"These are the files of another model ({read.architecture}).")
             digest = self._fingerprints.of(directory, read.files)
             manifest = _manifest(directory)
@@ -120,7 +138,7 @@ class Weights:
             dim=read.dim,
             architecture=read.architecture,
             revision=_revision(manifest),
-            fingerprint=f"{name}:{digest}",
+            fingerprint=f"{told.name}:{digest}",
             bytes=read.bytes,
             reason="",
             hint="",
@@ -191,6 +209,19 @@ def _shown(name: str) -> str:
 
 def _reason(error: Exception) -> str:
     return f"It cannot be read: {error.strerror}." if isinstance(error, OSError) else str(error)
+
+
+def _signature(directory: Path) -> _Signature:
+    """Names, sizes and times of its files, as far as they can be told."""
+    told = []
+    with contextlib.suppress(OSError), os.scandir(directory) as entries:
+        for entry in entries:
+            try:
+                stat = entry.stat()
+                told.append((entry.name, stat.st_size, stat.st_mtime_ns, stat.st_ino))
+            except OSError:  # a link that leads nowhere
+                told.append((entry.name, -1, -1, -1))
+    return tuple(sorted(told))
 
 
 def _manifest(directory: Path) -> dict[str, Any]:
