@@ -50,7 +50,7 @@ class DocMind:
     """One open vault. Safe from any thread; one process at a time owns a vault (`VaultBusyError` otherwise).
 
     Opening is cheap: models and the index engine start when they are first needed, or with `warm`. `conversations`,
-    `lookalike`, `memories` and `models` are parts of the facade, and as much a part of it as the methods here.
+    `lookalike`, `memories`, `models` and `visual` are parts of the facade, as much as the methods here.
     """
 
     def __init__(
@@ -80,12 +80,13 @@ class DocMind:
         self._catalog, self._nodes = Catalog(self._database), NodeStore(self._database)
         self._queries = QueryCache()
         self._parts = Parts(
-            settings, self._keys.keyset, self._database, self._artifacts, self._catalog, self._nodes, self._embedder
-        )
+            settings, self._keys.keyset, self._database, self._artifacts, self._catalog, self._nodes, self._embedder,
+            self._queries,
+        )  # fmt: skip
         self._intake = Intake(self._catalog, self._parts)
-        self.lookalike = self._parts.lookalike
+        self.lookalike, self.visual = self._parts.lookalike, self._parts.visual
         self._modalities = Modalities(
-            settings, self._catalog, self._nodes, self._parts.search, self.lookalike, None, self._queries
+            settings, self._catalog, self._nodes, self._parts.search, self.lookalike, self.visual, self._queries
         )
         self.memories = Memories(settings.memory, self._database, self._embedder)
         self.models = models or Models(settings.llm, Preferences(self._database))
@@ -189,7 +190,7 @@ class DocMind:
 
     def delete(self, doc_id: str) -> DeleteReceipt:
         """Take a document out for good. Raises `NotFoundError`."""
-        return self._parts.writer().delete(doc_id)
+        return self._parts.delete(doc_id)
 
     # finding and answering
 
@@ -287,7 +288,8 @@ class DocMind:
             index_engine=finding.index.name,
             index_epoch=finding.index.epoch(),
             vault_epoch=self._catalog.epoch(),
-            capabilities=capabilities.of(self._settings, self._keys.source, self.models.capability()),
+            capabilities=capabilities.of(self._settings, self._keys.source, self.models.capability())
+            + self.visual.capabilities(),
         )
 
 

@@ -20,8 +20,11 @@ from docmind.keys import Keyset
 from docmind.lookalike.search import Lookalike
 from docmind.mirror import Mirror, Report
 from docmind.nodestore import NodeStore
+from docmind.querycache import QueryCache
 from docmind.retrieve import DedupKey, Retrieve
-from docmind.schema import Filters, SearchResult
+from docmind.schema import DeleteReceipt, Filters, SearchResult
+from docmind.visual.facade import Visual
+from docmind.visual.searching import Finder
 
 if TYPE_CHECKING:
     from docmind.ingest import Ingest
@@ -49,10 +52,14 @@ class Parts:
         catalog: Catalog,
         nodes: NodeStore,
         embedder: TextEmbedder,
+        queries: QueryCache | None = None,
     ) -> None:
-        self._settings, self._keyset, self._database, self._artifacts = settings, keyset, database, artifacts
+        self._settings, self._database, self._artifacts = settings, database, artifacts
         self._catalog, self._nodes, self._embedder = catalog, nodes, embedder
         self.lookalike = Lookalike(settings.reading, database, catalog, artifacts)
+        self._blind = Blind(keyset.index_key())
+        finder = Finder(self.ready, self.heal, self._blind, settings.database)
+        self.visual = Visual(settings, database, catalog, artifacts, finder, queries or QueryCache())
         self._lock = threading.RLock()  # guards what is started
         self._catching_up = threading.RLock()  # held long, and never while the other one is
         self._finding: Finding | None = None
@@ -67,11 +74,11 @@ class Parts:
             if self._finding is None:
                 settings = self._settings
                 index = open_index(settings, settings.data_dir / "index", self._embedder.dim)
-                blind = Blind(self._keyset.index_key())
+                names, images = settings.database, self.visual.images
                 self._finding = Finding(
                     index,
-                    Mirror(self._catalog, self._nodes, index, self._embedder, blind, settings.database),
-                    Retrieve(settings, self._catalog, self._nodes, index, self._embedder, blind),
+                    Mirror(self._catalog, self._nodes, index, self._embedder, self._blind, names, images),
+                    Retrieve(settings, self._catalog, self._nodes, index, self._embedder, self._blind),
                 )
             return self._finding
 
@@ -91,11 +98,23 @@ class Parts:
         """Make ready, and look at page images in the background from now on."""
         self.ready()
         self.lookalike.follow()
+        self.visual.follow()
 
     def commit(self, *, lazily: bool) -> None:
         """Make the index durable after documents were taken in, and tell what looks at their pages."""
         self.writer().commit(lazily=lazily)
         self.lookalike.wake()
+        self.visual.wake()
+
+    def delete(self, doc_id: str) -> DeleteReceipt:
+        """Take a document out of the vault, the artifacts, the index and what models made of its pages.
+
+        Raises `NotFoundError`, `IndexEngineError`.
+        """
+        try:
+            return self.writer().delete(doc_id)
+        finally:
+            self.visual.sweep()
 
     def search(self, question: str, *, k: int | None, filters: Filters, dedup_key: DedupKey) -> SearchResult:
         """Hits for a question. A lost or damaged index is built anew from the vault, once."""
@@ -154,6 +173,7 @@ class Parts:
     def close(self) -> None:
         """Make the index durable and end every child process. Harmless twice."""
         self.lookalike.close()
+        self.visual.close()
         with self._catching_up, self._lock:
             if self._ingest is not None:
                 self._ingest.close()

@@ -1,0 +1,275 @@
+"""One run of a model over pages: what it has to do, how it goes on after a crash, and counts that add up."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from docmind.artifacts import Artifacts
+from docmind.catalog import Catalog
+from docmind.errors import DiskFullError, NotFoundError, VaultError, VisualModelError
+from docmind.seeing import ModelKind, PagesEmbedded
+from docmind.visual.pages import PageList, Place
+from docmind.visual.serving import Serving
+from docmind.visual.stores import Store, old_left
+from docmind.weights import Description
+
+_PATIENCE = 3  # failures one after another before it is the model, and not the pages, that is broken
+_WAIT_S = 0.05
+_LONGEST_WAIT_S = 5.0
+
+Check = Callable[[], None]
+
+
+@dataclass(slots=True)
+class Counts:
+    """What has been done: `added` + `skipped` + `failed` are the pages up to and with `last`."""
+
+    total: int = 0
+    added: int = 0
+    skipped: int = 0
+    failed: int = 0
+    last: tuple[str, int] | None = None
+    seconds: float = 0.0
+    """Of the model alone."""
+
+    seen: int = 0
+    """Images that the model was shown."""
+
+    failed_images: set[str] = field(default_factory=set)
+
+    @property
+    def done(self) -> int:
+        return self.added + self.skipped + self.failed
+
+    @property
+    def seconds_per_page(self) -> float | None:
+        return self.seconds / self.seen if self.seen else None
+
+    def result(self, model: str, started: float) -> PagesEmbedded:
+        """`started` is a time of `time.monotonic`."""
+        duration = (time.monotonic() - started) * 1000
+        return PagesEmbedded(model, self.added, self.skipped, self.failed, duration)
+
+
+@dataclass(slots=True)
+class Interactive:
+    """Counts searches that are under way: work on pages waits for them."""
+
+    count: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @contextlib.contextmanager
+    def search(self) -> Iterator[None]:
+        with self.lock:
+            self.count += 1
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.count -= 1
+
+    def give_way(self, check: Check) -> None:
+        """Wait while a search is under way, for a few seconds at most."""
+        deadline = time.monotonic() + _LONGEST_WAIT_S
+        while self.count and time.monotonic() < deadline:
+            check()
+            time.sleep(_WAIT_S)
+
+
+class Embedding:
+    """Runs of one kind of model, one at a time. Safe from any thread: who comes second waits, and can be stopped."""
+
+    def __init__(
+        self,
+        kind: ModelKind,
+        store: Store,
+        serving: Serving,
+        pages: PageList,
+        catalog: Catalog,
+        artifacts: Artifacts,
+        interactive: Interactive,
+        chosen: Callable[[Description], None],
+    ) -> None:
+        """`chosen` is told of the model that searches are answered from, when that changes."""
+        self._chosen = chosen
+        self.kind: ModelKind = kind
+        self.store, self.serving, self.pages = store, serving, pages
+        self._catalog, self._artifacts, self._interactive = catalog, artifacts, interactive
+        self._turn = threading.Lock()
+
+    def run(
+        self,
+        description: Description,
+        places: Sequence[Place],
+        *,
+        force: bool = False,
+        counts: Counts | None = None,
+        report: Callable[[Counts], None] = lambda _: None,
+        note: Callable[[Counts], None] = lambda _: None,
+        check: Check = lambda: None,
+    ) -> Counts:
+        """Embed those of `places` that the model has not seen, or all with `force`; goes on behind `counts.last`.
+
+        `report` is called after each page; `note` when pages are kept, in the same step. `check` may raise to stop it.
+        What was done stays. Raises `VisualModelError` where the model fails, `DiskFullError`, and what `check` raises.
+        """
+        counts = counts or Counts()
+        rest = [place for place in places if counts.last is None or (place.doc_id, place.page_no) > counts.last]
+        counts.total = counts.done + len(rest)
+        with self._alone(check):
+            if not self.serving.now().fingerprint or not self.store.counts().get(self.serving.now().fingerprint):
+                self.serving.adopt(description)
+            images = list(dict.fromkeys(place.image for place in rest))
+            wanted = images if force else self.store.missing(description.fingerprint, images)
+            pass_ = _Pass(self, description, counts, set(wanted), note)
+            try:
+                for place in rest:
+                    check()
+                    pass_.take(place, check)
+                    report(counts)
+                pass_.end()
+            finally:
+                pass_.flush()
+            report(counts)
+            self._switch(description, counts.failed_images)
+            self.store.finish()
+        return counts
+
+    def settle(self, check: Check) -> None:
+        """Finish a change of models that was cut off, and drop what the one before has made."""
+        if self.serving.now().before:
+            with self._alone(check):
+                self._settle()
+
+    def _settle(self) -> None:
+        served = self.serving.now()
+        if served.before:
+            self.store.finish()  # brings the index to the new vectors, where it is not there yet
+            self.store.drop(served.before)
+            self.serving.settle()
+
+    def _switch(self, description: Description, failed: set[str]) -> None:
+        """Answer from this model, where it has seen all that the one in use has; what failed cannot be seen."""
+        served = self.serving.now()
+        if served.fingerprint != description.fingerprint and self.store.counts().get(description.fingerprint):
+            images = [place.image for place in self.pages.asked()]
+            if set(old_left(self.store, served.fingerprint, description.fingerprint, images)) <= failed:
+                self.serving.switch(description)
+                self._chosen(description)
+        self._settle()
+
+    def image_of(self, place: Place) -> bytes | None:
+        """The page's image; None where the page is gone. Raises `VaultError` where it cannot be opened."""
+        try:
+            return self._artifacts.get(place.ref)
+        except NotFoundError:
+            if self._catalog.pages([(place.doc_id, place.page_no)]):
+                raise VaultError("The image of a page is missing.") from None
+            return None
+
+    def give_way(self, check: Check) -> None:
+        self._interactive.give_way(check)
+
+    @contextlib.contextmanager
+    def _alone(self, check: Check) -> Iterator[None]:
+        while not self._turn.acquire(timeout=_WAIT_S):
+            check()
+        try:
+            yield
+        finally:
+            self._turn.release()
+
+
+class _Pass:
+    """One run while it goes: what is made and not kept yet, what failed, and what may be the model's fault."""
+
+    def __init__(
+        self,
+        embedding: Embedding,
+        description: Description,
+        counts: Counts,
+        wanted: set[str],
+        note: Callable[[Counts], None],
+    ) -> None:
+        self._embedding, self._description, self._counts, self._note = embedding, description, counts, note
+        self._wanted = wanted
+        self._seen: set[str] = set()
+        self._made: dict[str, object] = {}
+        self._doubtful: list[Place] = []
+        self._trouble: VisualModelError | None = None
+
+    def take(self, place: Place, check: Check) -> None:
+        """One page: shown to the model, or counted with the one whose image it shares."""
+        counts, image = self._counts, place.image
+        if image in self._seen:
+            counts.added += 1
+        elif image in counts.failed_images:
+            counts.failed += 1
+        elif image not in self._wanted:
+            counts.skipped += 1
+        elif not self._show(place, check):
+            return
+        if not self._doubtful:
+            counts.last = (place.doc_id, place.page_no)
+        if len(self._made) >= self._embedding.store.batch:
+            self.flush()
+
+    def end(self) -> None:
+        """After the last page: a page or two that the model failed at are broken, unless it has seen none at all."""
+        if self._trouble is not None and not self._seen:
+            raise self._trouble
+        self._blame_pages()
+
+    def flush(self) -> None:
+        """Keep what was made, and note how far the run is."""
+        if self._made:
+            self._embedding.store.put(self._description.fingerprint, self._made, lambda: self._note(self._counts))
+            self._made = {}
+        else:
+            self._note(self._counts)
+
+    def _show(self, place: Place, check: Check) -> bool:
+        """Whether it is known what became of the page."""
+        counts = self._counts
+        try:
+            data = self._embedding.image_of(place)
+        except VaultError as error:
+            if isinstance(error, DiskFullError):
+                raise
+            self._fail(place)
+            return True
+        if data is None:
+            counts.skipped += 1
+            return True
+        self._embedding.give_way(check)
+        at = time.perf_counter()
+        try:
+            made = self._embedding.store.make(self._description, data)
+        except VisualModelError as error:
+            check()  # a model that is closed fails too
+            self._doubtful.append(place)
+            self._trouble = error
+            if len(self._doubtful) >= _PATIENCE:
+                raise
+            return False
+        counts.seconds += time.perf_counter() - at
+        counts.seen += 1
+        self._blame_pages()
+        self._made[place.image] = made
+        self._seen.add(place.image)
+        counts.added += 1
+        return True
+
+    def _blame_pages(self) -> None:
+        doubtful, self._doubtful = self._doubtful, []
+        for place in doubtful:
+            self._fail(place)
+            self._counts.last = (place.doc_id, place.page_no)
+
+    def _fail(self, place: Place) -> None:
+        self._counts.failed += 1
+        self._counts.failed_images.add(place.image)

@@ -1,0 +1,243 @@
+"""From a question or a picture to ranked pages, by what models made of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from docmind.catalog import Catalog
+from docmind.config import DatabaseSettings
+from docmind.errors import ConfigError, IndexEngineError, IndexMismatchError, VisualModelError
+from docmind.index.blind import Blind
+from docmind.index.engine import IndexEngine, Query
+from docmind.mirror import Mirror, widened
+from docmind.querycache import QueryCache
+from docmind.schema import Degraded, Filters
+from docmind.seeing import ListName, ModelKind, PageHit, PageHits
+from docmind.visual.choice import Choice, check_fits
+from docmind.visual.embedding import Embedding
+from docmind.visual.opened import Opened
+from docmind.visual.pages import MODALITY, PageList
+from docmind.visual.stores import LateStore
+from docmind.weights import Description
+
+if TYPE_CHECKING:
+    from docmind.embed.visual import QueryPatches
+
+MOST = 1_000
+"""Hits of one search."""
+
+_KINDS: dict[ModelKind, str] = {"image": "image model", "late": "late interaction model"}
+
+
+class Found(Protocol):
+    """The index and its mirror, up to date."""
+
+    @property
+    def index(self) -> IndexEngine: ...
+
+    @property
+    def mirror(self) -> Mirror: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Finder:
+    """How the index is reached: `ready` brings it up to date, `heal` builds it anew after it failed."""
+
+    ready: Callable[[], Found]
+    heal: Callable[[], Found]
+    blind: Blind
+    names: DatabaseSettings
+
+
+class Searching:
+    """Safe from any thread."""
+
+    def __init__(
+        self,
+        finder: Finder,
+        choice: Choice,
+        opened: Opened,
+        pages: PageList,
+        catalog: Catalog,
+        cache: QueryCache,
+        is_moving: Callable[[Description], bool],
+    ) -> None:
+        """`is_moving` says whether pages are being embedded with a model, or have begun to be."""
+        self._finder, self._choice, self._opened, self._pages = finder, choice, opened, pages
+        self._catalog, self._cache, self._is_moving = catalog, cache, is_moving
+
+    def model(self, embedding: Embedding, degraded: list[Degraded], stage: ListName) -> Description:
+        """The model that searches of this kind are answered by now.
+
+        Raises `ConfigError` where the kind is off, `VisualModelError` where its files are gone, `IndexMismatchError`
+        where the pages have vectors of another model only.
+        """
+        kind = embedding.kind
+        chosen = self._choice.model(kind)
+        if chosen is None:
+            raise ConfigError(
+                f"No {_KINDS[kind]} is in use.", hint="`docmind models list` shows which there are and how to get one."
+            )
+        served, counts = embedding.serving.now(), embedding.store.counts()
+        if chosen.state == "present":
+            check_fits(chosen)
+        if served.fingerprint in ("", chosen.fingerprint) or not counts.get(served.fingerprint):
+            if chosen.state != "present":
+                raise VisualModelError(f"{chosen.name} cannot be used: {chosen.reason}", hint=chosen.hint)
+            return chosen
+        if chosen.state != "present" and chosen.name == served.name:
+            raise VisualModelError(f"{chosen.name} cannot be used: {chosen.reason}", hint=chosen.hint)
+        old = self._made_by(served.name, served.fingerprint, kind)
+        if old is not None and chosen.state == "present" and self._is_moving(chosen):
+            done = counts.get(chosen.fingerprint, 0)
+            degraded.append(
+                Degraded(
+                    stage, f"{done} page images have been embedded with {chosen.name}; until all are, {old.name} finds"
+                )
+            )
+            return old
+        raise IndexMismatchError(
+            f"The pages were embedded by {served.fingerprint}, but the {_KINDS[kind]} in use is"
+            f" {chosen.fingerprint or chosen.name}.",
+            hint=f"Run `docmind embed --model {chosen.name}` to embed them beside the old vectors and switch when all"
+            f" are done, or choose {served.name} again.",
+        )
+
+    def images(
+        self, embedding: Embedding, question: str | None, picture: bytes | None, k: int, filters: Filters
+    ) -> PageHits:
+        """Pages by an image model: what fits the words, or looks like the picture. Raises as `model` does."""
+        clock, degraded = _Clock(), list[Degraded]()
+        model = self.model(embedding, degraded, "image")
+        found = self._finder.ready()
+        clock.lap("ready")
+        served = embedding.serving.now()
+        indexed = found.mirror.image_model()
+        if indexed and indexed != model.fingerprint:  # the index has not come to the new vectors yet
+            before = self._made_by(served.before_name, indexed, "image")
+            if before is None:
+                raise VisualModelError("The index is being changed to another image model.", hint="Try again soon.")
+            model = before
+        vector = self._vector(model, question, picture)
+        clock.lap("embed")
+        hits: tuple[PageHit, ...] = ()
+        if indexed and (not filters.modalities or MODALITY in filters.modalities):
+            blind, names = self._finder.blind, self._finder.names
+            narrowed = replace(filters, tags=tuple(blind.tag(tag) for tag in filters.tags))
+            query = Query(names.qdrant_image_collection, "siglip", blind.dense(widened(vector)), k, narrowed)
+            try:
+                (scored,) = found.index.search([query])
+            except IndexMismatchError:
+                raise
+            except IndexEngineError:
+                (scored,) = self._finder.heal().index.search([query])
+            clock.lap("search")
+            ranked = [((str(one.payload["doc_id"]), int(str(one.payload["page_no"]))), one.score) for one in scored]
+            hits = self._hits(ranked, "image", self._pages.names(filters), filters, k)
+            clock.lap("hits")
+        seen, total = embedding.store.counts().get(model.fingerprint, 0), self._pages.images()
+        if seen < total:
+            degraded.append(Degraded("image", f"{total - seen} of {total} page images have not been embedded yet"))
+        return PageHits(hits, tuple(degraded), clock.timings())
+
+    def late(self, embedding: Embedding, store: LateStore, question: str, k: int, filters: Filters) -> PageHits:
+        """Pages by late interaction: the sum of each token's best patch. Raises as `model` does."""
+        clock, degraded = _Clock(), list[Degraded]()
+        model = self.model(embedding, degraded, "visual")
+        query = self.query(model, question)
+        clock.lap("embed")
+        names = self._pages.names(filters)
+        allowed = self._pages.allowed(filters, names)
+        hits: tuple[PageHit, ...] = ()
+        if (allowed is None or allowed) and store.counts().get(model.fingerprint):
+            found = store.pages().search(model.fingerprint, query.vectors, k, allowed)
+            clock.lap("search")
+            ranked = [(place, score) for image, score in found for place in self._pages.places_of(image)]
+            hits = self._hits(ranked, "visual", names, filters, k)
+            clock.lap("hits")
+        return PageHits(hits, tuple(degraded), clock.timings())
+
+    def query(self, model: Description, question: str) -> QueryPatches:
+        """The question's token vectors, kept for the next time. Raises what models raise."""
+        return self._cache.get(model.fingerprint, question, lambda: self._opened.late(model).embed_query(question))
+
+    def _vector(self, model: Description, question: str | None, picture: bytes | None) -> np.ndarray:
+        opened = self._opened.image(model)
+        if picture is not None:
+            return opened.embed_images([picture])[0]
+        assert question is not None
+        return self._cache.get(model.fingerprint, question, lambda: opened.embed_text(question))
+
+    def _made_by(self, name: str, fingerprint: str, kind: ModelKind) -> Description | None:
+        """The model of this name, where it still is the one that made the vectors."""
+        try:
+            description = self._choice.describe(name, kind)
+        except ConfigError:
+            return None
+        return description if description.fingerprint == fingerprint else None
+
+    def _hits(
+        self,
+        ranked: Sequence[tuple[tuple[str, int], float]],
+        source: ListName,
+        names: dict[str, str],
+        filters: Filters,
+        k: int,
+    ) -> tuple[PageHit, ...]:
+        """Records of the first `k` pages that are still there and pass the filters."""
+        hits: list[PageHit] = []
+        pages = self._catalog.pages(place for place, _ in ranked if place[0] in names)
+        for place, score in ranked:
+            page = pages.get(place)
+            if page is None or (filters.languages and page.language not in filters.languages):
+                continue
+            hits.append(
+                PageHit(
+                    rank=len(hits) + 1,
+                    score=float(score),
+                    source=source,
+                    document=names[page.doc_id],
+                    doc_id=page.doc_id,
+                    page_no=page.page_no,
+                    page_id=page.page_id,
+                    page_width=page.width,
+                    page_height=page.height,
+                )
+            )
+        return tuple(hits[:k])
+
+
+def checked_question(text: str) -> str:
+    """The words of a question, as they are embedded. Raises `ConfigError` where there are none."""
+    question = " ".join(text.encode("utf-8", "replace").decode().split())  # bytes of a shell may be no text
+    if not question:
+        raise ConfigError("The question is empty.", hint="Type a question in words.")
+    return question
+
+
+def checked_count(k: int) -> int:
+    """How many hits are wanted. Raises `ConfigError`."""
+    if not 1 <= k <= MOST:
+        raise ConfigError(f"A search gives 1 to {MOST:,} pages, not {k}.", hint="Ask for another number of them.")
+    return k
+
+
+class _Clock:
+    """Durations of stages, in milliseconds."""
+
+    def __init__(self) -> None:
+        self._started = self._at = time.perf_counter()
+        self._laps: list[tuple[str, float]] = []
+
+    def lap(self, stage: str) -> None:
+        now = time.perf_counter()
+        self._laps.append((stage, (now - self._at) * 1000))
+        self._at = now
+
+    def timings(self) -> tuple[tuple[str, float], ...]:
+        return (*self._laps, ("total", (time.perf_counter() - self._started) * 1000))
