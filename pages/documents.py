@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from docmind.ui import jobs, library, state
+from docmind.ui import embedding, jobs, library, state
 from docmind.ui.frame import frame
 from docmind.ui.wording import count
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 def documents_page(mind: DocMind) -> None:
     documents = mind.documents()
     library.draw_deletion(mind, documents)
+    embedding.draw_question(mind)
     opened = st.session_state.get(state.OPEN_DOCUMENT)
     if opened in {info.doc_id for info in documents}:
         library.draw_document(mind, opened)
@@ -25,9 +26,11 @@ def documents_page(mind: DocMind) -> None:
     library.draw_receipt()
     jobs.uploader(mind)
     jobs.progress(mind)
+    embedding.progress(mind)
     if documents:
         pages = sum(info.pages_done for info in documents)
         st.caption(f"{count(len(documents), 'document')}, {count(pages, 'page')}, all sealed on this machine")
+        embedding.offer(mind)
         library.draw_list(documents)
     elif not jobs.is_reading(mind):
         nothing_yet()

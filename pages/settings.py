@@ -8,7 +8,7 @@ import streamlit as st
 
 from docmind.escape import escape
 from docmind.schema import Status
-from docmind.ui import abilities, models, trouble
+from docmind.ui import abilities, models, trouble, visualmodels
 from docmind.ui.desk import desk
 from docmind.ui.frame import frame
 from docmind.ui.wording import count, size
@@ -24,6 +24,7 @@ def settings_page(mind: DocMind) -> None:
     vault(status)
     if (settings := desk().settings) is not None:
         models.section(mind, settings)
+        visualmodels.section(mind, settings)
     st.subheader("What DocMind can use", anchor=False)
     st.caption("Parts light up by themselves once they are here. Nothing is ever downloaded without you.")
     with st.container(border=True, gap="xsmall"):

@@ -14,6 +14,7 @@ from docmind.escape import escape, one_line, shorten
 from docmind.seeing import HeatMap
 from docmind.ui import state, trouble
 from docmind.ui.inline import inline
+from docmind.ui.wording import model
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -26,8 +27,6 @@ _THIRDS = (("upper left", "top", "upper right"), ("left", "middle", "right"), ("
 
 def is_there(mind: DocMind, question: str, doc_id: str, page_no: int) -> bool:
     """Whether there is a map of this page to be shown; without a question there is none."""
-    if not hasattr(mind, "visual"):
-        return False
     return bool(question.strip()) and trouble.attempt(lambda: mind.visual.has_heat(doc_id, page_no)) is True
 
 
@@ -107,15 +106,15 @@ def _choose(words: tuple[heat.Word, ...], key: str) -> list[heat.Word]:
 
 
 def _legend(found: HeatMap, *, is_flat: bool) -> None:
-    model = escape(found.model.rpartition(":")[0] or found.model, limit=40)
+    name = escape(model(found.model), limit=40)
     if is_flat:
-        st.caption(f"No place on this page stands out for {model}.")
+        st.caption(f"No place on this page stands out for {name}.")
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.caption("weaker", width="content")
         with st.container(width=96):
             st.image(inline(_bar()), width="stretch", alt="Colours from a weak to a strong match")
-        st.caption(f"strongest on this page, as {model} sees it", width="content")
+        st.caption(f"strongest on this page, as {name} sees it", width="content")
 
 
 @st.cache_data(max_entries=1, show_spinner=False)

@@ -11,7 +11,7 @@ from docmind import marks
 from docmind.errors import DocMindError
 from docmind.escape import escape, one_line
 from docmind.schema import DeleteReceipt, DocumentInfo
-from docmind.ui import pageview, state, trouble
+from docmind.ui import embedding, pageview, state, trouble
 from docmind.ui.pageview import PageOnShow
 from docmind.ui.wording import count, kind, language, size, when
 
@@ -69,6 +69,8 @@ def draw_document(mind: DocMind, doc_id: str) -> None:
         _delete_button(info, "document")
     if info.title and one_line(info.title) != one_line(info.document):
         st.text(one_line(info.title))
+    embedding.progress(mind)
+    embedding.offer(mind, info.doc_id)
     _draw_tiles(mind, info)
 
 

@@ -13,6 +13,11 @@ RECEIPT = "receipt"  # DeleteReceipt of the last deletion, until the next action
 ZOOM = "zoom"  # str: how large pages are shown
 HEAT = "heat"  # bool: pages are opened under their heat map, where they have one
 HEAT_MAP = "heat_map"  # tuple[tuple[str, str, int], HeatMap]: question, document, page, and the map worked out last
+FETCHING = "fetching"  # str: the model whose download is being asked about
+MODEL_TROUBLE = "model_trouble"  # tuple[str, DocMindError]: the button, and why what it does failed, until it is told
+EMBEDDING = "embedding"  # tuple[str, ...]: doc_ids whose embedding is being asked about; () for all
+FOLLOWED = "followed"  # set[str]: embedding jobs that this tab saw under way, until their end is acknowledged
+FOUND = "found"  # tuple: a question as it was asked, and the pages that all kinds of search found for it
 SORT = "sort"  # str: the order of the documents
 FIND = "find"  # str: part of a document's name
 

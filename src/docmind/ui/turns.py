@@ -12,7 +12,7 @@ import streamlit as st
 from docmind.conversation import RunProgress, ThreadView, Turn, WebResult
 from docmind.escape import escape, shorten
 from docmind.schema import Answer, Filters
-from docmind.ui import actions, state, timetravel, trouble
+from docmind.ui import actions, found, state, timetravel, trouble
 from docmind.ui.proposals import draw_proposals
 from docmind.ui.prose import answer_markdown
 from docmind.ui.sources import draw_nearest, draw_places, draw_sources
@@ -60,6 +60,8 @@ def draw_turn(mind: DocMind, view: ThreadView, turn: Turn, place: Place, names: 
                 draw_places(answer.sources, place.key, _asked(turn))
             if turn.web:
                 draw_web(turn.web, place.key)
+            if place.is_last and answer is not None:
+                found.draw(mind, _asked(turn), turn.filters, f"{place.key}-found")
             timetravel.switcher(mind, view, turn)
             if place.is_last:
                 draw_proposals(mind, view.thread.thread_id, turn.memories)

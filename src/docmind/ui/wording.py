@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from pathlib import Path
 
 _LANGUAGES = {
     "ca": "Catalan", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek", "en": "English", "es": "Spanish",
@@ -63,9 +64,24 @@ def duration(ms: float) -> str:
 
 
 def about(ms: float) -> str:
-    """An estimate, in whole numbers: `1 s`, `6 s`, `3 min`."""
+    """An estimate, in whole numbers: `1 s`, `6 s`, `3 min`, `5 h`."""
     seconds = max(1, round(ms / 1000))
-    return f"{seconds} s" if seconds < 100 else f"{round(seconds / 60)} min"
+    if seconds < 100:
+        return f"{seconds} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{round(minutes / 60):,} h"
+
+
+def pace(seconds: float) -> str:
+    """What one of many takes: `14 ms`, `0.35 s`, `2.4 s`, `31 s`."""
+    if seconds < 0.0995:
+        return f"{max(1, round(seconds * 1000))} ms"
+    return f"{seconds:.2f} s" if seconds < 0.995 else f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:,.0f} s"
+
+
+def model(name: str) -> str:
+    """What a model is called: one of a folder as that folder is. To be escaped before it is drawn."""
+    return Path(name).name or name if Path(name).is_absolute() else name
 
 
 def conversation(title: str) -> str:

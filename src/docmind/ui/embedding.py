@@ -1,0 +1,209 @@
+"""Pages looked at by the late model, when the user says so: the estimate first, then how far it is, pause and go on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from docmind.errors import DocMindError
+from docmind.escape import escape
+from docmind.seeing import EmbeddingProgress, ModelCard
+from docmind.ui import state, trouble
+from docmind.ui.wording import about, count, duration, model, pace
+
+if TYPE_CHECKING:
+    from docmind.application import DocMind
+
+_POLL_S = 0.8
+_HELP = "The model in use looks at every part of each page, so that it finds them and draws heat maps"
+
+
+def progress(mind: DocMind) -> None:
+    """Every job that is under way or paused, from any tab, and how those ended that this tab saw; follows by itself."""
+    jobs = trouble.attempt(mind.visual.embeddings)
+    if isinstance(jobs, DocMindError):
+        trouble.show(jobs)
+        return
+    is_moving = _is_moving(jobs)
+    if any(not job.is_over for job in jobs) or st.session_state.get(state.FOLLOWED):
+        st.fragment(_panel, run_every=_POLL_S if is_moving else None)(mind, is_moving)
+
+
+def offer(mind: DocMind, doc_id: str = "") -> None:
+    """A button for one document, or for all of them; nothing while no late model is in use."""
+    card = _late(mind)
+    if card is None:
+        return
+    ids = (doc_id,) if doc_id else ()
+    estimate = trouble.attempt(lambda: mind.visual.estimate(card.name, ids))
+    if isinstance(estimate, DocMindError):
+        trouble.show(estimate)
+        return
+    left = estimate[0]
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="embedding-offer"):
+        if not left:
+            st.caption(f":material/grid_on: Every page has been looked at by {_name(card.name)}", width="content")
+            return
+        st.button(
+            "Look at its pages closely" if doc_id else "Look at all pages closely",
+            key="embed-offer",
+            icon=":material/grid_on:",
+            help=_HELP,
+            disabled=_is_moving(mind.visual.embeddings()),
+            on_click=_ask_for,
+            args=(ids,),
+        )
+        st.caption(f"{count(left, 'page')} to do with {_name(card.name)}", width="content")
+
+
+def draw_question(mind: DocMind) -> None:
+    """The estimate that stands between the button and the work, while it is open."""
+    ids: tuple[str, ...] | None = st.session_state.get(state.EMBEDDING)
+    card = _late(mind) if ids is not None else None
+    if ids is not None and card is not None:
+        _confirm(mind, card, ids)
+
+
+def _late(mind: DocMind) -> ModelCard | None:
+    if trouble.attempt(lambda: mind.visual.is_on("late")) is not True:
+        return None
+    cards = trouble.attempt(mind.visual.models)
+    if isinstance(cards, DocMindError):
+        return None
+    return next((card for card in cards if card.kind == "late" and card.in_use), None)
+
+
+def _ask_for(ids: tuple[str, ...]) -> None:
+    st.session_state[state.EMBEDDING] = ids
+
+
+def _close() -> None:
+    st.session_state.pop(state.EMBEDDING, None)
+
+
+@st.dialog("Look at these pages closely?", icon=":material/grid_on:", on_dismiss=_close)
+def _confirm(mind: DocMind, card: ModelCard, ids: tuple[str, ...]) -> None:
+    estimate = trouble.attempt(lambda: mind.visual.estimate(card.name, ids))
+    if isinstance(estimate, DocMindError):
+        trouble.show(estimate)
+        return
+    pages, seconds = estimate
+    if seconds is None:
+        st.markdown(
+            f"**{count(pages, 'page')}** with {_name(card.name)}. How long a page takes on this machine has not been "
+            "measured: it may be a fraction of a second with a graphics card, and half a minute without. "
+            "*Measure here* in Settings tells."
+        )
+    else:
+        st.markdown(
+            f"**{count(pages, 'page')}** with {_name(card.name)}, {pace(seconds / max(1, pages))} each as measured on "
+            f"this machine: about **{about(seconds * 1000)}**."
+        )
+    st.caption("You can go on working, pause it, and close the app: what is done is kept.")
+    with st.container(horizontal=True):
+        yes = st.button("Start", type="primary", icon=":material/play_arrow:", key="embed-yes")
+        no = st.button("Not now", key="embed-no")
+    if yes:
+        outcome = trouble.attempt(lambda: mind.visual.submit_embedding(card.name, ids))
+        if isinstance(outcome, DocMindError):
+            trouble.show(outcome)
+            return
+        _followed().add(outcome)
+    if yes or no:
+        _close()
+        st.rerun()
+
+
+def _followed() -> set[str]:
+    return st.session_state.setdefault(state.FOLLOWED, set())
+
+
+def _is_moving(jobs: Sequence[EmbeddingProgress]) -> bool:
+    return any(job.state in ("queued", "running") for job in jobs)
+
+
+def _panel(mind: DocMind, was_moving: bool) -> None:
+    jobs = mind.visual.embeddings()
+    followed = _followed()
+    followed.intersection_update({job.job_id for job in jobs})
+    for job in jobs:
+        if not job.is_over:
+            followed.add(job.job_id)
+            _draw_moving(mind, job)
+        elif job.job_id in followed:
+            _draw_over(mind, job)
+    if was_moving and not _is_moving(jobs):
+        st.rerun()  # the whole page: what can be done has changed
+
+
+def _draw_moving(mind: DocMind, job: EmbeddingProgress) -> None:
+    is_paused = job.state == "paused"
+    with st.container(border=True, key=f"embedding-{job.job_id}"):
+        words, acts = st.columns([0.72, 0.28], vertical_alignment="center")
+        with words:
+            state_told = "Paused" if is_paused else "Looking at pages"
+            told = f"{state_told} with **{_name(job.model)}**: {job.pages_done:,} of {count(job.pages_total, 'page')}"
+            st.progress(min(1.0, job.pages_done / job.pages_total) if job.pages_total else 0.0, text=told)
+        with acts, st.container(horizontal=True, horizontal_alignment="right", gap="small"):
+            if is_paused:
+                _act(f"resume-{job.job_id}", "Resume", ":material/play_arrow:", lambda: mind.visual.resume(job.job_id))
+            else:
+                _act(f"pause-{job.job_id}", "Pause", ":material/pause:", lambda: mind.visual.pause(job.job_id))
+            _act(f"cancel-{job.job_id}", "Cancel", ":material/close:", lambda: mind.visual.cancel(job.job_id))
+        st.caption(_details(job))
+
+
+def _act(key: str, label: str, icon: str, work: Callable[[], object]) -> None:
+    if st.button(label, key=key, icon=icon):
+        outcome = trouble.attempt(work)
+        if isinstance(outcome, DocMindError):
+            trouble.show(outcome)
+        else:
+            st.rerun()
+
+
+def _details(job: EmbeddingProgress) -> str:
+    facts = []
+    if job.message:
+        facts.append(escape(job.message))
+    elif job.state == "queued":
+        facts.append("Other pages come first")
+    if job.seconds_per_page is not None:
+        facts.append(f"{pace(job.seconds_per_page)} a page")
+    if job.eta_ms is not None:
+        facts.append(f"about {about(job.eta_ms)} left")
+    return " · ".join(facts) or "The model is being loaded"
+
+
+def _draw_over(mind: DocMind, job: EmbeddingProgress) -> None:
+    with st.container(border=True, key=f"embedding-{job.job_id}"):
+        words, close = st.columns([0.94, 0.06], vertical_alignment="center")
+        words.markdown(_summary(job))
+        if close.button("", key=f"dismiss-{job.job_id}", icon=":material/close:", type="tertiary", help="Dismiss"):
+            _followed().discard(job.job_id)
+            st.rerun()
+        if job.state == "failed":
+            trouble.tell(job.message)
+            _act(f"resume-{job.job_id}", "Go on", ":material/play_arrow:", lambda: mind.visual.resume(job.job_id))
+
+
+def _summary(job: EmbeddingProgress) -> str:
+    if job.state == "cancelled":
+        return f"**Cancelled** after {job.pages_done:,} of {count(job.pages_total, 'page')}; what was done is kept"
+    if job.state == "failed":
+        return f"**Broke off** after {job.pages_done:,} of {count(job.pages_total, 'page')}; what was done is kept"
+    result = job.result
+    if result is None:
+        return f"**{count(job.pages_done, 'page')}** looked at with {_name(job.model)}"
+    parts = [f"**{count(result.pages_added, 'page')}** looked at with {_name(job.model)}"]
+    if result.pages_skipped:
+        parts.append(f"{result.pages_skipped:,} had been before")
+    if result.pages_failed:
+        parts.append(f"{result.pages_failed:,} failed")
+    return f":material/check_circle: {', '.join(parts)}, in {duration(result.duration_ms)}"
+
+
+def _name(name: str) -> str:
+    return escape(model(name), limit=48)
