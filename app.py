@@ -14,10 +14,13 @@ from starlette.middleware import Middleware
 
 from docmind.ui.desk import desk
 from docmind.ui.guard import Guard, inline_script_sources
+from docmind.ui.picture import SCRIPT
 from docmind.ui.trouble import attempt
 
 # Uploads above this go through a temporary file, readable on the disk; keep them in memory instead.
 MultiPartParser.spool_max_size = 4 << 30
+
+_SCRIPTS = inline_script_sources(Path(st.__file__).parent / "static" / "index.html") + inline_script_sources(SCRIPT)
 
 
 @asynccontextmanager
@@ -31,5 +34,5 @@ async def _lifespan(_: st.App) -> AsyncIterator[None]:
 app = st.App(
     "pages/start.py",
     lifespan=_lifespan,
-    middleware=[Middleware(Guard, scripts=inline_script_sources(Path(st.__file__).parent / "static" / "index.html"))],
+    middleware=[Middleware(Guard, scripts=_SCRIPTS)],
 )

@@ -10,6 +10,7 @@ from docmind.errors import DocMindError
 from docmind.ui import actions, beside, compare, inputs, live, state, threads, trouble
 from docmind.ui.conversation import draw_conversation
 from docmind.ui.frame import frame
+from docmind.ui.sources import draw_reading
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -37,6 +38,7 @@ def chat(mind: DocMind) -> None:
     takes = True
     if thread_id is None:
         first_question(mind)
+        draw_reading(mind)
     else:
         takes = draw_conversation(mind, thread_id, documents)
     if documents:

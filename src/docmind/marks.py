@@ -39,7 +39,7 @@ def outlined(image: bytes, quad: Quad, page_size: tuple[int, int], *, width: int
     """
     picture = _sized(_picture(image), width)
     rim = _thumbnail_rim(picture) if width else 1
-    thick = max(3.0, picture.width / 160)
+    thick = max(2.5, picture.width / (150 if width else 220))
     across, down = picture.width / max(1, page_size[0]), picture.height / max(1, page_size[1])
     corners = [(x * across, y * down) for x, y in quad]
     inset = rim + thick / 2
@@ -150,7 +150,7 @@ def _outline(picture: Image.Image, corners: Sequence[_Point], thick: float) -> I
     inside = _mask(picture, lambda brush: brush.polygon(fine, fill=255))
     shaded = ImageChops.multiply(picture, Image.new("RGB", picture.size, _SHADE))
     picture = Image.composite(picture, shaded, inside)
-    for colour, wide in (((255, 255, 255), 2 * thick), (LINE, thick)):
+    for colour, wide in (((255, 255, 255), 1.6 * thick), (LINE, thick)):
         across = max(1, round(wide * _FINE))
         stroke = _mask(picture, lambda brush, across=across: _stroke(brush, fine, across))
         picture.paste(colour, mask=stroke)

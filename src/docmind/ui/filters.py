@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from docmind.escape import shorten
+from docmind.escape import escape, shorten
 from docmind.schema import DocumentInfo, Filters
 from docmind.ui import state
 from docmind.ui.wording import count, language
@@ -18,7 +18,9 @@ def choose_filters(documents: Sequence[DocumentInfo]) -> None:
     languages = sorted({info.language for info in documents if info.language}, key=language)
     for key, known in ((state.FILTER_DOCUMENTS, names), (state.FILTER_LANGUAGES, languages)):
         st.session_state[key] = [value for value in st.session_state.get(key, []) if value in known]
-    with st.popover(_told(), icon=":material/filter_alt:", key="filters", type="tertiary"):
+    told = _told(names)
+    kind = "secondary" if told else "tertiary"
+    with st.popover(told or "All documents", icon=":material/filter_alt:", key="filters", type=kind):
         st.multiselect(
             "Documents",
             list(names),
@@ -28,6 +30,14 @@ def choose_filters(documents: Sequence[DocumentInfo]) -> None:
         )
         if len(languages) > 1:
             st.pills("Languages", languages, selection_mode="multi", format_func=language, key=state.FILTER_LANGUAGES)
+    if told:
+        st.button("Look in all", key="filters-none", icon=":material/close:", type="tertiary", on_click=look_in)
+
+
+def look_in(*doc_ids: str) -> None:
+    """Look in these documents from now on, in all without any. Made for callbacks."""
+    st.session_state[state.FILTER_DOCUMENTS] = list(doc_ids)
+    st.session_state[state.FILTER_LANGUAGES] = []
 
 
 def chosen_filters() -> Filters:
@@ -38,9 +48,10 @@ def chosen_filters() -> Filters:
     )
 
 
-def _told() -> str:
+def _told(names: Mapping[str, str]) -> str:
+    """What is chosen, a single document by its name; empty where nothing is."""
     parts = []
     if chosen := st.session_state[state.FILTER_DOCUMENTS]:
-        parts.append(count(len(chosen), "document"))
+        parts.append(escape(names[chosen[0]], limit=36) if len(chosen) == 1 else count(len(chosen), "document"))
     parts += [language(code) for code in st.session_state[state.FILTER_LANGUAGES]]
-    return "In " + ", ".join(parts) if parts else "All documents"
+    return "In " + ", ".join(parts) if parts else ""

@@ -16,7 +16,7 @@ import streamlit as st
 from docmind.conversation import Thread
 from docmind.errors import DocMindError, NotFoundError
 from docmind.escape import escape, one_line
-from docmind.ui import address, deleted, exports, state, trouble
+from docmind.ui import address, deleted, exports, picture, state, trouble
 from docmind.ui.wording import conversation, count
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def sidebar(mind: DocMind) -> str | None:
             width="stretch",
             on_click=leave,
         )
+        picture.draw(mind)
         _draw_undo(mind)
         threads = mind.conversations.threads()
         if len(threads) >= _FIND_FROM:
