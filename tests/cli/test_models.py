@@ -1,14 +1,26 @@
-"""`docmind models`: what is offered, and which one writes the answers."""
+"""`docmind models`: which one writes the answers; those that look at pages are listed, fetched, measured and used."""
 
 from __future__ import annotations
 
+import dataclasses
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from docmind.seeing import ModelBench, ModelCard
+from docmind.weights import KNOWN
+from hub_server import COMMIT, Behaviour, HubServer, files_of
+from hub_server import serving as serving_hub
 from llm_server import LLMServer, Model, serving
 from shells import Shell, assert_inert, sentence_of
+from terminals import CTRL_C, terminal
+from tinymodels import tiny_siglip
+from tinyweights import SIGLIP, tiny_files, written
+
+FILES = tiny_files(numbers=500_000)
 
 
 @pytest.fixture
@@ -24,7 +36,7 @@ def shell(tmp_path: Path, server: LLMServer) -> Shell:
 
 def test_list_and_use(shell: Shell, server: LLMServer) -> None:
     told = shell.json("models", "list")
-    assert set(told) == {"models", "chosen", "is_off", "degraded"}
+    assert set(told) == {"models", "chosen", "is_off", "degraded", "visual"}
     first = told["models"][0]
     assert set(first) == {"name", "provider", "url", "model", "is_tool_calling", "is_remote"}
     assert (first["name"], first["url"], first["is_remote"]) == ("ollama/llama3.2:3b", server.url, False)
@@ -57,3 +69,121 @@ def test_a_server_that_is_gone_and_models_that_are_off(shell: Shell) -> None:
     off = shell.having(DOCMIND_LLM__PROVIDER="off")
     assert off.json("models", "list")["is_off"] is True
     assert "switched off" in sentence_of(off.run("models", "use", "llama3.2:3b", code=4))
+
+
+@pytest.fixture
+def hub() -> Iterator[HubServer]:
+    with serving_hub({SIGLIP: FILES}) as hub:
+        yield hub
+
+
+@pytest.fixture
+def looking(tmp_path: Path, hub: HubServer) -> Shell:
+    """A vault without language models, and a hub on this machine."""
+    return Shell(tmp_path, DOCMIND_VISUAL__HUB_URL=hub.url, DOCMIND_VISUAL__MODELS_DIR=str(tmp_path / "models"))
+
+
+def test_models_that_look_at_pages_are_listed(looking: Shell, hub: HubServer) -> None:
+    cards = looking.json("models", "list")["visual"]
+    assert [card["name"] for card in cards] == list(KNOWN)
+    assert set(cards[0]) == {field.name for field in dataclasses.fields(ModelCard)}
+    assert {card["state"] for card in cards} == {"missing"}
+    shown = looking.run("models", "list").stdout
+    assert "  siglip  image  missing  815.0 MB  Apache-2.0" in shown
+    assert hub.received == []
+
+
+def test_pull_list_and_use(looking: Shell, hub: HubServer) -> None:
+    pulled = looking.run("models", "pull", "siglip")
+    assert f"siglip is here (2.0 MB, commit {COMMIT[:12]})." in pulled.stdout
+    assert f"Fetching {SIGLIP} (Apache-2.0, about 815.0 MB) from 127.0.0.1." in pulled.stderr
+    card = looking.json("models", "list")["visual"][0]
+    assert (card["state"], card["revision"], card["dim"]) == ("present", COMMIT, 24)
+    hub.received.clear()
+    assert looking.json("models", "pull", "siglip")["model"] == card
+    assert hub.received == []
+    assert looking.json("models", "disable", "image") == {"disabled": "image"}
+    assert not looking.json("models", "list")["visual"][0]["in_use"]
+    enabled = looking.run("models", "enable", "siglip").stdout
+    assert "siglip is in use" in enabled
+    assert "* siglip  image  present" in looking.run("models", "list").stdout
+
+
+def test_a_directory_and_a_fake_are_used(looking: Shell, tmp_path: Path) -> None:
+    place = written(tmp_path / "my [late] model", tiny_files("colqwen2"))
+    model = looking.json("models", "enable", place)["model"]
+    assert (model["name"], model["kind"], model["in_use"]) == (str(place), "late", True)
+    shown = looking.run("models", "list").stdout
+    assert f"* {place}  late  present" in shown
+    (place / "model.safetensors").unlink()
+    assert "It has no model.safetensors" in looking.run("models", "list").stdout
+    assert looking.json("models", "enable", "fake-late")["model"]["architecture"] == "fake"
+
+
+def test_bench_prints_what_it_costs_here(looking: Shell) -> None:
+    nothing = looking.run("models", "bench")
+    assert "Fetch one: docmind models pull siglip" in nothing.stderr
+    assert looking.json("models", "bench") == {"benches": []}
+    [bench] = looking.json("models", "bench", "fake-image")["benches"]
+    assert set(bench) == {field.name for field in dataclasses.fields(ModelBench)}
+    assert "s a page" in looking.run("models", "bench", "fake-late").stdout
+
+
+def test_a_real_checkpoint_from_the_hub_to_a_figure(looking: Shell, hub: HubServer, tmp_path: Path) -> None:
+    hub.repositories[SIGLIP] = files_of(tiny_siglip(tmp_path / "made"))
+    looking.run("models", "pull", "siglip")
+    [bench] = looking.json("models", "bench")["benches"]
+    assert (bench["name"], bench["device"]) == ("siglip", "cpu")
+    assert bench["seconds_per_page"] > 0
+    assert "s a page here" in looking.run("models", "list").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        (("pull", "clip\x1b[2J"), 2, "There is no model clip"),
+        (("pull", "fake-image"), 2, "could be fetched"),
+        (("enable", "nothing"), 2, "There is no model nothing"),
+        (("enable", "a" * 5_000), 2, "There is no model"),
+        (("enable", "siglip"), 45, "It has not been fetched"),
+        (("bench", "siglip"), 45, "It has not been fetched"),
+    ],
+    ids=["no such name", "a fake", "no such directory", "a long name", "not here", "not here to measure"],
+)
+def test_what_cannot_be_done_is_one_sentence(looking: Shell, words: tuple[str, ...], code: int, sentence: str) -> None:
+    looking.run("list")  # makes the vault
+    refused = looking.run("models", *words, code=code)
+    assert sentence in sentence_of(refused)
+    assert_inert(refused.stderr)
+
+
+def test_a_download_that_fails_is_one_sentence_and_goes_on(looking: Shell, hub: HubServer) -> None:
+    looking.run("list")
+    hub.queue("model.safetensors", Behaviour("cut", 1_000_000))
+    failed = looking.run("models", "pull", "siglip", "--quiet", code=46)
+    assert "docmind: 127.0.0.1 broke off in the middle." in failed.stderr
+    assert looking.json("models", "pull", "siglip")["model"]["state"] == "present"
+    assert hub.asked("model.safetensors")[-1].start == 1_000_000
+
+
+@pytest.mark.crash
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no Ctrl-C to send")
+def test_a_bar_is_shown_and_ctrl_c_keeps_what_has_arrived(looking: Shell, hub: HubServer, tmp_path: Path) -> None:
+    looking.run("list")
+    hub.delay_s = 0.1
+    with terminal(["models", "pull", "siglip"], looking.environment) as screen:
+        screen.wait_for("model.safetensors")
+        screen.wait_for("/2.0 MB")
+        deadline = time.monotonic() + 60
+        while hub.asked("model.safetensors")[0].sent < 200_000:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        assert screen.type(CTRL_C).end() == 130
+    assert "docmind: stopped." in screen.shown
+    assert "Traceback" not in screen.shown
+    [part] = (tmp_path / "models" / "siglip.part").glob("model*.part")
+    kept = part.stat().st_size
+    assert kept > 100_000
+    hub.delay_s = 0
+    assert looking.json("models", "pull", "siglip")["model"]["state"] == "present"
+    assert hub.asked("model.safetensors")[-1].start == kept

@@ -1,33 +1,40 @@
-"""Commands about language models: list them, use one."""
+"""Commands about models: those that write answers, and those that look at pages."""
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 import click
 
+from docmind.cli.fetching import download_bar, size_of
 from docmind.cli.opening import json_option, opened, plain, print_json
-from docmind.cli.telling import inert, tell_degraded
+from docmind.cli.telling import counted, inert, tell_degraded
+from docmind.config import Settings
 from docmind.conversation import ModelInfo, ModelList
-from docmind.errors import NotFoundError
+from docmind.errors import ConfigError, DocMindError, ExtraMissingError, NotFoundError, VisualModelError
+from docmind.seeing import ModelBench, ModelCard, ModelKind
 
 NONE = "none"
 
 
 @click.group()
 def models() -> None:
-    """The language models that may write answers."""
+    """The language models that may write answers, and the models that look at pages."""
 
 
 @models.command("list")
 @json_option
 def list_(as_json: bool) -> None:
-    """The models that servers on this machine, or the one that was set, offer now."""
+    """The language models that servers offer now, and the models that look at pages, here or to be fetched."""
     with opened() as desk:
         found = desk.models.list(refresh=True)
+        cards = desk.visual.models()
     if as_json:
         named = [_data(info) for info in found.models]
         chosen = None if found.chosen is None else found.chosen.name
-        print_json({**plain(found), "models": named, "chosen": chosen})
+        print_json({**plain(found), "models": named, "chosen": chosen, "visual": [plain(card) for card in cards]})
         return
+    click.echo("Language models")
     for info in found.models:
         mark = "*" if found.chosen is not None and info.name == found.chosen.name else " "
         where = "  not on this machine" if info.is_remote else ""
@@ -37,6 +44,9 @@ def list_(as_json: bool) -> None:
     elif not found.models:
         click.echo("No language model was found; answers are quotes.", err=True)
     tell_degraded(found.degraded)
+    click.echo("Models that look at pages")
+    for card in cards:
+        _tell_card(card)
 
 
 @models.command()
@@ -52,6 +62,117 @@ def use(name: str, url: str | None, as_json: bool) -> None:
         print_json({"chosen": None if info is None else info.name})
     else:
         click.echo("Answers are quotes now." if info is None else f"{inert(info.name)} writes the answers now.")
+
+
+@models.command()
+@click.argument("name")
+@click.option("-q", "--quiet", is_flag=True, help="No progress bar.")
+@json_option
+def pull(name: str, quiet: bool, as_json: bool) -> None:
+    """Fetch the model NAME that looks at pages; Ctrl-C keeps what has arrived, and the next try goes on there."""
+    with opened() as desk:
+        card = next((card for card in desk.visual.models() if card.name == name), None)
+        if card is not None and card.state != "present" and not as_json:
+            host = urlsplit(Settings.load().visual.hub_url).hostname or ""
+            size = f", about {size_of(card.bytes)}" if card.bytes else ""
+            click.echo(f"Fetching {card.repository} ({card.licence}{size}) from {inert(host)}.", err=True)
+        with download_bar(quiet=quiet or as_json) as show:
+            card = desk.visual.pull(name, show)
+    if as_json:
+        print_json({"model": plain(card)})
+        return
+    commit = f", commit {inert(card.revision[:12])}" if card.revision else ""
+    click.echo(f"{card.name} is here ({size_of(card.bytes)}{commit}).")
+    _tell_next(card)
+
+
+@models.command()
+@click.argument("name", required=False)
+@json_option
+def bench(name: str | None, as_json: bool) -> None:
+    """Measure a model that looks at pages on this machine; without NAME, all that are here."""
+    benches: list[ModelBench] = []
+    failed: list[DocMindError] = []
+    with opened() as desk:
+        names = [name] if name else [card.name for card in desk.visual.models() if card.state == "present"]
+        for one in names:
+            try:
+                benches.append(desk.visual.bench(one))
+            except (ConfigError, ExtraMissingError, VisualModelError) as error:
+                failed.append(error)
+                continue
+            if not as_json:
+                _tell_bench(benches[-1])
+    if as_json and (benches or not failed):
+        print_json({"benches": [plain(bench) for bench in benches]})
+    if failed:
+        raise failed[0]
+    if not benches and not as_json:
+        click.echo("No model that looks at pages is here. Fetch one: docmind models pull siglip", err=True)
+
+
+@models.command()
+@click.argument("name")
+@json_option
+def enable(name: str, as_json: bool) -> None:
+    """Use the model NAME, or the one in the directory NAME, to look at pages."""
+    with opened() as desk:
+        card = desk.visual.enable(name)
+    if as_json:
+        print_json({"model": plain(card)})
+        return
+    _tell_next(card)
+
+
+@models.command()
+@click.argument("kind", type=click.Choice(["image", "late"]))
+@json_option
+def disable(kind: ModelKind, as_json: bool) -> None:
+    """Use no model of this kind: image (one vector a page) or late (late interaction). Its vectors are kept."""
+    with opened() as desk:
+        desk.visual.disable(kind)
+    if as_json:
+        print_json({"disabled": kind})
+    else:
+        click.echo(f"No {kind} model is used now; what it made is kept.")
+
+
+def _tell_card(card: ModelCard) -> None:
+    """A line about a model, and one about what to do where it is not here."""
+    facts = [card.kind, card.state]
+    if card.bytes:
+        facts.append(size_of(card.bytes))
+    if card.seconds_per_page is not None:
+        facts.append(f"{card.seconds_per_page:.2g} s a page here")
+    if card.pages:
+        facts.append(f"{card.pages:,} of {counted(card.pages_total, 'page image')}")
+    if card.licence:
+        facts.append(card.licence)
+    click.echo(f"{'*' if card.in_use else ' '} {inert(card.name)}  {'  '.join(inert(fact) for fact in facts)}")
+    if card.about:
+        click.echo(f"    {inert(card.about)}")
+    if card.state == "broken" or (card.in_use and card.state != "present"):
+        click.echo(f"    {inert(card.reason)} {inert(card.hint)}")
+
+
+def _tell_next(card: ModelCard) -> None:
+    """What a model is used for now, and what is left to do."""
+    name = inert(card.name)
+    if not card.in_use:
+        click.echo(f"It is not in use. Use it: docmind models enable {name}")
+        return
+    what = "words and pictures find pages by what they show" if card.kind == "image" else "words find places on pages"
+    click.echo(f"{name} is in use: {what}.")
+    if left := card.pages_total - card.pages:
+        click.echo(f"{counted(left, 'page image')} to look at. Do it now: docmind embed --model {name}")
+
+
+def _tell_bench(bench: ModelBench) -> None:
+    how = " ".join(part for part in (bench.device, bench.precision) if part)
+    click.echo(
+        f"{inert(bench.name)}  {bench.seconds_per_page:.3g} s a page, {bench.query_ms:.0f} ms a question, "
+        f"loaded in {bench.load_s:.1f} s ({inert(how)}, {counted(bench.pages, 'page')})"
+    )
 
 
 def _named(name: str, url: str | None, found: ModelList) -> ModelInfo:
