@@ -201,6 +201,8 @@ def _gemma(folder: Path, name: str, extra: list[str] | None = None, *, ends: boo
         )
     tokens = {f"{token.strip('<>')}_token": token for token in special}
     settings: dict[str, Any] = {**tokens, "tokenizer_class": name, "add_bos_token": False, "add_eos_token": ends}
+    if ends:
+        settings |= {"padding_side": "right", "model_input_names": ["input_ids"], "do_lower_case": True}
     if extra:
         settings["additional_special_tokens"] = extra
     _write_tokenizer(folder, tokenizer, settings)

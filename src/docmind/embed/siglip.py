@@ -65,7 +65,8 @@ class Siglip:
         """`(dim,)` float32 of length 1. What is longer than 64 tokens is cut off."""
         tokens = self._tokenizer(
             self._plain(text),
-            padding="max_length",  # it was trained so: with other padding the vectors mean something else
+            padding="max_length",  # it was trained so, and without a mask: other padding gives other vectors
+            padding_side="right",
             truncation=True,
             max_length=self._length,
             return_tensors="pt",
