@@ -24,40 +24,21 @@ class Pulls:
 
     def pull(self, name: str, progress: Progress | None = None, check: Callable[[], None] | None = None) -> Description:
         """Fetch a model here and now. Raises `ConfigError`, `DownloadError`, `DiskFullError`, what `check` raises."""
-        stop = self._begin(name)
-
-        def note(now: PullProgress) -> None:
-            with self._lock:
-                self._progress[name] = now
-            if progress is not None:
-                progress(now)
-
-        def goes_on() -> None:
-            if stop.is_set():
-                raise CancelledError("The download was stopped.")
-            if check is not None:
-                check()
-
-        try:
-            description = self._weights.pull(name, hub_url=self._hub_url, progress=note, check=goes_on)
-        except DocMindError as error:
-            self._end(name, str(error), error.hint)
-            raise
-        except BaseException as error:
-            self._end(name, f"It broke off ({type(error).__name__}).", "")
-            raise
-        self._end(name)
-        self._arrived(description)
-        return description
+        return self._pull(name, self._begin(name), progress, check)
 
     def submit(self, name: str) -> None:
-        """Fetch a model in the background. Raises `ConfigError` for a name that is not known."""
+        """Fetch a model in the background; `all` tells of it from now on.
+
+        Raises `ConfigError` for a name that is not known, and while that model is being fetched.
+        """
         if name not in KNOWN:
             raise ConfigError(f"There is no model {name!r}.", hint=f"There are: {', '.join(KNOWN)}.")
 
+        stop = self._begin(name)
+
         def work() -> None:
             try:
-                self.pull(name)
+                self._pull(name, stop, None, None)
             except DocMindError:
                 return  # its record says it
 
@@ -87,6 +68,33 @@ class Pulls:
             stop.set()
         for thread in threads:
             thread.join()
+
+    def _pull(
+        self, name: str, stop: threading.Event, progress: Progress | None, check: Callable[[], None] | None
+    ) -> Description:
+        def note(now: PullProgress) -> None:
+            with self._lock:
+                self._progress[name] = now
+            if progress is not None:
+                progress(now)
+
+        def goes_on() -> None:
+            if stop.is_set():
+                raise CancelledError("The download was stopped.")
+            if check is not None:
+                check()
+
+        try:
+            description = self._weights.pull(name, hub_url=self._hub_url, progress=note, check=goes_on)
+        except DocMindError as error:
+            self._end(name, str(error), error.hint)
+            raise
+        except BaseException as error:
+            self._end(name, f"It broke off ({type(error).__name__}).", "")
+            raise
+        self._end(name)
+        self._arrived(description)
+        return description
 
     def _begin(self, name: str) -> threading.Event:
         with self._lock:
