@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from docmind import __version__
-from docmind.cli import asking, chat, documents, finding, memory, models, threads
+from docmind.cli import asking, chat, documents, embedding, finding, memory, models, threads
 from docmind.cli.telling import inert
 from docmind.errors import CancelledError, DiskFullError, DocMindError
 
@@ -49,6 +49,7 @@ def main() -> None:
 
 for _command in (
     *(documents.add, documents.list_, finding.search, asking.ask, chat.chat, finding.show),
-    *(threads.threads, memory.memory, models.models, documents.delete, documents.reindex, documents.status),
+    *(threads.threads, memory.memory, models.models, embedding.embed, documents.delete, documents.reindex),
+    documents.status,
 ):
     main.add_command(_command)
