@@ -174,7 +174,9 @@ def _details(job: EmbeddingProgress) -> str:
         facts.append(f"{pace(job.seconds_per_page)} a page")
     if job.eta_ms is not None:
         facts.append(f"about {about(job.eta_ms)} left")
-    return " · ".join(facts) or "The model is being loaded"
+    if not facts:
+        return "*Resume* goes on where it stopped" if job.state == "paused" else "The model is being loaded"
+    return " · ".join(facts)
 
 
 def _draw_over(mind: DocMind, job: EmbeddingProgress) -> None:

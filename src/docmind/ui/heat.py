@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from docmind.application import DocMind
 
 _ALL = "All words"
+_STRONG = 0.9  # of the strongest
 _MOST = 10  # words to choose from
 _HELP = "Shows where on the page the model sees your question"
 _THIRDS = (("upper left", "top", "upper right"), ("left", "middle", "right"), ("lower left", "bottom", "lower right"))
@@ -123,9 +124,10 @@ def _bar() -> bytes:
 
 
 def _place(grid: np.ndarray) -> str:
-    """Where the strongest match is, for those who cannot see it."""
-    if not grid.any():
+    """Where the strongest match is, for those who cannot see it: the ninth of the page with most of the best."""
+    rows, cols = np.nonzero(grid > _STRONG)
+    if not len(rows):
         return "no place stands out"
-    row, col = np.unravel_index(int(grid.argmax()), grid.shape)
-    rows, cols = grid.shape
-    return f"strongest at the {_THIRDS[min(2, int(row) * 3 // rows)][min(2, int(col) * 3 // cols)]}"
+    ninths = (rows * 3 // grid.shape[0]) * 3 + cols * 3 // grid.shape[1]
+    row, col = divmod(int(np.bincount(ninths).argmax()), 3)
+    return f"strongest at the {_THIRDS[row][col]}"

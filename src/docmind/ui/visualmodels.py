@@ -180,7 +180,11 @@ def _draw_measured(card: ModelCard, now: Measured | None) -> None:
         st.caption(":material/hourglass_top: Measuring: the model is loaded, then shown some pages…")
 
 
-@st.dialog("Fetch this model?", icon=":material/download:")
+def _close() -> None:
+    st.session_state.pop(state.FETCHING, None)
+
+
+@st.dialog("Fetch this model?", icon=":material/download:", on_dismiss=_close)
 def _ask(mind: DocMind, settings: Settings, card: ModelCard) -> None:
     host = urlsplit(settings.visual.hub_url).netloc or settings.visual.hub_url
     st.markdown(f"**{escape(card.repository, limit=90)}**")
@@ -199,12 +203,13 @@ def _ask(mind: DocMind, settings: Settings, card: ModelCard) -> None:
             trouble.show(outcome)
             return
     if yes or no:
+        _close()
         st.rerun()
 
 
 def _fetching(mind: DocMind, settings: Settings) -> None:
-    """The question that stands between the button and a download; asked once."""
-    name = st.session_state.pop(state.FETCHING, None)
+    """The question that stands between the button and a download, while it is open."""
+    name = st.session_state.get(state.FETCHING)
     for card in mind.visual.models() if name else ():
         if card.name == name:
             _ask(mind, settings, card)
