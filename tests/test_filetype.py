@@ -41,7 +41,8 @@ def test_documents_whatever_their_name() -> None:
     [
         ("a.txt", b"plain words", "txt"),
         ("a", b"plain words", "txt"),
-        ("a.py", b"print('x')", "txt"),
+        ("a.py", b"print('x')", "code"),
+        ("a.php", b"<!DOCTYPE html><?php echo 1; ?>", "code"),
         ("a.MD", b"# Title", "markdown"),
         ("a.csv", b"a;b\n1;2", "csv"),
         ("a.txt", b"<!DOCTYPE html><p>x", "html"),

@@ -48,7 +48,13 @@ _PROMISES = {
     "epub": "an EPUB book",
     **dict.fromkeys(("png", "jpg", "jpeg", "gif", "webp", "tif", "tiff", "bmp"), "a picture"),
 }
-_TEXT_NAMES = {"md": "markdown", "markdown": "markdown", "csv": "csv", "tsv": "csv", "html": "html", "htm": "html"}
+_CODE = """bash c cc clj cmake cpp cs css cxx dart elm erl ex exs f90 fs go gradle groovy h hh hpp hs java jl js jsx kt
+kts less lua mjs ml nim php pl pm ps1 py pyi r rb rs sass scala scss sh sol sql svelte swift tcl ts tsx vb vue zig
+zsh"""
+_TEXT_NAMES = {
+    **{"md": "markdown", "markdown": "markdown", "csv": "csv", "tsv": "csv", "html": "html", "htm": "html"},
+    **dict.fromkeys(_CODE.split(), "code"),
+}
 _HTML = re.compile(rb"^\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
 _BOMS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _UTF16_ALIKE = 0.3  # share of zero bytes in Latin text written in UTF-16 without a mark at its start
@@ -95,7 +101,7 @@ def _text(upload: Upload) -> str:
         if upload.data.startswith(signature):
             raise UnsupportedFileError(f"{upload.name} is {what}, which DocMind does not read.")
     is_text = _looks_like_text(upload.data, 0.02 if suffix in _TEXT_NAMES or suffix in ("txt", "log") else 0.0)
-    is_html = bool(_HTML.match(upload.data[:4096]))
+    is_html = _TEXT_NAMES.get(suffix) != "code" and bool(_HTML.match(upload.data[:4096]))
     if suffix in _PROMISES:
         found = "a web page" if is_html else "plain text" if is_text else "something else"
         raise CorruptFileError(f"{upload.name} is named like {_PROMISES[suffix]} but holds {found}.")

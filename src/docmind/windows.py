@@ -24,7 +24,7 @@ _NODES = uuid.UUID("0b7c4a52-5a1a-5d0c-8f0e-2f6f0c3f4f11")
 _WORD = re.compile(r"\S+")
 _LEADERS = re.compile(r"([._\-–—=*•·])(?:\s*\1){2,}")
 _REAL_WORD = re.compile(r"[^\W\d_]{3,}")
-_TABLE_KINDS = frozenset({"csv", "xlsx"})
+_MODALITIES: dict[str, Modality] = {"csv": "table", "xlsx": "table", "code": "code"}  # by kind of file; others: text
 
 
 def without_leaders(text: str) -> str:
@@ -106,7 +106,7 @@ def nodes_of_page(
     info: DocumentInfo, label: str, embedder: TextEmbedder, page_no: int, language: str, text: str
 ) -> Iterator[tuple[NodeRecord, str]]:
     """The nodes of one page, each with what is embedded for it. Ids and hashes depend on nothing but what they name."""
-    modality: Modality = "table" if info.kind in _TABLE_KINDS else "text"
+    modality = _MODALITIES.get(info.kind, "text")
     clear = without_leaders(text)
     for ordinal, (start, end) in enumerate(windows(clear, embedder.pieces(clear))):
         embedded = embedded_text(label, text[start:end])

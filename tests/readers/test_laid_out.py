@@ -94,11 +94,20 @@ def test_csv_with_semicolons_in_latin_1() -> None:
     assert text_of("a.csv", "csv", "nome;ação\nJosé;10,5\n".encode("latin-1")) == "nome | ação\nJosé | 10,5"
 
 
+def test_source_code_keeps_its_lines_and_its_spaces() -> None:
+    long = "x" * 40
+    source = f"def area(w, h):\n    # {long} {long} {long}\n\treturn w * h\n\n\nprint(area(2, 3))\n"
+    text = text_of("a.py", "code", source)
+    assert text.replace("\n", "") == source.expandtabs(8).replace("\n", "").rstrip()
+    assert text.splitlines()[0] == "def area(w, h):"
+    assert "\n        return w * h\n\nprint(area(2, 3))" in text
+
+
 def test_markdown_without_its_marks() -> None:
     source = "Title\n=====\n\nSome **bold** and `code` with a [link](http://a.b).\n"
     source += "- one\n- two\n\n```\nx = 1\n  y\n```\n> quoted\n"
     assert text_of("a.md", "markdown", source) == (
-        "Title\n\nSome bold and code with a link (http://a.b).\n\n• one\n\n• two\n\nx = 1\ny\n\nquoted"
+        "Title\n\nSome bold and code with a link (http://a.b).\n\n• one\n\n• two\n\nx = 1\n  y\n\nquoted"
     )
 
 

@@ -51,7 +51,7 @@ Open = Callable[[Upload, str, Rules], Opened]
 _READERS = {
     "pdf": "docmind.readers.pdf:open_pdf",
     **dict.fromkeys(("png", "jpeg", "webp", "gif", "bmp", "tiff"), "docmind.readers.image:open_image"),
-    **dict.fromkeys(("txt", "markdown", "csv"), "docmind.readers.text:open_text"),
+    **dict.fromkeys(("txt", "markdown", "csv", "code"), "docmind.readers.text:open_text"),
     "html": "docmind.readers.html:open_html",
     "docx": "docmind.readers.docx:open_docx",
     "xlsx": "docmind.readers.xlsx:open_xlsx",

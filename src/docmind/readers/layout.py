@@ -135,9 +135,10 @@ class _Flow:
             if not shown:
                 self._y += step
                 before = "\n\n"
-            for at in range(indent, len(shown), columns):
+            inset = min(indent, columns // 2)
+            for at in range(indent, len(shown), columns - inset):
                 self._room(step)
-                inset = min(indent, columns // 2)
+                before += " " * indent if at == indent else ""  # in the text too: in code they have a meaning
                 self._put(shown[at : at + columns - inset], before, MARGIN + inset * wide, face)
                 self._y += step
                 before = ""

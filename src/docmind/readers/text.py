@@ -1,4 +1,4 @@
-"""Plain text, Markdown and CSV."""
+"""Plain text, Markdown, CSV and source code."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _FACES: dict[int, Face] = {1: "h1", 2: "h2"}
 
 
 def open_text(upload: Upload, kind: str, rules: Rules) -> LaidOut:
-    """Open a text file of one of the three kinds. Raises `TooLargeError` or `EmptyFileError`."""
+    """Open a text file of one of the four kinds. Raises `TooLargeError` or `EmptyFileError`."""
     text = decode(upload, rules)
-    blocks = {"txt": plain, "markdown": markdown, "csv": table}[kind](text)
+    blocks = {"txt": plain, "markdown": markdown, "csv": table, "code": code}[kind](text)
     title = ""
     if kind == "markdown":
         first = next((match for line in text.splitlines()[:50] if (match := _HEADING.match(line))), None)
@@ -45,6 +45,11 @@ def plain(text: str) -> Iterator[Block]:
         return
     for line in lines:
         yield Text(line)
+
+
+def code(text: str) -> Iterator[Block]:
+    """Lines as they stand: what they mean lies in their spaces."""
+    yield Text(text, "mono", verbatim=True)
 
 
 def table(text: str) -> Iterator[Block]:
