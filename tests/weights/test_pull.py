@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections import namedtuple
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from conftest import tiny_disk
 from docmind.errors import CancelledError, ConfigError, DiskFullError, DocMindError, DownloadError
 from docmind.seeing import PullProgress
 from docmind.weights import Description, Weights
@@ -166,6 +165,7 @@ def test_parts_of_another_version_are_cleared_away(weights: Weights, hub: HubSer
     hub.queue("model.safetensors", Behaviour("cut", 100_000))
     with pytest.raises(DownloadError):
         pull(weights, hub)
+    written(weights.models_dir / "siglip.part" / "folder", {"x": b"x"})
     newer = tiny_files(numbers=60_000)
     hub.repositories[SIGLIP] = newer
     assert pull(weights, hub).state == "present"
@@ -205,14 +205,12 @@ def test_a_repository_without_such_a_model(
     assert weights.describe("siglip").state == "missing"
 
 
-def test_a_full_disk_is_seen_before_it_is_full(
-    weights: Weights, hub: HubServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    usage = namedtuple("usage", "total used free")
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(10**12, 10**12, 100_000))
-    with pytest.raises(DiskFullError, match="siglip needs 0 MB more, and 0 MB are free") as raised:
-        pull(weights, hub)
-    assert "DOCMIND_VISUAL__MODELS_DIR" in raised.value.hint
+@pytest.mark.crash
+def test_a_full_disk_is_seen_before_it_is_full(tmp_path: Path, hub: HubServer) -> None:
+    with tiny_disk(tmp_path, megabytes=4) as disk:
+        with pytest.raises(DiskFullError, match="siglip needs 0 MB more, and 4 MB are free") as raised:
+            pull(Weights(disk / "models"), hub)
+        assert "DOCMIND_VISUAL__MODELS_DIR" in raised.value.hint
     assert hub.asked("model.safetensors") == []
 
 

@@ -101,6 +101,8 @@ class Pull:
         for path in self._beside.iterdir():
             if path.name in expected:
                 needed -= path.stat().st_size
+            elif path.is_dir() and not path.is_symlink():
+                _discard(path)
             else:
                 path.unlink()
         free = shutil.disk_usage(self._beside).free
