@@ -164,6 +164,20 @@ def marks(picture: Image.Image) -> list[tuple[int, int]]:
     return [(x * 2, y * 2) for x in range(small.width) for y in range(small.height) if is_ink(pixels[x, y])]
 
 
+def take(one: Tab, name: str) -> None:
+    """Nothing is wider than the window; and a picture of it, small enough for a repository, where one is wanted."""
+    across, window = one.page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
+    assert across <= window, name
+    folder = os.environ.get("SCREENSHOTS")
+    if folder:
+        path = Path(folder) / f"{name}.png"
+        one.page.mouse.move(700, 5)
+        one.page.wait_for_timeout(500)
+        one.page.screenshot(path=path)
+        Image.open(path).convert("RGB").quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
+        assert path.stat().st_size < 250_000
+
+
 def choose_in_menu(tab: Tab, open_it: Callable[[], object], name: str) -> None:
     """One entry of a menu. A page that is drawn anew, because an answer is over for one, closes it: open it again."""
     from playwright.sync_api import TimeoutError as NotThereError

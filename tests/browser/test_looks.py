@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image
 
 from papers import line, pdf
-from served import Server, Tab, tab
+from served import Server, tab, take
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
@@ -65,20 +62,6 @@ def desk_of_papers(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> It
         )
     yield server
     server.stop()
-
-
-def take(one: Tab, name: str) -> None:
-    """Nothing is wider than the window; and a picture of it, small enough for a repository, where one is wanted."""
-    across, window = one.page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
-    assert across <= window, name
-    folder = os.environ.get("SCREENSHOTS")
-    if folder:
-        path = Path(folder) / f"{name}.png"
-        one.page.mouse.move(700, 5)
-        one.page.wait_for_timeout(500)
-        one.page.screenshot(path=path)
-        Image.open(path).convert("RGB").quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
-        assert path.stat().st_size < 250_000
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

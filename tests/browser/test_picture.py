@@ -1,0 +1,203 @@
+"""A picture that is pasted, dropped or chosen finds its page in a real browser, with the region outlined."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from docmind.application import DocMind
+from docmind.config import KeySettings, LLMSettings, Settings
+from docmind.marks import LINE
+from docmind.schema import Upload
+from papers import line, pdf
+from served import Server, Tab, tab, take
+from sheets import png
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+
+REPORT = [
+    "Revenue rose by 18 percent to 3.2 million in the fourth quarter, mainly because",
+    "the repair business grew in every region and two new workshops were opened.",
+    "The lantern range sold 41,000 pieces, 3,000 more than a year ago.",
+    "Costs grew more slowly than revenue, so that the margin reached 14 percent.",
+    "The company plans to open three more workshops before the end of next year.",
+    "We expect revenue between 3.4 and 3.6 million in the next quarter.",
+    "Brass has become dearer; prices will rise by two percent in spring.",
+    "The order book is full until the end of May.",
+    "The works employ 64 people, six more than at the end of last year.",
+    "Four apprentices have finished their training and stay with us.",
+]
+LEASE = [
+    "The tenant gives notice three months before the end of a calendar quarter.",
+    "The deposit is two months of rent and is paid back within six weeks.",
+    "Lanterns may be hung in the yard; lanterns in the hall are not allowed.",
+]
+HOSTILE = "![n](http:⁄⁄127.0.0.1⁄n) :red[n] $n$ <img src=x onerror=alert(1)> www.a.com.pdf"
+CLIPBOARD = ["clipboard-read", "clipboard-write"]
+TOP, BOTTOM = 0.08, 0.38  # of the page: the part that is pasted
+
+
+class Pictured(Server):
+    """The app, and a screenshot of a page of either document."""
+
+    def __init__(self, folder: Path, picture: bytes, of_hostile: bytes) -> None:
+        super().__init__(folder)
+        self.picture, self.of_hostile = picture, of_hostile
+
+
+def screenshot(mind: DocMind, doc_id: str, page_no: int = 1) -> bytes:
+    """A part of a page, as PNG."""
+    page = Image.open(io.BytesIO(mind.page_image(doc_id, page_no))).convert("RGB")
+    return png(page.crop((0, round(TOP * page.height), page.width, round(BOTTOM * page.height))))
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pictured]:
+    """A vault with two documents whose pages have been looked at; no language model."""
+    folder = tmp_path_factory.mktemp("picture")
+    settings = Settings(
+        data_dir=folder / "data",
+        keys=KeySettings(source="file", file=folder / "key"),
+        llm=LLMSettings(provider="off"),
+    )
+    with DocMind(settings) as mind:
+        mind.add(
+            [
+                Upload("quarterly report.pdf", pdf([line("Quarterly report"), printed(REPORT)])),
+                Upload(HOSTILE, pdf([printed(LEASE)])),
+            ]
+        )
+        mind.lookalike.catch_up()
+        report = mind.find_document("quarterly report.pdf")
+        server = Pictured(
+            folder, screenshot(mind, report.doc_id, 2), screenshot(mind, mind.find_document(HOSTILE).doc_id)
+        )
+    server.start()
+    yield server
+    server.stop()
+    assert "Traceback" not in server.log()
+
+
+def printed(lines: list[str]) -> str:
+    return "\n".join(line(text, y=720 - 60 * number, size=13) for number, text in enumerate(lines))
+
+
+def copy(one: Tab, picture: bytes) -> None:
+    """Put a picture into the clipboard, as a screenshot is."""
+    one.page.evaluate(
+        """async data => {
+            const bytes = Uint8Array.from(atob(data), char => char.charCodeAt(0));
+            const picture = new Blob([bytes], { type: "image/png" });
+            await navigator.clipboard.write([new ClipboardItem({ "image/png": picture })]);
+        }""",
+        base64.b64encode(picture).decode(),
+    )
+
+
+def outlined_rows(picture: Image.Image) -> tuple[float, float]:
+    """Where the upper and the lower edge of the outline run, as parts of the page's height."""
+    pixels = np.asarray(picture, int)
+    is_line = (np.abs(pixels - np.array(LINE)) < 60).all(axis=2)
+    rows = np.flatnonzero(is_line.mean(axis=1) > 0.5)
+    assert rows.size, "no outline"
+    return float(rows.min()) / picture.height, float(rows.max()) / picture.height
+
+
+def test_a_pasted_screenshot_shows_its_page_and_the_region(browser: Any, server: Pictured) -> None:
+    with tab(browser, server, permissions=CLIPBOARD) as one:
+        one.open()
+        box = one.page.get_by_placeholder("Ask your documents")
+        box.fill("What was sold?")
+        copy(one, server.picture)
+        box.press("Control+v")
+        one.page.get_by_text("Found on this page").wait_for()
+        assert box.input_value() == "What was sold?", "what was typed stays"
+        small = one.page.locator(".st-key-picture-page-1 img").first
+        assert (small.get_attribute("alt") or "").startswith("Page 2 of quarterly report.pdf, the matching region")
+        upper, lower = outlined_rows(one.picture(small))
+        assert abs(upper - TOP) < 0.02
+        assert abs(lower - BOTTOM) < 0.02
+        one.page.get_by_text("Reading the picture's words").wait_for(state="detached")
+        one.idle()
+        assert one.page.get_by_text("Found on this page").count(), "and it stays found when its words have been read"
+
+        one.page.get_by_role("button", name="Page 2", exact=True).click()
+        dialog = one.page.get_by_role("dialog")
+        dialog.get_by_text("Page 2 of 2").wait_for()
+        one.idle()
+        upper, lower = outlined_rows(one.picture(dialog.locator("img").first))
+        assert abs(upper - TOP) < 0.02
+        assert abs(lower - BOTTOM) < 0.02
+        one.page.keyboard.press("Escape")
+        dialog.wait_for(state="detached")
+
+        one.page.get_by_role("button", name="Ask about it").click()
+        one.page.get_by_role("button", name="In quarterly report.pdf").wait_for()
+        one.idle()
+        box.fill("")
+        one.ask("How many lanterns were sold?")
+        assert one.page.locator('[class*="st-key-turn-0-source-"]').count()
+        assert not one.page.get_by_text("alert(1)").count()
+        one.page.get_by_role("button", name="Look in all").click()
+        one.page.get_by_role("button", name="All documents").wait_for()
+        one.page.get_by_role("button", name="Clear").click()
+        one.page.get_by_text("Drop, choose or paste").wait_for()
+
+
+def test_words_are_pasted_as_words_and_the_button_says_what_it_found(browser: Any, server: Pictured) -> None:
+    with tab(browser, server, permissions=CLIPBOARD) as one:
+        one.open()
+        one.page.evaluate("navigator.clipboard.writeText('Where is the warranty?')")
+        box = one.page.get_by_placeholder("Ask your documents")
+        box.press("Control+v")
+        assert box.input_value() == "Where is the warranty?"
+        one.page.get_by_role("button", name="Paste").click()
+        one.page.get_by_text("There is no picture in the clipboard.").wait_for()
+        copy(one, server.picture)
+        one.page.get_by_role("button", name="Paste").press("Enter")
+        one.page.get_by_text("Found on this page").wait_for()
+        assert not one.page.get_by_text("There is no picture in the clipboard.").is_visible()
+
+
+def test_a_hostile_name_and_a_broken_file_do_nothing_on_a_phone(browser: Any, server: Pictured) -> None:
+    with tab(browser, server, permissions=CLIPBOARD, color_scheme="dark") as one:
+        one.open()
+        one.page.set_viewport_size({"width": 390, "height": 844})
+        one.page.reload()
+        one.page.get_by_role("heading", name="Ask your documents").wait_for()
+        one.idle()
+        copy(one, server.of_hostile)
+        one.page.keyboard.press("Control+v")
+        one.page.get_by_text("Found on this page").wait_for()
+        one.page.get_by_text("alert(1)").first.wait_for()
+        one.idle()
+        app = one.page.locator('[data-testid="stApp"]')
+        assert "<img src=x" in one.page.locator(".st-key-picture").inner_text()
+        assert not app.locator(".katex, script, iframe, a[href*='a.com']").count()
+        take(one, "picture-phone-dark")
+        one.page.get_by_role("button", name="Ask about it").click()
+        one.idle()
+        assert one.page.get_by_placeholder("Ask your documents").is_visible()
+        take(one, "picture-phone-asking")
+        file = {"name": "broken.png", "mimeType": "image/png", "buffer": b"\x89PNG\r\n\x1a\nnothing"}
+        one.page.locator(".st-key-picture input[type=file]").set_input_files([file])
+        one.page.get_by_text("broken.png is a picture that is broken").wait_for(state="attached")
+
+
+def test_it_keeps_its_shape(browser: Any, server: Pictured) -> None:
+    with tab(browser, server) as one:
+        one.open()
+        one.ask("How many lanterns were sold?")
+        picture = {"name": "shot.png", "mimeType": "image/png", "buffer": server.picture}
+        one.page.locator(".st-key-picture input[type=file]").set_input_files([picture])
+        one.page.get_by_text("Found on this page").wait_for()
+        one.page.get_by_text("Reading the picture's words").wait_for(state="detached")
+        one.idle()
+        take(one, "visual-search")
