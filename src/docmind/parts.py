@@ -59,7 +59,8 @@ class Parts:
         self.lookalike = Lookalike(settings.reading, database, catalog, artifacts)
         self._blind = Blind(keyset.index_key())
         finder = Finder(self.ready, self.heal, self._blind, settings.database)
-        self.visual = Visual(settings, database, catalog, artifacts, finder, queries or QueryCache())
+        self._queries = queries or QueryCache()
+        self.visual = Visual(settings, database, catalog, artifacts, finder, self._queries)
         self._lock = threading.RLock()  # guards what is started
         self._catching_up = threading.RLock()  # held long, and never while the other one is
         self._finding: Finding | None = None
@@ -78,7 +79,7 @@ class Parts:
                 self._finding = Finding(
                     index,
                     Mirror(self._catalog, self._nodes, index, self._embedder, self._blind, names, images),
-                    Retrieve(settings, self._catalog, self._nodes, index, self._embedder, self._blind),
+                    Retrieve(settings, self._catalog, self._nodes, index, self._embedder, self._blind, self._queries),
                 )
             return self._finding
 

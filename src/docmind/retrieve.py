@@ -18,6 +18,7 @@ from docmind.fuse import lift, rank_pages, rrf
 from docmind.index.blind import Blind
 from docmind.index.engine import IndexEngine, Query, Scored, Sparse
 from docmind.nodestore import NodeRecord, NodeStore
+from docmind.querycache import QueryCache
 from docmind.rerank import PAGES, Rerank
 from docmind.schema import Degraded, Filters, Hit, SearchResult
 from docmind.words import Words
@@ -55,9 +56,12 @@ class Retrieve:
         index: IndexEngine,
         embedder: TextEmbedder,
         blind: Blind,
+        queries: QueryCache | None = None,
     ) -> None:
+        """`queries` keeps what the model made of questions; one of its own where none is given."""
         self._settings, self._catalog, self._nodes = settings, catalog, nodes
         self._index, self._embedder, self._blind = index, embedder, blind
+        self._queries = queries or QueryCache()
         tokens = token_embedder(embedder, settings.retrieve.rerank)
         is_fused = settings.retrieve.fusion in ("sum", "rrf")  # one list alone is what was asked for
         self._tokens = tokens if is_fused else None
@@ -116,13 +120,16 @@ class Retrieve:
         if self._settings.retrieve.fusion == "sparse":
             return None, None
         why = ""
-        if self._tokens is not None:
+        if (tokens := self._tokens) is not None:
             try:
-                return self._tokens.embed_query_with_tokens(question)
+                return self._queries.get(
+                    tokens.token_fingerprint, question, lambda: tokens.embed_query_with_tokens(question)
+                )
             except (DocMindError, OSError, RuntimeError) as error:
                 why = str(error)
         try:
-            vector = self._embedder.embed_query(question)
+            embedder = self._embedder
+            vector = self._queries.get(embedder.fingerprint, question, lambda: embedder.embed_query(question))
         except (DocMindError, OSError, RuntimeError) as error:
             degraded.append(Degraded("dense", f"the text model cannot be used: {error}"))
             return None, None

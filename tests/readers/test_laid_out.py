@@ -131,7 +131,7 @@ def test_html_without_scripts_styles_and_hidden_parts() -> None:
     )
     opened = reader("html")(Upload("a.html", source.encode()), "html", Rules())
     assert opened.title == "The Title of It"
-    assert opened.page(1).text == "Head\n\nOne bold word.\n\nk | v\na | 1\n\n• item\n\nx\ny"
+    assert opened.page(1).text == "Head\n\nOne bold word.\n\nk | v\na | 1\n\n• item\n\nx\n  y"
 
 
 def test_html_with_another_encoding() -> None:
