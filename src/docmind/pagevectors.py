@@ -28,7 +28,8 @@ class PageVectors:
         """
         rows = []
         for image, vector in vectors.items():
-            half = np.asarray(vector, np.float32).astype("<f2")
+            with np.errstate(over="ignore"):  # what does not fit becomes infinite, and is refused
+                half = np.asarray(vector, np.float32).astype("<f2")
             if half.ndim != 1 or not len(half) or not np.isfinite(half).all():
                 raise ValueError("a page has one vector of finite numbers")
             rows.append((image, fingerprint, half.tobytes()))
