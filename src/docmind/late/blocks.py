@@ -44,7 +44,9 @@ class Blocks:
 
     def write(self, start: int, rows: np.ndarray) -> None:
         """Put rows at `start`, on the disk when it returns. Raises `DiskFullError`, `VaultError`."""
-        room(self.path.parent, rows.nbytes + self._min_free)
+        growth = (start + len(rows)) * self.dim - self._stat()[1]
+        if growth > 0:
+            room(self.path.parent, growth + self._min_free)
         self._put(start, memoryview(np.ascontiguousarray(rows).data).cast("B"))
 
     def zero(self, start: int, length: int) -> None:

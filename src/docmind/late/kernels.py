@@ -106,17 +106,16 @@ def makers() -> dict[str, Callable[[], Kernel]]:
 def is_exact(kernel: Kernel, dim: int) -> bool:
     """Whether it gives the whole numbers that int64 gives, on the largest and on random values, in several shapes."""
     source = np.random.default_rng(7)
-    for lengths in ([1], [2, 9, 9, 9, 1], [1_030] * 9, [700, 1_031, 64, 64, 17_000]):
-        for count in (1, 20, 33):
-            sizes = np.array(lengths)
-            starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-            tokens = source.integers(-PAGE_LIMIT, PAGE_LIMIT + 1, (int(sizes.sum()), dim)).astype(np.int8)
-            query = source.integers(-QUERY_LIMIT, QUERY_LIMIT + 1, (count, dim)).astype(np.int8)
-            query[0] = QUERY_LIMIT
-            tokens[starts[::2]] = PAGE_LIMIT  # sums that overflow where anything does
-            tokens[starts[1::2]] = -PAGE_LIMIT
-            if not np.array_equal(kernel.best(query, tokens, starts, sizes), _plain(query, tokens, starts)):
-                return False
+    for count, lengths in ((1, [1]), (20, [1_030] * 5), (33, [2, 9, 9, 9, 1]), (8, [700, 1_031, 64, 64])):
+        sizes = np.array(lengths)
+        starts = np.cumsum(sizes) - sizes
+        tokens = source.integers(-PAGE_LIMIT, PAGE_LIMIT + 1, (int(sizes.sum()), dim)).astype(np.int8)
+        query = source.integers(-QUERY_LIMIT, QUERY_LIMIT + 1, (count, dim)).astype(np.int8)
+        query[0] = QUERY_LIMIT
+        tokens[starts[::2]] = PAGE_LIMIT  # sums that overflow where anything does
+        tokens[starts[1::2]] = -PAGE_LIMIT
+        if not np.array_equal(kernel.best(query, tokens, starts, sizes), _plain(query, tokens, starts)):
+            return False
     return True
 
 

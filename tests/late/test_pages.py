@@ -1,0 +1,416 @@
+"""Multivectors are kept durably, found by MaxSim, gone with their pages, and missing again where their bytes are."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conftest import tiny_disk
+from docmind.embed.visual import PagePatches
+from docmind.errors import DiskFullError, NotFoundError, VisualModelError
+from docmind.late import pages as late_pages
+from docmind.late import sweep as late_sweep
+from docmind.late.blocks import Blocks
+from multivectors import BLIND, MODEL, Shown, maxsim, patches, unit
+
+IMAGES = [f"{number:064x}" for number in range(40)]
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Iterator[Shown]:
+    shown = Shown(tmp_path)
+    shown.show(IMAGES)
+    yield shown
+    shown.close()
+
+
+def source(seed: int = 1) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def filled(vault: Shown, count: int = 6, **shape: int) -> dict[str, PagePatches]:
+    made = {image: patches(source(number), **shape) for number, image in enumerate(IMAGES[:count])}
+    vault.late.put_many(MODEL, made)
+    return made
+
+
+def ranked(made: dict[str, PagePatches], query: np.ndarray) -> list[str]:
+    return sorted(made, key=lambda image: -maxsim(query, made[image]))
+
+
+# --- scores -----------------------------------------------------------------------------------------------------------
+
+
+def test_maxsim_of_identity_rows_by_hand(tmp_path: Path) -> None:
+    """Of cat and dog, the first page holds both, the second one of them twice, the third neither."""
+    vault = Shown(tmp_path)
+    vault.show(IMAGES)
+    cat, dog, owl, elk = np.eye(4, dtype=np.float32)
+    for image, rows in zip(IMAGES, ([cat, owl, dog], [cat, cat], [owl, elk]), strict=False):
+        vault.late.put(MODEL, image, PagePatches(np.stack(rows), 1, len(rows), np.arange(len(rows), dtype=np.int32)))
+    found = vault.late.search(MODEL, np.stack([cat, dog]), 10)
+    assert [image for image, _ in found] == IMAGES[:3]
+    assert [score for _, score in found] == pytest.approx([2.0, 1.0, 0.0], abs=0.02)
+    vault.close()
+
+
+def test_scores_are_those_of_float32_and_the_first_are_the_same(vault: Shown) -> None:
+    made = filled(vault, 30, rows=9, cols=7, dim=64)
+    for seed in range(5):
+        query = unit(made[IMAGES[seed]].vectors[:12] + 0.1 * source(seed).standard_normal((12, 64)))
+        found = vault.late.search(MODEL, query, 5)
+        assert found[0][0] == IMAGES[seed]
+        for image, score in found:
+            assert score == pytest.approx(maxsim(query, made[image]), abs=0.02)
+        assert [score for _, score in found] == sorted((score for _, score in found), reverse=True)
+
+
+def test_every_kernel_gives_the_same_list(vault: Shown, monkeypatch: pytest.MonkeyPatch) -> None:
+    filled(vault, 30, rows=9, cols=7, dim=64)
+    query = unit(source(9).standard_normal((20, 64)))
+    small = vault.late.search(MODEL, query, 10)
+    monkeypatch.setattr(late_pages, "FEW_TOKENS", 0)
+    assert vault.late.search(MODEL, query, 10) == small
+
+
+def test_only_what_is_allowed_is_searched(vault: Shown) -> None:
+    made = filled(vault)
+    query = made[IMAGES[0]].vectors[:4]
+    assert [image for image, _ in vault.late.search(MODEL, query, 3, {IMAGES[4], IMAGES[2], "unknown"})] == ranked(
+        {image: made[image] for image in (IMAGES[4], IMAGES[2])}, query
+    )
+    assert vault.late.search(MODEL, query, 3, ()) == []
+    assert vault.late.search(MODEL, query, 0) == []
+    assert vault.late.search("another:model", query, 3) == []
+    assert vault.late.search(MODEL, query[:0], 3) == []
+
+
+def test_pages_of_several_lengths_lie_in_one_file(vault: Shown) -> None:
+    made = {image: patches(source(n), rows=1 + n % 5, cols=2 + n % 3) for n, image in enumerate(IMAGES)}
+    for image, page in made.items():
+        vault.late.put(MODEL, image, page)
+    assert len(vault.files) == 1
+    assert vault.late.bytes() == sum(len(page.vectors) for page in made.values()) * 16
+    query = made[IMAGES[7]].vectors[:3]
+    assert vault.late.search(MODEL, query, 1)[0][0] == IMAGES[7]
+
+
+@pytest.mark.parametrize("wrong", ["shape", "length", "nan", "infinite", "grid", "cell", "empty", "wide"])
+def test_what_a_model_should_not_give_is_refused_and_nothing_is_lost(vault: Shown, wrong: str) -> None:
+    made = filled(vault)
+    good = patches(source(3))
+    vectors, cells = good.vectors.copy(), good.patches.copy()
+    vectors[3, 2] = {"nan": np.nan, "infinite": np.inf}.get(wrong, vectors[3, 2])
+    cells[5] = 12 if wrong == "cell" else cells[5]
+    bad = {
+        "shape": PagePatches(vectors[0], 4, 3, cells),
+        "length": PagePatches(vectors[:-1], 4, 3, cells),
+        "grid": PagePatches(vectors, 0, 3, cells),
+        "empty": PagePatches(vectors[:0], 4, 3, cells[:0]),
+        "wide": PagePatches(np.zeros((14, 9_000), np.float32), 4, 3, cells),
+    }.get(wrong, PagePatches(vectors, 4, 3, cells))
+    with pytest.raises(VisualModelError):
+        vault.late.put(MODEL, IMAGES[0], bad)
+    with pytest.raises(VisualModelError):
+        vault.late.put(MODEL, IMAGES[9], patches(source(), dim=8))
+    with pytest.raises(VisualModelError, match="8 numbers"):
+        vault.late.search(MODEL, np.ones((2, 8), np.float32), 3)
+    with pytest.raises(VisualModelError):
+        vault.late.search(MODEL, np.full((2, 16), np.nan, np.float32), 3)
+    assert vault.late.count(MODEL) == len(made)
+    assert vault.late.search(MODEL, made[IMAGES[0]].vectors, 1)[0][0] == IMAGES[0]
+
+
+# --- one page ---------------------------------------------------------------------------------------------------------
+
+
+def test_maps_pools_and_originals_of_a_page(vault: Shown) -> None:
+    page = filled(vault, 3)[IMAGES[1]]
+    query = unit(source(5).standard_normal((3, 16)))
+    of_patches = page.vectors[page.patches >= 0]
+    seen = vault.late.similarity(MODEL, query, IMAGES[1])
+    np.testing.assert_allclose(seen, (query @ of_patches.T).reshape(3, 4, 3), atol=0.01)
+    turned = BLIND.dense(page.vectors)
+    np.testing.assert_allclose(vault.late.originals(MODEL, IMAGES[1]), turned, atol=0.005)
+    rows, cols = vault.late.pooled(MODEL, IMAGES[1])
+    grid = turned[page.patches >= 0].reshape(4, 3, 16)
+    np.testing.assert_allclose(rows, grid.mean(axis=1), atol=0.005)
+    np.testing.assert_allclose(cols, grid.mean(axis=0), atol=0.005)
+    for ask in (vault.late.originals, vault.late.pooled):
+        with pytest.raises(NotFoundError):
+            ask(MODEL, IMAGES[30])
+    with pytest.raises(VisualModelError):
+        vault.late.similarity(MODEL, query[:, :8], IMAGES[1])
+
+
+def test_patches_in_any_order_find_their_cells(vault: Shown) -> None:
+    """Models whose tokens follow blocks of patches, or that leave some out."""
+    vectors = np.eye(5, 16, dtype=np.float32)
+    vault.late.put(MODEL, IMAGES[0], PagePatches(vectors, 2, 3, np.array([5, 0, -1, 4, 1], np.int32)))
+    seen = vault.late.similarity(MODEL, vectors[[0, 3]], IMAGES[0])
+    np.testing.assert_allclose(seen, [[[0, 0, 0], [0, 0, 1]], [[0, 0, 0], [0, 1, 0]]], atol=0.02)
+
+
+def test_plain_vectors_are_not_in_the_files(vault: Shown) -> None:
+    page = filled(vault, 1)[IMAGES[0]]
+    data = vault.files[0].read_bytes()
+    step = np.abs(page.vectors).max() / 127
+    plain = np.rint(page.vectors / step).astype(np.int8)
+    turned = BLIND.dense(page.vectors)
+    kept = np.rint(turned / (np.abs(turned).max() / 127)).astype(np.int8)
+    assert all(row.tobytes() in data for row in kept)
+    assert not any(row.tobytes()[:6] in data for row in plain)
+    assert vault.files[0].stat().st_mode & 0o077 == 0
+
+
+# --- what becomes of the store ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_any_order_of_operations_leaves_what_a_dictionary_holds(
+    vault: Shown, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(late_sweep, "COMPACT_BYTES", 600)
+    chance, numbers = random.Random(seed), source(seed)
+    models: dict[str, dict[str, PagePatches]] = {"one:1": {}, "two:2": {}}
+    dims = {"one:1": 16, "two:2": 9}
+    for _ in range(70):
+        model = chance.choice(list(models))
+        what = chance.choices(["put", "hide", "sweep", "reopen", "drop"], [50, 25, 12, 6, 1])[0]
+        if what == "put":
+            made = {
+                image: patches(numbers, rows=chance.randint(1, 4), cols=chance.randint(1, 4), dim=dims[model])
+                for image in chance.sample(IMAGES, chance.randint(1, 3))
+            }
+            vault.show(made)
+            vault.late.put_many(model, made)
+            models[model] |= made
+        elif what == "hide":
+            gone = chance.sample(IMAGES, chance.randint(1, 12))
+            vault.hide(gone)
+            for held in models.values():
+                for image in gone:
+                    held.pop(image, None)
+        elif what == "sweep":
+            vault.late.sweep()
+        elif what == "drop":
+            vault.late.drop(model)
+            models[model] = {}
+        else:
+            vault.reopen()
+        for name, held in models.items():
+            assert vault.late.count(name) == len(held)
+            assert set(IMAGES) - set(vault.late.missing(name, IMAGES)) == held.keys()
+        query = unit(numbers.standard_normal((3, dims[model])))
+        found = dict(vault.late.search(model, query, len(IMAGES)))
+        wanted = {image: maxsim(query, page) for image, page in models[model].items()}
+        assert found == pytest.approx(wanted, abs=0.05)
+    vault.late.sweep()
+    sizes = [sum(len(page.vectors) for page in held.values()) * dims[name] for name, held in models.items()]
+    assert len(vault.files) == sum(map(bool, sizes))
+    assert vault.late.bytes() <= 2 * sum(sizes) + 2 * 600
+
+
+def test_what_is_deleted_is_zeroed_and_used_again(vault: Shown) -> None:
+    made = filled(vault)
+    size = vault.late.bytes()
+    data = vault.files[0].read_bytes()
+    vault.hide(IMAGES[1:3])
+    assert vault.late.count(MODEL) == 4, "at once"
+    assert vault.files[0].read_bytes() == data
+    assert vault.late.sweep() == size // 3
+    swept = vault.files[0].read_bytes()
+    each = size // 6
+    assert swept == data[:each] + bytes(2 * each) + data[3 * each :]
+    vault.show(IMAGES[1:3])
+    vault.late.put(MODEL, IMAGES[2], made[IMAGES[2]])
+    vault.late.put(MODEL, IMAGES[1], made[IMAGES[1]])
+    assert vault.late.bytes() == size, "in the place of the others"
+    assert vault.late.search(MODEL, made[IMAGES[1]].vectors, 1)[0][0] == IMAGES[1]
+    vault.hide(IMAGES)
+    vault.late.sweep()
+    assert vault.files == []
+
+
+def test_a_file_that_is_mostly_free_is_made_anew_while_others_search(
+    vault: Shown, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(late_sweep, "COMPACT_BYTES", 0)
+    made = filled(vault, 40)
+    vault.hide(IMAGES[10:])
+    before, size = vault.files, vault.late.bytes()
+    query = made[IMAGES[3]].vectors
+    wanted = vault.late.search(MODEL, query, 5)
+    assert vault.late.sweep() == size * 3 // 4
+    assert vault.files != before
+    assert vault.late.bytes() == size // 4
+    assert vault.late.search(MODEL, query, 5) == wanted
+    vault.reopen()
+    assert vault.late.search(MODEL, query, 5) == wanted
+
+
+def test_nothing_is_kept_of_an_image_that_no_page_shows(vault: Shown) -> None:
+    filled(vault, 1)
+    vault.late.put(MODEL, "f" * 64, patches(source()))
+    assert vault.late.missing(MODEL, ["f" * 64]) == ["f" * 64]
+    vault.late.sweep()
+    assert not any(vault.files[0].read_bytes()[-14 * 16 :])
+
+
+# --- crashes, torn files, full disks ----------------------------------------------------------------------------------
+
+
+def test_a_crash_between_the_file_and_the_row_loses_and_leaves_nothing(
+    vault: Shown, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = filled(vault, 2)
+    size = vault.late.bytes()
+
+    class PowerCut(BaseException):
+        pass
+
+    def cut(*_: object) -> None:
+        raise PowerCut
+
+    with monkeypatch.context() as patched:
+        patched.setattr(vault.database, "transaction", cut)
+        with pytest.raises(PowerCut):
+            vault.late.put(MODEL, IMAGES[5], patches(source(8)))
+    vault.reopen()
+    assert vault.late.bytes() == size * 3 // 2
+    assert vault.late.missing(MODEL, IMAGES[:6]) == IMAGES[2:6]
+    assert vault.late.sweep() == size // 2
+    vault.late.put(MODEL, IMAGES[5], made[IMAGES[0]])
+    assert vault.late.bytes() == size * 3 // 2, "the bytes are used again"
+
+
+@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize("left", [0, 1, 14 * 16 * 4 - 1, 14 * 16 * 4 + 5])
+def test_a_file_that_was_cut_off_is_missing_pages_and_takes_them_again(vault: Shown, left: int, restart: bool) -> None:
+    made = filled(vault)
+    assert vault.late.count(MODEL) == 6
+    with vault.files[0].open("r+b") as file:
+        file.truncate(left)
+    if restart:
+        vault.reopen()
+    whole = left // (14 * 16)
+    assert vault.late.missing(MODEL, IMAGES[:6]) == IMAGES[whole:6]
+    found = vault.late.search(MODEL, made[IMAGES[0]].vectors, 9)
+    assert {image for image, _ in found} == set(IMAGES[:whole])
+    with pytest.raises(NotFoundError):
+        vault.late.originals(MODEL, IMAGES[5])
+    vault.late.put(MODEL, IMAGES[20], made[IMAGES[3]])
+    assert vault.late.missing(MODEL, IMAGES[:6]) == IMAGES[whole:6], "what grew there is of another page"
+    vault.late.put_many(MODEL, {image: made[image] for image in vault.late.missing(MODEL, IMAGES[:6])})
+    assert vault.late.count(MODEL) == 7
+    for image, page in made.items():
+        assert image in [found for found, _ in vault.late.search(MODEL, page.vectors, 2)]
+
+
+def test_a_file_that_is_gone_or_another_is_no_crash(vault: Shown) -> None:
+    made = filled(vault)
+    path = vault.files[0]
+    data = path.read_bytes()
+    path.unlink()
+    assert vault.late.count(MODEL) == 0
+    assert vault.late.search(MODEL, made[IMAGES[0]].vectors, 3) == []
+    path.write_bytes(data)
+    assert vault.late.count(MODEL) == 6, "nothing was forgotten meanwhile"
+    path.unlink()
+    path.write_bytes(source(3).bytes(len(data)))
+    assert vault.late.search(MODEL, made[IMAGES[0]].vectors, 3) == [], "other bytes than were put"
+    assert len(vault.late.missing(MODEL, IMAGES[:6])) == 6
+    path.unlink()
+    vault.reopen()
+    vault.late.sweep()
+    vault.late.put_many(MODEL, made)
+    assert vault.late.search(MODEL, made[IMAGES[0]].vectors, 1)[0][0] == IMAGES[0]
+
+
+def test_a_rotten_page_is_not_given_and_is_missing_again(vault: Shown) -> None:
+    made = filled(vault)
+    data = bytearray(vault.files[0].read_bytes())
+    data[2 * 14 * 16 + 5] ^= 4
+    vault.files[0].write_bytes(data)
+    found = vault.late.search(MODEL, made[IMAGES[2]].vectors, 6)
+    assert {image for image, _ in found} == {*IMAGES[:2], *IMAGES[3:6]}
+    assert vault.late.missing(MODEL, IMAGES[:6]) == [IMAGES[2]]
+    vault.late.put(MODEL, IMAGES[2], made[IMAGES[2]])
+    assert vault.late.search(MODEL, made[IMAGES[2]].vectors, 1)[0][0] == IMAGES[2]
+
+
+def fill(vault: Shown, page: PagePatches) -> None:
+    for image in IMAGES:
+        vault.late.put(MODEL, image, page)
+
+
+@pytest.mark.crash
+def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path) -> None:
+    with tiny_disk(tmp_path, megabytes=4) as disk:
+        vault = Shown(tmp_path)
+        vault.show(IMAGES)
+        vault.late.close()
+        (disk / "late").mkdir()
+        (tmp_path / "late").symlink_to(disk / "late")
+        vault.late = vault.fresh()
+        page = patches(source(), rows=90, cols=90, dim=64)
+        with pytest.raises(DiskFullError):
+            fill(vault, page)
+        kept = vault.late.count(MODEL)
+        assert kept >= 5
+        blocks = Blocks(disk / "late" / "bare.i8", 64)
+        with pytest.raises(DiskFullError):  # as where others fill it between the look and the write
+            blocks._put(0, memoryview(bytes(4 << 20)))
+        blocks.remove()
+        assert vault.late.count(MODEL) == kept
+        assert len(vault.late.search(MODEL, page.vectors[:5], 40)) == kept
+        vault.hide(IMAGES[:2])
+        vault.late.sweep()
+        vault.late.put(MODEL, IMAGES[kept], page)
+        assert vault.late.count(MODEL) == kept - 1
+        vault.close()
+
+
+def test_the_margin_that_must_stay_free_is_kept(vault: Shown) -> None:
+    late = vault.fresh(min_free_mb=1 << 30)
+    with pytest.raises(DiskFullError, match="MB free"):
+        late.put(MODEL, IMAGES[0], patches(source()))
+    assert vault.files == []
+
+
+# --- several threads --------------------------------------------------------------------------------------------------
+
+
+def test_searches_go_on_while_pages_come_and_go(vault: Shown, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page that stays is found first by its own vectors at any time, whatever happens to the others."""
+    monkeypatch.setattr(late_sweep, "COMPACT_BYTES", 0)
+    made = filled(vault, 3)
+    done, wrong = threading.Event(), []
+
+    def search() -> None:
+        while not done.is_set():
+            for image in IMAGES[:3]:
+                found = vault.late.search(MODEL, made[image].vectors, 2)
+                if not found or found[0][0] != image or abs(found[0][1] - 14) > 0.2:
+                    wrong.append(found)
+
+    threads = [threading.Thread(target=search) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        for number in range(40):
+            others = IMAGES[5 + number % 7 : 12 + number % 5]
+            vault.show(others)
+            vault.late.put_many(MODEL, {image: patches(source(100 + number), rows=number % 4 + 1) for image in others})
+            vault.hide(others)
+            vault.late.sweep()
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()
+    assert wrong == []
