@@ -10,6 +10,7 @@ import pytest
 from safetensors import safe_open
 
 from docmind.weights.checkpoint import UnusableError, is_wanted, read_checkpoint
+from docmind.weights.known import ENGINE, KINDS, KNOWN
 from tinymodels import tiny_siglip
 from tinyweights import sharded, tiny_files, written
 
@@ -38,6 +39,15 @@ def test_what_transformers_saves_is_whole(tmp_path: Path) -> None:
     read = read_checkpoint(tiny_siglip(tmp_path))
     assert (read.kind, read.architecture, read.dim) == ("image", "siglip", 32)
     assert {"config.json", "model.safetensors"} < set(read.files)
+
+
+def test_every_architecture_that_is_accepted_has_a_class() -> None:
+    from docmind.embed import colpali, colpali_engine, siglip
+
+    assert set(KINDS) == set(siglip.CLASSES) | set(colpali.CLASSES)
+    assert {name for name, kind in KINDS.items() if kind == "image"} == set(siglip.CLASSES)
+    assert set(ENGINE) == set(colpali_engine.CLASSES)
+    assert {known.architecture for known in KNOWN.values()} <= {*KINDS, *ENGINE.values()}
 
 
 def test_weights_in_several_files(tmp_path: Path) -> None:

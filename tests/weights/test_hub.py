@@ -109,7 +109,7 @@ def test_a_list_that_cannot_be_right_is_refused(server: HubServer, hub: Hub, tol
 @pytest.mark.parametrize(
     ("behaviour", "sentence"),
     [
-        (Behaviour("status", 401), r"does not give google/.* to everybody \(status 401\)"),
+        (Behaviour("status", 401), r"does not give google/.* to everybody, or does not have it \(status 401\)"),
         (Behaviour("status", 403), "to everybody"),
         (Behaviour("status", 404), "has no google/siglip"),
         (Behaviour("status", 429), "wants no more requests"),

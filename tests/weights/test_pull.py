@@ -121,6 +121,32 @@ def test_a_server_without_ranges_starts_again(weights: Weights, hub: HubServer) 
     assert hub.asked("model.safetensors")[-1].sent == SIZE
 
 
+def test_a_server_that_knows_of_no_such_range_is_asked_for_the_whole(weights: Weights, hub: HubServer) -> None:
+    hub.queue("model.safetensors", Behaviour("cut", 100_000), Behaviour("status", 416))
+    with pytest.raises(DownloadError):
+        pull(weights, hub)
+    assert pull(weights, hub).state == "present"
+    assert [one.start for one in hub.asked("model.safetensors")] == [0, 100_000, 0]
+
+
+def test_a_long_download_goes_on_by_itself_where_a_connection_drops(weights: Weights, hub: HubServer) -> None:
+    hub.repositories[SIGLIP] = tiny_files(numbers=3_000_000)
+    hub.queue("model.safetensors", Behaviour("cut", 9 << 20))
+    assert pull(weights, hub).state == "present"
+    assert [one.start for one in hub.asked("model.safetensors")] == [0, 9 << 20]
+
+
+def test_a_stop_between_the_two_renames_costs_nothing(weights: Weights, hub: HubServer) -> None:
+    whole = pull(weights, hub)
+    place = weights.models_dir / "siglip"
+    place.rename(weights.models_dir / "siglip.part")
+    written(weights.models_dir / "siglip.old", FILES)
+    hub.received.clear()
+    assert pull(weights, hub) == whole
+    assert len(hub.received) == 1
+    assert not (weights.models_dir / "siglip.old").exists()
+
+
 @pytest.mark.parametrize(
     ("behaviour", "sentence"),
     [

@@ -47,6 +47,8 @@ def list_(as_json: bool) -> None:
     click.echo("Models that look at pages")
     for card in cards:
         _tell_card(card)
+    if not any(card.state == "present" for card in cards):
+        click.echo("None of them is here. Fetch one: docmind models pull NAME", err=True)
 
 
 @models.command()

@@ -155,7 +155,7 @@ class Hub:
             return
         if status in (401, 403):
             raise DownloadError(
-                f"{self.host} does not give {what} to everybody (status {status}).",
+                f"{self.host} does not give {what} to everybody, or does not have it (status {status}).",
                 hint="Fetch it there with your account, and give its directory to `docmind models enable`.",
             )
         if status == 404:
