@@ -91,10 +91,9 @@ class FakeImageModel:
     device = "cpu"
     precision = "float32"
 
-    fingerprint = "fake-image:fake"
-
     def __init__(self, dim: int = 64) -> None:
         self.dim = dim
+        self.fingerprint = f"fake-image:{dim}"
 
     def embed_images(self, images: Sequence[bytes]) -> np.ndarray:
         """`(n, dim)` float32, each row of length 1."""
@@ -123,10 +122,9 @@ class FakeLateModel:
     device = "cpu"
     precision = "float32"
 
-    fingerprint = "fake-late:fake"
-
-    def __init__(self, dim: int = 32) -> None:
+    def __init__(self, dim: int = 128) -> None:
         self.dim = dim
+        self.fingerprint = f"fake-late:{dim}"
 
     def embed_images(self, images: Sequence[bytes]) -> list[PagePatches]:
         """A token a patch, and one more that stands for the page."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 import warnings
 
 from PIL import Image, ImageOps
@@ -26,10 +27,7 @@ def open_picture(data: bytes) -> Image.Image:
             picture = Image.open(io.BytesIO(data), formats=_FORMATS)
         width, height = picture.size
         if width * height > MAX_PIXELS:
-            raise VisualModelError(
-                f"A picture of {width:,} x {height:,} pixels is too large to be looked at.",
-                hint=f"The limit is {MAX_PIXELS // 1_000_000} million pixels; save it smaller.",
-            )
+            raise Image.DecompressionBombError
         if max(width, height) > MAX_RATIO * min(width, height):
             raise VisualModelError(
                 f"A picture of {width:,} x {height:,} pixels is too narrow to be looked at.", hint="Crop it."
@@ -39,7 +37,12 @@ def open_picture(data: bytes) -> Image.Image:
             layer = picture.convert("RGBA")
             picture = Image.alpha_composite(Image.new("RGBA", layer.size, "white"), layer)
         return picture.convert("RGB")
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+    except Image.DecompressionBombError as error:  # Pillow's own, too
+        raise VisualModelError(
+            "A picture is too large to be looked at.",
+            hint=f"The limit is {MAX_PIXELS // 1_000_000} million pixels; save it smaller.",
+        ) from error
+    except (OSError, SyntaxError, ValueError, EOFError, struct.error) as error:
         raise VisualModelError(
             f"A picture cannot be read ({type(error).__name__}).", hint="Save it again as PNG, JPEG or WebP."
         ) from error
