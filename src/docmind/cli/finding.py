@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,11 +12,31 @@ from docmind.cli.opening import filtered, filters_of, json_option, opened, plain
 from docmind.cli.telling import counted, inert, source_of, tell_hits, tell_narrow, tell_sightings
 from docmind.config import Settings
 from docmind.errors import ConfigError, NotFoundError, TooLargeError
+from docmind.schema import Filters, SearchResult
+from docmind.seeing import ListName, MergeStrategy, MultimodalResult
+
+if TYPE_CHECKING:
+    from docmind.application import DocMind
+    from docmind.merge import DedupKey
 
 
 @click.command()
 @click.argument("question", required=False)
 @click.option("--image", type=click.Path(path_type=Path, dir_okay=False), help="Find the page this picture is of.")
+@click.option("--no-read", is_flag=True, help="Do not read the words on the picture: faster, by its look alone.")
+@click.option(
+    "--modality",
+    "lists",
+    multiple=True,
+    type=click.Choice(["text", "code", "image", "visual"]),
+    help="Ask only this list: words, code, page images by an image model or by late interaction; may be repeated.",
+)
+@click.option(
+    "--merge",
+    type=click.Choice(["rrf", "score", "interleaved", "grouped"]),
+    default=None,
+    help="How several lists become one (default: rrf).",
+)
 @click.option("-k", "k", type=click.IntRange(1, 1000), default=None, help="How many hits.")
 @click.option("--per-node", is_flag=True, help="Several hits per page where several places match.")
 @filtered
@@ -22,6 +44,9 @@ from docmind.errors import ConfigError, NotFoundError, TooLargeError
 def search(
     question: str | None,
     image: Path | None,
+    no_read: bool,
+    lists: tuple[ListName, ...],
+    merge: MergeStrategy | None,
     k: int | None,
     per_node: bool,
     docs: tuple[str, ...],
@@ -29,48 +54,66 @@ def search(
     tags: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Find the pages that match QUESTION, or the page that the picture --image shows."""
-    if (question is None) == (image is None):
-        raise ConfigError("Search for a question or for a picture.", hint="Give either QUESTION or --image FILE.")
-    if question is None:
-        _search_image(image, k, docs, languages, tags, as_json=as_json)
-        return
+    """Find the pages that match QUESTION, or the page that the picture --image shows; QUESTION may narrow that."""
+    if question is None and image is None:
+        raise ConfigError("Search for a question or for a picture.", hint="Give QUESTION, or --image FILE, or both.")
+    if image is not None and lists:
+        raise ConfigError("--modality is for questions.", hint="Leave it out beside --image.")
+    if image is None and no_read:
+        raise ConfigError("--no-read is for pictures.", hint="Give --image FILE too, or leave it out.")
+    picture = _read(image) if image is not None else None
     with opened() as desk:
         filters = filters_of(desk, docs, languages, tags)
-        found = desk.search(question, k=k, filters=filters, dedup_key="node_id" if per_node else "page_id")
+        if image is not None and picture is not None:
+            found: SearchResult | MultimodalResult = _looked_for(
+                desk, picture, image.name, question or "", k or 8, filters, merge or "rrf", is_read=not no_read
+            )
+        else:
+            assert question is not None
+            key: DedupKey = "node_id" if per_node else "page_id"
+            if lists or merge or desk.visual.is_on("image") or desk.visual.is_on("late"):
+                found = desk.multimodal_search(
+                    question, k=k, filters=filters, merge=merge or "rrf", lists=lists or None, dedup_key=key
+                )
+            else:
+                found = desk.search(question, k=k, filters=filters, dedup_key=key)
         documents = () if found.hits else desk.documents()  # to say what there is instead
     if as_json:
         print_json(plain(found))
         return
-    tell_hits(found)
+    if picture is not None and isinstance(found, MultimodalResult):
+        tell_sightings(found)
+    else:
+        tell_hits(found)
     if not found.hits:
         tell_narrow(documents, filters)
 
 
-def _search_image(
-    image: Path | None,
-    k: int | None,
-    docs: tuple[str, ...],
-    languages: tuple[str, ...],
-    tags: tuple[str, ...],
+def _looked_for(
+    desk: DocMind,
+    picture: bytes,
+    name: str,
+    question: str,
+    k: int,
+    filters: Filters,
+    merge: MergeStrategy,
     *,
-    as_json: bool,
-) -> None:
-    assert image is not None
-    picture = _read(image)
-    with opened() as desk:
-        filters = filters_of(desk, docs, languages, tags)
-        if missing := desk.lookalike.missing():
-            click.echo(f"Looking at {counted(missing, 'page')} for the first time.", err=True)
-            desk.lookalike.catch_up()
-        found = desk.lookalike.search(picture, k=k or 8, filters=filters, name=image.name)
-        documents = () if found.hits else desk.documents()
-    if as_json:
-        print_json(plain(found))
-        return
-    tell_sightings(found)
-    if not found.hits:
-        tell_narrow(documents, filters)
+    is_read: bool,
+) -> MultimodalResult:
+    if missing := desk.lookalike.missing():
+        click.echo(f"Looking at {counted(missing, 'page')} for the first time.", err=True)
+        desk.lookalike.catch_up()
+    is_told = is_read and sys.stderr.isatty()
+    return desk.see(
+        picture,
+        question=question,
+        k=k,
+        filters=filters,
+        merge=merge,
+        name=name,
+        read=is_read,
+        on_first=lambda _: click.echo("Reading the words on the picture.", err=True) if is_told else None,
+    )
 
 
 def _read(image: Path) -> bytes:

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from docmind.lookalike.sighting import Sightings
 from docmind.schema import AddResult, DocumentInfo, Filters, JobProgress, SearchResult
+from docmind.seeing import MultimodalHit, MultimodalResult
 
 
 def progress_bar(*, quiet: bool) -> Any:
@@ -61,23 +61,37 @@ def tell(result: AddResult) -> None:
             click.echo(f"         {inert(result.message)}", err=True)
 
 
-def tell_hits(found: SearchResult) -> None:
+def tell_hits(found: SearchResult | MultimodalResult) -> None:
     if not found.hits:
         click.echo("Nothing found.")
     for hit in found.hits:
-        excerpt = " ".join(inert(hit.text).split())[:200]
-        click.echo(f"{hit.rank:>2}. {inert(hit.document)}, page {hit.page_no}  ({hit.score:.3f})\n    {excerpt}")
+        excerpt = " ".join(inert(hit.text).split())[:200] or "(a page image)"
+        origins = _origins(hit) if isinstance(hit, MultimodalHit) else ""
+        click.echo(
+            f"{hit.rank:>2}. {inert(hit.document)}, page {hit.page_no}  ({hit.score:.3f}){origins}\n    {excerpt}"
+        )
     tell_degraded(found.degraded)
+    for report in found.lists if isinstance(found, MultimodalResult) and not found.hits else ():
+        if report.state in ("off", "empty") and report.reason:
+            click.echo(f"Without {report.list}: {inert(report.reason)}", err=True)
 
 
-def tell_sightings(found: Sightings) -> None:
+def tell_sightings(found: MultimodalResult) -> None:
     if not found.found:
         click.echo("No page looks like this picture." + (" The nearest ones:" if found.hits else ""))
     for hit in found.hits:
         if hit.found or not found.found:
-            where = " ".join(f"({x:.0f}, {y:.0f})" for x, y in hit.quad) or "not compared"
-            click.echo(f"{hit.rank:>2}. {inert(hit.document)}, page {hit.page_no}  ({hit.score:.3f})\n    {where}")
+            where = " ".join(f"({x:.0f}, {y:.0f})" for x, y in hit.quad)
+            where = where or " ".join(inert(hit.text).split())[:200] or "not compared"
+            score = f"({hit.score:.3f}){_origins(hit)}"
+            click.echo(f"{hit.rank:>2}. {inert(hit.document)}, page {hit.page_no}  {score}\n    {where}")
     tell_degraded(found.degraded)
+
+
+def _origins(hit: MultimodalHit) -> str:
+    """Which lists named a hit, and where; nothing to tell of a list of words alone."""
+    told = ", ".join(f"{origin.list} {origin.rank}" for origin in hit.origins)
+    return f"  [{told}]" if [origin.list for origin in hit.origins] != ["text"] else ""
 
 
 def tell_narrow(documents: Sequence[DocumentInfo], filters: Filters) -> None:
