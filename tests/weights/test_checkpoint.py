@@ -91,7 +91,8 @@ def header(length: int, text: bytes) -> bytes:
         ({"model.safetensors": header(4, b"[[]]")}, "no safetensors file"),
         ({"model.safetensors": header(14, b'{"a":{"b":[]}}')}, "no safetensors file"),
         ({"model.safetensors": header(11, b'{"a":["b"]}')}, "no safetensors file"),
-        ({"tokenizer.json": None}, "no tokenizer"),
+        ({"tokenizer.json": None}, r"It has no tokenizer\.json"),
+        ({"tokenizer_config.json": None}, r"It has no tokenizer_config\.json"),
         ({"preprocessor_config.json": None}, r"no preprocessor_config\.json"),
     ],
 )

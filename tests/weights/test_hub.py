@@ -142,9 +142,11 @@ def test_an_address_that_may_not_be_asked(url: str) -> None:
 def test_redirects_are_followed_a_few_times(server: HubServer, hub: Hub) -> None:
     there = f"/{SIGLIP}/resolve/{COMMIT}/config.json"
     file = next(file for file in hub.listing(SIGLIP, "main").files if file.name == "config.json")
-    server.queue("config.json", *[Behaviour("redirect", location=there)] * 5)
+    signed = f"{there}?%2Fx%2Fy=&etag=%22ab%22&filename*%3DUTF-8%27%27m%3B&Signature=a~b-c_d"
+    server.queue("config.json", *[Behaviour("redirect", location=there)] * 4, Behaviour("redirect", location=signed))
     with hub.opened(SIGLIP, COMMIT, file, 0) as (begins, pieces):
         assert (begins, b"".join(pieces)) == (0, tiny_files()["config.json"])
+    assert server.received[-1].path == signed
     server.queue("config.json", *[Behaviour("redirect", location=there)] * 6)
     with pytest.raises(DownloadError, match="not followed"), hub.opened(SIGLIP, COMMIT, file, 0):
         pytest.fail("It was followed for ever.")

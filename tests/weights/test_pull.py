@@ -217,6 +217,7 @@ def test_what_is_broken_is_mended_and_nothing_else_fetched(weights: Weights, hub
     [
         ({"adapter_config.json": b"{}", "adapter_model.safetensors": b"x"}, "holds an adapter"),
         ({"config.json": FILES["config.json"], "pytorch_model.bin": b"x"}, "no weights as safetensors"),
+        ({name: FILES[name] for name in ("config.json", "model.safetensors")}, r"holds no tokenizer\.json"),
         (tiny_files("bert"), "holds no model that can be run. Its architecture is 'bert'"),
         (tiny_files("colpali"), "holds no model that can be run. Its architecture is 'colpali'"),
         ({**FILES, "model.safetensors": b"PK\3\4" * 9}, "holds no model that can be run"),

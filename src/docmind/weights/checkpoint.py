@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,18 +17,11 @@ CONFIG = "config.json"
 INDEX = "model.safetensors.index.json"
 WHOLE = "model.safetensors"
 ADAPTER = "adapter_config.json"
-_TOKENIZERS = (
-    "tokenizer.json",
-    "spiece.model",
-    "tokenizer.model",
-    "sentencepiece.bpe.model",
-    "vocab.json",
-    "vocab.txt",
-)
-_PROCESSORS = ("preprocessor_config.json", "processor_config.json")
+TOKENIZER = ("tokenizer.json", "tokenizer_config.json")
+PROCESSORS = ("preprocessor_config.json", "processor_config.json")
 _BESIDE = (
-    *_TOKENIZERS, *_PROCESSORS, "video_preprocessor_config.json", "tokenizer_config.json", "special_tokens_map.json",
-    "added_tokens.json", "merges.txt", "chat_template.json",
+    *TOKENIZER, *PROCESSORS, "video_preprocessor_config.json", "special_tokens_map.json", "added_tokens.json",
+    "vocab.json", "vocab.txt", "merges.txt", "spiece.model", "tokenizer.model", "chat_template.json",
 )  # fmt: skip
 _SHARD = re.compile(r"model-[0-9]{5}-of-[0-9]{5}\.safetensors")
 _JSON_BYTES = 32 << 20
@@ -58,6 +52,15 @@ def is_wanted(name: str) -> bool:
     return name in (CONFIG, INDEX, WHOLE, *_BESIDE) or bool(_SHARD.fullmatch(name))
 
 
+def lacking_beside(names: Iterable[str]) -> str:
+    """What a model cannot do without beside its weights, and is not among these; empty where all is."""
+    there = set(names)
+    for name in TOKENIZER:
+        if name not in there:
+            return name  # a tokenizer in another form would need a library that DocMind does without
+    return "" if there & set(PROCESSORS) else " or ".join(PROCESSORS)
+
+
 def read_checkpoint(directory: Path) -> Checkpoint:
     """Look at the files of a model: names, sizes, the config and the head of each weights file.
 
@@ -71,10 +74,8 @@ def read_checkpoint(directory: Path) -> Checkpoint:
     for name in weights:
         _check_safetensors(directory / name, kind)
     beside = [name for name in (INDEX, *_BESIDE) if (directory / name).is_file()]
-    if not set(_TOKENIZERS) & set(beside):
-        raise UnusableError("It has no tokenizer (tokenizer.json or its like).", kind)
-    if not set(_PROCESSORS) & set(beside):
-        raise UnusableError("It has no preprocessor_config.json or processor_config.json.", kind)
+    if lacking := lacking_beside(beside):
+        raise UnusableError(f"It has no {lacking}.", kind)
     files = (CONFIG, *beside, *weights)
     return Checkpoint(kind, architecture, dim, files, sum((directory / name).stat().st_size for name in files))
 

@@ -20,7 +20,7 @@ import portalocker
 
 from docmind.errors import ConfigError, DiskFullError, DownloadError
 from docmind.seeing import PullProgress
-from docmind.weights.checkpoint import CONFIG, INDEX, WHOLE, UnusableError, read_checkpoint
+from docmind.weights.checkpoint import CONFIG, INDEX, WHOLE, UnusableError, lacking_beside, read_checkpoint
 from docmind.weights.fingerprint import sha256_of
 from docmind.weights.hub import Hub, HubFile, Listing
 from docmind.weights.known import Known
@@ -78,6 +78,8 @@ class Pull:
             if listing.is_adapter:
                 raise DownloadError(f"{repository} holds an adapter, and no whole model.")
             raise DownloadError(f"{repository} holds no weights as safetensors.")
+        if lacking := lacking_beside(names):
+            raise DownloadError(f"{repository} holds no {lacking}.")
         return listing
 
     def _found(self, file: HubFile) -> str:
