@@ -150,6 +150,9 @@ class Mirror:
 
     def _commit(self, epoch: int) -> None:
         self._index.commit(epoch)
+        self._note(epoch)
+
+    def _note(self, epoch: int) -> None:
         self._committed, self._committed_at = epoch, time.monotonic()
         self._written = {doc_id: at for doc_id, at in self._written.items() if at > epoch}
 
@@ -165,9 +168,10 @@ class Mirror:
             self._write(info, image_model)
             if report:
                 report(done, len(ready))
-        self._commit(epoch)
+        self._index.commit(epoch)
         self._index.optimize_if_large()
         self._index.activate()
+        self._note(epoch)
         return len(ready)
 
     def _replace(self, doc_id: str) -> None:

@@ -47,7 +47,9 @@ def test_words_and_pictures_find_pages(desk: DocMind) -> None:
     alike = desk.visual.search_images(picture=coloured("blue", kind="JPEG"), k=2)
     assert sorted(pages(alike)) == [("cold.tiff", 1), ("warm.tiff", 2)]
     assert alike.hits[0].score == pytest.approx(1, abs=0.01)
-    assert all(hit.page_width and hit.page_height and hit.page_id.endswith(f"::page::{hit.page_no}") for hit in alike.hits)
+    assert all(
+        hit.page_width and hit.page_height and hit.page_id.endswith(f"::page::{hit.page_no}") for hit in alike.hits
+    )
 
 
 def test_patches_find_pages_and_a_map_says_where(tmp_path: Path) -> None:
@@ -131,7 +133,10 @@ def test_twice_is_once_and_force_is_again(desk: DocMind) -> None:
         forced = desk.visual.embed(name, [doc_of(desk, "cold")], force=True)
         assert (forced.pages_added, forced.pages_skipped) == (2, 0)
         assert desk.visual.estimate(name)[0] == 0
-        assert len(desk.visual.search_images("red").hits if name == "fake-image" else desk.visual.search_late("red").hits) == 4
+        assert (
+            len(desk.visual.search_images("red").hits if name == "fake-image" else desk.visual.search_late("red").hits)
+            == 4
+        )
 
 
 def test_a_deleted_document_leaves_nothing(desk: DocMind, tmp_path: Path) -> None:
@@ -198,7 +203,7 @@ def test_off_costs_nothing_and_says_so(tmp_path: Path) -> None:
         assert {part.state for part in visual.capabilities()} == {"missing"}
         assert all(part.hint.startswith("docmind models pull ") for part in visual.capabilities())
         for search in (visual.search_images, visual.search_late):
-            with pytest.raises(ConfigError, match="No .* model is in use"):
+            with pytest.raises(ConfigError, match=r"No .* model is in use"):
                 search("red")
         with pytest.raises(ConfigError, match="DOCMIND_VISUAL__IMAGE_MODEL is set to off"):
             visual.embed("fake-image")
