@@ -1,0 +1,154 @@
+"""Another model takes over beside the old one, and files may go at any time; the checkpoints are tiny and real."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from docmind.application import DocMind
+from docmind.errors import ConfigError, DocMindError, IndexEngineError, IndexMismatchError, VisualModelError
+from docmind.index.edge import EdgeIndex
+from docmind.seeing import PageHits
+from looking import album, coloured, looking
+from tinymodels import tiny_siglip, tiny_siglip2
+
+AUTO = {"image_model": "auto", "late_model": "off", "device": "cpu", "precision": "float32"}
+
+
+@pytest.fixture(scope="module")
+def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two models of one kind, under the names that are known."""
+    folder = tmp_path_factory.mktemp("models")
+    tiny_siglip(folder / "siglip")
+    tiny_siglip2(folder / "siglip2")
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path, checkpoints: Path) -> Path:
+    """A vault whose models folder holds the first of them, and three pages that it has seen."""
+    shutil.copytree(checkpoints / "siglip", tmp_path / "models" / "siglip")
+    with looking(tmp_path, **AUTO) as desk:
+        desk.add([album("warm", "red", "brown"), album("cold", "blue")])
+    return tmp_path
+
+
+def nearest(found: PageHits) -> tuple[str, int, float]:
+    hit = found.hits[0]
+    return hit.document, hit.page_no, round(hit.score, 2)
+
+
+def fingerprints(desk: DocMind) -> set[str]:
+    return {name for (name,) in desk._database.all("SELECT DISTINCT fingerprint FROM page_vectors")}
+
+
+def test_from_one_model_to_another_and_to_none(folder: Path, checkpoints: Path) -> None:
+    with looking(folder, **AUTO) as desk:
+        visual = desk.visual
+        assert visual.is_on("image")  # it is here, and nobody has said no
+        assert visual.embed("siglip").pages_added == 3
+        assert nearest(visual.search_images(picture=coloured("brown"))) == ("warm.tiff", 2, 1.0)
+        assert len(visual.search_images("the total revenue").hits) == 3
+        (old,) = fingerprints(desk)
+
+        shutil.copytree(checkpoints / "siglip2", folder / "models" / "siglip2")
+        new = visual.enable("siglip2").fingerprint
+        with pytest.raises(IndexMismatchError) as mismatch:
+            visual.search_images("table")
+        assert old in str(mismatch.value)
+        assert new in str(mismatch.value)
+        assert "docmind embed --model siglip2" in mismatch.value.hint
+        assert "docmind embed --model siglip2" in [part.hint for part in visual.capabilities()]
+
+        warm = desk.find_document("warm.tiff").doc_id
+        assert visual.embed("siglip2", [warm]).pages_added == 2
+        beside = visual.search_images(picture=coloured("brown"))
+        assert nearest(beside) == ("warm.tiff", 2, 1.0)
+        assert [part.stage for part in beside.degraded] == ["image"]
+        assert "siglip finds" in beside.degraded[0].reason
+        assert fingerprints(desk) == {old, new}
+
+        done = visual.embed("siglip2")
+        assert (done.pages_added, done.pages_skipped) == (1, 2)
+        after = visual.search_images(picture=coloured("brown"))
+        assert (nearest(after), after.degraded) == (("warm.tiff", 2, 1.0), ())
+        assert len(after.hits) == 3
+        assert fingerprints(desk) == {new}
+
+    with looking(folder, **AUTO) as desk:
+        visual = desk.visual
+        assert nearest(visual.search_images(picture=coloured("blue"))) == ("cold.tiff", 1, 1.0)
+        shutil.rmtree(folder / "models" / "siglip2")  # under the running vault
+        assert visual.is_on("image")
+        for _ in range(2):
+            with pytest.raises(VisualModelError, match="siglip2 cannot be used"):
+                visual.search_images("table")
+        told = next(part for part in desk.status().capabilities if part.name == "image model")
+        assert (told.state, told.hint) == ("missing", "Run: docmind models pull siglip2")
+        assert desk.search("anything at all").degraded == ()
+        shutil.copytree(checkpoints / "siglip2", folder / "models" / "siglip2")
+        assert nearest(visual.search_images(picture=coloured("blue"))) == ("cold.tiff", 1, 1.0)
+
+
+class Dying(EdgeIndex):
+    """The real engine, which fails at what a switch does last."""
+
+    def activate(self) -> None:
+        raise IndexEngineError("The disk broke.")
+
+
+def test_a_switch_that_is_cut_off_is_finished_at_the_next_start(
+    tmp_path: Path, checkpoints: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every page has been embedded and the choice is noted, but the index has the old vectors still."""
+    settings = {"image_model": "auto", "late_model": "off"}
+    shutil.copytree(checkpoints / "siglip", tmp_path / "models" / "siglip")
+    with looking(tmp_path, **settings) as desk:
+        desk.add([album("warm", "red", "brown"), album("cold", "blue")])
+        desk.visual.enable("fake-image")
+        desk.visual.embed("fake-image")
+        index, mirror = desk._parts.ready().index, desk._parts.ready().mirror
+        monkeypatch.setattr(index, "__class__", Dying)
+        with pytest.raises(IndexEngineError):
+            desk.visual.embed("siglip")
+        monkeypatch.undo()
+        (old,), (new,) = ({name for name in fingerprints(desk) if name.startswith(kind)} for kind in ("fake", "siglip"))
+        assert mirror.image_model() == old  # which answers until the index has come to the new vectors
+        assert nearest(desk.visual.search_images("brown")) == ("warm.tiff", 2, 1.0)
+        index.close()  # as a crash would
+    with looking(tmp_path, **settings) as desk:
+        assert nearest(desk.visual.search_images(picture=coloured("blue"))) == ("cold.tiff", 1, 1.0)
+        assert desk._parts.ready().mirror.image_model() == new
+        assert desk.visual.embed("siglip").pages_skipped == 3
+        assert fingerprints(desk) == {new}
+
+
+def test_a_model_that_fails_in_the_background_is_named_and_comes_back(folder: Path) -> None:
+    weights = folder / "models" / "siglip" / "model.safetensors"
+    whole = weights.read_bytes()
+    with looking(folder, **AUTO) as desk:
+        desk.visual.embed("siglip", [desk.find_document("cold.tiff").doc_id])
+        weights.write_bytes(whole[: len(whole) // 2])
+        with pytest.raises((VisualModelError, ConfigError)):
+            desk.visual.embed("siglip")
+        desk.visual.follow()
+        told = next(part for part in desk.visual.capabilities() if part.name == "image model")
+        assert told.state == "missing"
+        assert desk.search("anything").degraded == ()
+        weights.write_bytes(whole)
+        done = desk.visual.embed("siglip")
+        assert done.pages_added + done.pages_skipped == 3
+        assert len(desk.visual.search_images("table").hits) == 3
+
+
+def test_what_does_not_fit_is_refused_before_a_page_is_seen(tmp_path: Path, checkpoints: Path) -> None:
+    with looking(tmp_path, **AUTO) as desk:
+        for name in (str(tmp_path), "siglip-384", str(checkpoints / "nowhere")):
+            with pytest.raises(DocMindError):
+                desk.visual.embed(name)
+    with looking(tmp_path, **{**AUTO, "late_model": str(checkpoints / "siglip")}) as desk:
+        with pytest.raises(ConfigError, match="is no late model"):
+            desk.visual.search_late("red")
+        assert {part.state for part in desk.visual.capabilities()} == {"missing"}
