@@ -43,7 +43,9 @@ def main() -> int:
         "--misses", action="store_true", help="name the questions (pictures) not found among the first five"
     )
     parser.add_argument("--query-images", action="store_true", help="ask with the pictures of qbi.jsonl instead")
-    parser.add_argument("--ocr-sample", type=int, default=30, help="pictures that are read by OCR as well")
+    parser.add_argument(
+        "--ocr-sample", type=int, default=40, help="pictures that are read as well, of each variant alike; 0: none"
+    )
     arguments = parser.parse_args()
     try:
         if arguments.query_images:

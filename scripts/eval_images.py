@@ -1,4 +1,4 @@
-"""Query pictures: how often the page they show comes first, with and without reading them, and what is found wrongly.
+"""Query pictures: how often the page they show comes first, with and without each list, and what is found wrongly.
 
 `qbi.jsonl` has `id, image, variant, doc, page`; the images lie beside it. A part of `eval.py`.
 """
@@ -9,19 +9,19 @@ import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
 from docmind.application import DocMind
-from docmind.config import ReadingSettings
-from docmind.errors import ReadingError
-from docmind.fuse import rrf
-from docmind.ocr import Ocr
+from docmind.lists import Gathered, Listed, seen
+from docmind.modalities import DEPTH
+from docmind.picturetext import telling
 from docmind.schema import Filters
+from docmind.seeing import ListName, MultimodalHit
 
 _DEPTH = 5
 _ABSENT = 100  # pictures whose document is left out
-_WORDS = 120  # of what was read, that are searched for
-_STRIDE = 61  # through pictures that stand in groups: a prime meets every variant
+_CALLED: dict[ListName, str] = {"lookalike": "look", "text": "words", "image": "model"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def read_pictures(folder: Path) -> list[Shown]:
 
 
 def evaluate_images(desk: DocMind, pictures: Sequence[Shown], *, ocr_sample: int, show_misses: bool) -> None:
-    """Print R@1 and R@5 by variant, the times, the share of false finds, and a sample that is read as well."""
+    """Print R@1 and R@5 by variant of each list and of all together, the times, and the share of false finds."""
     started = time.monotonic()
     if count := desk.lookalike.catch_up():
         seconds = time.monotonic() - started
@@ -56,15 +56,15 @@ def evaluate_images(desk: DocMind, pictures: Sequence[Shown], *, ocr_sample: int
     times, unfound = [], 0
     for shown in pictures:
         at = time.perf_counter()
-        result = desk.lookalike.search(shown.data, k=_DEPTH)
+        result = desk.see(shown.data, k=_DEPTH, read=False)
         times.append((time.perf_counter() - at) * 1000)
-        rank = _rank(shown, [(hit.document, hit.page_no) for hit in result.hits])
+        rank = _rank(shown, result.hits)
         ranks.setdefault(shown.variant, []).append(rank)
         unfound += not result.found
         if show_misses and rank != 1:
             print(f"  rank {rank or '>5'}: {shown.name}")
     print("\nPictures, not read")
-    _table(ranks)
+    _table({"not read": ranks})
     times.sort()
     print(f"look: median {times[len(times) // 2]:.0f} ms, p95 {times[int(len(times) * 0.95)]:.0f} ms")
     print(f"{unfound}/{len(pictures)} said to be of no page ({unfound / len(pictures):.1%})")
@@ -76,53 +76,86 @@ def evaluate_images(desk: DocMind, pictures: Sequence[Shown], *, ocr_sample: int
     for shown in wrong if show_misses else ():
         print(f"  false find: {shown.name}")
     if ocr_sample:
-        _read_as_well(desk, [pictures[at * _STRIDE % len(pictures)] for at in range(min(ocr_sample, len(pictures)))])
+        _each_list(desk, _sample(pictures, ocr_sample), show_misses=show_misses)
 
 
-def _read_as_well(desk: DocMind, pictures: Sequence[Shown]) -> None:
-    """The same with the text on the picture: alone, and both lists fused, a page that was found first."""
-    ocr = Ocr(ReadingSettings())
-    alone: dict[str, list[int]] = {}
-    both: dict[str, list[int]] = {}
-    times = []
-    try:
-        for shown in pictures:
-            at = time.perf_counter()
-            seen = desk.lookalike.search(shown.data, k=_DEPTH)
-            try:
-                text = " ".join(ocr.recognise(shown.data).text.split()[:_WORDS])
-            except ReadingError:
-                text = ""
-            read = [(hit.document, hit.page_no) for hit in desk.search(text, k=10).hits] if text else []
-            times.append((time.perf_counter() - at) * 1000)
-            looked = [(hit.document, hit.page_no) for hit in seen.hits]
-            found = [(hit.document, hit.page_no) for hit in seen.hits if hit.found]
-            lists = [[f"{page:06}{name}" for name, page in pages] for pages in (looked, read)]
-            fused = [(key[6:], int(key[:6])) for key, _ in rrf(lists, 60)]
-            alone.setdefault(shown.variant, []).append(_rank(shown, read))
-            both.setdefault(shown.variant, []).append(_rank(shown, list(dict.fromkeys([*found, *fused]))))
-    finally:
-        ocr.close()
-    print(f"\nA sample of {len(pictures)}, by the text read on them alone")
-    _table(alone)
-    print("\nThe same sample, looked at and read")
-    _table(both)
-    times.sort()
-    print(f"look and read: median {times[len(times) // 2] / 1000:.1f} s")
+def _sample(pictures: Sequence[Shown], count: int) -> list[Shown]:
+    """As many of each variant, spread evenly over its pictures; all where there are no more."""
+    variants: dict[str, list[Shown]] = {}
+    for shown in pictures:
+        variants.setdefault(shown.variant, []).append(shown)
+    each = max(1, count // len(variants))
+    return [
+        shown[at * len(shown) // min(each, len(shown))]
+        for shown in variants.values()
+        for at in range(min(each, len(shown)))
+    ]
+
+
+def _each_list(desk: DocMind, pictures: Sequence[Shown], *, show_misses: bool) -> None:
+    """Each list alone, and what is fused without one of them: the product's own lists and its own fusion."""
+    ranks: dict[str, dict[str, list[int]]] = {}
+    first: list[float] = []
+    whole: list[float] = []
+    for shown in pictures:
+        at = time.perf_counter()
+        found = desk.see(shown.data, k=_DEPTH, on_first=lambda _, at=at: first.append(time.perf_counter() - at))
+        whole.append(time.perf_counter() - at)
+        for name, hits in {**_combined(desk, shown, found.picture_text), "all": found.hits}.items():
+            ranks.setdefault(name, {}).setdefault(shown.variant, []).append(_rank(shown, hits))
+        if show_misses and _rank(shown, found.hits) != 1:
+            print(f"  rank {_rank(shown, found.hits) or '>5'}, read as well: {shown.name}")
+    print(f"\nThe same, read as well: {len(pictures)} pictures, each list alone and fused")
+    _table(ranks)
+    first.sort()
+    whole.sort()
+    print(
+        f"first pages: median {first[len(first) // 2]:.2f} s, p95 {first[int(len(first) * 0.95)]:.2f} s;"
+        f" all lists: median {whole[len(whole) // 2]:.1f} s, p95 {whole[int(len(whole) * 0.95)]:.1f} s"
+    )
+
+
+def _combined(desk: DocMind, shown: Shown, text: str) -> dict[str, Sequence[MultimodalHit]]:
+    """The hits of each list, and of pairs where there are three."""
+    modalities = desk._modalities
+    lists: dict[ListName, Listed] = {
+        "lookalike": Listed(seen(desk.lookalike.search(shown.data, k=DEPTH).hits)),
+        "text": modalities._lists.words(telling(text), "text", DEPTH, Filters()) if text else Listed(()),
+    }
+    if desk.visual.is_on("image"):
+        lists["image"] = modalities._lists.images("image", None, shown.data, DEPTH, Filters())
+    sizes = (1, 2) if len(lists) > 2 else (1,)
+    chosen = [some for size in sizes for some in combinations(lists, size)]
+    found: dict[str, Sequence[MultimodalHit]] = {}
+    for some in chosen:
+        gathered = Gathered()
+        for name in some:
+            gathered.take(name, lists[name], 0.0)
+        found[" + ".join(_CALLED[name] for name in some)] = modalities._merged(gathered, "rrf", _DEPTH)
+    return found
 
 
 def _without(names: dict[str, str], document: str) -> Filters:
     return Filters(doc_ids=tuple(doc_id for name, doc_id in names.items() if name != document))
 
 
-def _rank(shown: Shown, pages: list[tuple[str, int]]) -> int:
+def _rank(shown: Shown, hits: Sequence[MultimodalHit]) -> int:
     """1 for the first; 0 where it is not among them."""
+    pages = [(hit.document, hit.page_no) for hit in hits]
     wanted = (shown.document, shown.page_no)
     return pages.index(wanted) + 1 if wanted in pages else 0
 
 
-def _table(ranks: dict[str, list[int]]) -> None:
-    print(f"{'variant':10} {'n':>4} {'R@1':>6} {'R@5':>6}")
-    for variant, found in {**ranks, "all": [rank for row in ranks.values() for rank in row]}.items():
-        first, five = sum(rank == 1 for rank in found), sum(1 <= rank <= _DEPTH for rank in found)
-        print(f"{variant:10} {len(found):4} {first / len(found):6.3f} {five / len(found):6.3f}")
+def _table(columns: dict[str, dict[str, list[int]]]) -> None:
+    """R@1 and R@5 of each column, by variant."""
+    print(f"{'':10} {'':>4}" + "".join(f" {name:>15}" for name in columns))
+    print(f"{'variant':10} {'n':>4}" + "".join(f" {'R@1':>9} {'R@5':>5}" for _ in columns))
+    variants = list(next(iter(columns.values()), {}))
+    for variant in [*variants, "all"]:
+        cells, count = "", 0
+        for ranks in columns.values():
+            found = ranks[variant] if variant != "all" else [rank for row in ranks.values() for rank in row]
+            first, five = sum(rank == 1 for rank in found), sum(1 <= rank <= _DEPTH for rank in found)
+            count = len(found)
+            cells += f" {first / count:9.3f} {five / count:5.3f}"
+        print(f"{variant:10} {count:4}{cells}")
