@@ -37,7 +37,7 @@ REPORT = [
 LEASE = [
     "The tenant gives notice three months before the end of a calendar quarter.",
     "The deposit is two months of rent and is paid back within six weeks.",
-    "Lanterns may be hung in the yard; lanterns in the hall are not allowed.",
+    "Repairs below 200 are carried out at the tenant's expense.",
 ]
 HOSTILE = "![n](http:⁄⁄127.0.0.1⁄n) :red[n] $n$ <img src=x onerror=alert(1)> www.a.com.pdf"
 CLIPBOARD = ["clipboard-read", "clipboard-write"]
@@ -70,7 +70,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pictured]:
     with DocMind(settings) as mind:
         mind.add(
             [
-                Upload("quarterly report.pdf", pdf([line("Quarterly report"), printed(REPORT)])),
+                Upload("quarterly report.pdf", pdf([line("Report of the Lantern Works"), printed(REPORT)])),
                 Upload(HOSTILE, pdf([printed(LEASE)])),
             ]
         )
@@ -142,9 +142,8 @@ def test_a_pasted_screenshot_shows_its_page_and_the_region(browser: Any, server:
         one.page.get_by_role("button", name="In quarterly report.pdf").wait_for()
         one.idle()
         box.fill("")
-        one.ask("How many lanterns were sold?")
-        assert one.page.locator('[class*="st-key-turn-0-source-"]').count()
-        assert not one.page.get_by_text("alert(1)").count()
+        one.ask("How large is the deposit?")
+        assert one.page.get_by_text("You looked in a part of your documents only").count(), "it stands in the other one"
         one.page.get_by_role("button", name="Look in all").click()
         one.page.get_by_role("button", name="All documents").wait_for()
         one.page.get_by_role("button", name="Clear").click()
@@ -176,10 +175,10 @@ def test_a_hostile_name_and_a_broken_file_do_nothing_on_a_phone(browser: Any, se
         copy(one, server.of_hostile)
         one.page.keyboard.press("Control+v")
         one.page.get_by_text("Found on this page").wait_for()
-        one.page.get_by_text("alert(1)").first.wait_for()
+        one.page.get_by_role("button", name="Ask about it").wait_for()
         one.idle()
         app = one.page.locator('[data-testid="stApp"]')
-        assert "<img src=x" in one.page.locator(".st-key-picture").inner_text()
+        assert "![n](http:" in one.page.locator(".st-key-picture-page-1").inner_text()
         assert not app.locator(".katex, script, iframe, a[href*='a.com']").count()
         take(one, "picture-phone-dark")
         one.page.get_by_role("button", name="Ask about it").click()

@@ -97,7 +97,8 @@ def _take(mind: DocMind, key: str) -> None:
     file = st.session_state.get(key)
     if file is not None:
         st.session_state[state.PICTURE_BOX] += 1
-        st.session_state.pop(state.PICTURE_WORDS, None)
+        for name in (state.PICTURE_WORDS, state.READING):  # the page that is open would hide what is found
+            st.session_state.pop(name, None)
         look_for(mind, file.getvalue(), one_line(file.name))
 
 
@@ -137,6 +138,10 @@ def _draw_found(mind: DocMind, search: PictureSearch, now: Look) -> None:
         st.fragment(_follow, run_every=_POLL_S)(search, now)
     if now.error is not None:
         trouble.show(now.error)
+    if now.is_stopped:
+        st.caption(
+            f":material/stop_circle: Stopped; {'its words were not read.' if now.result else 'nothing was found yet.'}"
+        )
     if now.result is not None:
         draw_pages(mind, now, lambda: _again(mind))
 

@@ -91,7 +91,7 @@ def _draw_page(mind: DocMind, hit: MultimodalHit, *, is_small: bool = False) -> 
                 args=(hit.doc_id,),
             )
         why = f" · {_WHY[hit.source]}" if not hit.found and hit.source in _WHY else ""
-        st.caption(escape(hit.document, limit=30 if is_small else 60) + why)
+        st.caption(escape(hit.document, limit=26 if is_small else 31) + why)
 
 
 def _open(hit: MultimodalHit) -> None:
