@@ -115,7 +115,7 @@ def m007_page_vectors(db: Connection) -> None:
             late_id INTEGER PRIMARY KEY AUTOINCREMENT, image TEXT NOT NULL, fingerprint TEXT NOT NULL,
             file TEXT NOT NULL, start INTEGER NOT NULL, tokens INTEGER NOT NULL, dim INTEGER NOT NULL,
             step REAL NOT NULL, checksum INTEGER NOT NULL, rows INTEGER NOT NULL, cols INTEGER NOT NULL,
-            patches BLOB NOT NULL, UNIQUE (image, fingerprint))"""
+            patches BLOB NOT NULL, slot INTEGER, UNIQUE (image, fingerprint))"""
     )
     db.execute("CREATE INDEX late_pages_fingerprint ON late_pages (fingerprint)")
     db.execute(

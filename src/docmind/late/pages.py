@@ -1,6 +1,7 @@
 """Multivectors of page images: int8 in files beside the vault, scored by MaxSim.
 
     data/late/<generation>.i8     rows of one model's dimension, page behind page; which page lies where is in vault.db
+    data/late/<model>.p8          digests of the pages, where there are many
 
 Vectors are turned by a key of the vault before they are kept, and so are questions: products stay what they were, and
 the files say nothing to who has not the key. They are derived from page images. A page whose bytes are gone, cut off or
@@ -19,12 +20,14 @@ import numpy as np
 from docmind.database import Database
 from docmind.embed.visual import PagePatches
 from docmind.errors import NotFoundError, VisualModelError
-from docmind.late import grid
+from docmind.late import grid, prefetch
 from docmind.late.int8 import finite, page_int8, query_int8
 from docmind.late.kernels import Kernel, NumpyKernel, choose
 from docmind.late.shelf import Shelf, Snapshot
 from docmind.late.sweep import sweep
 
+EXACT_PAGES = 20_000  # up to here every page is scored; above, those whose digests fit best
+SHARE = 50  # one page of so many is scored as it is then
 RESCORED = 50  # pages at least: the first ones are scored again by the question as it is, not as int8
 FEW_TOKENS = 300_000  # numpy scores these in 30 ms: no other kernel is loaded for them
 _INSERT = """INSERT OR REPLACE INTO late_pages
@@ -73,11 +76,11 @@ class LatePages:
         with self._writing:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with self._db.reading(), self._lock:
-                lost = [(late_id,) for late_id in self._shelf(fingerprint).lost()]
+                shelf = self._shelf(fingerprint)
+                lost = [(late_id,) for late_id in shelf.lost()]
             values = []
             for image, (rows, step) in made.items():
                 with self._db.reading(), self._lock:
-                    shelf = self._shelf(fingerprint)
                     blocks = shelf.open_for(dim)
                     start = shelf.take(len(rows))
                 blocks.write(start, rows)
@@ -87,6 +90,7 @@ class LatePages:
                 # Rows that pointed beyond the file would now point into what was written there.
                 db.executemany("DELETE FROM late_pages WHERE late_id = ?", lost)
                 db.executemany(_INSERT, values)
+            prefetch.keep_up(shelf, self._db, self._lock)
 
     def count(self, fingerprint: str) -> int:
         """How many pages of a model can be searched."""
@@ -123,7 +127,7 @@ class LatePages:
 
     def bytes(self) -> int:
         """The size of all files."""
-        return sum(path.stat().st_size for path in self._folder.glob("*.i8"))
+        return sum(path.stat().st_size for path in self._folder.glob("*.[ip]8"))
 
     def search(
         self, fingerprint: str, query: np.ndarray, limit: int, allowed: Collection[str] | None = None
@@ -140,7 +144,11 @@ class LatePages:
             turned = self._turn(finite(query))
             if turned.shape[1] != snapshot.rows.shape[1]:
                 raise _other_length(turned.shape[1], snapshot.rows.shape[1])
-            first = wanted[_best(_scores(snapshot, wanted, turned), max(limit + limit // 2, RESCORED))]
+            rows, steps = query_int8(turned)
+            if len(wanted) > EXACT_PAGES:
+                kernel, count = choose(rows.shape[1]).kernel, max(len(wanted) // SHARE, 10 * limit)
+                wanted = prefetch.candidates(snapshot, wanted, rows, steps, kernel, count)
+            first = wanted[_best(_scores(snapshot, wanted, rows, steps), max(limit + limit // 2, RESCORED))]
             scores = np.array([_rescored(snapshot, number, turned) for number in first.tolist()])
             best = _best(scores, limit)
             found = first[best].tolist()
@@ -228,9 +236,8 @@ def _wanted(snapshot: Snapshot, allowed: Collection[str] | None) -> np.ndarray:
     return np.array(sorted({snapshot.at[image] for image in allowed if image in snapshot.at}), np.int64)
 
 
-def _scores(snapshot: Snapshot, wanted: np.ndarray, turned: np.ndarray) -> np.ndarray:
+def _scores(snapshot: Snapshot, wanted: np.ndarray, rows: np.ndarray, steps: np.ndarray) -> np.ndarray:
     """`(len(wanted),)` float64: MaxSim by the question as int8."""
-    rows, steps = query_int8(turned)
     lengths = snapshot.lengths[wanted]
     best = _kernel(snapshot, lengths).best(rows, snapshot.rows, snapshot.starts[wanted], lengths)
     return (best * steps).sum(axis=1) * snapshot.steps[wanted]

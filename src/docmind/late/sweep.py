@@ -14,10 +14,13 @@ import numpy as np
 
 from docmind.database import Database
 from docmind.errors import DiskFullError
+from docmind.late import prefetch
+from docmind.late.digest import DIGEST
 from docmind.late.shelf import Shelf
 
 COMPACT_BYTES = 16 << 20  # files that waste less are left as they are
 _BLOCK = 1 << 16  # rows
+_DIGESTS = 2_000  # made at one sweep where they are missing: ten seconds
 
 
 def sweep(folder: Path, database: Database, shelves: Sequence[Shelf], guard: AbstractContextManager[object]) -> int:
@@ -25,6 +28,9 @@ def sweep(folder: Path, database: Database, shelves: Sequence[Shelf], guard: Abs
 
     `guard` is held for the moments in which a shelf is read or switched. Raises `DiskFullError`, `VaultError`.
     """
+    with database.reading(), guard:
+        for shelf in shelves:  # the files that it names are known from here on
+            shelf.snapshot()
     given = _strays(folder, database, shelves)
     for shelf in shelves:
         with database.reading(), guard:
@@ -32,14 +38,18 @@ def sweep(folder: Path, database: Database, shelves: Sequence[Shelf], guard: Abs
             gaps = shelf.gaps()
             blocks = shelf.blocks
             empty = not shelf.snapshot().places
-            if blocks is not None and empty:
-                shelf.blocks = None
+            digests = shelf.digests
+            if empty:
+                shelf.blocks = shelf.digests = None
         if blocks is None:
             continue
         if empty:
             given += len(blocks) * blocks.dim
-            blocks.remove()
+            for one in (blocks, digests):
+                if one is not None:
+                    one.remove()
             continue
+        _sweep_digests(database, shelf, guard)
         for start, length in gaps:
             blocks.zero(start, length)
         wasted = sum(length for _, length in gaps)
@@ -57,13 +67,33 @@ def sweep(folder: Path, database: Database, shelves: Sequence[Shelf], guard: Abs
 
 def _strays(folder: Path, database: Database, shelves: Sequence[Shelf]) -> int:
     named = {name for (name,) in database.all("SELECT DISTINCT file FROM late_pages")}
-    named |= {shelf.blocks.path.name for shelf in shelves if shelf.blocks}
+    for shelf in shelves:
+        named |= {blocks.path.name for blocks in (shelf.blocks, shelf.digests) if blocks}
     given = 0
-    for path in folder.glob("*.i8"):
+    for path in folder.glob("*.[ip]8"):
         if path.name not in named:
             given += path.stat().st_size
             _unlink(path)
     return given
+
+
+def _sweep_digests(database: Database, shelf: Shelf, guard: AbstractContextManager[object]) -> None:
+    """Zero slots of pages that are gone; where too few pages are left to need digests, take the file away."""
+    with database.reading(), guard:
+        unused, digests, pages = shelf.unused_slots(), shelf.digests, len(shelf.snapshot().places)
+    if digests is None or not len(digests):
+        return
+    if pages < prefetch.FROM_PAGES // 2:
+        with database.transaction() as db, guard:
+            db.execute("UPDATE late_pages SET slot = NULL WHERE fingerprint = ?", (shelf.fingerprint,))
+            shelf.reload()
+        digests.remove()
+        return
+    for slot in unused:
+        digests.zero(slot * DIGEST, DIGEST)
+    with database.reading(), guard:
+        shelf.free_slots = unused
+    prefetch.build(shelf, database, guard, _DIGESTS)
 
 
 def _move(database: Database, shelf: Shelf, guard: AbstractContextManager[object]) -> None:

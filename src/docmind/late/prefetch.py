@@ -1,0 +1,78 @@
+"""The digests of many pages: kept in a file beside the pages, and asked first which pages are worth scoring.
+
+A slot of that file holds one digest; the table says which page has which. Pages without one are scored as they are, so
+that a file which is cut off or gone costs time and finds the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from itertools import pairwise
+
+import numpy as np
+
+from docmind.database import Database
+from docmind.late.digest import DIGEST, digest
+from docmind.late.kernels import Kernel
+from docmind.late.shelf import Shelf, Snapshot
+
+FROM_PAGES = 15_000  # from here on digests are made, so that all are there when they are needed
+_TOGETHER, _BEFORE = 64, 256  # pages without a digest that are waited for, and how many older ones are done with them
+
+
+def candidates(
+    snapshot: Snapshot, wanted: np.ndarray, rows: np.ndarray, steps: np.ndarray, kernel: Kernel, count: int
+) -> np.ndarray:
+    """Of the pages `wanted`, the `count` whose digests fit the question best, and all that have no digest, in order."""
+    slots = snapshot.slots[wanted]
+    known, unknown = wanted[slots >= 0], wanted[slots < 0]
+    if len(known) > count:
+        slots = np.sort(slots[slots >= 0])
+        owner = known[np.argsort(snapshot.slots[known])]
+        best = kernel.best(rows, snapshot.digests, slots * DIGEST, np.full(len(slots), DIGEST))
+        scores = best @ steps.astype(np.float32)
+        known = owner[np.argpartition(-scores, count)[:count]]
+    return np.sort(np.concatenate([known, unknown]))
+
+
+def keep_up(shelf: Shelf, database: Database, guard: AbstractContextManager[object]) -> None:
+    """Make digests of new pages and of some older ones, once it is worth it. Raises as `build` does."""
+    with database.reading(), guard:
+        waiting = shelf.without_slot() if len(shelf) >= FROM_PAGES else 0
+    if waiting >= _TOGETHER:
+        build(shelf, database, guard, _TOGETHER + _BEFORE)
+
+
+def build(shelf: Shelf, database: Database, guard: AbstractContextManager[object], most: int) -> int:
+    """Make digests of up to `most` pages that have none; returns of how many. Nobody else may be writing.
+
+    Raises `DiskFullError`, `VaultError`.
+    """
+    with database.reading(), guard:
+        snapshot, blocks = shelf.snapshot(), shelf.digests
+        slots = shelf.take_slots(min(most, int((snapshot.slots < 0).sum())))
+    if blocks is None or not slots:
+        return 0
+    numbers = np.flatnonzero(snapshot.slots < 0)[-len(slots) :].tolist()
+    made = [digest(snapshot.tokens(at) * np.float32(snapshot.places[at].step)) for at in numbers]
+    for first, last in _together(slots):
+        blocks.write(slots[first] * DIGEST, np.concatenate(made[first:last]))
+    ids = [snapshot.places[at].late_id for at in numbers]
+    with database.transaction() as db:
+        # Where the file was cut off, slots beyond its end are given again.
+        db.executemany("UPDATE late_pages SET slot = NULL WHERE fingerprint = ? AND slot = ?", _each(shelf, slots))
+        db.executemany("UPDATE late_pages SET slot = ? WHERE late_id = ?", zip(slots, ids, strict=True))
+    with database.reading(), guard:
+        shelf.note_slots(dict(zip(ids, slots, strict=True)))
+    return len(slots)
+
+
+def _each(shelf: Shelf, slots: Sequence[int]) -> list[tuple[str, int]]:
+    return [(shelf.fingerprint, slot) for slot in slots]
+
+
+def _together(slots: Sequence[int]) -> list[tuple[int, int]]:
+    """Runs of slots that follow one another, as (first, behind the last)."""
+    edges = [0, *(np.flatnonzero(np.diff(slots) != 1) + 1).tolist(), len(slots)]
+    return list(pairwise(edges))
