@@ -39,7 +39,9 @@ class Counts:
     seen: int = 0
     """Images that the model was shown."""
 
+    seen_images: set[str] = field(default_factory=set)
     failed_images: set[str] = field(default_factory=set)
+    """By this process: other pages that show them are counted with them."""
 
     @property
     def done(self) -> int:
@@ -197,7 +199,6 @@ class _Pass:
     ) -> None:
         self._embedding, self._description, self._counts, self._note = embedding, description, counts, note
         self._wanted = wanted
-        self._seen: set[str] = set()
         self._made: dict[str, object] = {}
         self._doubtful: list[Place] = []
         self._trouble: VisualModelError | None = None
@@ -205,7 +206,7 @@ class _Pass:
     def take(self, place: Place, check: Check) -> None:
         """One page: shown to the model, or counted with the one whose image it shares."""
         counts, image = self._counts, place.image
-        if image in self._seen:
+        if image in counts.seen_images:
             counts.added += 1
         elif image in counts.failed_images:
             counts.failed += 1
@@ -220,7 +221,7 @@ class _Pass:
 
     def end(self) -> None:
         """After the last page: a page or two that the model failed at are broken, unless it has seen none at all."""
-        if self._trouble is not None and not self._seen:
+        if self._trouble is not None and not self._counts.seen_images:
             raise self._trouble
         self._blame_pages()
 
@@ -260,7 +261,7 @@ class _Pass:
         counts.seen += 1
         self._blame_pages()
         self._made[place.image] = made
-        self._seen.add(place.image)
+        counts.seen_images.add(place.image)
         counts.added += 1
         return True
 
