@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,19 @@ def test_a_file_cut_short_anywhere_is_found_before_it_is_mapped(tmp_path: Path) 
     read_checkpoint(tmp_path)
     with safe_open(path, "numpy") as opened:
         assert opened.get_tensor("weight").shape == (1_000,)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("this system has no named pipes")
+    written(tmp_path, tiny_files())
+    for name in ("config.json", "model.safetensors"):
+        (tmp_path / name).unlink()
+        os.mkfifo(tmp_path / name)
+        with pytest.raises(UnusableError, match=name):
+            read_checkpoint(tmp_path)
+        (tmp_path / name).unlink()
+        (tmp_path / name).write_bytes(tiny_files()[name])
 
 
 def test_only_these_files_belong_to_a_model() -> None:

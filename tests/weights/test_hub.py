@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import datetime as dt
+import socket
+import ssl
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from docmind.endpoint import permit
 from docmind.errors import CancelledError, ConfigError, DownloadError, EndpointRefusedError
@@ -129,6 +137,35 @@ def test_a_refusal_is_one_sentence(server: HubServer, hub: Hub, behaviour: Behav
 def test_a_hub_that_is_not_there() -> None:
     with pytest.raises(DownloadError, match=r"127\.0\.0\.1 cannot be reached"):
         Hub("http://127.0.0.1:9", unhurried).listing(SIGLIP, "main")
+
+
+def test_a_hub_that_is_another_than_it_says(tmp_path: Path) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate(tmp_path))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def shake() -> None:
+            with contextlib.suppress(OSError):
+                context.wrap_socket(listener.accept()[0], server_side=True)
+
+        threading.Thread(target=shake, daemon=True).start()
+        with pytest.raises(DownloadError, match=r"cannot prove that it is 127\.0\.0\.1"):
+            Hub(f"https://127.0.0.1:{listener.getsockname()[1]}", unhurried).listing(SIGLIP, "main")
+
+
+def certificate(folder: Path) -> Path:
+    """Signed by nobody but itself; with its key, in one file."""
+    key, now = ec.generate_private_key(ec.SECP256R1()), dt.datetime.now(dt.UTC)
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "hub.example")])
+    day = dt.timedelta(days=1)
+    built = x509.CertificateBuilder(name, name, key.public_key(), 1, now - day, now + day).sign(key, hashes.SHA256())
+    form = serialization.PrivateFormat.PKCS8
+    path = folder / "hub.pem"
+    path.write_bytes(
+        key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption())
+        + built.public_bytes(serialization.Encoding.PEM)
+    )
+    return path
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ _BESIDE = (
 )  # fmt: skip
 _SHARD = re.compile(r"model-[0-9]{5}-of-[0-9]{5}\.safetensors")
 _JSON_BYTES = 32 << 20
-_HEADER_BYTES = 100 << 20  # what safetensors itself takes
+_HEADER_BYTES = 16 << 20  # a hundred times what the largest model has
 
 
 class UnusableError(ValueError):
@@ -145,11 +145,11 @@ def _check_safetensors(path: Path, kind: ModelKind) -> None:
 
 def _read_json(path: Path, name: str) -> dict[str, Any]:
     try:
+        if not path.is_file():  # a pipe would be waited for
+            raise UnusableError(f"{name} is missing.")
         if path.stat().st_size > _JSON_BYTES:
             raise UnusableError(f"{name} is too large to be what it says.")
         read = json.loads(path.read_bytes())
-    except FileNotFoundError as error:
-        raise UnusableError(f"{name} is missing.") from error
     except OSError as error:
         raise UnusableError(f"{name} cannot be read: {error.strerror}.") from error
     except (ValueError, RecursionError) as error:

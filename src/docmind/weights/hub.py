@@ -169,6 +169,11 @@ class Hub:
     def _unreachable(self, error: Exception) -> DownloadError:
         if isinstance(error, httpx.TimeoutException):
             return DownloadError(f"{self.host} does not answer in time.")
+        if "certificate" in str(error).lower():
+            return DownloadError(
+                f"{self.host} cannot prove that it is {self.host}.",
+                hint="A proxy that reads what passes may stand between, or DOCMIND_VISUAL__HUB_URL is wrong.",
+            )
         return DownloadError(
             f"{self.host} cannot be reached.",
             hint="Check the network and try again: what has arrived is kept. A model that was fetched elsewhere can be "

@@ -226,8 +226,9 @@ def _signature(directory: Path) -> _Signature:
 
 def _manifest(directory: Path) -> dict[str, Any]:
     """What was written when the model was fetched; empty where the files came another way."""
+    path = directory / MANIFEST
     try:
-        read = json.loads((directory / MANIFEST).read_bytes())
+        read = json.loads(path.read_bytes()) if path.is_file() else None
     except (OSError, ValueError, RecursionError):
         return {}
     return read if isinstance(read, dict) else {}
