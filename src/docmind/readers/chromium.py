@@ -86,10 +86,21 @@ def find(wanted: str = "auto") -> str:
 
 
 def make_folder() -> Path:
-    """A folder for one Chromium; whoever makes it removes it."""
+    """A folder for one Chromium; whoever makes it removes it. What processes that were killed left goes too."""
     memory = Path("/dev/shm")  # noqa: S108 - a folder of our own is made in it
     is_usable = memory.is_dir() and os.access(memory, os.W_OK | os.X_OK)
-    return Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX, dir=memory if is_usable else None))
+    place = memory if is_usable else Path(tempfile.gettempdir())
+    for left in place.glob(f"{FOLDER_PREFIX}*-*"):
+        owner = left.name.removeprefix(FOLDER_PREFIX).partition("-")[0]
+        if owner.isdecimal() and not _is_running(int(owner)):
+            shutil.rmtree(left, ignore_errors=True)  # another person's stays
+    return Path(tempfile.mkdtemp(prefix=f"{FOLDER_PREFIX}{os.getpid()}-", dir=place))
+
+
+def _is_running(pid: int) -> bool:
+    import psutil
+
+    return psutil.pid_exists(pid)
 
 
 def remove_folder(folder: Path) -> None:

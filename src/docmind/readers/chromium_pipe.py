@@ -63,7 +63,7 @@ class Pipe:
         while True:
             remaining = until - time.monotonic()
             if remaining <= 0:
-                raise WorkerFailedError("Chromium took too long")
+                raise WorkerFailedError("Chromium took too long over a chapter")
             try:
                 message = self._messages.get(timeout=min(_TICK_S, remaining))
             except queue.Empty:

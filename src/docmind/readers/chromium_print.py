@@ -53,14 +53,34 @@ class Press:
         """Raises `WorkerFailedError` where Chromium does not answer."""
         self._chromium, self._most_mb = chromium, most_mb
         self._serve: Callable[[str], Resource | None] = lambda path: None
-        self._loaded = self._crashed = self._is_too_large = False
+        self._loaded = self._is_too_large = False
+        self._session = self._context = ""
         self._over = threading.Event()
         self._pipe = Pipe(chromium, self._heard, tick)
         threading.Thread(target=self._watch_memory, name="chromium memory", daemon=True).start()
+        self.renew()
+
+    def renew(self) -> None:
+        """Begin anew with another page and another process behind it, also where the one before hangs or crashed.
+
+        Raises `WorkerFailedError` where Chromium as a whole has failed.
+        """
         until = time.monotonic() + _START_S
+        self._session = ""  # what the page before still says is not heard
+        try:
+            if self._context:
+                self._pipe.send("Target.disposeBrowserContext", {"browserContextId": self._context})
+            self._open(until)
+        except KeyError as error:
+            raise WorkerFailedError("Chromium opened no page") from error
+        except WorkerFailedError as error:
+            raise self._explained(error) from error
+
+    def _open(self, until: float) -> None:
         # A context of its own keeps cookies, storage and caches in memory.
         context = self._pipe.call("Target.createBrowserContext", {"disposeOnDetach": True}, until=until)
-        where = {"url": "about:blank", "browserContextId": context["browserContextId"]}
+        self._context = str(context["browserContextId"])
+        where = {"url": "about:blank", "browserContextId": self._context}
         target = self._pipe.call("Target.createTarget", where, until=until)["targetId"]
         attached = self._pipe.call("Target.attachToTarget", {"targetId": target, "flatten": True}, until=until)
         self._session = str(attached["sessionId"])
@@ -105,9 +125,10 @@ class Press:
         except (KeyError, TypeError, binascii.Error) as error:
             raise WorkerFailedError("Chromium gave no pages") from error
         except WorkerFailedError as error:
-            if self._is_too_large:
-                raise WorkerFailedError(f"Chromium needed more than {self._most_mb} MB") from error
-            raise
+            raise self._explained(error) from error
+
+    def _explained(self, error: WorkerFailedError) -> WorkerFailedError:
+        return WorkerFailedError(f"Chromium needed more than {self._most_mb} MB") if self._is_too_large else error
 
     def close(self) -> None:
         """End Chromium."""
@@ -117,11 +138,13 @@ class Press:
 
     def _heard(self, message: Message) -> None:
         method = message.get("method")
+        if message.get("sessionId") != self._session:  # of a page that was given up
+            return
         if method == "Fetch.requestPaused":
             self._answer(message["params"])
         elif method == "Page.loadEventFired":
             self._loaded = True
-        elif method in ("Inspector.targetCrashed", "Target.targetCrashed", "Inspector.detached"):
+        elif method in ("Inspector.targetCrashed", "Inspector.detached"):
             raise WorkerFailedError("Chromium crashed over a chapter")
 
     def _answer(self, paused: Message) -> None:

@@ -24,7 +24,7 @@ from docmind.readers.serve import answer
 from docmind.schema import Upload
 from docmind.worker import Limits, apply, read_frame, write_frame
 
-_BOOKS, _CHAPTERS = 5.0, 0.5  # times the longest silence: for a whole book, and for one chapter
+_BOOKS, _CHAPTERS = 5.0, 0.2  # times the longest silence: for a whole book, and for one chapter
 
 
 def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:

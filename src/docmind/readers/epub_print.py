@@ -5,8 +5,11 @@ from __future__ import annotations
 import bisect
 import re
 import time
+import unicodedata
+import zlib
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 
 from docmind.errors import CorruptFileError, EmptyFileError, TooLargeError, WorkerFailedError
 from docmind.readers import Rules
@@ -21,6 +24,8 @@ _FEW = 20  # letters
 _SHEETS, _LETTERS_A_SHEET = 20, 100  # a chapter may have so many sheets, and one more for each so many letters
 _DRAWN = ("image/", "font/", "text/css", "application/font", "application/x-font", "application/vnd.ms-opentype")
 _FONT_NAMES = (".ttf", ".otf", ".woff", ".woff2")
+_STREAM = re.compile(rb"(stream\n)(.*?)(\nendstream)", re.S)
+_SPELLED = re.compile(rb"/Span<</ActualText <[0-9A-Fa-f]*> >> BDC\n(.*?)EMC\n", re.S)
 _VIEWPORT = re.compile(r"<meta\b[^>]*\bname\s*=\s*[\"']viewport[\"'][^>]*>", re.I)
 _VIEWBOX = re.compile(r"<svg\b[^>]*\bviewBox\s*=\s*[\"']\s*[\d.]+[\s,]+[\d.]+[\s,]+([\d.]+)[\s,]+([\d.]+)", re.I)
 _PIXELS_AN_INCH, _SMALLEST, _LARGEST = 96, 100, 6_000
@@ -43,7 +48,7 @@ class Printed:
         if self._open is None or self._open[0] != number:
             self._open = number, _read(self._chapters[number], self._name, self._rules)
         page = self._open[1].page(page_no - self._firsts[number])
-        return _numbered(page, page_no)
+        return replace(page, page_no=page_no)
 
 
 def print_book(book: Book, press: Press, rules: Rules, chapter_s: float, done: Callable[[int], None]) -> Printed:
@@ -85,9 +90,11 @@ class _Chapter:
         for is_styled, exact in attempts:
             try:
                 data = self._print(is_styled, exact, time.monotonic() + seconds)
-                sheets, share = self._weighed(data)
-            except CorruptFileError as error:
-                raise WorkerFailedError("Chromium printed a chapter that cannot be read") from error
+                data, sheets, share = self._weighed(data)
+            except WorkerFailedError as error:
+                self._press.renew()
+                reason = str(error)
+                continue
             if sheets > _SHEETS + self._letters.total() // _LETTERS_A_SHEET:
                 reason = "a chapter is spread over far too many pages"
             elif share < _LEAST:
@@ -122,9 +129,22 @@ class _Chapter:
         found = self._resource(path)
         return found if found is not None and found.media_type.startswith("image/") else None
 
-    def _weighed(self, data: bytes) -> tuple[int, float]:
-        """Sheets, and which share of the chapter's letters stands on them."""
-        opened = _read(data, self._book.name, Rules(max_pages=1 << 30))
+    def _weighed(self, data: bytes) -> tuple[bytes, int, float]:
+        """What was printed, how many sheets it is, and which share of the chapter's letters stands on them."""
+        sheets, share = self._counted(data)
+        if not any(map(_is_right_to_left, self._letters)):
+            return data, sheets, share
+        bare = without_spelling(data)
+        same, bare_share = self._counted(bare)
+        return (
+            (bare, same, bare_share) if same == sheets and bare_share >= min(share, _LEAST) else (data, sheets, share)
+        )
+
+    def _counted(self, data: bytes) -> tuple[int, float]:
+        try:
+            opened = _read(data, self._book.name, Rules(max_pages=1 << 30))
+        except CorruptFileError as error:
+            raise WorkerFailedError("Chromium printed a chapter that cannot be read") from error
         wanted = self._letters.total()
         if wanted < _FEW or opened.pages > self._rules.max_pages:
             return opened.pages, 1.0
@@ -138,10 +158,28 @@ def _read(data: bytes, name: str, rules: Rules) -> PdfFile:
     return open_pdf(Upload(name, data), "pdf", rules)
 
 
-def _numbered(page: ParsedPage, page_no: int) -> ParsedPage:
-    from dataclasses import replace
+def _is_right_to_left(letter: str) -> bool:
+    return unicodedata.bidirectional(letter) in ("R", "AL")
 
-    return replace(page, page_no=page_no)
+
+def without_spelling(data: bytes) -> bytes:
+    """The same PDF without the spelling (`ActualText`) that Chromium gives to single glyphs.
+
+    PDFium takes such letters for set in order already and turns round the others: Arabic words come out backwards. Its
+    own map of glyphs to letters does better.
+    """
+
+    def bare(match: re.Match[bytes]) -> bytes:
+        try:
+            content = zlib.decompress(match[2])
+        except zlib.error:
+            return match[0]
+        packed = zlib.compress(_SPELLED.sub(rb"\1", content), 9)
+        if b"/ActualText" not in content or len(packed) > len(match[2]):
+            return match[0]
+        return match[1] + packed.ljust(len(match[2]), b"\0") + match[3]  # as long as before: nothing moves
+
+    return _STREAM.sub(bare, data)
 
 
 def _sheet(text: str) -> Paper | None:
