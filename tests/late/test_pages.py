@@ -14,8 +14,10 @@ from conftest import tiny_disk
 from docmind.embed.visual import PagePatches
 from docmind.errors import DiskFullError, NotFoundError, VisualModelError
 from docmind.late import pages as late_pages
+from docmind.late import prefetch
 from docmind.late import sweep as late_sweep
 from docmind.late.blocks import Blocks
+from docmind.late.digest import DIGEST, digest
 from multivectors import BLIND, MODEL, Shown, maxsim, patches, unit
 
 IMAGES = [f"{number:064x}" for number in range(40)]
@@ -168,14 +170,108 @@ def test_plain_vectors_are_not_in_the_files(vault: Shown) -> None:
     assert vault.files[0].stat().st_mode & 0o077 == 0
 
 
+# --- many pages -------------------------------------------------------------------------------------------------------
+
+
+def lower_the_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(late_pages, "EXACT_PAGES", 8)
+    monkeypatch.setattr(prefetch, "FROM_PAGES", 6)
+    monkeypatch.setattr(prefetch, "_TOGETHER", 3)
+    monkeypatch.setattr(prefetch, "_BEFORE", 4)
+
+
+def slots_in(vault: Shown) -> list[int]:
+    rows = vault.database.all("SELECT slot FROM late_pages WHERE slot IS NOT NULL ORDER BY slot")
+    return [slot for (slot,) in rows]
+
+
+def test_a_digest_is_the_means_of_vectors_that_are_alike() -> None:
+    """Four directions, fifty patches each, a little apart: every vector of the digest is one of the four."""
+    directions = np.eye(128, dtype=np.float32)[[3, 40, 77, 100]]
+    page = unit(directions[source().integers(0, 4, 200)] + 0.01 * source(2).standard_normal((200, 128)))
+    made = digest(BLIND.dense(page))
+    assert made.shape == (DIGEST, 128)
+    assert made.dtype == np.int8
+    assert np.abs(made).max() < 127, "nothing is cut off"
+    back = unit(made.astype(np.float32)) @ BLIND.dense(directions).T
+    assert back.max(axis=1).min() > 0.99
+    assert back.max(axis=0).min() > 0.99
+    assert digest(page[:1]).shape == (DIGEST, 128)
+
+
+def test_of_many_pages_the_best_by_digest_are_scored(vault: Shown, monkeypatch: pytest.MonkeyPatch) -> None:
+    lower_the_bounds(monkeypatch)
+    made = {image: patches(source(n), rows=14, cols=14, dim=64) for n, image in enumerate(IMAGES)}
+    for image, page in made.items():
+        vault.late.put(MODEL, image, page)
+    slots = slots_in(vault)
+    assert slots == list(range(len(slots)))
+    assert len(slots) >= 30
+    monkeypatch.setattr(late_pages, "SHARE", 10)
+    for number in (0, 17, 39):  # the last one has no digest yet
+        query = unit(made[IMAGES[number]].vectors[3:90:9] + 0.05 * source(number).standard_normal((10, 64)))
+        [(image, score)] = vault.late.search(MODEL, query, 1)
+        assert image == IMAGES[number]
+        assert score == pytest.approx(maxsim(query, made[image]), abs=0.05)
+    query = unit(made[IMAGES[1]].vectors[:9])
+    assert vault.late.search(MODEL, query, 1, set(IMAGES[:20]))[0][0] == IMAGES[1]
+    wanted = vault.late.search(MODEL, query, 2)
+    vault.reopen()
+    assert vault.late.search(MODEL, query, 2) == wanted
+
+
+@pytest.mark.parametrize("left", [None, 0, 7 * DIGEST * 16 + 3])
+def test_digests_that_are_gone_cost_time_and_nothing_else(
+    vault: Shown, monkeypatch: pytest.MonkeyPatch, left: int | None
+) -> None:
+    lower_the_bounds(monkeypatch)
+    made = filled(vault, 30)
+    [path] = [path for path in vault.files if path.suffix == ".p8"]
+    if left is None:
+        path.unlink()
+    else:
+        with path.open("r+b") as file:
+            file.truncate(left)
+    for image, page in made.items():
+        assert vault.late.search(MODEL, page.vectors, 1)[0][0] == image
+    for image in IMAGES[30:36]:
+        made[image] = patches(source(int(image, 16)))
+        vault.late.put(MODEL, image, made[image])
+    vault.late.sweep()
+    assert slots_in(vault) == list(range(36)), "made again, and none is given twice"
+    for image, page in made.items():
+        assert vault.late.search(MODEL, page.vectors, 1)[0][0] == image
+
+
+def test_digests_go_with_their_pages(vault: Shown, monkeypatch: pytest.MonkeyPatch) -> None:
+    lower_the_bounds(monkeypatch)
+    filled(vault, 30)
+    vault.late.sweep()
+    [path] = [path for path in vault.files if path.suffix == ".p8"]
+    assert path.stat().st_size == 30 * DIGEST * 16
+    gone = vault.database.all("SELECT slot FROM late_pages WHERE image IN (?, ?)", IMAGES[3:5])
+    vault.hide(IMAGES[3:5])
+    vault.late.sweep()
+    data = path.read_bytes()
+    for (slot,) in gone:
+        assert not any(data[slot * DIGEST * 16 : (slot + 1) * DIGEST * 16])
+    vault.hide(IMAGES[2:])
+    vault.late.sweep()
+    assert not path.exists(), "two pages need no digests"
+    assert vault.late.count(MODEL) == 2
+    assert slots_in(vault) == []
+
+
 # --- what becomes of the store ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(7))
 def test_any_order_of_operations_leaves_what_a_dictionary_holds(
     vault: Shown, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(late_sweep, "COMPACT_BYTES", 600)
+    if seed > 3:  # with digests
+        lower_the_bounds(monkeypatch)
     chance, numbers = random.Random(seed), source(seed)
     models: dict[str, dict[str, PagePatches]] = {"one:1": {}, "two:2": {}}
     dims = {"one:1": 16, "two:2": 9}
@@ -212,8 +308,10 @@ def test_any_order_of_operations_leaves_what_a_dictionary_holds(
         assert found == pytest.approx(wanted, abs=0.05)
     vault.late.sweep()
     sizes = [sum(len(page.vectors) for page in held.values()) * dims[name] for name, held in models.items()]
-    assert len(vault.files) == sum(map(bool, sizes))
-    assert vault.late.bytes() <= 2 * sum(sizes) + 2 * 600
+    files = [path for path in vault.files if path.suffix == ".i8"]
+    assert len(files) == sum(map(bool, sizes))
+    assert sum(path.stat().st_size for path in files) <= 2 * sum(sizes) + 2 * 600
+    assert seed > 3 or files == vault.files
 
 
 def test_what_is_deleted_is_zeroed_and_used_again(vault: Shown) -> None:
