@@ -1,6 +1,6 @@
 """Each hot path beside what somebody would pick instead, as a ratio within one run.
 
-    .venv/bin/python scripts/bench.py [embed seal read ingest growth retrieve search start llm turns screen ...]
+    .venv/bin/python scripts/bench.py [embed seal read ingest growth retrieve search multimodal start ...]
 
 Times are wall clock on this machine, medians of several runs; rivals run in the same process and minute, so that the
 ratio holds where the machine's speed does not.
@@ -19,8 +19,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from bench_multimodal import bench_multimodal
 from bench_parts import WORDS, app_over, filled_vault, memory_of_tree_mb, paper, wait_for_page
 from bench_turns import bench_screen, bench_turns
+from bench_visual import bench_visual
 from docmind.application import DocMind
 from docmind.config import KeySettings, RetrieveSettings, Settings
 from docmind.retrieve import Retrieve
@@ -253,10 +255,12 @@ BENCHES = {
     "growth": bench_growth,
     "retrieve": bench_retrieve,
     "search": bench_search,
+    "multimodal": bench_multimodal,
     "start": bench_start,
     "llm": bench_llm,
     "turns": bench_turns,
     "screen": bench_screen,
+    "visual": bench_visual,
 }
 
 
