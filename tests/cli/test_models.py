@@ -157,6 +157,27 @@ def test_what_cannot_be_done_is_one_sentence(looking: Shell, words: tuple[str, .
     assert_inert(refused.stderr)
 
 
+@pytest.mark.parametrize("url", ["nonsense", "http://[", "http://hub.example", "ftp://127.0.0.1"])
+def test_a_hub_that_may_not_be_asked_is_one_sentence(looking: Shell, url: str) -> None:
+    looking.run("list")
+    refused = looking.run("models", "pull", "siglip", code=2, DOCMIND_VISUAL__HUB_URL=url)
+    assert "DOCMIND_VISUAL__HUB_URL" in refused.stderr
+
+
+def test_nothing_but_a_pull_asks_the_hub(looking: Shell, hub: HubServer, tmp_path: Path) -> None:
+    looking.run("add", looking.file("owls.txt", b"Owls hunt at night."))
+    for words in (
+        ("search", "owls"),
+        ("status",),
+        ("models", "list"),
+        ("models", "bench"),
+        ("models", "enable", "fake-image"),
+    ):
+        looking.run(*words)
+    looking.run("models", "bench", "siglip", code=45)
+    assert hub.received == []
+
+
 def test_a_download_that_fails_is_one_sentence_and_goes_on(looking: Shell, hub: HubServer) -> None:
     looking.run("list")
     hub.queue("model.safetensors", Behaviour("cut", 1_000_000))

@@ -47,7 +47,7 @@ def list_(as_json: bool) -> None:
     click.echo("Models that look at pages")
     for card in cards:
         _tell_card(card)
-    if not any(card.state == "present" for card in cards):
+    if all(card.state == "missing" for card in cards):
         click.echo("None of them is here. Fetch one: docmind models pull NAME", err=True)
 
 
@@ -75,9 +75,7 @@ def pull(name: str, quiet: bool, as_json: bool) -> None:
     with opened() as desk:
         card = next((card for card in desk.visual.models() if card.name == name), None)
         if card is not None and card.state != "present" and not as_json:
-            host = urlsplit(Settings.load().visual.hub_url).hostname or ""
-            size = f", about {size_of(card.bytes)}" if card.bytes else ""
-            click.echo(f"Fetching {card.repository} ({card.licence}{size}) from {inert(host)}.", err=True)
+            _announce(card)
         with download_bar(quiet=quiet or as_json) as show:
             card = desk.visual.pull(name, show)
     if as_json:
@@ -137,6 +135,17 @@ def disable(kind: ModelKind, as_json: bool) -> None:
         print_json({"disabled": kind})
     else:
         click.echo(f"No {kind} model is used now; what it made is kept.")
+
+
+def _announce(card: ModelCard) -> None:
+    """What will be fetched, and from whom, before anything is."""
+    try:
+        host = urlsplit(Settings.load().visual.hub_url).hostname
+    except ValueError:  # the download refuses it
+        host = None
+    if host:
+        size = f", about {size_of(card.bytes)}" if card.bytes else ""
+        click.echo(f"Fetching {card.repository} ({card.licence}{size}) from {inert(host)}.", err=True)
 
 
 def _tell_card(card: ModelCard) -> None:
