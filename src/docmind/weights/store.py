@@ -212,13 +212,13 @@ def _reason(error: Exception) -> str:
 
 
 def _signature(directory: Path) -> _Signature:
-    """Names, sizes and times of its files, as far as they can be told."""
+    """Names, sizes and times (of contents and of rights) of its files, as far as they can be told."""
     told = []
     with contextlib.suppress(OSError), os.scandir(directory) as entries:
         for entry in entries:
             try:
                 stat = entry.stat()
-                told.append((entry.name, stat.st_size, stat.st_mtime_ns, stat.st_ino))
+                told.append((entry.name, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns))
             except OSError:  # a link that leads nowhere
                 told.append((entry.name, -1, -1, -1))
     return tuple(sorted(told))
