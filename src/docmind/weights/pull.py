@@ -110,7 +110,8 @@ class Pull:
         free = shutil.disk_usage(self._beside).free
         if needed > 0 and len(sums) < len(listing.files) and free < needed + _MARGIN:
             raise DiskFullError(
-                f"{self._name} needs {needed / 1e6:,.0f} MB more, and {free / 1e6:,.0f} MB are free where models lie.",
+                f"{self._name} needs {needed / 1e6:,.1f} MB more, and {_MARGIN >> 20} MB to spare; "
+                f"{free / 1e6:,.0f} MB are free where models lie.",
                 hint="Free some disk space, or choose another folder with DOCMIND_VISUAL__MODELS_DIR.",
             )
 
