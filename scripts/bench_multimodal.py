@@ -26,7 +26,7 @@ def bench_multimodal() -> None:
     """Words, code and page images in one search; late interaction by a model of 49 tokens a page is told apart."""
     questions = [" ".join(WORDS[(13 * n + 5 * at) % len(WORDS)] for at in range(9)) for n in range(_RUNS)]
     with _vault() as (settings, seen):
-        blind = settings.model_copy(update={"visual": VisualSettings(image_model="off", late_model="off")})
+        blind = settings.model_copy(update={"visual": VisualSettings(models_dir=settings.data_dir / "none")})
         with DocMind(blind) as desk:
             desk.search("warm")
             alone = _timed(desk, questions, [desk.search, desk.multimodal_search])

@@ -6,6 +6,7 @@ import math
 import threading
 
 from docmind.config import ReadingSettings
+from docmind.errors import VaultError
 from docmind.ocr import Ocr
 from docmind.seeing import Quad
 
@@ -25,6 +26,7 @@ class PictureText:
         self._ocr = Ocr(settings.model_copy(update={"workers": 1}))
         self._turn = threading.Lock()
         self._idle: threading.Timer | None = None
+        self._is_closed = False
 
     @property
     def missing(self) -> str:
@@ -38,9 +40,11 @@ class PictureText:
     def read(self, picture: bytes, turn: float = 0.0) -> str:
         """The text on a picture of any kind, turned clockwise by `turn` degrees before it is read.
 
-        Raises `ReaderFailedError`, also where there is no engine.
+        Raises `ReaderFailedError`, also where there is no engine, and `VaultError` once `close` was called.
         """
         with self._turn:
+            if self._is_closed:  # who waited for this moment would start a process that nobody ends
+                raise VaultError("The vault is closed.")
             if self._idle is not None:
                 self._idle.cancel()
             try:
@@ -52,6 +56,7 @@ class PictureText:
 
     def close(self) -> None:
         """End the process, also in the middle of a picture. Harmless twice."""
+        self._is_closed = True
         if self._idle is not None:
             self._idle.cancel()
         self._ocr.close()
