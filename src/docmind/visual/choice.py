@@ -42,9 +42,12 @@ class Choice:
         return description
 
     def model_to_use(self, kind: ModelKind) -> Description | None:
-        """Like `model`, without one that cannot be told of: what is set is no model."""
+        """Like `model`; what cannot be used by what it is, is a model that is broken."""
         try:
-            return self.model(kind)
+            description = self.model(kind)
+            if description is not None:
+                check_fits(description)
+            return description
         except ConfigError as error:
             name = self._name(kind) or ""
             return Description(name, kind, "", None, "broken", 0, "", reason=str(error), hint=error.hint)

@@ -102,6 +102,8 @@ class Embedding:
         self.store, self.serving, self.pages = store, serving, pages
         self._catalog, self._artifacts, self._interactive = catalog, artifacts, interactive
         self._turn = threading.Lock()
+        self.running = ""
+        """The fingerprint of the model that sees pages now."""
 
     def run(
         self,
@@ -122,7 +124,7 @@ class Embedding:
         counts = counts or Counts()
         rest = [place for place in places if counts.last is None or (place.doc_id, place.page_no) > counts.last]
         counts.total = counts.done + len(rest)
-        with self._alone(check):
+        with self._alone(check, description.fingerprint):
             if not self.serving.now().fingerprint or not self.store.counts().get(self.serving.now().fingerprint):
                 self.serving.adopt(description)
             images = list(dict.fromkeys(place.image for place in rest))
@@ -177,12 +179,14 @@ class Embedding:
         self._interactive.give_way(check)
 
     @contextlib.contextmanager
-    def _alone(self, check: Check) -> Iterator[None]:
+    def _alone(self, check: Check, fingerprint: str = "") -> Iterator[None]:
         while not self._turn.acquire(timeout=_WAIT_S):
             check()
         try:
+            self.running = fingerprint
             yield
         finally:
+            self.running = ""
             self._turn.release()
 
 

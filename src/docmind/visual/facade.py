@@ -63,7 +63,7 @@ class Visual:
         self._settings, self._catalog, self._artifacts = settings, catalog, artifacts
         visual, preferences = settings.visual, Preferences(database)
         self._weights, self._opened = Weights(models_dir_of(settings)), Opened(visual)
-        vectors, self._pages = PageVectors(database), PageList(database, catalog)
+        vectors, self._pages = PageVectors(database), PageList(database)
         serving: dict[ModelKind, Serving] = {
             "image": Serving("image", database, catalog),
             "late": Serving("late", database, catalog),
@@ -85,7 +85,7 @@ class Visual:
                 kind, store, serving[kind], self._pages, catalog, artifacts, self._interactive, self._runs.switched
             )
         self._embeddings = embeddings
-        self._follower = Follower(self._runs.by_themselves, self._tidy)
+        self._follower = Follower(self._runs.by_themselves, self._runs.warm, self._tidy)
         self._pulls = Pulls(self._weights, visual.hub_url, lambda _: self._follower.retry())
         self._jobs = EmbeddingJobs(database, self._work, visual.budget_s)
         self._cards = Cards(

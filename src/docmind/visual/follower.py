@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Sequence
 
-from docmind.errors import CancelledError, ConfigError, ExtraMissingError, VaultError, VisualModelError
+from docmind.errors import CancelledError, DocMindError, VisualModelError
 from docmind.seeing import ModelKind
 from docmind.visual.choice import check_fits
 from docmind.visual.embedding import Embedding
@@ -18,9 +19,14 @@ _SHORTEST_S, _LONGEST_S = 2.0, 60.0
 class Follower:
     """One thread. It sleeps until `wake`; after a model failed it tries again later, and later each time."""
 
-    def __init__(self, wanted: Callable[[], Sequence[tuple[Embedding, Description]]], tidy: Callable[[], None]) -> None:
-        """`wanted` names the models that see new pages by themselves; `tidy` is called before each round."""
-        self._wanted, self._tidy = wanted, tidy
+    def __init__(
+        self,
+        wanted: Callable[[], Sequence[tuple[Embedding, Description]]],
+        begin: Callable[[], None],
+        tidy: Callable[[], None],
+    ) -> None:
+        """`wanted` names the models that see new pages by themselves; `begin` is called once, `tidy` each round."""
+        self._wanted, self._begin, self._tidy = wanted, begin, tidy
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._news, self._closed = threading.Event(), threading.Event()
@@ -60,6 +66,8 @@ class Follower:
             self._thread.join()
 
     def _work(self) -> None:
+        with contextlib.suppress(DocMindError):  # told by the search that it would have helped
+            self._begin()
         while not self._closed.is_set():
             left = self._retry_at - time.monotonic()
             if left > 0:
@@ -71,7 +79,7 @@ class Follower:
                 self._round()
             except CancelledError:
                 return
-            except VaultError:  # a full disk, or a vault that is being closed
+            except DocMindError:  # a full disk, an index that cannot be changed now, or a vault that is being closed
                 self._fail()
 
     def _round(self) -> None:
@@ -82,7 +90,11 @@ class Follower:
             try:
                 self._look(embedding, description)
                 self.trouble.pop(embedding.kind, None)
-            except (VisualModelError, ConfigError, ExtraMissingError) as error:
+            except CancelledError:
+                raise
+            except DocMindError as error:  # of the model, of the index, or of the disk
+                if self._closed.is_set():
+                    raise CancelledError("Looking at pages was ended.") from error
                 self.trouble[embedding.kind] = str(error)
                 failed = True
         if failed:

@@ -30,6 +30,7 @@ class EmbeddingJob:
     model: str
     doc_ids: tuple[str, ...]
     force: bool
+    fingerprint: str = ""
     state: EmbeddingState = "queued"
     message: str = ""
     counts: Counts = field(default_factory=Counts)
@@ -113,6 +114,7 @@ class EmbeddingJobs:
         kept = {
             "total": counts.total, "added": counts.added, "skipped": counts.skipped, "failed": counts.failed,
             "last": counts.last, "seconds": counts.seconds, "seen": counts.seen, "milliseconds": job.milliseconds,
+            "fingerprint": job.fingerprint,
         }  # fmt: skip
         with self._db.transaction() as db:
             db.execute(
@@ -239,6 +241,7 @@ def _read(row: tuple[object, ...]) -> EmbeddingJob:
     at_work = known in ("queued", "running")
     job = EmbeddingJob(
         job_id, model, tuple(json.loads(doc_ids)), force not in ("0", "False"),
+        str(kept.get("fingerprint", "")),
         "paused" if at_work else known, message, counts, float(kept.get("milliseconds", 0.0)),
     )  # fmt: skip
     return replace(job, message="DocMind was closed while it ran.") if at_work else job

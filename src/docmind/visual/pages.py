@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from docmind.catalog import Catalog
 from docmind.database import Database
 from docmind.lookalike.store import LookStore
 from docmind.schema import ArtifactRef, Filters
@@ -29,8 +29,8 @@ class Place(NamedTuple):
 class PageList:
     """Reads which pages there are. As safe between threads as `Database` is."""
 
-    def __init__(self, database: Database, catalog: Catalog) -> None:
-        self._db, self._catalog, self._looks = database, catalog, LookStore(database)
+    def __init__(self, database: Database) -> None:
+        self._db, self._looks = database, LookStore(database)
 
     def asked(self, doc_ids: Sequence[str] = ()) -> list[Place]:
         """The pages of those of these documents that are ready, or of all, in a fixed order."""
@@ -64,12 +64,12 @@ class PageList:
 
     def names(self, filters: Filters) -> dict[str, str]:
         """Names of the documents that are ready and pass the filters, by id."""
+        rows = self._db.all("SELECT doc_id, document, tags FROM documents WHERE status = 'ready'")
         return {
-            info.doc_id: info.document
-            for info in self._catalog.documents()
-            if info.status == "ready"
-            and (not filters.doc_ids or info.doc_id in filters.doc_ids)
-            and (not filters.tags or not set(filters.tags).isdisjoint(info.tags))
+            doc_id: document
+            for doc_id, document, tags in rows
+            if (not filters.doc_ids or doc_id in filters.doc_ids)
+            and (not filters.tags or not set(filters.tags).isdisjoint(json.loads(tags)))
         }
 
     def allowed(self, filters: Filters, names: dict[str, str]) -> set[str] | None:

@@ -51,6 +51,8 @@ class Runs:
     ) -> None:
         """Do what a job asks for, from where it stands; documents that have gone are left out."""
         description = self.usable(job.model)
+        if job.fingerprint != description.fingerprint:  # other weights under the same name: what was done is void
+            job.fingerprint, job.counts = description.fingerprint, Counts()
         counts = self._embeddings[description.kind].run(
             description,
             self._pages.asked(job.doc_ids),
@@ -84,8 +86,18 @@ class Runs:
         return found
 
     def has_begun(self, description: Description) -> bool:
-        """Whether the model has seen pages already."""
-        return bool(self._embeddings[description.kind].store.counts().get(description.fingerprint))
+        """Whether the model has seen pages already, or sees them now."""
+        embedding = self._embeddings[description.kind]
+        return embedding.running == description.fingerprint or bool(
+            embedding.store.counts().get(description.fingerprint)
+        )
+
+    def warm(self) -> None:
+        """Make ready what has seen pages, for the first search. Raises what models raise."""
+        for kind, embedding in self._embeddings.items():
+            description = self._choice.model_to_use(kind)
+            if description is not None and embedding.store.counts().get(description.fingerprint):
+                embedding.store.warm(description)
 
     def switched(self, description: Description) -> None:
         """Searches are answered from this model now: it is the one in use, whatever was chosen before."""

@@ -105,7 +105,7 @@ class Searching:
             f"The pages were embedded by {served.fingerprint}, but the {_KINDS[kind]} in use is"
             f" {chosen.fingerprint or chosen.name}.",
             hint=f"Run `docmind embed --model {chosen.name}` to embed them beside the old vectors and switch when all"
-            f" are done, or choose {served.name} again.",
+            " are done" + (f", or choose {served.name} again." if served.name != chosen.name else "."),
         )
 
     def images(
@@ -114,12 +114,16 @@ class Searching:
         """Pages by an image model: what fits the words, or looks like the picture. Raises as `model` does."""
         clock, degraded = _Clock(), list[Degraded]()
         model = self.model(embedding, degraded, "image")
+        total = self._pages.images()
+        if not embedding.store.counts().get(model.fingerprint):  # nothing to find: no model is loaded for that
+            if total:
+                degraded.append(Degraded("image", f"{total} of {total} page images have not been embedded yet"))
+            return PageHits((), tuple(degraded), clock.timings())
         found = self._finder.ready()
         clock.lap("ready")
-        served = embedding.serving.now()
         indexed = found.mirror.image_model()
         if indexed and indexed != model.fingerprint:  # the index has not come to the new vectors yet
-            before = self._made_by(served.before_name, indexed, "image")
+            before = self._made_by(embedding.serving.now().before_name, indexed, "image")
             if before is None:
                 raise VisualModelError("The index is being changed to another image model.", hint="Try again soon.")
             model = before
@@ -140,7 +144,7 @@ class Searching:
             ranked = [((str(one.payload["doc_id"]), int(str(one.payload["page_no"]))), one.score) for one in scored]
             hits = self._hits(ranked, "image", self._pages.names(filters), filters, k)
             clock.lap("hits")
-        seen, total = embedding.store.counts().get(model.fingerprint, 0), self._pages.images()
+        seen = embedding.store.counts().get(model.fingerprint, 0)
         if seen < total:
             degraded.append(Degraded("image", f"{total - seen} of {total} page images have not been embedded yet"))
         return PageHits(hits, tuple(degraded), clock.timings())
@@ -149,12 +153,12 @@ class Searching:
         """Pages by late interaction: the sum of each token's best patch. Raises as `model` does."""
         clock, degraded = _Clock(), list[Degraded]()
         model = self.model(embedding, degraded, "visual")
-        query = self.query(model, question)
-        clock.lap("embed")
         names = self._pages.names(filters)
         allowed = self._pages.allowed(filters, names)
         hits: tuple[PageHit, ...] = ()
-        if (allowed is None or allowed) and store.counts().get(model.fingerprint):
+        if (allowed is None or allowed) and store.counts().get(model.fingerprint):  # else no model is loaded
+            query = self.query(model, question)
+            clock.lap("embed")
             found = store.pages().search(model.fingerprint, query.vectors, k, allowed)
             clock.lap("search")
             ranked = [(place, score) for image, score in found for place in self._pages.places_of(image)]

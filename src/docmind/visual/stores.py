@@ -52,6 +52,10 @@ class Store(Protocol):
         """Forget what a model made."""
         ...
 
+    def warm(self, description: Description) -> None:
+        """Do what would hold up the first search. Raises what models raise."""
+        ...
+
 
 class ImageStore:
     """One vector a page, in the vault and through the mirror in the index."""
@@ -100,6 +104,9 @@ class ImageStore:
 
     def drop(self, fingerprint: str) -> None:
         self._vectors.drop(fingerprint)
+
+    def warm(self, description: Description) -> None:
+        self._opened.image(description).warm()
 
 
 class LateStore:
@@ -154,6 +161,10 @@ class LateStore:
 
     def drop(self, fingerprint: str) -> None:
         self.pages().drop(fingerprint)
+
+    def warm(self, description: Description) -> None:
+        """The pages only: these models are too large to be loaded before somebody asks."""
+        self.pages().warm()
 
     def sweep(self) -> None:
         """Leave nothing of pages that were deleted; costs nothing where no model has ever seen a page."""
