@@ -7,6 +7,7 @@ import json
 import zipfile
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import quote
 
 import docx
 import openpyxl
@@ -119,6 +120,21 @@ def workbook(rows: Sequence[Sequence[Any]]) -> bytes:
 
 def book(chapters: Sequence[str], *, container: bool = True) -> bytes:
     """An EPUB of the chapters' bodies."""
+    named = {
+        f"c{number}.xhtml": ("", f"<?xml version='1.0'?><html><body>{body}</body></html>".encode())
+        for number, body in enumerate(chapters)
+    }
+    return packed_book(named, {}, container=container)
+
+
+def packed_book(
+    chapters: dict[str, tuple[str, bytes]],
+    parts: dict[str, tuple[str, bytes]],
+    meta: str = "",
+    *,
+    container: bool = True,
+) -> bytes:
+    """An EPUB of chapters and other parts, each name: (media type, bytes)."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         archive.writestr("mimetype", "application/epub+zip")
@@ -128,15 +144,15 @@ def book(chapters: Sequence[str], *, container: bool = True) -> bytes:
                 '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
                 '<rootfile full-path="O/p.opf"/></rootfiles></container>',
             )
-        names = [f"c{number}.xhtml" for number in range(len(chapters))]
-        items = "".join(f'<item id="{name}" href="{name}"/>' for name in names)
-        spine = "".join(f'<itemref idref="{name}"/>' for name in names)
+        listed = (chapters | parts).items()
+        items = "".join(f'<item id="{name}" href="{quote(name)}" media-type="{kind}"/>' for name, (kind, _) in listed)
+        spine = "".join(f'<itemref idref="{name}"/>' for name in chapters)
         archive.writestr(
             "O/p.opf",
             '<package xmlns="http://www.idpf.org/2007/opf"><metadata xmlns:dc="http://purl.org/dc/elements/1.1/">'
-            "<dc:title>The Book of Trees</dc:title></metadata>"
+            f"<dc:title>The Book of Trees</dc:title>{meta}</metadata>"
             f"<manifest>{items}</manifest><spine>{spine}</spine></package>",
         )
-        for name, body in zip(names, chapters, strict=True):
-            archive.writestr(f"O/{name}", f"<?xml version='1.0'?><html><body>{body}</body></html>")
+        for name, (_, data) in listed:
+            archive.writestr(f"O/{name}", data)
     return out.getvalue()
