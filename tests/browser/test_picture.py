@@ -41,7 +41,7 @@ LEASE = [
 ]
 HOSTILE = "![n](http:⁄⁄127.0.0.1⁄n) :red[n] $n$ <img src=x onerror=alert(1)> www.a.com.pdf"
 CLIPBOARD = ["clipboard-read", "clipboard-write"]
-TOP, BOTTOM = 0.08, 0.38  # of the page: the part that is pasted
+TOP, BOTTOM = 0.06, 0.36  # of the page: the part that is pasted
 
 
 class Pictured(Server):
