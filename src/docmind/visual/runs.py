@@ -66,8 +66,11 @@ class Runs:
             self._benches.note(description, counts.seconds_per_page)
 
     def estimate(self, name: str, doc_ids: Sequence[str]) -> tuple[int, float | None]:
-        """Page images that the model has not seen, and the seconds that they take; None where that is not known."""
-        description = self._choice.describe(name)
+        """Page images that the model has not seen, and the seconds that takes; None where it was never measured.
+
+        Raises as `usable` does.
+        """
+        description = self.usable(name)
         wanted = [place.image for place in self._pages.asked(doc_ids)]
         images = self._embeddings[description.kind].store.missing(description.fingerprint, wanted)
         bench = self._benches.of(description)
