@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.server
 import io
+import os
 import subprocess
 import sys
 import threading
@@ -124,7 +125,8 @@ def test_nothing_is_run_and_nothing_is_fetched(reader: Reader, requests: tuple[s
         f"<object data='{where}/o'>In its place.</object><input type='image' src='{where}/n'/>"
         f"<video src='{where}/v' poster='{where}/w' autoplay='1'/><embed src='{where}/e'/>"
         f"<svg xmlns='http://www.w3.org/2000/svg'><image href='{where}/svg'/><use href='{where}/u#a'/>"
-        f"<script>1</script></svg><a href='{where}/a' ping='{where}/p'>A link.</a><form action='{where}/form'><p>{WORDS}</p></form>"
+        f"<script>1</script></svg><a href='{where}/a' ping='{where}/p'>A link.</a>"
+        f"<form action='{where}/form'><p>{WORDS}</p></form>"
     )
     soup = "<html><head><title/><script>document.write('SCRIPTRAN')</script><body><p>Un<b>closed&eacute;"
     soup += f"<img src={where}/x>"
@@ -261,7 +263,7 @@ def test_no_word_of_a_book_is_in_any_file(reader: Reader, tmp_path: Path) -> Non
     looked_at: set[str] = set()
 
     def look() -> None:
-        for folder in folders():
+        for folder in folders(os.getpid()):
             for path in folder.rglob("*"):
                 if path.is_file() and not path.is_symlink():
                     looked_at.add(path.name)
@@ -295,14 +297,14 @@ def test_a_chromium_ends_with_whoever_started_it(tmp_path: Path) -> None:
     owner.kill()
     owner.wait()
     assert psutil.wait_procs(below, timeout=20)[1] == []
-    assert [folder.name for folder in folders()] != []  # nobody was left to remove it: the next one does
+    assert folders(owner.pid) != []  # nobody was left to remove it: the next one does
     chromium.remove_folder(chromium.make_folder())
-    assert folders() == []
+    assert folders(owner.pid) == []
 
 
-def folders() -> list[Path]:
+def folders(owner: int) -> list[Path]:
     places = {Path("/dev/shm"), Path(chromium.tempfile.gettempdir())}
-    return [folder for place in places if place.is_dir() for folder in place.glob(f"{chromium.FOLDER_PREFIX}*")]
+    return [folder for place in places if place.is_dir() for folder in place.glob(f"{chromium.FOLDER_PREFIX}{owner}-*")]
 
 
 def left() -> tuple[list[str], list[str]]:
@@ -314,7 +316,7 @@ def left() -> tuple[list[str], list[str]]:
             for one in psutil.Process().children(recursive=True)
             if one.status() != psutil.STATUS_ZOMBIE and any(chromium.FOLDER_PREFIX in part for part in one.cmdline())
         ]
-        if not processes and not folders():
+        if not processes and not folders(os.getpid()):
             break
         time.sleep(0.1)
-    return processes, [folder.name for folder in folders()]
+    return processes, [folder.name for folder in folders(os.getpid())]
