@@ -205,8 +205,7 @@ class Shelf:
         self._end = max((place.start + place.tokens for place in self._known.values()), default=0)
 
     def _digests(self, dim: int) -> Blocks:
-        name = hashlib.blake2b(self.fingerprint.encode(), digest_size=8).hexdigest()
-        return Blocks(self._folder / f"{name}.p8", dim, min_free=self._min_free)
+        return Blocks(self._folder / digest_name(self.fingerprint), dim, min_free=self._min_free)
 
     def _readable(self, rows: np.ndarray) -> list[Place]:
         if self.blocks is None:
@@ -217,6 +216,11 @@ class Shelf:
             for place in self._known.values()
             if place.file == name and place.dim == dim and place.start >= 0 and 0 < place.tokens <= end - place.start
         ]
+
+
+def digest_name(fingerprint: str) -> str:
+    """The file of a model's digests: it outlives that of its pages."""
+    return f"{hashlib.blake2b(fingerprint.encode(), digest_size=8).hexdigest()}.p8"
 
 
 def _arranged(places: list[Place], rows: np.ndarray, digests: np.ndarray) -> Snapshot:
