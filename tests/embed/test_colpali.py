@@ -14,7 +14,7 @@ import torch
 from PIL import Image
 
 from docmind import extras
-from docmind.embed import colpali_engine
+from docmind.embed import colpali, colpali_engine
 from docmind.embed.colpali import ColVision, open_colpali
 from docmind.errors import ExtraMissingError, VisualModelError
 from tinymodels import tiny_colmodernvbert, tiny_colpali, tiny_colqwen2
@@ -86,6 +86,20 @@ def patch_features(model: ColVision, picture: Image.Image) -> np.ndarray:
             found = inner.get_image_features(inputs["pixel_values"]).pooler_output
             found = torch.cat(list(found)) if isinstance(found, list) else found[0]
     return found.numpy()
+
+
+def test_colqwen2_is_told_rows_and_columns(tmp_path: Path) -> None:
+    """With them it gives what colpali-engine's own class gives on the same weights, to the bit (0.3.18)."""
+    model = opened(tiny_colqwen2(tmp_path / "model"))
+    page = model.page(noise(400, 200))
+    inputs = model._processor.process_images(images=[noise(400, 200)])
+    with torch.inference_mode():
+        in_a_line = model._model(**inputs).embeddings[0].numpy()
+    assert np.abs(page.vectors - in_a_line).max() > 1e-4
+    rows_and_columns = colpali._positions(model._model, dict(inputs))["position_ids"]
+    patches = rows_and_columns[:, 0, inputs["input_ids"][0] == model._processor.image_token_id]
+    assert (patches[1] - patches[1].min()).tolist() == [row for row in range(3) for _ in range(6)]
+    assert (patches[2] - patches[2].min()).tolist() == [*range(6)] * 3
 
 
 def test_the_same_page_again_is_the_same(model: ColVision) -> None:

@@ -76,7 +76,7 @@ class ColVision:
     def _vectors(self, inputs: Any) -> np.ndarray:
         with torch.inference_mode():
             given = {name: value for name, value in placed(inputs, self._model).items() if name != "labels"}
-            output = self._model(**given)
+            output = self._model(**given, **_positions(self._model, given))
         # transformers gives a record, colpali-engine the tensor itself
         return normalised((output if isinstance(output, torch.Tensor) else output.embeddings)[0]).numpy()
 
@@ -86,6 +86,24 @@ def open_colpali(directory: Path, architecture: str, *, device: str, precision: 
     model_class, processor_class, grid_of = CLASSES[architecture]
     processor = processor_class.from_pretrained(directory, **LOCAL)
     return ColVision(load_weights(model_class, directory, device=device, precision=precision), processor, grid_of)
+
+
+def _positions(model: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """ColQwen2 was trained with rows and columns as positions; left to itself, this class counts patches in one line.
+
+    colpali-engine's class works them out by itself.
+    """
+    if "image_grid_thw" not in given or not isinstance(model, ColQwen2ForRetrieval):
+        return {}
+    vlm: Any = model.vlm
+    is_image = (given["input_ids"] == vlm.config.image_token_id).int()
+    positions, _ = vlm.get_rope_index(
+        given["input_ids"],
+        mm_token_type_ids=is_image,
+        image_grid_thw=given["image_grid_thw"],
+        attention_mask=given["attention_mask"],
+    )
+    return {"position_ids": positions}
 
 
 def readable(tokenizer: Any, ids: list[int], prefix: str) -> tuple[str, ...]:
