@@ -14,7 +14,7 @@ from docmind.seeing import ListName, ListReport, MultimodalHit, MultimodalResult
 from docmind.ui import state, trouble
 from docmind.ui.inline import inline
 from docmind.ui.pageview import PageOnShow, page_jpeg
-from docmind.ui.wording import duration
+from docmind.ui.wording import pace
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -67,7 +67,7 @@ def _draw(mind: DocMind, question: str, filters: Filters, key: str) -> None:
 def _draw_lists(lists: Sequence[ListReport]) -> None:
     """What became of each list; those that are off are not spoken of."""
     told = [
-        f"{_badge(report.list)} {report.count:,} in {duration(report.duration_ms)}"
+        f"{_badge(report.list)} {report.count:,} in {pace(report.duration_ms / 1000)}"
         for report in lists
         if report.state in ("ran", "empty")
     ]
@@ -75,7 +75,7 @@ def _draw_lists(lists: Sequence[ListReport]) -> None:
         st.caption(" · ".join(told))
     for report in lists:
         if report.state in ("failed", "timed out"):
-            why = escape(report.reason) or f"it took longer than {duration(report.duration_ms)}"
+            why = escape(report.reason) or f"it took longer than {pace(report.duration_ms / 1000)}"
             st.caption(f":material/info: Without {_badge(report.list)}: {why}")
 
 
@@ -83,11 +83,12 @@ def _draw_hit(mind: DocMind, hit: MultimodalHit, question: str, key: str) -> Non
     alt = f"Page {hit.page_no} of {one_line(hit.document)}"
     st.image(inline(page_jpeg(mind, hit.doc_id, hit.page_no, (), _THUMBNAIL)), width="stretch", alt=alt)
     shown = PageOnShow(hit.doc_id, hit.page_no, hit.page_no, hit.boxes, question=question)
-    if st.button(f"**Page {hit.page_no}**", key=f"{key}-open", type="tertiary", help="Open the page"):
-        st.session_state[state.READING] = shown
-        st.rerun()  # the whole page: a page opens over it
-    st.caption(escape(hit.document, limit=36))
-    st.markdown(" ".join(_badge(origin.list) for origin in hit.origins))
+    with st.container(gap=None):
+        if st.button(f"**Page {hit.page_no}**", key=f"{key}-open", type="tertiary", help="Open the page"):
+            st.session_state[state.READING] = shown
+            st.rerun()  # the whole page: a page opens over it
+        st.caption(escape(hit.document, limit=36))
+        st.markdown(" ".join(_badge(origin.list) for origin in hit.origins))
 
 
 def _badge(name: ListName) -> str:

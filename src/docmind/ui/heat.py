@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,8 +18,11 @@ from docmind.ui.inline import inline
 from docmind.ui.wording import model
 
 if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
     from docmind.application import DocMind
 
+_LOOKS = Path(__file__).with_name("heat.css")
 _ALL = "All words"
 _STRONG = 0.9  # of the strongest
 _MOST = 10  # words to choose from
@@ -29,6 +33,11 @@ _THIRDS = (("upper left", "top", "upper right"), ("left", "middle", "right"), ("
 def is_there(mind: DocMind, question: str, doc_id: str, page_no: int) -> bool:
     """Whether there is a map of this page to be shown; without a question there is none."""
     return bool(question.strip()) and trouble.attempt(lambda: mind.visual.has_heat(doc_id, page_no)) is True
+
+
+def place() -> DeltaGenerator:
+    """A row for the switch and what goes with it."""
+    return st.container(horizontal=True, vertical_alignment="center", gap="small")
 
 
 def switch(key: str, kept: str = "") -> bool:
@@ -47,11 +56,12 @@ def draw(
     doc_id: str,
     page_no: int,
     key: str,
+    row: DeltaGenerator,
     show: Callable[[bytes, str], None],
     *,
     width: int = 0,
 ) -> None:
-    """Work the map out, let a word be chosen, and hand the picture and its description to `show`.
+    """Work the map out, let a word be chosen in `row`, and hand the picture and its description to `show`.
 
     Where that fails, a sentence stands here and `show` is not called: what is on show stays.
     """
@@ -61,13 +71,15 @@ def draw(
         trouble.show(found)
         return
     words = heat.words_of(found, question)
-    chosen = _choose(words, key)
+    with row:
+        chosen = _choose(words, key)
     grid = heat.strength(found, chosen or words)
     drawn = trouble.attempt(lambda: heat.drawn(mind.page_image(doc_id, page_no), grid, width=width))
     if isinstance(drawn, DocMindError):
         trouble.show(drawn)
         return
-    _legend(found, is_flat=not grid.any())
+    with row:
+        _legend(found, is_flat=not grid.any())
     told = f" for {one_line(chosen[0].text)}" if chosen else ""
     show(drawn, f"Page {page_no}, heat map{told}: {_place(grid)}")
 
@@ -89,21 +101,31 @@ def is_known(question: str, doc_id: str, page_no: int) -> bool:
 
 
 def _choose(words: tuple[heat.Word, ...], key: str) -> list[heat.Word]:
-    """The word that is chosen, or none for all of them."""
+    """The word that is chosen, or none for all of them.
+
+    Buttons of their own: a control that holds the keyboard would keep the arrow keys from turning the page.
+    """
     telling = [word for word in words if word.is_telling] or list(words)
     named = {word.text.casefold(): word for word in reversed(telling[:_MOST])}
     if len(named) < 2:
         return []
-    names = list(reversed(named))
-    chosen = st.pills(
-        "Words of the question",
-        ["", *names],
-        default="",
-        format_func=lambda name: escape(shorten(named[name].text, 24)) if name else _ALL,
-        key=f"{key}-word",
-        label_visibility="collapsed",
-    )
-    return [named[chosen]] if chosen in named else []
+    chosen = st.session_state.get(f"{key}-word")
+    chosen = chosen if chosen in named else ""
+    with st.container(horizontal=True, gap="xxsmall", width="content", key=f"{key}-words"):
+        st.html(_LOOKS)
+        for number, name in enumerate(["", *reversed(named)]):
+            st.button(
+                escape(shorten(named[name].text, 24)) if name else _ALL,
+                key=f"{key}-word-{number}",
+                type="primary" if name == chosen else "secondary",
+                on_click=_pick,
+                args=(key, name),
+            )
+    return [named[chosen]] if chosen else []
+
+
+def _pick(key: str, name: str) -> None:
+    st.session_state[f"{key}-word"] = name
 
 
 def _legend(found: HeatMap, *, is_flat: bool) -> None:
@@ -111,7 +133,7 @@ def _legend(found: HeatMap, *, is_flat: bool) -> None:
     if is_flat:
         st.caption(f"No place on this page stands out for {name}.")
         return
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
         st.caption("weaker", width="content")
         with st.container(width=96):
             st.image(inline(_bar()), width="stretch", alt="Colours from a weak to a strong match")

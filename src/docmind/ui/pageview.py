@@ -107,9 +107,10 @@ def page_view(mind: DocMind, key: str) -> None:
     picture, panel = st.columns([0.64, 0.36], gap="medium")
     with picture:
         zoom = _bar(page, key)
-        is_hot = heat.is_there(mind, shown.question, page.doc_id, page.page_no)
-        is_hot = is_hot and heat.switch(f"{key}-heat", state.HEAT)
-        above = st.container(gap="xsmall")
+        row, above = heat.place(), st.container()
+        with row:
+            is_hot = heat.is_there(mind, shown.question, page.doc_id, page.page_no)
+            is_hot = is_hot and heat.switch(f"{key}-heat", state.HEAT)
         with st.container(height=_FRAME_HEIGHT, border=True, key=f"{key}-image", horizontal_alignment="center"):
             place = st.empty()
         if not (is_hot and heat.is_known(shown.question, page.doc_id, page.page_no)):
@@ -122,7 +123,7 @@ def page_view(mind: DocMind, key: str) -> None:
                     _picture(jpeg, _ZOOMS[zoom], told)
 
             with above:
-                heat.draw(mind, shown.question, page.doc_id, page.page_no, key, show)
+                heat.draw(mind, shown.question, page.doc_id, page.page_no, key, row, show)
     with panel:
         _facts(page)
         with st.container(height=_FRAME_HEIGHT - 60, border=True):

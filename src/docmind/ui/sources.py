@@ -128,14 +128,17 @@ def _draw_source(mind: DocMind, source: Source, key: str, question: str) -> None
 
 def _draw_heat(mind: DocMind, source: Source, key: str, question: str) -> None:
     """The page under its heat, below the quote, for as long as that is switched on."""
-    if not heat.switch(f"{key}-heat"):
+    row = heat.place()
+    with row:
+        is_hot = heat.switch(f"{key}-heat")
+    if not is_hot:
         return
 
     def show(jpeg: bytes, told: str) -> None:
         with st.container(width=_HOT):
             st.image(inline(jpeg), width="stretch", alt=told)
 
-    heat.draw(mind, question, source.doc_id, source.page_no, key, show, width=_HOT_PIXELS)
+    heat.draw(mind, question, source.doc_id, source.page_no, key, row, show, width=_HOT_PIXELS)
 
 
 def _label(source: Source) -> str:

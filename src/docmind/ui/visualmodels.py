@@ -173,8 +173,8 @@ def _draw_measured(card: ModelCard, now: Measured | None) -> None:
         bench = now.bench
         st.caption(
             f":material/timer: Measured on {count(bench.pages, 'page')} ({escape(bench.device)}, "
-            f"{escape(bench.precision)}): {pace(bench.seconds_per_page)} a page, {bench.query_ms:,.0f} ms a question, "
-            f"{duration(bench.load_s * 1000)} to load."
+            f"{escape(bench.precision)}): {pace(bench.seconds_per_page)} a page, "
+            f"{pace(bench.query_ms / 1000)} a question, {duration(bench.load_s * 1000)} to load."
         )
     else:
         st.caption(":material/hourglass_top: Measuring: the model is loaded, then shown some pages…")

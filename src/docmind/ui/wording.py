@@ -18,6 +18,7 @@ _KINDS = {
     "markdown": "Markdown",
     "txt": "Text",
     "text": "Text",
+    "code": "Code",
     "jpeg": "JPEG",
 }
 

@@ -1,0 +1,183 @@
+"""Models that look at pages in a real browser: used, asked, a heat map, and the app unharmed when they go away."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from papers import line, pdf
+from served import Server, Tab, tab, take
+from tinymodels import tiny_colpali, tiny_siglip
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+
+SLOW_MS = 240_000  # torch is started in a process of its own, beside everything else that runs here
+RED, GREEN, BLUE = "0.86 0.12 0.12 rg", "0.12 0.63 0.24 rg", "0.16 0.27 0.86 rg"
+
+
+def chart(title: str, *bars: tuple[str, int, int]) -> str:
+    """A page with a heading and bars: colour, left edge and height in points."""
+    drawn = [f"{colour} {left} 380 100 {height} re f 0 g" for colour, left, height in bars]
+    remarks = [line(f"Remark {n}: two new workshops were opened in spring.", y=340 - 24 * n, size=12) for n in range(8)]
+    return "\n".join([line(title, y=715, size=22), *drawn, *remarks])
+
+
+LANTERNS = pdf(
+    [
+        chart("Red lanterns sold: 41,000 pieces", (RED, 90, 290), (RED, 210, 240), (BLUE, 450, 40)),
+        chart("Blue lanterns sold: 9,000 pieces", (BLUE, 90, 120), (BLUE, 330, 90)),
+        chart("The deposit is two months' rent."),
+    ]
+)
+GARDEN = pdf([chart("Green lanterns sold: 700 pieces", (GREEN, 430, 220)), chart("Herons nest in tall trees.")])
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Path:
+    """A folder with a tiny model of each kind, where fetched ones would lie."""
+    folder = tmp_path / "models"
+    for name, make in (("siglip", tiny_siglip), ("colpali", tiny_colpali)):
+        (folder / name).mkdir(parents=True)
+        make(folder / name)
+    return folder
+
+
+@pytest.fixture
+def server(tmp_path: Path, models: Path) -> Iterator[Server]:
+    server = Server(tmp_path, DOCMIND_VISUAL__MODELS_DIR=str(models), DOCMIND_READING__OCR="off")
+    server.start()
+    yield server
+    server.stop()
+    assert "Traceback" not in server.log()
+
+
+def press(one: Tab, key: str) -> None:
+    one.page.locator(f".st-key-{key} button:visible").first.click()
+    one.idle()
+
+
+def badges(one: Tab, number: int) -> set[str]:
+    """Which lists named the pages under this turn, together."""
+    hits = one.page.locator(f'[class*="st-key-turn-{number}-found-hit-"]')
+    hits.first.wait_for(timeout=SLOW_MS)
+    one.idle()
+    return {word for hit in hits.all() for word in hit.inner_text().split() if word in ("words", "look", "parts")}
+
+
+def unfold(one: Tab) -> Any:
+    """The pages of all lists, under the last answer."""
+    one.page.get_by_text("Pages by words and by look").last.click()
+    one.idle()
+    return one.page.locator('[data-testid="stExpander"]', has_text="Pages by words and by look").last
+
+
+def glow(picture: Image.Image) -> np.ndarray:
+    """(n, 2) rows and columns of 0..1: white paper that has the colour of heat."""
+    pixels = np.asarray(picture.convert("RGB"), np.int32)
+    rows, cols = np.nonzero((pixels[..., 0] > 225) & (pixels[..., 0] - pixels[..., 1] > 60) & (pixels[..., 2] > 90))
+    return np.stack([rows / picture.height, cols / picture.width], axis=1)
+
+
+def test_all_lists_are_fused_heat_is_shown_and_a_model_that_goes_away_harms_nothing(
+    browser: Any, server: Server, models: Path
+) -> None:
+    with tab(browser, server) as one:
+        one.open("Documents")
+        one.add(("lanterns.pdf", LANTERNS), ("garden.pdf", GARDEN))
+        one.go("Settings")
+        for name in ("siglip", "colpali"):
+            card = one.page.locator(f".st-key-model-{name}")
+            press(one, f"disable-{name}")
+            card.get_by_text("here, not in use").wait_for()
+            press(one, f"enable-{name}")
+            card.get_by_text("in use", exact=True).wait_for()
+        one.page.locator(".st-key-model-siglip").get_by_text("5 of 5 pages done").wait_for(timeout=SLOW_MS)
+
+        one.go("Documents")
+        press(one, "embed-offer")
+        dialog = one.page.get_by_role("dialog")
+        assert "has not been measured" in dialog.inner_text()
+        dialog.get_by_role("button", name="Start").click()
+        one.page.get_by_text("Every page has been looked at by colpali").wait_for(timeout=SLOW_MS)
+        assert "5 pages looked at with colpali" in one.page.locator('[class*="st-key-embedding-"]').first.inner_text()
+
+        one.go("Ask")
+        one.ask("How many red lanterns were sold?")
+        told = unfold(one)
+        assert badges(one, 0) == {"words", "look", "parts"}, told.inner_text()
+        assert "Without" not in told.inner_text()
+        one.page.locator('[class*="st-key-turn-0-1-heat"] label').first.click()
+        hot = one.page.get_by_alt_text("heat map").first
+        hot.wait_for(timeout=SLOW_MS)
+        assert len(glow(one.picture(hot))), "no colour on the page"
+
+        for name in ("siglip", "colpali"):
+            shutil.rmtree(models / name)
+        one.ask("How much is the deposit?")
+        assert "two months' rent" in one.page.locator(".st-key-turn-1").inner_text()
+        told = unfold(one)
+        assert badges(one, 1) == {"words"}, "words find as before"
+        assert "Without look: siglip cannot be used" in told.inner_text()
+        assert "Without parts: colpali cannot be used" in told.inner_text()
+        one.page.locator('[class*="st-key-turn-1-1-heat"] label').first.click()
+        one.page.locator('.st-key-turn-1 [data-testid="stAlert"]', has_text="colpali cannot be used").wait_for()
+        one.go("Settings")
+        assert one.page.get_by_text("not fetched").count() or one.page.get_by_text("its files are gone").count()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_heat_lies_where_the_word_is_and_every_part_keeps_its_shape(browser: Any, tmp_path: Path, theme: Any) -> None:
+    """With fakes that see colours: the word "red" is answered by the red bars."""
+    named = {"DOCMIND_VISUAL__IMAGE_MODEL": "fake-image", "DOCMIND_VISUAL__LATE_MODEL": "fake-late"}
+    folder = str(tmp_path / "models")
+    server = Server(tmp_path, DOCMIND_EMBEDDING__MODEL="fake", DOCMIND_VISUAL__MODELS_DIR=folder, **named)
+    server.start()
+    try:
+        with tab(browser, server, color_scheme=theme) as one:
+            one.open("Documents")
+            one.add(("lanterns.pdf", LANTERNS))
+            press(one, "embed-offer")
+            one.page.get_by_role("button", name="Start").click()
+            one.page.get_by_text("Every page has been looked at by fake-late").wait_for()
+            one.go("Ask")
+            one.ask("How many red lanterns were sold?")
+            unfold(one)
+            badges(one, 0)
+            press(one, "turn-0-found-1-open")
+            dialog = one.page.get_by_role("dialog")
+            switch = dialog.get_by_role("switch", name="Heat map")
+            switch = switch if switch.count() else dialog.get_by_role("checkbox", name="Heat map")
+            switch.focus()
+            one.page.keyboard.press("Space")
+            dialog.get_by_alt_text("heat map").wait_for()
+            dialog.get_by_role("button", name="red", exact=True).click()
+            hot = dialog.get_by_alt_text("heat map for red: strongest at the")
+            hot.wait_for()
+            one.idle()
+            take(one, f"heat-{theme}")
+            place = glow(one.picture(hot))
+            assert len(place), "no colour on the page"
+            assert place[:, 1].mean() < 0.5, "the red bars stand on the left"
+            one.page.keyboard.press("ArrowRight")
+            dialog.locator("p").filter(has_text="Page 2 of 3").wait_for()
+            one.page.keyboard.press("Escape")
+            one.go("Settings")
+            one.page.get_by_text("Models that look at pages").scroll_into_view_if_needed()
+            take(one, f"seeing-{theme}")
+            one.page.set_viewport_size({"width": 390, "height": 800})
+            for path in ("/settings", "/documents"):
+                one.page.goto(f"{one.url}{path}")
+                one.page.locator("h1").first.wait_for()
+                one.idle()
+                across, window = one.page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
+                assert across <= window, path
+            one.complaints[:] = [told for told in one.complaints if "404" not in told]
+    finally:
+        server.stop()
+    assert "Traceback" not in server.log()
