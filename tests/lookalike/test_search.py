@@ -99,6 +99,14 @@ def test_pages_of_one_template_are_told_apart(desk: DocMind) -> None:
         assert [hit.document for hit in found.hits if hit.found] == [f"form-{seed}.png"]
 
 
+def test_of_a_picture_of_two_pages_both_are_found(desk: DocMind) -> None:
+    both = Image.new("RGB", (2 * W + 60, H), (190, 190, 190))
+    both.paste(sheet(1), (0, 0))
+    both.paste(sheet(4).resize((W * 9 // 10, H * 9 // 10)), (W + 60, 80))
+    found = desk.lookalike.search(jpeg(both))
+    assert {hit.document for hit in found.hits if hit.found} == {"words-1.png", "words-4.png"}
+
+
 def test_shapes_are_found_without_any_words(desk: DocMind) -> None:
     picture, corners = part(figure(2), 100, 300, 1_000, 1_200)
     found = desk.lookalike.search(picture)

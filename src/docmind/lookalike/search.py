@@ -15,6 +15,7 @@ from docmind.catalog import Catalog
 from docmind.config import ReadingSettings
 from docmind.database import Database
 from docmind.errors import CancelledError, DiskFullError, NotFoundError, ReadingError, VaultError
+from docmind.lookalike.cover import Cover, are_apart, cover_of
 from docmind.lookalike.judge import FOUND, probability
 from docmind.lookalike.marks import Marks
 from docmind.lookalike.sight import Sight
@@ -27,7 +28,7 @@ _SUFFIX = ".webp.enc"
 _COMPARED = 8  # candidates that are laid over the picture at most
 _CERTAIN, _BEHIND = 0.99, 0.4  # nobody is asked any more who has this share of the votes of a page that is certain
 _CANDIDATES = 40
-_ALIKE = 0.95  # of the likeness of the best page: one of the same template that is less like it was not shown
+_ALIKE = 0.95  # of the likeness of the best page: one of the same template that is less like it was not shown there
 _MODALITY = "pdf_page_image"
 _NOT_COMPARED = Comparison(0.0, 0, 0, ())
 
@@ -206,17 +207,24 @@ class Lookalike:
     def _hits(self, ranked: list[tuple[float, str, Comparison]], filters: Filters, k: int) -> tuple[Sighting, ...]:
         names = self._documents(filters)
         hits: list[Sighting] = []
+        covers: list[Cover | None] = []
         likest = ranked[0][2].likeness if ranked else 0.0
         for chance, image, compared in ranked:
             places = [place for place in self._store.places_of(image) if place[0] in names]
             for page in self._catalog.pages(places).values():
                 if filters.languages and page.language not in filters.languages:
                     continue
+                found = chance >= FOUND
+                if found and compared.likeness < _ALIKE * likest:
+                    cover = cover_of(compared.quad, (page.width, page.height))
+                    found = cover is not None and all(other is not None and are_apart(cover, other) for other in covers)
+                if found:
+                    covers.append(cover_of(compared.quad, (page.width, page.height)))
                 hits.append(
                     Sighting(
                         rank=len(hits) + 1,
                         score=chance,
-                        found=chance >= FOUND and compared.likeness >= _ALIKE * likest,
+                        found=found,
                         document=names[page.doc_id],
                         doc_id=page.doc_id,
                         page_no=page.page_no,
