@@ -22,5 +22,5 @@ def need(extra: str) -> None:
     if missing:
         raise ExtraMissingError(
             f"{what} need {', '.join(missing)}, which {'is' if len(missing) == 1 else 'are'} not installed.",
-            hint=f'Run: pip install "docmind[{extra}]"',
+            hint=f'Run: pip install "docmind[{extra}]", with a torchvision that fits your torch.',
         )

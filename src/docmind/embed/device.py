@@ -27,8 +27,8 @@ def choose_device(wanted: str) -> str:
         built = f"built for CUDA {torch.version.cuda}" if torch.version.cuda else "built without CUDA"
         raise ConfigError(
             f"DOCMIND_VISUAL__DEVICE=cuda, but no CUDA device can be used (torch {torch.__version__} is {built}).",
-            hint="With an NVIDIA card and its driver, run: pip install --force-reinstall torch --index-url "
-            "https://download.pytorch.org/whl/cu130; or set DOCMIND_VISUAL__DEVICE=auto.",
+            hint="With an NVIDIA card and its driver, install a build with CUDA (on Linux: pip install "
+            f"--force-reinstall torch=={torch.__version__.split('+')[0]}), or set DOCMIND_VISUAL__DEVICE=auto.",
         )
     if wanted == "mps" and not torch.backends.mps.is_available():
         raise ConfigError(
