@@ -135,7 +135,7 @@ class Embedding:
                     check()
                     pass_.take(place, check)
                     report(counts)
-                pass_.end()
+                pass_.end(check)
             finally:
                 pass_.flush()
             report(counts)
@@ -205,6 +205,7 @@ class _Pass:
         self._wanted = wanted
         self._made: dict[str, object] = {}
         self._doubtful: list[Place] = []
+        self._again: list[Place] = []
         self._trouble: VisualModelError | None = None
 
     def take(self, place: Place, check: Check) -> None:
@@ -223,11 +224,23 @@ class _Pass:
         if len(self._made) >= self._embedding.store.batch:
             self.flush()
 
-    def end(self) -> None:
-        """After the last page: a page or two that the model failed at are broken, unless it has seen none at all."""
+    def end(self, check: Check) -> None:
+        """After the last page: a page or two that the model failed at are broken, unless it has seen none at all.
+
+        Each gets another chance first: it may have been the process that was killed, and not the page that killed it.
+        """
         if self._trouble is not None and not self._counts.seen_images:
             raise self._trouble
         self._blame_pages()
+        for place in self._again:
+            check()
+            with contextlib.suppress(VisualModelError):
+                data = self._embedding.image_of(place)
+                if data is not None:
+                    self._made[place.image] = self._embedding.store.make(self._description, data)
+                    self._counts.failed_images.discard(place.image)
+                    self._counts.failed -= 1
+                    self._counts.added += 1
 
     def flush(self) -> None:
         """Keep what was made, and note how far the run is."""
@@ -251,8 +264,9 @@ class _Pass:
             counts.skipped += 1
             return True
         self._embedding.give_way(check)
-        at = time.perf_counter()
         try:
+            self._embedding.store.load(self._description)  # not counted as time of this page
+            at = time.perf_counter()
             made = self._embedding.store.make(self._description, data)
         except VisualModelError as error:
             check()  # a model that is closed fails too
@@ -271,6 +285,7 @@ class _Pass:
 
     def _blame_pages(self) -> None:
         doubtful, self._doubtful = self._doubtful, []
+        self._again += doubtful
         for place in doubtful:
             self._fail(place)
             self._counts.last = (place.doc_id, place.page_no)

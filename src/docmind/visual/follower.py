@@ -10,10 +10,14 @@ from collections.abc import Callable, Sequence
 from docmind.errors import CancelledError, DocMindError, VisualModelError
 from docmind.seeing import ModelKind
 from docmind.visual.choice import check_fits
-from docmind.visual.embedding import Embedding
+from docmind.visual.embedding import Counts, Embedding
 from docmind.weights import Description
 
 _SHORTEST_S, _LONGEST_S = 2.0, 60.0
+
+
+class _UnwantedError(CancelledError):
+    """The model that sees pages is not to do so any more."""
 
 
 class Follower:
@@ -103,11 +107,11 @@ class Follower:
             self._pause_s = 0.0
 
     def _look(self, embedding: Embedding, description: Description) -> None:
+        if description.state != "present":
+            raise VisualModelError(f"{description.name} cannot be used: {description.reason}", hint=description.hint)
         served, counts = embedding.serving.now(), embedding.store.counts()
         if served.fingerprint != description.fingerprint and counts.get(served.fingerprint):
             return  # another model's vectors are in use: changing is for the user to say
-        if description.state != "present":
-            raise VisualModelError(f"{description.name} cannot be used: {description.reason}", hint=description.hint)
         if counts.get(description.fingerprint, 0) >= embedding.pages.images():
             return
         check_fits(description)
@@ -116,8 +120,15 @@ class Follower:
         missing -= {image for fingerprint, image in self._given_up if fingerprint == description.fingerprint}
         if missing:
             wanted = [place for place in places if place.image in missing]
-            done = embedding.run(description, wanted, check=self.check)
+            done = Counts()
+            with contextlib.suppress(_UnwantedError):
+                embedding.run(description, wanted, counts=done, check=lambda: self._check_wanted(description))
             self._given_up |= {(description.fingerprint, image) for image in done.failed_images}
+
+    def _check_wanted(self, description: Description) -> None:
+        self.check()
+        if description.fingerprint not in [one.fingerprint for _, one in self._wanted()]:
+            raise _UnwantedError("Another model was chosen.")
 
     def _fail(self) -> None:
         self._pause_s = min(max(_SHORTEST_S, 2 * self._pause_s), _LONGEST_S)

@@ -61,7 +61,9 @@ class Serving:
         old = self.now()
         with self._database.transaction():
             epoch = self._catalog.touch(_SWITCH)[1] if self._is_indexed else 0
-            self._keep(Served(description.fingerprint, description.name, old.fingerprint, old.name, epoch))
+            served = Served(description.fingerprint, description.name, old.fingerprint, old.name, epoch)
+            self._preferences.put(self._key, asdict(served))
+        self._note(served)
 
     def settle(self) -> None:
         """The model before is not needed any more."""
@@ -70,6 +72,9 @@ class Serving:
 
     def _keep(self, served: Served) -> None:
         self._preferences.put(self._key, asdict(served))
+        self._note(served)
+
+    def _note(self, served: Served) -> None:
         with self._lock:
             self._served = served
 

@@ -36,6 +36,10 @@ class Store(Protocol):
         """How many images each model has seen, by fingerprint."""
         ...
 
+    def load(self, description: Description) -> None:
+        """Load the model, where it is not loaded. Raises what models raise."""
+        ...
+
     def make(self, description: Description, image: bytes) -> object:
         """What the model makes of an encoded page image. Raises what models raise."""
         ...
@@ -80,6 +84,9 @@ class ImageStore:
     def counts(self) -> dict[str, int]:
         return self._vectors.fingerprints()
 
+    def load(self, description: Description) -> None:
+        self._opened.image(description).warm()
+
     def make(self, description: Description, image: bytes) -> object:
         return self._opened.image(description).embed_images([image])[0]
 
@@ -106,7 +113,7 @@ class ImageStore:
         self._vectors.drop(fingerprint)
 
     def warm(self, description: Description) -> None:
-        self._opened.image(description).warm()
+        self.load(description)
 
 
 class LateStore:
@@ -147,6 +154,9 @@ class LateStore:
     def counts(self) -> dict[str, int]:
         is_used = self._db.one("SELECT 1 FROM late_pages LIMIT 1") is not None
         return self.pages().fingerprints() if is_used else {}
+
+    def load(self, description: Description) -> None:
+        self._opened.late(description).warm()
 
     def make(self, description: Description, image: bytes) -> object:
         return self._opened.late(description).embed_images([image])[0]
