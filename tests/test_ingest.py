@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import papers
+from conftest import require
 from desks import NOTHING, inventory, opened, report, settings_in, text_pdf
 from docmind.application import DocMind
 from docmind.config import EmbeddingSettings, ReadingSettings, StorageSettings
@@ -20,6 +22,7 @@ from docmind.embed.registry import TEXT_MODELS
 from docmind.errors import CancelledError, DiskFullError, IndexMismatchError, NotFoundError
 from docmind.ingest import Ingest, Step
 from docmind.parse import Reading
+from docmind.readers import chromium
 from docmind.schema import ArtifactRef, JobProgress, Upload
 
 
@@ -144,6 +147,27 @@ def test_closing_pauses_what_cancelling_drops(tmp_path: Path) -> None:
         assert read[:2] == [16, 17]  # what was done is not done twice
     held = inventory(settings_in(tmp_path))
     assert (held.ready, held.pages, held.nodes, held.text_points, held.page_points) == (1, 20, 20, 20, 20)
+
+
+def test_a_book_that_was_begun_as_text_is_begun_anew_where_it_can_be_drawn(tmp_path: Path) -> None:
+    require(chromium.find(), "no Chromium on this system (Debian: apt install chromium)")
+    upload = Upload(
+        "trees.epub", papers.book([f"<h1>Chapter {number}</h1><p>{'A tree. ' * 900}</p>" for number in range(8)])
+    )
+    settings = settings_in(tmp_path)
+    plain = settings.model_copy(update={"reading": ReadingSettings(browser="off")})
+    with DocMind(plain) as desk, pytest.raises(KeyError):
+        writer_of(desk).add(upload, Step(page=Stop(9, KeyError).page))
+    with DocMind(settings) as desk:
+        (begun,) = desk.documents()
+        result = writer_of(desk).resume(begun.doc_id, Step())
+        assert (result.status, result.message) == ("added", "")
+        assert 0 < begun.pages_done < begun.pages < result.pages
+        pages = [desk.page(begun.doc_id, number + 1) for number in range(result.pages)]
+        assert sum(page.text.split().count("tree.") for page in pages) == 8 * 900
+        assert {page.width for page in pages} == {pages[0].width}
+    held = inventory(settings)
+    assert (held.pages, held.page_points) == (result.pages, result.pages)
 
 
 def test_an_unfinished_document_is_finished_before_the_next_one(tmp_path: Path) -> None:

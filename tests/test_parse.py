@@ -178,7 +178,7 @@ def lie(incoming: BinaryIO, outgoing: BinaryIO) -> None:
     frame = read_frame(incoming)
     assert frame is not None
     how = frame[0]["name"]
-    opened = {"kind": "pdf", "title": "", "pages": 2}
+    opened = {"kind": "pdf", "title": "", "pages": 2, "told": ""}
     page = {"page_no": 1, "width": 9, "height": 9, "text_source": "layer", "confidence": 1.0, "needs_ocr": False}
     blobs = [b"text", b"", b"image", b"thumbnail"]
     for part, lies in {"opened": opened, "page": page}.items():
@@ -201,6 +201,7 @@ def lie(incoming: BinaryIO, outgoing: BinaryIO) -> None:
         'opened{"kind": "../x"}',
         'opened{"pages": "2"}',
         'opened{"title": null}',
+        'opened{"told": 7}',
         'page{"page_no": 3}',
         'page{"width": 1e99}',
         'page{"height": 100000}',
