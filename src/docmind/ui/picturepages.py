@@ -73,7 +73,9 @@ def _draw_page(mind: DocMind, hit: MultimodalHit, *, is_small: bool = False) -> 
             return
         region = ", the matching region outlined" if hit.quad else ""
         st.image(inline(jpeg), width="stretch", alt=f"Page {hit.page_no} of {one_line(hit.document)}{region}")
-        with st.container(horizontal=not is_small, horizontal_alignment="distribute", gap="xxsmall"):
+        with st.container(
+            horizontal=not is_small, horizontal_alignment="distribute", vertical_alignment="center", gap="xxsmall"
+        ):
             st.button(
                 f"**Page {hit.page_no}**",
                 key=f"{key}-open",
