@@ -166,6 +166,8 @@ def test_a_book_that_was_begun_as_text_is_begun_anew_where_it_can_be_drawn(tmp_p
         pages = [desk.page(begun.doc_id, number + 1) for number in range(result.pages)]
         assert sum(page.text.split().count("tree.") for page in pages) == 8 * 900
         assert {page.width for page in pages} == {pages[0].width}
+    with DocMind(settings) as desk:
+        writer_of(desk)  # the images of the pages as text are nobody's, and go now
     held = inventory(settings)
     assert (held.pages, held.page_points) == (result.pages, result.pages)
 

@@ -79,7 +79,7 @@ class NodeStore:
             _drop_unused(db, old)
 
     def forget(self, doc_id: str) -> None:
-        """Drop all nodes and pages of a document that is read anew; what they named is nobody's at the next start."""
+        """Drop all nodes and pages of a document that is read anew; the next start drops what they named."""
         with self._db.transaction() as db:
             self.replace(doc_id, [])
             db.execute("DELETE FROM pages WHERE doc_id = ?", (doc_id,))

@@ -46,7 +46,8 @@ class _Known:
 class Lookalike:
     """Finds pages by a picture. Safe from any thread: searches wait for each other, and not for `catch_up`.
 
-    The index lives in memory, from the first search on; the vault holds what it is made of.
+    The index lives in memory, from the first search on or as soon as somebody follows; the vault holds what it is made
+    of.
     """
 
     def __init__(self, settings: ReadingSettings, database: Database, catalog: Catalog, artifacts: Artifacts) -> None:
@@ -113,8 +114,17 @@ class Lookalike:
                     report(done, len(images))
             return len(images)
 
+    def warm(self) -> None:
+        """Load the index and start the process that looks at pictures."""
+        self._current()
+        if self._known.images and not self._closed.is_set():
+            self._sight.warm()
+
     def follow(self) -> None:
-        """Catch up in the background from now on, now and whenever `wake` is called. Harmless twice."""
+        """Catch up in the background from now on, now and whenever `wake` is called. Harmless twice.
+
+        The index is loaded first, and the process that looks at pictures is started: no search waits for them then.
+        """
         with self._lock:
             if self._follower is None and not self._closed.is_set():
                 self._follower = threading.Thread(target=self._follow, name="lookalike", daemon=True)
@@ -138,14 +148,18 @@ class Lookalike:
         self._reading.close()
         if self._follower is not None:
             self._follower.join()
-            self._reading.close()  # which it may have started again in this moment
+            self._sight.close()  # which it may have started again in this moment
+            self._reading.close()
 
     def _follow(self) -> None:
+        with suppress(VaultError):
+            self.warm()
         while not self._closed.is_set():
             self._news.clear()
             # A full disk, or a vault that is being closed: what is missing stays so, and every search says it.
             with suppress(VaultError, CancelledError):
                 self.catch_up(check=self._check_open)
+                self._current()
             self._news.wait()
 
     def _check_open(self) -> None:

@@ -36,6 +36,12 @@ class Sight:
         self._worker: Worker | None = None
         self.lock = threading.RLock()
 
+    def warm(self) -> None:
+        """Start the process now, where there is none."""
+        with self.lock:
+            if self._worker is None or not self._worker.is_alive:
+                self._worker = Worker(_ENTRY, self._limits)
+
     def page(self, image: bytes) -> bytes:
         """Packed marks of a stored page image. Raises `ReadingError`."""
         _, blobs = self._call({"do": "page"}, [image])
@@ -90,8 +96,8 @@ class Sight:
 
     def _call(self, header: dict[str, Any], blobs: Sequence[bytes]) -> Frame:
         with self.lock:
-            if self._worker is None or not self._worker.is_alive:
-                self._worker = Worker(_ENTRY, self._limits)
+            self.warm()
+            assert self._worker is not None
             try:
                 answer = self._worker.call(header, blobs, timeout_s=self._timeout_s)
             except WorkerFailedError as error:
