@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from docmind.catalog import Catalog, PageRecord
@@ -20,7 +21,10 @@ from docmind.index.edge import EdgeIndex
 from docmind.index.engine import Query
 from docmind.mirror import Mirror
 from docmind.nodestore import NodeStore
+from docmind.pagevectors import PageVectors
 from docmind.schema import ArtifactRef, DocumentInfo, Filters
+from docmind.visual.serving import IndexedImages, Serving
+from docmind.weights import Description
 from docmind.windows import label_of, nodes_of_page
 
 IMAGE = ArtifactRef("a" * 64, ".webp.enc")
@@ -80,8 +84,24 @@ class House:
             self.index.close()
         self.embedder = embedder or FakeEmbedder()
         self.index = Watched(self.folder / "index", 384, min_free_mb=1)
-        self.mirror = Mirror(self.catalog, self.nodes, self.index, self.embedder, BLIND, DatabaseSettings())
+        self.serving = Serving("image", self.database, self.catalog)
+        images = IndexedImages(self.serving, PageVectors(self.database))
+        self.mirror = Mirror(self.catalog, self.nodes, self.index, self.embedder, BLIND, DatabaseSettings(), images)
         return self.mirror
+
+    def see(self, doc_id: str, model: str, vector: list[float]) -> None:
+        """What a run keeps of the one image there is: its vector, and a change of the document."""
+        with self.database.transaction():
+            PageVectors(self.database).put(model, {IMAGE.sha256: np.array(vector, np.float32)})
+            before, epoch = self.catalog.touch(doc_id)
+        self.mirror.put_images(doc_id, before, epoch, [1])
+
+    def seen(self, *vector: float) -> list[tuple[str, float]]:
+        """Documents by nearness of their page images, with the cosine."""
+        whole = np.zeros(768, np.float32)
+        whole[: len(vector)] = vector
+        (scored,) = self.index.search([Query("pages", "siglip", BLIND.dense(whole), 10)])
+        return [(str(point.payload["doc_id"]), round(point.score, 2)) for point in scored]
 
     def add(self, doc_id: str, *texts: str) -> str:
         """What ingestion commits: rows, without a word to the mirror."""
@@ -332,3 +352,67 @@ def test_a_dead_engine_is_an_error_not_a_silence(house: House) -> None:
     house.index.close()
     with pytest.raises(IndexEngineError):
         house.mirror.put(house.add("one", "herons wait"))
+
+
+def served(name: str) -> Description:
+    return Description(name, "image", "", None, "present", 2, "siglip", fingerprint=name)
+
+
+def test_vectors_of_pages_come_into_the_index_without_their_documents(house: House) -> None:
+    house.add("one", "herons wait", "herons nest")
+    house.mirror.catch_up()
+    house.serving.adopt(served("m:1"))
+    upserts = house.index.upserts
+    house.see("one", "m:1", [3.0, 4.0])
+    assert house.index.upserts == upserts + 1  # the pages, and not the text
+    assert house.seen(0.6, 0.8) == [("one", 1.0)]
+    assert house.seen(0.8, -0.6) == [("one", 0.0)]
+    assert house.holds() == {"one": (2, 2)}
+    house.mirror.commit()
+    assert house.index.upserts == upserts + 1
+    assert house.open().catch_up() == 0
+    assert house.seen(0.6, 0.8) == [("one", 1.0)]
+    house.mirror.rebuild()  # both pages show the image
+    assert house.seen(0.6, 0.8) == [("one", 1.0), ("one", 1.0)]
+
+
+def test_vectors_that_were_not_committed_are_written_at_the_next_start(house: House) -> None:
+    house.add("one", "herons wait")
+    house.mirror.catch_up()
+    house.serving.adopt(served("m:1"))
+    house.index.fails = failing("upsert")
+    with pytest.raises(DiskFullError):
+        house.see("one", "m:1", [3.0, 4.0])
+    assert house.open().catch_up() == 1
+    assert house.seen(0.6, 0.8) == [("one", 1.0)]
+
+
+def test_a_document_that_the_index_has_not_heard_of_is_written_whole(house: House) -> None:
+    house.add("one", "herons wait")
+    house.mirror.catch_up()
+    house.serving.adopt(served("m:1"))
+    house.add("two", "owls hunt")
+    house.see("two", "m:1", [3.0, 4.0])
+    house.mirror.commit()
+    assert house.holds() == {"one": (1, 1), "two": (1, 1)}
+    assert house.found("owls hunt")[0] == "two"
+
+
+def test_a_switch_is_one_change_of_the_whole_index(house: House) -> None:
+    """The new vectors lie beside; the index holds the old ones until it is built anew, also after a crash."""
+    house.add("one", "herons wait")
+    house.mirror.catch_up()
+    house.serving.adopt(served("m:1"))
+    house.see("one", "m:1", [1.0, 0.0])
+    PageVectors(house.database).put("m:2", {IMAGE.sha256: np.array([0.0, 1.0], np.float32)})
+    house.mirror.commit()
+    house.serving.switch(served("m:2"))
+    assert (house.mirror.image_model(), house.seen(1.0, 0.0)) == ("m:1", [("one", 1.0)])
+    house.index.fails = failing("commit")
+    with pytest.raises(DiskFullError):
+        house.mirror.commit()
+    assert (house.mirror.image_model(), house.seen(1.0, 0.0)) == ("m:1", [("one", 1.0)])
+    assert house.open().catch_up() == 1
+    assert (house.mirror.image_model(), house.seen(0.0, 1.0)) == ("m:2", [("one", 1.0)])
+    assert house.open().catch_up() == 0
+    assert house.mirror.image_model() == "m:2"
