@@ -322,6 +322,16 @@ def test_a_page_that_was_found_stays_first_whatever_words_and_models_say(picture
     assert eyes.asked == [shot] * 4
 
 
+def test_pages_that_only_came_nearest_do_not_outvote_words(pictures: DocMind) -> None:
+    stranger = jpeg(sheet(9))
+    nearest = pictures.see(stranger, read=False)
+    assert nearest.hits
+    assert not nearest.found
+    found = pictures.see(stranger, question="berth fee for boats", read=False)
+    assert [origin.list for hit in found.hits for origin in hit.origins] == ["text"] * len(found.hits)
+    assert places(found.hits)[0] == ("rules.txt", 1)
+
+
 def test_where_nothing_reads_it_is_said_and_the_look_stands(pictures: DocMind) -> None:
     found = pictures.see(jpeg(sheet(1)))
     assert places(found.hits)[0] == ("sheet-1.png", 1)

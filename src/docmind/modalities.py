@@ -28,7 +28,7 @@ DEPTH = 20
 
 _BY_QUESTION: tuple[ListName, ...] = ("text", "code", "image", "visual")
 _BY_PICTURE: tuple[ListName, ...] = ("lookalike", "text", "image")
-_LIKELY = 0.2  # from this probability on a picture is turned for reading as it lies on the page it may be of
+_LIKELY = 0.1  # what is less likely to be the page of a picture says nothing beside lists that say something
 
 
 class Modalities:
@@ -186,8 +186,10 @@ class Modalities:
     ) -> tuple[MultimodalHit, ...]:
         """The first `k` of the merged lists, those that only their images named with the beginning of their text."""
         lists: dict[ListName, Sequence[MultimodalHit]] = {n: hits for n, hits in gathered.lists.items() if hits}
-        if "image" in lists and len(lists) > 1:
+        if len(lists) > 1 and "image" in lists:
             lists["image"] = standing_out(lists["image"])
+        if len(lists) > 1 and "lookalike" in lists:
+            lists["lookalike"] = [hit for hit in lists["lookalike"] if hit.found or hit.score >= _LIKELY]
         hits: list[MultimodalHit] = []
         for hit in merged(lists, strategy, dedup_key=dedup_key, rrf_k=self._settings.retrieve.rrf_k):
             if len(hits) >= k:
