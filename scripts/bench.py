@@ -1,6 +1,6 @@
 """Each hot path beside what somebody would pick instead, as a ratio within one run.
 
-    .venv/bin/python scripts/bench.py [embed seal read ingest growth retrieve search multimodal start ...]
+    .venv/bin/python scripts/bench.py [embed seal read ingest growth retrieve search multimodal looks start ...]
 
 Times are wall clock on this machine, medians of several runs; rivals run in the same process and minute, so that the
 ratio holds where the machine's speed does not.
@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from bench_looks import bench_looks
 from bench_multimodal import bench_multimodal
 from bench_parts import WORDS, app_over, filled_vault, memory_of_tree_mb, paper, wait_for_page
 from bench_turns import bench_screen, bench_turns
@@ -247,6 +248,14 @@ def bench_start() -> None:
     print(f"memory of the app and its children {memory:.0f} MB")
 
 
+def bench_maxsim() -> None:
+    """MaxSim over 5,000 pages of 1,030 x 128: every kernel beside plain float32, on the same pages."""
+    import bench_maxsim as maxsim
+
+    with tempfile.TemporaryDirectory() as scratch:
+        maxsim.bench_kernels(Path(scratch), 5_000)
+
+
 BENCHES = {
     "embed": bench_embed,
     "seal": bench_seal,
@@ -256,6 +265,8 @@ BENCHES = {
     "retrieve": bench_retrieve,
     "search": bench_search,
     "multimodal": bench_multimodal,
+    "maxsim": bench_maxsim,
+    "looks": bench_looks,
     "start": bench_start,
     "llm": bench_llm,
     "turns": bench_turns,

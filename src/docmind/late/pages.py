@@ -28,7 +28,7 @@ from docmind.late.sweep import sweep
 
 EXACT_PAGES = 20_000  # up to here every page is scored; above, those whose digests fit best
 SHARE = 50  # one page of so many is scored as it is then
-RESCORED = 50  # pages at least: the first ones are scored again by the question as it is, not as int8
+RESCORED = 20  # pages at least: the first ones are scored again by the question as it is, not as int8
 FEW_TOKENS = 300_000  # numpy scores these in 30 ms: no other kernel is loaded for them
 _INSERT = """INSERT OR REPLACE INTO late_pages
     (image, fingerprint, file, start, tokens, dim, step, checksum, rows, cols, patches)
