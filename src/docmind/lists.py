@@ -84,7 +84,9 @@ class Gathered:
             listed = outcome.result()
         except FAILURES as error:
             self.errors[name] = error
-            told = str(error) if isinstance(error, DocMindError) else f"It broke off ({type(error).__name__}: {error})."
+            told = f"It broke off ({type(error).__name__}: {error})."
+            if isinstance(error, DocMindError):
+                told = f"{error} {error.hint}".strip()
             self.report(name, "failed", outcome.duration_ms, told, stage=stage)
             return None
         self.take(name, listed, outcome.duration_ms)

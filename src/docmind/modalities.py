@@ -117,7 +117,8 @@ class Modalities:
         """
         started = time.perf_counter()
         strategy_of(merge)
-        looked = self._lookalike.search(picture, k=max(k, DEPTH), filters=filters, name=name)
+        depth = max(k, DEPTH)
+        looked = self._lookalike.search(picture, k=depth, filters=filters, name=name)
         gathered = Gathered()
         gathered.take("lookalike", Listed(seen(looked.hits), looked.degraded), _ms(started))
         gathered.report("text", "off", reason="There are no words to look for.")
@@ -125,7 +126,7 @@ class Modalities:
             gathered.report("image", why[0], reason=why[1])
         limit_s = self._settings.visual.list_timeout_s
         if question:
-            words = Errand(lambda: self._lists.words(question, "text", DEPTH, filters), limit_s)
+            words = Errand(lambda: self._lists.words(question, "text", depth, filters), limit_s)
             gathered.settle("text", self._looking.run({"question": words})["question"])
 
         def result(text: str = "", *, is_final: bool = True) -> MultimodalResult:
@@ -153,11 +154,11 @@ class Modalities:
             best = next((hit for hit in looked.hits if hit.quad and hit.score >= _LIKELY), None)
             turn = turn_of(best.quad) if best else 0.0
             reading = Errand(
-                lambda: self._read(picture, turn, question, filters), self._settings.reading.timeout_s + limit_s
+                lambda: self._read(picture, turn, question, depth, filters), self._settings.reading.timeout_s + limit_s
             )
             errands["text"] = reading
         if not why:
-            errands["image"] = Errand(lambda: self._lists.images("image", None, picture, DEPTH, filters), limit_s)
+            errands["image"] = Errand(lambda: self._lists.images("image", None, picture, depth, filters), limit_s)
         outcomes = self._looking.run(errands)
         if "image" in outcomes:
             gathered.settle("image", outcomes["image"])
@@ -173,13 +174,13 @@ class Modalities:
         """End the process that reads pictures. Harmless twice."""
         self._text.close()
 
-    def _read(self, picture: bytes, turn: float, question: str, filters: Filters) -> Listed:
+    def _read(self, picture: bytes, turn: float, question: str, k: int, filters: Filters) -> Listed:
         """The pages that hold the words on a picture, and those of the question that came with it."""
         text = self._text.read(picture, turn)
         words = f"{question} {telling(text)}".strip()
         if not words:
             return Listed((), nothing="No words were read on the picture.")
-        return replace(self._lists.words(words, "text", DEPTH, filters), text=text)
+        return replace(self._lists.words(words, "text", k, filters), text=text)
 
     def _merged(
         self, gathered: Gathered, strategy: MergeStrategy, k: int, dedup_key: DedupKey = "page_id"
