@@ -28,7 +28,7 @@ from docmind.late.sweep import sweep
 
 EXACT_PAGES = 20_000  # up to here every page is scored; above, those whose digests fit best
 SHARE = 50  # one page of so many is scored as it is then
-RESCORED = 20  # pages at least: the first ones are scored again by the question as it is, not as int8
+RESCORED = 30  # the first pages are scored again by the question as it is, not as int8
 FEW_TOKENS = 300_000  # numpy scores these in 30 ms: no other kernel is loaded for them
 _INSERT = """INSERT OR REPLACE INTO late_pages
     (image, fingerprint, file, start, tokens, dim, step, checksum, rows, cols, patches)
@@ -148,10 +148,11 @@ class LatePages:
             if len(wanted) > EXACT_PAGES:
                 kernel, count = choose(rows.shape[1]).kernel, max(len(wanted) // SHARE, 10 * limit)
                 wanted = prefetch.candidates(snapshot, wanted, rows, steps, kernel, count)
-            first = wanted[_best(_scores(snapshot, wanted, rows, steps), max(limit + limit // 2, RESCORED))]
-            scores = _rescored(snapshot, first, turned)
-            best = _best(scores, limit)
-            found = first[best].tolist()
+            scores = _scores(snapshot, wanted, rows, steps)
+            first = _best(scores, max(limit, RESCORED))
+            scores[first[:RESCORED]] = _rescored(snapshot, wanted[first[:RESCORED]], turned)
+            best = first[_best(scores[first], limit)]
+            found = wanted[best].tolist()
             if self._are_sound(fingerprint, snapshot, found):
                 pairs = zip(found, scores[best].tolist(), strict=True)
                 return [(snapshot.places[number].image, score) for number, score in pairs]
