@@ -115,7 +115,8 @@ class Parts:
         try:
             return self.writer().delete(doc_id)
         finally:
-            self.visual.sweep()
+            with suppress(DiskFullError):  # what needs room to be moved is zeroed at the next start
+                self.visual.sweep()
 
     def search(self, question: str, *, k: int | None, filters: Filters, dedup_key: DedupKey) -> SearchResult:
         """Hits for a question. A lost or damaged index is built anew from the vault, once."""

@@ -12,6 +12,7 @@ from docmind.artifacts import Artifacts
 from docmind.catalog import Catalog
 from docmind.errors import DiskFullError, NotFoundError, VaultError, VisualModelError
 from docmind.seeing import ModelKind, PagesEmbedded
+from docmind.visual.interactive import Check, Interactive
 from docmind.visual.pages import PageList, Place
 from docmind.visual.serving import Serving
 from docmind.visual.stores import Store, old_left
@@ -19,9 +20,6 @@ from docmind.weights import Description
 
 _PATIENCE = 3  # failures one after another before it is the model, and not the pages, that is broken
 _WAIT_S = 0.05
-_LONGEST_WAIT_S = 5.0
-
-Check = Callable[[], None]
 
 
 @dataclass(slots=True)
@@ -39,6 +37,9 @@ class Counts:
     seen: int = 0
     """Images that the model was shown."""
 
+    left: int = 0
+    """Images that it is still to be shown, as far as that is known."""
+
     seen_images: set[str] = field(default_factory=set)
     failed_images: set[str] = field(default_factory=set)
     """By this process: other pages that show them are counted with them."""
@@ -55,31 +56,6 @@ class Counts:
         """`started` is a time of `time.monotonic`."""
         duration = (time.monotonic() - started) * 1000
         return PagesEmbedded(model, self.added, self.skipped, self.failed, duration)
-
-
-@dataclass(slots=True)
-class Interactive:
-    """Counts searches that are under way: work on pages waits for them."""
-
-    count: int = 0
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    @contextlib.contextmanager
-    def search(self) -> Iterator[None]:
-        with self.lock:
-            self.count += 1
-        try:
-            yield
-        finally:
-            with self.lock:
-                self.count -= 1
-
-    def give_way(self, check: Check) -> None:
-        """Wait while a search is under way, for a few seconds at most."""
-        deadline = time.monotonic() + _LONGEST_WAIT_S
-        while self.count and time.monotonic() < deadline:
-            check()
-            time.sleep(_WAIT_S)
 
 
 class Embedding:
@@ -129,6 +105,7 @@ class Embedding:
                 self.serving.adopt(description)
             images = list(dict.fromkeys(place.image for place in rest))
             wanted = images if force else self.store.missing(description.fingerprint, images)
+            counts.left = len(wanted)
             pass_ = _Pass(self, description, counts, set(wanted), note)
             try:
                 for place in rest:
@@ -277,6 +254,7 @@ class _Pass:
             return False
         counts.seconds += time.perf_counter() - at
         counts.seen += 1
+        counts.left -= 1
         self._blame_pages()
         self._made[place.image] = made
         counts.seen_images.add(place.image)
@@ -291,5 +269,6 @@ class _Pass:
             self._counts.last = (place.doc_id, place.page_no)
 
     def _fail(self, place: Place) -> None:
+        self._counts.left -= 1
         self._counts.failed += 1
         self._counts.failed_images.add(place.image)

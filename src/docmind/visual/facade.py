@@ -27,8 +27,9 @@ from docmind.seeing import (
 from docmind.visual.benches import Benches
 from docmind.visual.cards import Cards
 from docmind.visual.choice import Choice
-from docmind.visual.embedding import Check, Counts, Embedding, Interactive
+from docmind.visual.embedding import Counts, Embedding
 from docmind.visual.follower import Follower
+from docmind.visual.interactive import Check, Interactive
 from docmind.visual.jobs import EmbeddingJob, EmbeddingJobs
 from docmind.visual.maps import heat_map
 from docmind.visual.opened import Opened
@@ -85,9 +86,9 @@ class Visual:
                 kind, store, serving[kind], self._pages, catalog, artifacts, self._interactive, self._runs.switched
             )
         self._embeddings = embeddings
-        self._follower = Follower(self._runs.by_themselves, self._runs.warm, self._tidy)
+        self._follower = Follower(self._runs.by_themselves, self._begin, self._tidy)
         self._pulls = Pulls(self._weights, visual.hub_url, lambda _: self._follower.retry())
-        self._jobs = EmbeddingJobs(database, self._work, visual.budget_s)
+        self._jobs = EmbeddingJobs(database, self._runs.work, visual.budget_s)
         self._cards = Cards(
             self._choice, self._weights, self._benches, embeddings, self._pages,
             lambda kind: self._follower.trouble.get(kind, ""),
@@ -283,8 +284,9 @@ class Visual:
         self._jobs.join()
         self._late.close()
 
-    def _work(self, job: EmbeddingJob, note: Callable[[Counts], None], check: Check) -> None:
-        self._runs.run(job, lambda _: None, note, check)
+    def _begin(self) -> None:
+        self.sweep()  # what a crash or a full disk left of deleted pages
+        self._runs.warm()
 
     def _tidy(self) -> None:
         for embedding in self._embeddings.values():

@@ -40,8 +40,7 @@ class EmbeddingJob:
 
     def progress(self) -> EmbeddingProgress:
         counts, rate = self.counts, self.counts.seconds_per_page
-        left = counts.total - counts.done
-        eta = rate * left * 1000 if rate is not None and self.state == "running" else None
+        eta = rate * counts.left * 1000 if rate is not None and self.state == "running" else None
         result = None
         if self.state == "done":
             result = PagesEmbedded(self.model, counts.added, counts.skipped, counts.failed, self.milliseconds)

@@ -9,7 +9,8 @@ from docmind.errors import VisualModelError
 from docmind.seeing import ModelKind
 from docmind.visual.benches import Benches
 from docmind.visual.choice import Choice, check_fits
-from docmind.visual.embedding import Check, Counts, Embedding
+from docmind.visual.embedding import Counts, Embedding
+from docmind.visual.interactive import Check
 from docmind.visual.jobs import EmbeddingJob
 from docmind.visual.pages import PageList
 from docmind.weights import Description
@@ -64,6 +65,10 @@ class Runs:
         )
         if counts.seen >= _TELLING and counts.seconds_per_page is not None:
             self._benches.note(description, counts.seconds_per_page)
+
+    def work(self, job: EmbeddingJob, note: Callable[[Counts], None], check: Check) -> None:
+        """`run` for those that look at the job itself to see how far it is."""
+        self.run(job, lambda _: None, note, check)
 
     def estimate(self, name: str, doc_ids: Sequence[str]) -> tuple[int, float | None]:
         """Page images that the model has not seen, and the seconds that takes; None where it was never measured.

@@ -83,17 +83,14 @@ class Searching:
             raise ConfigError(
                 f"No {_KINDS[kind]} is in use.", hint="`docmind models list` shows which there are and how to get one."
             )
-        served, counts = embedding.serving.now(), embedding.store.counts()
-        if chosen.state == "present":
-            check_fits(chosen)
-        if served.fingerprint in ("", chosen.fingerprint) or not counts.get(served.fingerprint):
-            if chosen.state != "present":
-                raise VisualModelError(f"{chosen.name} cannot be used: {chosen.reason}", hint=chosen.hint)
-            return chosen
-        if chosen.state != "present" and chosen.name == served.name:
+        if chosen.state != "present":
             raise VisualModelError(f"{chosen.name} cannot be used: {chosen.reason}", hint=chosen.hint)
+        check_fits(chosen)
+        served, counts = embedding.serving.now(), embedding.store.counts()
+        if served.fingerprint in ("", chosen.fingerprint) or not counts.get(served.fingerprint):
+            return chosen
         old = self._made_by(served.name, served.fingerprint, kind)
-        if old is not None and chosen.state == "present" and self._is_moving(chosen):
+        if old is not None and self._is_moving(chosen):
             done = counts.get(chosen.fingerprint, 0)
             degraded.append(
                 Degraded(
@@ -102,8 +99,7 @@ class Searching:
             )
             return old
         raise IndexMismatchError(
-            f"The pages were embedded by {served.fingerprint}, but the {_KINDS[kind]} in use is"
-            f" {chosen.fingerprint or chosen.name}.",
+            f"The pages were embedded by {served.fingerprint}, but the {_KINDS[kind]} in use is {chosen.fingerprint}.",
             hint=f"Run `docmind embed --model {chosen.name}` to embed them beside the old vectors and switch when all"
             " are done" + (f", or choose {served.name} again." if served.name != chosen.name else "."),
         )
