@@ -5,6 +5,7 @@ Runs in a child process; see `vision_serve`.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -52,15 +53,17 @@ CLASSES: dict[str, tuple[Any, Any, GridOf]] = {
 
 
 class ColVision:
-    """A late model, its processor and how its patches lie. Safe from any thread."""
+    """A late model, its processor and how its patches lie. Safe from any thread; a question overtakes a page."""
 
     def __init__(self, model: Any, processor: Any, grid_of: GridOf) -> None:
         self._model, self._processor, self._grid_of = model, processor, grid_of
+        self._preparing = threading.Lock()  # two threads in one tokenizer make it fail
 
     def page(self, picture: Image.Image) -> PagePatches:
         """One page; pages are not put together, because padding would cost more than a batch gains."""
-        inputs = self._processor.process_images(images=[picture])
-        rows, cols, patches = self._grid_of(self._processor, inputs)
+        with self._preparing:
+            inputs = self._processor.process_images(images=[picture])
+            rows, cols, patches = self._grid_of(self._processor, inputs)
         return PagePatches(self._vectors(inputs), rows, cols, patches)
 
     def query(self, text: str) -> QueryPatches:
@@ -68,9 +71,10 @@ class ColVision:
         tokenizer = self._processor.tokenizer
         for token in (*tokenizer.all_special_tokens, self._processor.image_token):
             text = text.replace(token, " ")
-        inputs = self._processor.process_queries([text])
         prefix = getattr(self._processor, "query_prefix", None) or ""
-        tokens = readable(tokenizer, inputs["input_ids"][0].tolist(), prefix)
+        with self._preparing:
+            inputs = self._processor.process_queries([text])
+            tokens = readable(tokenizer, inputs["input_ids"][0].tolist(), prefix)
         return QueryPatches(self._vectors(inputs), tokens)
 
     def _vectors(self, inputs: Any) -> np.ndarray:

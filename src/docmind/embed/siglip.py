@@ -38,7 +38,7 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 class Siglip:
-    """Both towers. Safe from any thread."""
+    """Both towers. One thread may show it pictures while another gives it text."""
 
     def __init__(self, directory: Path, architecture: str, *, device: str, precision: str) -> None:
         model_class, images_class = CLASSES[architecture]

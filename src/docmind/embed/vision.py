@@ -5,10 +5,8 @@ torch is never imported here. The child starts at first use and again after a cr
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -16,13 +14,12 @@ import numpy as np
 from docmind import extras
 from docmind.config import VisualSettings
 from docmind.embed.fake import FakeImageModel, FakeLateModel
+from docmind.embed.model_files import ModelFiles
 from docmind.embed.vision_process import VisionProcess
 from docmind.embed.visual import ImageModel, LateModel, PagePatches, QueryPatches
 from docmind.errors import ConfigError, DocMindError, ExtraMissingError, VisualModelError, WorkerFailedError
 from docmind.seeing import ModelKind
-from docmind.weights.checkpoint import UnusableError, read_checkpoint
 from docmind.weights.description import Description
-from docmind.weights.fingerprint import combined, sha256_of
 from docmind.weights.known import FAKE, KINDS
 from docmind.worker import Frame
 
@@ -36,7 +33,6 @@ _TIMEOUTS_S = {"open": 900.0, "images": 900.0, "text": 300.0}
 """Slow machines are waited for; a search gives up long before, by its own clock."""
 
 Times = Mapping[str, float]
-Signature = dict[str, tuple[int, int]]
 
 
 def open_image_model(description: Description, settings: VisualSettings) -> ImageModel:
@@ -78,22 +74,16 @@ class Vision:
         idle_s: float = IDLE_S,
         timeouts_s: Times = _TIMEOUTS_S,
     ) -> None:
-        assert description.directory is not None
         self.name, self.dim, self.fingerprint = description.name, description.dim, description.fingerprint
         self.device = self.precision = ""
         self.load_s = 0.0
-        self._directory: Path = description.directory
         self._architecture = description.architecture
         self._settings = settings
         self._idle_s, self._timeouts_s = idle_s, timeouts_s
         self._process: VisionProcess | None = None
         self._is_closed = False
         self._lock = threading.Lock()
-        try:
-            self._files = read_checkpoint(self._directory).files
-        except UnusableError as error:
-            raise _unusable(self.name, str(error)) from error
-        self._seen = self._look()
+        self._files = ModelFiles(description)
 
     @property
     def pid(self) -> int | None:
@@ -137,7 +127,10 @@ class Vision:
         with self._lock:
             if self._is_closed:
                 raise VisualModelError(f"The model {self.name} has been switched off.")
-            self._check_files()
+            if not self._files.are_as_before():
+                if self._process is not None:
+                    self._process.end()
+                self._files.check()
             if self._process is not None and self._process.is_alive:
                 return self._process
             self._process = VisionProcess(self._idle_s)
@@ -152,13 +145,15 @@ class Vision:
 
     def _open(self, process: VisionProcess) -> None:
         wanted = self._settings
-        header = {"do": "open", "directory": str(self._directory), "architecture": self._architecture}
+        header = {"do": "open", "directory": str(self._files.directory), "architecture": self._architecture}
         header |= {"device": wanted.device, "precision": wanted.precision, "threads": wanted.threads}
         try:
             answer = process.ask(header, timeout_s=self._timeouts_s["open"])
-            told = answer[0] if answer is not None else {}
+            if answer is None:
+                raise WorkerFailedError("it was stopped")
         except WorkerFailedError as error:
             self._broke_off(error)
+        told = answer[0]
         if "error" in told:
             raise _error(told)
         try:
@@ -166,33 +161,6 @@ class Vision:
             self.load_s = float(told["load_s"])
         except (KeyError, TypeError, ValueError) as error:
             raise self._nonsense() from error
-
-    def _check_files(self) -> None:
-        """Nothing has happened to the files since the model was described: its vectors would be another's."""
-        if self._look() == self._seen:
-            return
-        if self._process is not None:
-            self._process.end()
-        try:
-            files = read_checkpoint(self._directory).files
-            self._files, seen = files, self._look(files)
-            digest = combined({name: sha256_of(self._directory / name) for name in files})
-        except UnusableError as error:
-            raise _unusable(self.name, str(error)) from error
-        except OSError as error:
-            raise _unusable(self.name, f"They cannot be read: {error.strerror}.") from error
-        if not self.fingerprint.endswith(f":{digest}"):
-            raise _unusable(self.name, "They are not those that it was chosen with.")
-        self._seen = seen
-
-    def _look(self, files: Sequence[str] = ()) -> Signature:
-        """Size and time of each file that is there."""
-        found: Signature = {}
-        for name in files or self._files:
-            with contextlib.suppress(OSError):
-                stat = (self._directory / name).stat()
-                found[name] = (stat.st_size, stat.st_mtime_ns)
-        return found
 
     def _nonsense(self) -> VisualModelError:
         return VisualModelError(f"The model {self.name} gave numbers that cannot be used.")
@@ -214,7 +182,7 @@ class ImageVision(Vision):
 
     def embed_text(self, text: str) -> np.ndarray:
         """`(dim,)` float32 of length 1."""
-        _, blobs = self._ask({"do": "text", "text": text[:LONGEST_TEXT]})
+        _, blobs = self._ask({"do": "text", "text": _sayable(text)})
         return self._rows(blobs, 1)[0]
 
     def _rows(self, blobs: list[bytes], count: int) -> np.ndarray:
@@ -236,7 +204,7 @@ class LateVision(Vision):
 
     def embed_query(self, text: str) -> QueryPatches:
         """A vector a token, those that the model adds by itself among them."""
-        header, blobs = self._ask({"do": "text", "text": text[:LONGEST_TEXT]})
+        header, blobs = self._ask({"do": "text", "text": _sayable(text)})
         try:
             rows = _unit_rows(blobs[0], self.dim)
             tokens = tuple("".join(char for char in str(token) if char.isprintable()) for token in header["tokens"])
@@ -259,6 +227,11 @@ class LateVision(Vision):
             raise self._nonsense() from error
 
 
+def _sayable(text: str) -> str:
+    """What a tokenizer takes: no halves of characters, and no more than helps."""
+    return text[:LONGEST_TEXT].encode("utf-8", "replace").decode("utf-8")
+
+
 def _unit_rows(blob: bytes, dim: int) -> np.ndarray:
     """`(n, dim)` float32 of length 1. Raises `ValueError` for anything else."""
     rows = np.frombuffer(blob, "<f4").reshape(-1, dim)
@@ -272,13 +245,6 @@ def _error(header: dict[str, Any]) -> DocMindError:
     classes = {kind.__name__: kind for kind in (VisualModelError, ConfigError, ExtraMissingError)}
     kind = classes.get(str(header["error"]), VisualModelError)
     return kind(str(header.get("message", "")), hint=str(header.get("hint", kind.hint)))
-
-
-def _unusable(name: str, reason: str) -> VisualModelError:
-    return VisualModelError(
-        f"The files of the model {name} cannot be used. {reason}",
-        hint="Put them back as they were, or run `docmind models list` to see what is here; searches go on without it.",
-    )
 
 
 def _check(description: Description, kind: ModelKind) -> None:

@@ -12,6 +12,7 @@ Pictures wait for pictures and questions for questions, so that a question is an
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -67,7 +68,8 @@ class Eyes:
         from docmind.embed.device import choose_device, choose_precision
 
         transformers.utils.logging.disable_progress_bar()
-        torch.set_num_threads(header["threads"] or os.cpu_count() or 1)
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        torch.set_num_threads(header["threads"] or cores or 1)
         device = choose_device(header["device"])
         precision = choose_precision(device, header["precision"])
         directory, architecture = Path(header["directory"]), header["architecture"]
@@ -127,5 +129,5 @@ def _refusal(error: DocMindError) -> Frame:
 
 def _step_back() -> None:
     """Pages give way to questions and to the rest of the machine, where threads have a priority of their own."""
-    if hasattr(os, "setpriority") and os.uname().sysname == "Linux":
+    if sys.platform == "linux":
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
