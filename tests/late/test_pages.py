@@ -12,7 +12,7 @@ import pytest
 
 from conftest import tiny_disk
 from docmind.embed.visual import PagePatches
-from docmind.errors import DiskFullError, NotFoundError, VisualModelError
+from docmind.errors import DiskFullError, NotFoundError, VaultError, VisualModelError
 from docmind.late import pages as late_pages
 from docmind.late import prefetch
 from docmind.late import sweep as late_sweep
@@ -479,6 +479,22 @@ def test_the_margin_that_must_stay_free_is_kept(vault: Shown) -> None:
     with pytest.raises(DiskFullError, match="MB free"):
         late.put(MODEL, IMAGES[0], patches(source()))
     assert vault.files == []
+
+
+def test_a_folder_that_cannot_be_written_is_told(vault: Shown) -> None:
+    (vault.folder / "late").write_text("a file")
+    with pytest.raises(VaultError, match="late"):
+        vault.late.put(MODEL, IMAGES[0], patches(source()))
+    (vault.folder / "late").unlink()
+    made = filled(vault)
+    path = vault.files[0]
+    path.unlink()
+    path.mkdir()
+    assert vault.late.search(MODEL, made[IMAGES[0]].vectors, 3) == []
+    assert vault.late.missing(MODEL, IMAGES[:6]) == IMAGES[:6]
+    vault.late.sweep()
+    vault.late.put_many(MODEL, made)
+    assert vault.late.search(MODEL, made[IMAGES[0]].vectors, 1)[0][0] == IMAGES[0]
 
 
 # --- several threads --------------------------------------------------------------------------------------------------

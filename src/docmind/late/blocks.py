@@ -62,7 +62,7 @@ class Blocks:
         self.close()
         try:
             self.path.unlink(missing_ok=True)
-        except PermissionError:  # Windows, while a search reads it
+        except (PermissionError, IsADirectoryError):  # Windows, while a search reads it; or it is none of ours
             return
 
     def close(self) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 
 from docmind.database import Database
 from docmind.embed.visual import PagePatches
-from docmind.errors import NotFoundError, VisualModelError
+from docmind.errors import NotFoundError, VaultError, VisualModelError
 from docmind.late import grid, prefetch
 from docmind.late.int8 import finite, page_int8, query_int8
 from docmind.late.kernels import Kernel, NumpyKernel, choose
@@ -74,7 +74,7 @@ class LatePages:
         if any(not len(rows) or rows.shape[1] != dim for rows, _ in made.values()):
             raise VisualModelError("A model gave no vectors for a page, or vectors of another length than before.")
         with self._writing:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._make_folder()
             with self._db.reading(), self._lock:
                 shelf = self._shelf(fingerprint)
                 lost = [(late_id,) for late_id in shelf.lost()]
@@ -193,6 +193,12 @@ class LatePages:
         """Let go of the files. What is called later opens them again, as long as the vault is open."""
         with self._writing, self._lock:
             self._shelves.clear()
+
+    def _make_folder(self) -> None:
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise VaultError(f"{self._folder.name} cannot be used as a folder: {error.strerror}.") from error
 
     def _shelf(self, fingerprint: str) -> Shelf:
         if fingerprint not in self._shelves:

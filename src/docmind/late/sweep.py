@@ -136,5 +136,5 @@ def _move(database: Database, shelf: Shelf, guard: AbstractContextManager[object
 def _unlink(path: Path) -> None:
     try:
         path.unlink(missing_ok=True)
-    except PermissionError:  # Windows, while a search reads it: the next sweep takes it
+    except (PermissionError, IsADirectoryError):  # Windows, while a search reads it; or it is none of ours
         return

@@ -74,7 +74,7 @@ class CudaKernel:
     def best(self, query: np.ndarray, tokens: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
         torch = self._torch
         count = -(-len(query) // 8) * 8
-        columns = torch.from_numpy(_padded(query, count)).cuda()
+        columns = torch.from_numpy(_padded(query, count).T.copy()).cuda().t()  # the layout that every device takes
         best = torch.empty((len(starts), count), dtype=torch.int32, device="cuda")
         whole = torch.from_numpy(tokens)
         for page, pages, start, length in runs(starts, lengths, _CUDA_BLOCK):
