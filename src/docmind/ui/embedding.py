@@ -17,11 +17,16 @@ if TYPE_CHECKING:
     from docmind.application import DocMind
 
 _POLL_S = 0.8
+_TROUBLE = "embedding"
 _HELP = "The model in use looks at every part of each page, so that it finds them and draws heat maps"
 
 
 def progress(mind: DocMind) -> None:
     """Every job that is under way or paused, from any tab, and how those ended that this tab saw; follows by itself."""
+    st.session_state.pop(state.MODEL_CHANGED, None)
+    told: tuple[str, DocMindError] | None = st.session_state.get(state.MODEL_TROUBLE)
+    if told is not None and told[0] == _TROUBLE:
+        trouble.show(told[1])
     jobs = trouble.attempt(mind.visual.embeddings)
     if isinstance(jobs, DocMindError):
         trouble.show(jobs)
@@ -85,6 +90,8 @@ def _close() -> None:
 
 @st.dialog("Look at these pages closely?", icon=":material/grid_on:", on_dismiss=_close)
 def _confirm(mind: DocMind, card: ModelCard, ids: tuple[str, ...]) -> None:
+    if state.EMBEDDING not in st.session_state:
+        st.rerun()  # it was answered
     estimate = trouble.attempt(lambda: mind.visual.estimate(card.name, ids))
     if isinstance(estimate, DocMindError):
         trouble.show(estimate)
@@ -103,17 +110,24 @@ def _confirm(mind: DocMind, card: ModelCard, ids: tuple[str, ...]) -> None:
         )
     st.caption("You can go on working, pause it, and close the app: what is done is kept.")
     with st.container(horizontal=True):
-        yes = st.button("Start", type="primary", icon=":material/play_arrow:", key="embed-yes")
-        no = st.button("Not now", key="embed-no")
-    if yes:
-        outcome = trouble.attempt(lambda: mind.visual.submit_embedding(card.name, ids))
-        if isinstance(outcome, DocMindError):
-            trouble.show(outcome)
-            return
-        _followed().add(outcome)
-    if yes or no:
-        _close()
-        st.rerun()
+        icon, args = ":material/play_arrow:", (mind, card, ids)
+        st.button("Start", type="primary", icon=icon, key="embed-yes", on_click=_start, args=args)
+        st.button("Not now", key="embed-no", on_click=_close)
+
+
+def _start(mind: DocMind, card: ModelCard, ids: tuple[str, ...]) -> None:
+    _close()
+    _do(lambda: _followed().add(mind.visual.submit_embedding(card.name, ids)))
+
+
+def _do(work: Callable[[], object]) -> None:
+    """Callback: a press is heeded also where the page is drawn anew in that moment, as it is while a job runs."""
+    outcome = trouble.attempt(work)
+    if isinstance(outcome, DocMindError):
+        st.session_state[state.MODEL_TROUBLE] = (_TROUBLE, outcome)
+    else:
+        st.session_state.pop(state.MODEL_TROUBLE, None)
+    st.session_state[state.MODEL_CHANGED] = True
 
 
 def _followed() -> set[str]:
@@ -125,6 +139,8 @@ def _is_moving(jobs: Sequence[EmbeddingProgress]) -> bool:
 
 
 def _panel(mind: DocMind, was_moving: bool) -> None:
+    if st.session_state.get(state.MODEL_CHANGED):
+        st.rerun()  # the whole page: what can be done has changed
     jobs = mind.visual.embeddings()
     followed = _followed()
     followed.intersection_update({job.job_id for job in jobs})
@@ -156,12 +172,7 @@ def _draw_moving(mind: DocMind, job: EmbeddingProgress) -> None:
 
 
 def _act(key: str, label: str, icon: str, work: Callable[[], object]) -> None:
-    if st.button(label, key=key, icon=icon):
-        outcome = trouble.attempt(work)
-        if isinstance(outcome, DocMindError):
-            trouble.show(outcome)
-        else:
-            st.rerun()
+    st.button(label, key=key, icon=icon, on_click=_do, args=(work,))
 
 
 def _details(job: EmbeddingProgress) -> str:
@@ -183,9 +194,15 @@ def _draw_over(mind: DocMind, job: EmbeddingProgress) -> None:
     with st.container(border=True, key=f"embedding-{job.job_id}"):
         words, close = st.columns([0.94, 0.06], vertical_alignment="center")
         words.markdown(_summary(job))
-        if close.button("", key=f"dismiss-{job.job_id}", icon=":material/close:", type="tertiary", help="Dismiss"):
-            _followed().discard(job.job_id)
-            st.rerun()
+        close.button(
+            "",
+            key=f"dismiss-{job.job_id}",
+            icon=":material/close:",
+            type="tertiary",
+            help="Dismiss",
+            on_click=_do,
+            args=(lambda: _followed().discard(job.job_id),),
+        )
         if job.state == "failed":
             trouble.tell(job.message)
             _act(f"resume-{job.job_id}", "Go on", ":material/play_arrow:", lambda: mind.visual.resume(job.job_id))

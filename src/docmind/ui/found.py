@@ -38,7 +38,7 @@ def draw(mind: DocMind, question: str, filters: Filters, key: str) -> None:
     behind = st.expander("Pages by words and by look", icon=":material/image_search:", key=key, on_change="rerun")
     if behind.open:
         with behind:
-            st.fragment(_draw)(mind, question, filters, key)
+            _draw(mind, question, filters, key)
 
 
 def _draw(mind: DocMind, question: str, filters: Filters, key: str) -> None:
@@ -84,11 +84,14 @@ def _draw_hit(mind: DocMind, hit: MultimodalHit, question: str, key: str) -> Non
     st.image(inline(page_jpeg(mind, hit.doc_id, hit.page_no, (), _THUMBNAIL)), width="stretch", alt=alt)
     shown = PageOnShow(hit.doc_id, hit.page_no, hit.page_no, hit.boxes, question=question)
     with st.container(gap=None):
-        if st.button(f"**Page {hit.page_no}**", key=f"{key}-open", type="tertiary", help="Open the page"):
-            st.session_state[state.READING] = shown
-            st.rerun()  # the whole page: a page opens over it
+        label, help_ = f"**Page {hit.page_no}**", "Open the page"
+        st.button(label, key=f"{key}-open", type="tertiary", help=help_, on_click=_open, args=(shown,))
         st.caption(escape(hit.document, limit=36))
         st.markdown(" ".join(_badge(origin.list) for origin in hit.origins))
+
+
+def _open(shown: PageOnShow) -> None:
+    st.session_state[state.READING] = shown
 
 
 def _badge(name: ListName) -> str:

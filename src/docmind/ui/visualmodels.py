@@ -45,6 +45,7 @@ def section(mind: DocMind, settings: Settings) -> None:
         "Optional. Search by words, and finding a page by a picture of it, work without them. Nothing is fetched until "
         "you press *Fetch*, and pages never leave this machine."
     )
+    st.session_state.pop(state.MODEL_CHANGED, None)
     is_moving = _is_moving(mind)
     st.fragment(_draw, run_every=_POLL_S if is_moving else None)(mind, settings, is_moving)
     with st.expander("A model from a folder of your own", icon=":material/folder:"):
@@ -69,6 +70,8 @@ def _is_catching_up(card: ModelCard) -> bool:
 
 
 def _draw(mind: DocMind, settings: Settings, was_moving: bool) -> None:
+    if st.session_state.get(state.MODEL_CHANGED):
+        st.rerun()  # the whole page: what can be done has changed
     cards = mind.visual.models()
     pulls = {pull.name: pull for pull in mind.visual.pulls()}
     for kind, (title, about_kind) in _KINDS.items():
@@ -105,6 +108,9 @@ def _draw_card(mind: DocMind, settings: Settings, card: ModelCard, pull: PullPro
         st.caption(_facts(card))
         if card.reason and (card.state == "broken" or card.in_use):
             trouble.tell(card.reason, card.hint)
+        told: tuple[str, DocMindError] | None = st.session_state.get(state.MODEL_TROUBLE)
+        if told is not None and told[0] == _key(card):
+            trouble.show(told[1])
         if pull is not None:
             _draw_pull(mind, card, pull)
         _draw_measured(card, measuring().now)
@@ -118,34 +124,39 @@ def _buttons(mind: DocMind, settings: Settings, card: ModelCard, pull: PullProgr
     now = measuring().now
     is_busy = now is not None and not now.is_over
     if card.state == "present":
-        if st.button("Measure here", key=f"measure-{key}", type="tertiary", icon=":material/timer:", disabled=is_busy):
-            measuring().begin(mind, card.name)
-            st.rerun()
-        if card.in_use:
-            _act(f"disable-{key}", "Disable", lambda: mind.visual.disable(card.kind), is_set=is_set, why=why)
-        else:
-            _act(f"enable-{key}", "Enable", lambda: mind.visual.enable(card.name), is_set=is_set, why=why)
-        return
-    if card.in_use and card.state == "missing":
-        _act(f"disable-{key}", "Disable", lambda: mind.visual.disable(card.kind), is_set=is_set, why=why)
-    if card.repository:
+        st.button(
+            "Measure here",
+            key=f"measure-{key}",
+            type="tertiary",
+            icon=":material/timer:",
+            disabled=is_busy,
+            on_click=_do,
+            args=(key, lambda: measuring().begin(mind, card.name)),
+        )
+    if card.in_use:
+        work = (key, lambda: mind.visual.disable(card.kind))
+        st.button("Disable", key=f"disable-{key}", disabled=is_set, help=why, on_click=_do, args=work)
+    elif card.state == "present":
+        work = (key, lambda: mind.visual.enable(card.name))
+        st.button("Enable", key=f"enable-{key}", disabled=is_set, help=why, on_click=_do, args=work)
+    if card.state != "present" and card.repository:
         label = "Resume" if pull is not None and pull.error else "Fetch again" if card.state == "broken" else "Fetch"
-        if st.button(label, key=f"fetch-{key}", icon=":material/download:"):
-            st.session_state[state.FETCHING] = card.name
-            st.rerun()
+        st.button(label, key=f"fetch-{key}", icon=":material/download:", on_click=_ask_for, args=(card.name,))
 
 
-def _act(key: str, label: str, work: Callable[[], object], *, is_set: bool, why: str | None) -> None:
-    if st.button(label, key=key, disabled=is_set, help=why):
-        with st.spinner("…"):
-            outcome = trouble.attempt(work)
-        if isinstance(outcome, DocMindError):
-            st.session_state[state.MODEL_TROUBLE] = (key, outcome)
-        st.rerun()
-    told: tuple[str, DocMindError] | None = st.session_state.get(state.MODEL_TROUBLE)
-    if told is not None and told[0] == key:
-        del st.session_state[state.MODEL_TROUBLE]
-        trouble.show(told[1])
+def _do(key: str, work: Callable[[], object]) -> None:
+    """Callback: a press is heeded also where the page is drawn anew in that moment, as it is while something moves."""
+    outcome = trouble.attempt(work)
+    if isinstance(outcome, DocMindError):
+        st.session_state[state.MODEL_TROUBLE] = (key, outcome)
+    else:
+        st.session_state.pop(state.MODEL_TROUBLE, None)
+    st.session_state[state.MODEL_CHANGED] = True
+
+
+def _ask_for(name: str) -> None:
+    st.session_state[state.FETCHING] = name
+    st.session_state[state.MODEL_CHANGED] = True
 
 
 def _draw_pull(mind: DocMind, card: ModelCard, pull: PullProgress) -> None:
@@ -159,9 +170,14 @@ def _draw_pull(mind: DocMind, card: ModelCard, pull: PullProgress) -> None:
         min(1.0, pull.bytes_done / pull.bytes_total) if pull.bytes_total else 0.0,
         text=f"{done} {escape(pull.file, limit=40)}".rstrip(),
     )
-    if stop.button("Stop", key=f"stop-pull-{_key(card)}", icon=":material/stop_circle:", help="What has come is kept"):
-        trouble.attempt(lambda: mind.visual.cancel_pull(card.name))
-        st.rerun()
+    stop.button(
+        "Stop",
+        key=f"stop-pull-{_key(card)}",
+        icon=":material/stop_circle:",
+        help="What has come is kept",
+        on_click=_do,
+        args=(_key(card), lambda: mind.visual.cancel_pull(card.name)),
+    )
 
 
 def _draw_measured(card: ModelCard, now: Measured | None) -> None:
@@ -186,6 +202,8 @@ def _close() -> None:
 
 @st.dialog("Fetch this model?", icon=":material/download:", on_dismiss=_close)
 def _ask(mind: DocMind, settings: Settings, card: ModelCard) -> None:
+    if st.session_state.get(state.FETCHING) != card.name:
+        st.rerun()  # it was answered
     host = urlsplit(settings.visual.hub_url).netloc or settings.visual.hub_url
     st.markdown(f"**{escape(card.repository, limit=90)}**")
     licence = f" Its licence is {escape(card.licence, limit=60)}." if card.licence else ""
@@ -195,16 +213,15 @@ def _ask(mind: DocMind, settings: Settings, card: ModelCard) -> None:
         "each by its sum, and runs it on this machine."
     )
     with st.container(horizontal=True):
-        yes = st.button("Fetch", type="primary", icon=":material/download:", key="fetch-yes")
-        no = st.button("Not now", key="fetch-no")
-    if yes:
-        outcome = trouble.attempt(lambda: mind.visual.submit_pull(card.name))
-        if isinstance(outcome, DocMindError):
-            trouble.show(outcome)
-            return
-    if yes or no:
-        _close()
-        st.rerun()
+        st.button(
+            "Fetch", type="primary", icon=":material/download:", key="fetch-yes", on_click=_fetch, args=(mind, card)
+        )
+        st.button("Not now", key="fetch-no", on_click=_close)
+
+
+def _fetch(mind: DocMind, card: ModelCard) -> None:
+    _close()
+    _do(_key(card), lambda: mind.visual.submit_pull(card.name))
 
 
 def _fetching(mind: DocMind, settings: Settings) -> None:
