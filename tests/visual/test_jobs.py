@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import tiny_disk
 from docmind.application import DocMind
 from docmind.embed.fake import FakeLateModel
 from docmind.errors import NotFoundError, VaultError
@@ -160,6 +162,29 @@ def test_killed_in_the_middle_it_goes_on_where_it_was(tmp_path: Path) -> None:
         doc_id = desk.find_document("many.tiff").doc_id
         heat = visual.heat_map("total revenue", doc_id, 3)
         assert (heat.rows, heat.cols, len(heat.values)) == (8, 8, 64 * len(heat.tokens))
+
+
+@pytest.mark.crash
+def test_what_a_full_disk_could_not_keep_is_not_counted(tmp_path: Path) -> None:
+    with tiny_disk(tmp_path, megabytes=200) as disk:
+        settings = looking_in(tmp_path).model_copy(update={"data_dir": disk / "data"})
+        with DocMind(settings) as desk:
+            desk.add([album("many", *COLOURS)])
+            visual = desk.visual
+            filler = disk / "filler"
+            filler.write_bytes(bytes(shutil.disk_usage(disk).free - (900 << 10)))
+            job = visual.submit_embedding("fake-late")
+            wait_for(lambda: visual.embedding(job).state not in ("queued", "running"))
+            halted = visual.embedding(job)
+            assert (halted.state, halted.pages_done) == ("failed", 0)
+            assert "Free some disk space" in halted.message
+            filler.unlink()
+            visual.resume(job)
+            wait_for(lambda: visual.embedding(job).is_over and visual.embedding(job).state == "done")
+            over = visual.embedding(job).result
+            assert over is not None
+            assert (over.pages_added, over.pages_skipped, over.pages_failed) == (6, 0, 0)
+            assert len(visual.search_late("red", k=20).hits) == 6
 
 
 def test_searches_and_runs_at_once_harm_nobody(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from docmind.artifacts import Artifacts
 from docmind.catalog import Catalog
@@ -47,6 +47,12 @@ class Counts:
     @property
     def done(self) -> int:
         return self.added + self.skipped + self.failed
+
+    def go_back(self, kept: Counts, images: Iterable[str]) -> None:
+        """Be what was `kept`: these images were shown since, and what the model made of them is lost."""
+        self.added, self.skipped, self.failed, self.last = kept.added, kept.skipped, kept.failed, kept.last
+        self.left = kept.left
+        self.seen_images.difference_update(images)
 
     @property
     def seconds_per_page(self) -> float | None:
@@ -181,6 +187,7 @@ class _Pass:
         self._embedding, self._description, self._counts, self._note = embedding, description, counts, note
         self._wanted = wanted
         self._made: dict[str, object] = {}
+        self._kept = replace(counts)
         self._doubtful: list[Place] = []
         self._again: list[Place] = []
         self._trouble: VisualModelError | None = None
@@ -220,12 +227,17 @@ class _Pass:
                     self._counts.added += 1
 
     def flush(self) -> None:
-        """Keep what was made, and note how far the run is."""
-        if self._made:
-            self._embedding.store.put(self._description.fingerprint, self._made, lambda: self._note(self._counts))
-            self._made = {}
-        else:
-            self._note(self._counts)
+        """Keep what was made, and note how far the run is: what cannot be kept has not been done."""
+        made, self._made = self._made, {}
+        try:
+            if made:
+                self._embedding.store.put(self._description.fingerprint, made, lambda: self._note(self._counts))
+            else:
+                self._note(self._counts)
+        except BaseException:
+            self._counts.go_back(self._kept, made)
+            raise
+        self._kept = replace(self._counts)
 
     def _show(self, place: Place, check: Check) -> bool:
         """Whether it is known what became of the page."""
