@@ -62,7 +62,7 @@ class Modalities:
         limits: Mapping[ListName, int] | None = None,
         dedup_key: DedupKey = "page_id",
     ) -> MultimodalResult:
-        """The best `k` hits of all lists, or of `lists`, each looked at as far down as `limits` says.
+        """The best `k` hits of all lists, or of `lists` where any are named, each looked at as far down as `limits` says.
 
         Raises `ConfigError` for a list or a way of merging that does not exist, and what the search for words raises
         where no list gave an answer.
@@ -77,7 +77,7 @@ class Modalities:
             if why := self._lists.why_not(name, filters):
                 gathered.report(name, why[0], reason=why[1])
         asked: list[ListName] = [name for name in wanted if name not in gathered.reports]
-        if lists is None and asked == ["text", "code"]:
+        if not lists and asked == ["text", "code"]:
             asked.remove("code")
             gathered.report("code", "off", reason="Alone beside the list of words it would say the same twice.")
         depth: dict[ListName, int] = {name: limits.get(name, k if len(asked) == 1 else max(k, DEPTH)) for name in asked}
@@ -219,7 +219,7 @@ def _checked(lists: Sequence[ListName] | None, limits: Mapping[ListName, int]) -
             raise ConfigError(f"A question cannot be asked of a list called {name!r}.", hint=hint + there)
     if any(limit < 1 for limit in limits.values()):
         raise ConfigError("The limit of a list is at least 1.", hint="Leave a list out by naming the others.")
-    return _BY_QUESTION if lists is None else tuple(name for name in _BY_QUESTION if name in lists)
+    return tuple(name for name in _BY_QUESTION if not lists or name in lists)
 
 
 def _timings(gathered: Gathered, merging: float, started: float) -> tuple[tuple[str, float], ...]:
