@@ -62,7 +62,7 @@ class Modalities:
         limits: Mapping[ListName, int] | None = None,
         dedup_key: DedupKey = "page_id",
     ) -> MultimodalResult:
-        """The best `k` hits of all lists, or of `lists` where any are named, each looked at as far down as `limits` says.
+        """The best `k` hits of all lists, or of `lists` where any are named; `limits` says how deep to look.
 
         Raises `ConfigError` for a list or a way of merging that does not exist, and what the search for words raises
         where no list gave an answer.
