@@ -132,7 +132,9 @@ def test_a_pasted_screenshot_shows_its_page_and_the_region(browser: Any, server:
         dialog = one.page.get_by_role("dialog")
         dialog.get_by_text("Page 2 of 2").wait_for()
         one.idle()
-        upper, lower = outlined_rows(one.picture(dialog.locator("img").first))
+        large = dialog.locator("img").first
+        assert large.get_attribute("alt") == "Page 2 of 2, the matching region outlined"
+        upper, lower = outlined_rows(one.picture(large))
         assert abs(upper - TOP) < 0.02
         assert abs(lower - BOTTOM) < 0.02
         one.page.keyboard.press("Escape")

@@ -140,7 +140,8 @@ def _draw_plain(mind: DocMind, shown: PageOnShow, page: PageView, percent: int) 
         jpeg = outlined_jpeg(mind, page.doc_id, page.page_no, shown.quad)
     else:
         jpeg = page_jpeg(mind, page.doc_id, page.page_no, boxes)
-    _picture(jpeg, percent, _alt(page, boxes))
+    region = ", the matching region outlined" if is_marked and shown.quad else ""
+    _picture(jpeg, percent, _alt(page, boxes) + region)
 
 
 def _picture(jpeg: bytes, percent: int, alt: str) -> None:
