@@ -200,8 +200,11 @@ def test_off_costs_nothing_and_says_so(tmp_path: Path) -> None:
         visual = desk.visual
         assert not visual.is_on("image")
         assert not visual.is_on("late")
-        assert {part.state for part in visual.capabilities()} == {"missing"}
-        assert all(part.hint.startswith("docmind models pull ") for part in visual.capabilities())
+        assert [part.state for part in visual.capabilities()] == ["off", "missing"]
+        assert [part.hint for part in visual.capabilities()] == [
+            "unset DOCMIND_VISUAL__IMAGE_MODEL",
+            "docmind models pull colmodernvbert",
+        ]
         for search in (visual.search_images, visual.search_late):
             with pytest.raises(ConfigError, match=r"No .* model is in use"):
                 search("red")

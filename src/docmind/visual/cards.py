@@ -59,6 +59,8 @@ class Cards:
         name, without = _NAMES[kind], _WITHOUT[kind]
         description = self._choice.model_to_use(kind)
         first = _FIRST[kind]
+        if description is None and self._choice.forbids(kind):
+            return Capability(name, "off", "not used", f"unset {self._choice.forbids(kind)}")
         if description is None:
             present = [one.name for one in self._weights.all() if one.kind == kind and one.state == "present"]
             if present:

@@ -81,6 +81,10 @@ class Choice:
             )
         self._preferences.put(_choice(kind), _OFF if name is None else name)
 
+    def forbids(self, kind: ModelKind) -> str:
+        """The setting that switches this kind off; "" where none does."""
+        return _variable(kind) if self._set[kind] == _OFF else ""
+
     def check_free(self, description: Description) -> None:
         """Raise `ConfigError` where a setting names another model of this kind, or none."""
         wanted = self._set[description.kind]
