@@ -13,6 +13,7 @@ _FARTHEST = 13  # bits of 64 in which two codes of one place may differ
 _BUCKET = 3_000  # marks under one key that are looked at: more say nothing
 _PAGES = 80  # whose matches are held against each other
 _MATCHES = 200  # of one page
+_TABLE = 30_000_000  # marks times pages that are counted in a table; of more, it would be too large
 # What a match of each kind weighs, and how exactly it says size, angle and place.
 _WEIGHT = {RUN: 1.0, SPOT: 0.5, SHEET: 1.0}
 _SIZE, _ANGLE, _PLACE = 0.22, 0.13, 0.08  # natural logarithm; radians; of the picture's diagonal
@@ -88,11 +89,14 @@ class Index:
         weight = np.array([_WEIGHT[kind] for kind in range(KINDS)])[query.kinds[mine]] * (_FARTHEST + 1 - bits)
         weight /= np.sqrt(np.bincount(mine, minlength=len(query))[mine])  # what is everywhere says little
         page = self._page[theirs]
-        # One vote of each mark for a page: a row of dots is like every other row of dots on it.
-        single = np.unique(mine * np.int64(self.pages) + page, return_index=True)[1]
-        total = np.bincount(page[single], weight[single], self.pages)
+        total = self._total(mine, page, weight, len(query))
         chosen = np.argsort(-total)[:_PAGES]
-        pairs = np.hstack([query.places[mine], self._places[theirs].astype(np.float32) / 8])
+        # Of millions of matches, those on the chosen pages are few.
+        is_chosen = np.zeros(self.pages, bool)
+        is_chosen[chosen] = True
+        kept = np.nonzero(is_chosen[page])[0]
+        mine, page, weight = mine[kept], page[kept], weight[kept]
+        pairs = np.hstack([query.places[mine], self._places[theirs[kept]].astype(np.float32) / 8])
         order = np.argsort(page, kind="stable")
         starts = np.searchsorted(page[order], np.arange(self.pages + 1))
         found = []
@@ -104,6 +108,16 @@ class Index:
             once = agreeing[np.unique(mine[agreeing], return_index=True)[1]]
             found.append(Candidate(int(number), float(weight[once].sum()), pairs[once]))
         return sorted(found, key=lambda one: -one.votes)[:most]
+
+    def _total(self, mine: np.ndarray, page: np.ndarray, weight: np.ndarray, marks: int) -> np.ndarray:
+        """Votes of each page: one of each mark, for a row of dots is like every other row of dots on it."""
+        votes = mine * np.int64(self.pages) + page
+        if marks * self.pages > _TABLE:
+            single = np.unique(votes, return_index=True)[1]
+            return np.bincount(page[single], weight[single], self.pages)
+        table = np.zeros(marks * self.pages, np.float32)
+        table[votes[::-1]] = weight[::-1]  # of several, the first one stays
+        return table.reshape(marks, self.pages).sum(axis=0, dtype=np.float64)
 
     def _matches(self, query: Marks, allowed: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Numbers of marks of the query and of the index that look alike, and by how many bits they differ."""
