@@ -22,10 +22,8 @@ from typing import Any, BinaryIO
 
 from docmind.embed.picture import open_picture
 from docmind.errors import DocMindError, VisualModelError
+from docmind.weights.known import KINDS
 from docmind.worker import Frame, read_frame, write_frame
-
-ENGINE_FREE = ("siglip", "siglip2", "colpali", "colqwen2", "colmodernvbert")
-"""Architectures that transformers runs by itself; any other is colpali-engine's."""
 
 
 def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
@@ -50,7 +48,7 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
                 pages.submit(answer, eyes.images, header, blobs)
             else:
                 words.submit(answer, eyes.text, header, blobs)
-    os._exit(0)  # nobody listens any more: what is still being worked on is given up
+        os._exit(0)  # nobody listens any more: what is still being worked on is given up
 
 
 class Eyes:
@@ -73,12 +71,12 @@ class Eyes:
         device = choose_device(header["device"])
         precision = choose_precision(device, header["precision"])
         directory, architecture = Path(header["directory"]), header["architecture"]
-        self._is_late = architecture not in ("siglip", "siglip2")
+        self._is_late = KINDS.get(architecture, "late") == "late"
         if not self._is_late:
             from docmind.embed.siglip import Siglip
 
             self._model = Siglip(directory, architecture, device=device, precision=precision)
-        elif architecture in ENGINE_FREE:
+        elif architecture in KINDS:
             from docmind.embed.colpali import open_colpali
 
             self._model = open_colpali(directory, architecture, device=device, precision=precision)
