@@ -52,7 +52,12 @@ _CODE = """bash c cc clj cmake cpp cs css cxx dart elm erl ex exs f90 fs go grad
 kts less lua mjs ml nim php pl pm ps1 py pyi r rb rs sass scala scss sh sol sql svelte swift tcl ts tsx vb vue zig
 zsh"""
 _TEXT_NAMES = {
-    **{"md": "markdown", "markdown": "markdown", "csv": "csv", "tsv": "csv", "html": "html", "htm": "html"},
+    "md": "markdown",
+    "markdown": "markdown",
+    "csv": "csv",
+    "tsv": "csv",
+    "html": "html",
+    "htm": "html",
     **dict.fromkeys(_CODE.split(), "code"),
 }
 _HTML = re.compile(rb"^\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
