@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 SCRIPT = Path(__file__).with_suffix(".html")
 _LOOKS = Path(__file__).with_suffix(".css")
-_KINDS = ["png", "jpg", "jpeg", "webp", "gif", "bmp", "tif", "tiff"]
 _SHOWN = {b"\x89PNG": "png", b"\xff\xd8\xff": "jpeg", b"GIF8": "gif", b"RIFF": "webp", b"BM": "bmp"}
 _SHOWN_BYTES = 6 << 20  # of a picture; a larger one is told by its name only
 _PATIENCE_S = 0.6  # pages are mostly found by then: the side bar is drawn once, with them in it
@@ -51,7 +50,8 @@ def draw(mind: DocMind) -> None:
         if search is not None:
             now = search.first(_PATIENCE_S)
             _draw_picture(search, now)
-            _draw_words(mind, search)
+            if now.error is None or now.result is not None:
+                _draw_words(mind, search)
             _draw_found(mind, search, now)
 
 
@@ -76,7 +76,6 @@ def _draw_box(mind: DocMind, *, is_first: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="picture-ways"):
         st.file_uploader(
             "Find a page by a picture of it",
-            type=_KINDS,
             key=key,
             max_upload_size=min(desk().max_file_mb, 500),
             on_change=_take,
