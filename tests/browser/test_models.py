@@ -62,6 +62,21 @@ def press(one: Tab, key: str) -> None:
     one.idle()
 
 
+def press_until(one: Tab, key: str, told: Any) -> None:
+    """Press, and again where the button was drawn anew under the pointer, until something is told."""
+    from playwright.sync_api import TimeoutError as NotThereError
+
+    for _ in range(6):
+        if one.page.locator(f".st-key-{key}").count():
+            press(one, key)
+        try:
+            told.wait_for(timeout=10_000)
+            return
+        except NotThereError:
+            continue
+    told.wait_for(timeout=1)
+
+
 def badges(one: Tab, number: int) -> set[str]:
     """Which lists named the pages under this turn, together."""
     hits = one.page.locator(f'[class*="st-key-turn-{number}-found-hit-"]')
@@ -93,15 +108,13 @@ def test_all_lists_are_fused_heat_is_shown_and_a_model_that_goes_away_harms_noth
         one.go("Settings")
         for name in ("siglip", "colpali"):
             card = one.page.locator(f".st-key-model-{name}")
-            press(one, f"disable-{name}")
-            card.get_by_text("here, not in use").wait_for()
-            press(one, f"enable-{name}")
-            card.locator(f".st-key-disable-{name}").wait_for()
+            press_until(one, f"disable-{name}", card.get_by_text("here, not in use"))
+            press_until(one, f"enable-{name}", card.locator(f".st-key-disable-{name}"))
         one.page.locator(".st-key-model-siglip").get_by_text("5 of 5 pages done").wait_for(timeout=SLOW_MS)
 
         one.go("Documents")
-        press(one, "embed-offer")
         dialog = one.page.get_by_role("dialog")
+        press_until(one, "embed-offer", dialog)
         assert "has not been measured" in dialog.inner_text()
         dialog.get_by_role("button", name="Start").click()
         one.page.get_by_text("Every page has been looked at by colpali").wait_for(timeout=SLOW_MS)

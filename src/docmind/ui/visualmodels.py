@@ -20,7 +20,7 @@ from docmind.ui.wording import about, count, duration, model, pace, size
 if TYPE_CHECKING:
     from docmind.application import DocMind
 
-_POLL_S = 0.8
+_POLL_S, _GLANCE_S = 0.8, 3.0  # while something is waited for, and while pages are looked at in the background
 _KINDS: dict[ModelKind, tuple[str, str]] = {
     "image": (
         "Find pages by describing them",
@@ -46,8 +46,8 @@ def section(mind: DocMind, settings: Settings) -> None:
         "you press *Fetch*, and pages never leave this machine."
     )
     st.session_state.pop(state.MODEL_CHANGED, None)
-    is_moving = _is_moving(mind)
-    st.fragment(_draw, run_every=_POLL_S if is_moving else None)(mind, settings, is_moving)
+    pace_s = _pace_s(mind)
+    st.fragment(_draw, run_every=pace_s)(mind, settings, pace_s)
     with st.expander("A model from a folder of your own", icon=":material/folder:"):
         st.markdown(
             "Any SigLIP, SigLIP 2, ColPali, ColQwen2 or ColModernVBERT model, as a folder with its *config.json* and "
@@ -57,19 +57,19 @@ def section(mind: DocMind, settings: Settings) -> None:
     _fetching(mind, settings)
 
 
-def _is_moving(mind: DocMind) -> bool:
-    """Whether something is to be followed: a download, a measurement, pages being looked at."""
+def _pace_s(mind: DocMind) -> float | None:
+    """How often to look again: at a download, a measurement, at pages being looked at; None where nothing moves."""
     now = measuring().now
     if (now is not None and not now.is_over) or any(not pull.is_over for pull in mind.visual.pulls()):
-        return True
-    return any(_is_catching_up(card) for card in mind.visual.models())
+        return _POLL_S
+    return _GLANCE_S if any(_is_catching_up(card) for card in mind.visual.models()) else None
 
 
 def _is_catching_up(card: ModelCard) -> bool:
     return card.kind == "image" and card.in_use and card.state == "present" and card.pages < card.pages_total
 
 
-def _draw(mind: DocMind, settings: Settings, was_moving: bool) -> None:
+def _draw(mind: DocMind, settings: Settings, pace_s: float | None) -> None:
     if st.session_state.get(state.MODEL_CHANGED):
         st.rerun()  # the whole page: what can be done has changed
     cards = mind.visual.models()
@@ -90,7 +90,7 @@ def _draw(mind: DocMind, settings: Settings, was_moving: bool) -> None:
             else:
                 for card in rest:
                     _draw_card(mind, settings, card, None)
-    if was_moving and not _is_moving(mind):
+    if pace_s is not None and _pace_s(mind) != pace_s:
         st.rerun()  # the whole page: what is there has changed
 
 
