@@ -28,10 +28,10 @@ def candidates(
     slots = snapshot.slots[wanted]
     known, unknown = wanted[slots >= 0], wanted[slots < 0]
     if len(known) > count:
-        slots = np.sort(slots[slots >= 0])
-        owner = known[np.argsort(snapshot.slots[known])]
+        order = np.argsort(snapshot.slots[known], kind="stable")  # so that neighbours are scored together
+        owner, slots = known[order], snapshot.slots[known][order]
         best = kernel.best(rows, snapshot.digests, slots * DIGEST, np.full(len(slots), DIGEST))
-        scores = best @ steps.astype(np.float32)
+        scores = best.astype(np.float32) @ steps.astype(np.float32)
         known = owner[np.argpartition(-scores, count)[:count]]
     return np.sort(np.concatenate([known, unknown]))
 
