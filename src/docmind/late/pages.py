@@ -28,7 +28,7 @@ from docmind.late.sweep import sweep
 
 EXACT_PAGES = 20_000  # up to here every page is scored; above, those whose digests fit best
 SHARE = 50  # one page of so many is scored as it is then
-RESCORED = 30  # the first pages are scored again by the question as it is, not as int8
+RESCORED = 20  # the first pages are scored again by the question as it is, not as int8
 FEW_TOKENS = 300_000  # numpy scores these in 30 ms: no other kernel is loaded for them
 _INSERT = """INSERT OR REPLACE INTO late_pages
     (image, fingerprint, file, start, tokens, dim, step, checksum, rows, cols, patches)
@@ -251,11 +251,15 @@ def _scores(snapshot: Snapshot, wanted: np.ndarray, rows: np.ndarray, steps: np.
 
 
 def _rescored(snapshot: Snapshot, numbers: np.ndarray, turned: np.ndarray) -> np.ndarray:
-    """`(len(numbers),)` float64: MaxSim by the question as it is. One product: each makes the threads of BLAS meet."""
-    lengths = snapshot.lengths[numbers]
-    whole = np.concatenate([snapshot.tokens(number) for number in numbers.tolist()]).astype(np.float32)
-    best = np.maximum.reduceat(whole @ turned.T, np.cumsum(lengths) - lengths, axis=0)
-    return best.sum(axis=1, dtype=np.float64) * snapshot.steps[numbers]
+    """`(len(numbers),)` float64: MaxSim by the question as it is.
+
+    Not by a matrix product: threads of BLAS would wait busily for the next one, and the next search for a core.
+    """
+    found = []
+    for number in numbers.tolist():
+        products = np.einsum("td,qd->qt", snapshot.tokens(number).astype(np.float32), turned)
+        found.append(products.max(axis=1).sum(dtype=np.float64))
+    return np.array(found) * snapshot.steps[numbers]
 
 
 def _best(scores: np.ndarray, count: int) -> np.ndarray:
