@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -260,3 +261,21 @@ def test_a_pace_keeps_what_matters(seconds: float, said: str) -> None:
 
 def test_a_model_of_a_folder_is_called_as_that_folder_is() -> None:
     assert (model("siglip"), model("/models/my siglip")) == ("siglip", "my siglip")
+
+
+def test_another_image_model_is_shown_all_pages_when_the_user_says_so(vault: Path) -> None:
+    from tinymodels import tiny_siglip
+
+    (vault / "siglip").mkdir(parents=True)
+    shutil.copytree(tiny_siglip(vault / "siglip"), vault / "siglip-384")
+    with_pages()
+    mind = desk().open()
+    done = mind.visual.embed("siglip")
+    assert done.pages_added + done.pages_skipped == 3
+    mind.visual.enable("siglip-384")
+    test = opened(settings_page)
+    assert "siglip finds pages until this one has looked at all of them." in said(test)
+    test = click(test, "embed-siglip-384")
+    until(test, lambda: all(job.is_over for job in mind.visual.embeddings()))
+    assert "finds pages until this one" not in said(test)
+    assert "3 of 3 pages done" in said(test)

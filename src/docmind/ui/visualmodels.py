@@ -81,7 +81,8 @@ def _draw(mind: DocMind, settings: Settings, pace_s: float | None) -> None:
             of_kind = [card for card in cards if card.kind == kind]
             here = [card for card in of_kind if card.state != "missing" or card.in_use or card.name in pulls]
             for card in here:
-                _draw_card(mind, settings, card, pulls.get(card.name))
+                before = next((other.name for other in of_kind if other.pages > card.pages), "")
+                _draw_card(mind, settings, card, pulls.get(card.name), before=before)
             rest = [card for card in of_kind if card not in here]
             if rest and here:
                 with st.expander(f"{count(len(rest), 'more model')} to fetch", key=f"seeing-more-{kind}"):
@@ -94,7 +95,10 @@ def _draw(mind: DocMind, settings: Settings, pace_s: float | None) -> None:
         st.rerun()  # the whole page: what is there has changed
 
 
-def _draw_card(mind: DocMind, settings: Settings, card: ModelCard, pull: PullProgress | None) -> None:
+def _draw_card(
+    mind: DocMind, settings: Settings, card: ModelCard, pull: PullProgress | None, *, before: str = ""
+) -> None:
+    """`before` is a model of the same kind that has looked at more pages than the one in use."""
     with st.container(key=f"model-{_key(card)}", gap="xxsmall"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(f"**{escape(model(card.name), limit=60)}**", width="content")
@@ -108,6 +112,10 @@ def _draw_card(mind: DocMind, settings: Settings, card: ModelCard, pull: PullPro
         st.caption(_facts(card))
         if card.reason and (card.state == "broken" or card.in_use):
             trouble.tell(card.reason, card.hint)
+        if before and card.kind == "image" and card.in_use and card.state == "present":
+            st.caption(f"{escape(model(before), limit=60)} finds pages until this one has looked at all of them.")
+            work = (_key(card), lambda: mind.visual.submit_embedding(card.name))
+            st.button("Look at all pages", key=f"embed-{_key(card)}", on_click=_do, args=work)
         told: tuple[str, DocMindError] | None = st.session_state.get(state.MODEL_TROUBLE)
         if told is not None and told[0] == _key(card):
             trouble.show(told[1])
