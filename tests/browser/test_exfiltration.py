@@ -139,6 +139,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
             llm=LLMSettings(provider="ollama", url=llm.url, model="llama3.2:3b"),
         )
         with DocMind(settings) as mind:
+            mind.models.list(refresh=True)  # a question does not wait for a server that a busy machine finds late
             results = mind.add(documents(hostile))
             assert not [result.message for result in results if result.status == "refused"]
             for text in hostile.values():
