@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
+import time
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -187,3 +188,20 @@ def test_a_process_that_dies_is_started_again(desk: DocMind) -> None:
     desk.lookalike.search(jpeg(sheet(2)))
     desk.lookalike.close()  # ends its processes, as a crash would
     assert first(desk.lookalike.search(jpeg(sheet(2)))) == "words-2.png"
+
+
+def test_who_follows_has_the_index_at_hand_before_the_first_search(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path, reading=SIDE)
+    with DocMind(settings) as desk:
+        desk.add([Upload(f"{seed}.png", png(sheet(seed))) for seed in (1, 2)])
+        desk.lookalike.catch_up()
+    with DocMind(settings) as desk:
+        looks = desk.lookalike
+        looks.follow()
+        deadline = time.monotonic() + 60
+        while looks._sight._worker is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert looks._known.index.pages == 2
+        known = looks._known
+        assert first(looks.search(jpeg(sheet(2)))) == "2.png"
+        assert looks._known is known

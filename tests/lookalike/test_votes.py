@@ -76,3 +76,14 @@ def test_the_surest_key_comes_first_and_the_least_certain_bits_are_turned_over()
     assert own == codes.keys_of(codes.packed(numbers))[0] == 2**codes.KEY_BITS - 1
     assert len(set(others)) == 15
     assert all(bin(own ^ other).count("1") <= 4 for other in others)
+
+
+def test_votes_are_the_same_from_a_table_and_sorted(pages: list[Marks], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table of marks and pages may be too large: then they are sorted."""
+    index, query = Index(pages * 3), marks_of_query(grey(2))
+    tabled = index.candidates(query, (1_131, 1_600), 12, None)
+    monkeypatch.setattr("docmind.lookalike.votes._TABLE", 0)
+    again = index.candidates(query, (1_131, 1_600), 12, None)
+    assert [one.page for one in tabled] == [one.page for one in again]
+    assert [one.votes for one in tabled] == pytest.approx([one.votes for one in again])
+    assert sorted(one.page for one in tabled[:3]) == [1, 5, 9]
