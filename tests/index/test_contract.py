@@ -64,6 +64,38 @@ def test_maxsim_sums_the_best_of_each_query_token(index: IndexEngine) -> None:
     assert [one.score for one in found] == pytest.approx([2, 1.5, 0], abs=HALF)
 
 
+def test_prefetches_choose_what_is_scored(index: IndexEngine) -> None:
+    """The best by its rows is the worst by its columns, and so is no candidate of theirs; scores are of the rows."""
+    rows, cols = {"best": 1.0, "first": 0.9, "second": 0.8, "third": 0.2}, {"best": 0.0, "second": 0.9, "third": 0.8}
+    points = [
+        point(
+            name,
+            {"colpali_rows": height * axis(0, 128)[None], "colpali_cols": cols.get(name, 0.1) * axis(0, 128)[None]},
+            language="en" if name != "second" else "pt",
+        )
+        for name, height in rows.items()
+    ]
+    index.upsert("pages", points)
+    asked = dataclasses.replace(near(axis(0, 128)[None], "colpali_rows", "pages"), prefetch=("colpali_cols",), depth=2)
+    [found] = index.search([asked])
+    assert names(found) == ["second", "third"]
+    assert [one.score for one in found] == pytest.approx([0.8, 0.2], abs=HALF)
+    both = dataclasses.replace(asked, prefetch=("colpali_cols", "colpali_rows"), depth=1)
+    assert [names(found) for found in index.search([both])] == [["best", "second"]]
+    [narrowed] = index.search([dataclasses.replace(asked, filters=Filters(languages=("en",)))])
+    assert names(narrowed) == ["first", "third"]
+    [short] = index.search([dataclasses.replace(both, limit=1)])
+    assert names(short) == ["best"]
+
+
+def test_points_that_have_a_vector_are_counted(index: IndexEngine) -> None:
+    index.upsert("pages", [point("seen", {"colpali_rows": axis(0, 128)[None]}), point("plain", {}, doc_id="doc-b")])
+    assert (index.count("pages"), index.count("pages", having="colpali_rows")) == (2, 1)
+    assert index.count("pages", Filters(doc_ids=("doc-b",)), having="colpali_rows") == 0
+    with pytest.raises(ValueError, match="'colpaly'"):
+        index.count("pages", having="colpaly")
+
+
 def test_several_lists_come_in_the_order_asked(index: IndexEngine) -> None:
     index.upsert("text", [point("a", {"text-dense": axis(0), "text-sparse": terms({1: 1.0})}), point("b")])
     index.upsert("pages", [point("page", {"siglip": axis(3, 768)}, modality="pdf_page_image")])
@@ -265,6 +297,9 @@ def test_a_bad_query_is_refused(index: IndexEngine) -> None:
         near(axis(0), collection="nowhere"),
         near(axis(0), limit=0),
         near(axis(0), "text-sparse"),
+        dataclasses.replace(near(axis(0)), prefetch=("siglip",)),
+        dataclasses.replace(near(axis(0, 768), "siglip", "pages"), prefetch=("colpali_rows",)),
+        dataclasses.replace(near(axis(0)), prefetch=("text-dense",), depth=0),
     ):
         with pytest.raises(ValueError, match=r"\w"):
             index.search([near(axis(0)), query])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -61,15 +61,22 @@ class Collection:
 
     def check_query(self, query: Query) -> Query:
         """The query as it may be sent. Raises like `check_points`."""
-        if isinstance(query.limit, bool) or not 1 <= query.limit <= LONGEST_LIST:
-            raise ValueError(f"a ranked list holds 1 to {LONGEST_LIST} entries")
+        for length in (query.limit, query.depth):
+            if isinstance(length, bool) or not 1 <= length <= LONGEST_LIST:
+                raise ValueError(f"a ranked list holds 1 to {LONGEST_LIST} entries")
+        for name in query.prefetch:
+            self._check_vector(name, query.vector)
         vector = self._check_vector(query.using, query.vector)
-        return Query(query.collection, query.using, vector, int(query.limit), query.filters)
+        return replace(query, vector=vector, limit=int(query.limit), depth=int(query.depth))
+
+    def check_name(self, name: str) -> None:
+        """Raise `ValueError` where there is no vector of that name."""
+        if name not in self.vectors:
+            raise ValueError(f"{self.name} has no vector {name!r}; it has {', '.join(self.vectors)}")
 
     def _check_vector(self, name: str, vector: Vector) -> Vector:
-        named = self.vectors.get(name)
-        if named is None:
-            raise ValueError(f"{self.name} has no vector {name!r}; it has {', '.join(self.vectors)}")
+        self.check_name(name)
+        named = self.vectors[name]
         if isinstance(vector, Sparse):
             if named.shape != "sparse":
                 raise ValueError(f"{name} is not sparse")

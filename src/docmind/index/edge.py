@@ -40,6 +40,7 @@ class EdgeIndex(IndexEngine):
     """
 
     name = "edge"
+    holds_originals = False
 
     def __init__(
         self,
@@ -112,9 +113,11 @@ class EdgeIndex(IndexEngine):
             lists[n] = sorted(scored, key=lambda one: (-one.score, one.id))
         return lists
 
-    def count(self, collection: str, filters: Filters = EVERYTHING) -> int:
-        find_collection(self._known, collection)
-        header = {"do": "count", "collection": collection, "filters": asdict(filters)}
+    def count(self, collection: str, filters: Filters = EVERYTHING, *, having: str | None = None) -> int:
+        known = find_collection(self._known, collection)
+        if having is not None:
+            known.check_name(having)
+        header = {"do": "count", "collection": collection, "filters": asdict(filters), "having": having}
         return self._read(lambda generation: int(generation.read(header)["count"]), 0)
 
     def commit(self, epoch: int) -> None:

@@ -83,8 +83,8 @@ class Shards:
         return {"lists": lists}
 
     def count(self, request: Row, _blobs: list[bytes]) -> Row:
-        shard = self._shards.get(request["collection"])
-        return {"count": shard.count(edge.CountRequest(filter=_filter(request["filters"]))) if shard else 0}
+        shard, wanted = self._shards.get(request["collection"]), _filter(request["filters"], request["having"])
+        return {"count": shard.count(edge.CountRequest(filter=wanted)) if shard else 0}
 
     def flush(self, _request: Row, _blobs: list[bytes]) -> Row:
         for name in self._shards:
@@ -219,14 +219,23 @@ def _vector(where: list[Any], floats: array[float], words: array[int]) -> Any:
 
 
 def _query(row: Row, floats: array[float], words: array[int]) -> edge.QueryRequest:
-    nearest = edge.Query.Nearest(_vector(row["vector"], floats, words), using=row["using"])
-    return edge.QueryRequest(limit=row["limit"], query=nearest, filter=_filter(row["filters"]), with_payload=True)
+    vector, narrowed = _vector(row["vector"], floats, words), _filter(row["filters"])
+    first = [
+        edge.Prefetch(row["depth"], query=edge.Query.Nearest(vector, using=name), filter=narrowed)
+        for name in row["prefetch"]
+    ]
+    nearest = edge.Query.Nearest(vector, using=row["using"])
+    return edge.QueryRequest(
+        limit=row["limit"], query=nearest, prefetches=first or None, filter=narrowed, with_payload=True
+    )
 
 
-def _filter(filters: dict[str, list[str]]) -> edge.Filter | None:
+def _filter(filters: dict[str, list[str]], having: str | None = None) -> edge.Filter | None:
     must: list[Any] = [
         edge.FieldCondition(_KEYS[name], match=edge.MatchAny(list(values)))
         for name, values in filters.items()
         if values
     ]
+    if having is not None:
+        must.append(edge.HasVectorCondition(having))
     return edge.Filter(must=must) if must else None

@@ -67,13 +67,19 @@ class Scored:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Query:
-    """One ranked list that is wanted: the nearest of `collection` to `vector` by its named vector `using`."""
+    """One ranked list that is wanted: the nearest of `collection` to `vector` by its named vector `using`.
+
+    With `prefetch` only candidates are scored by it: the `depth` nearest by each of those named vectors, which have the
+    shape and length of `using`. The filters narrow what the candidates are taken from.
+    """
 
     collection: str
     using: str
     vector: Vector
     limit: int = 150
     filters: Filters = EVERYTHING
+    prefetch: tuple[str, ...] = ()
+    depth: int = 300
 
 
 class IndexEngine(ABC):
@@ -86,6 +92,8 @@ class IndexEngine(ABC):
     """
 
     name: str
+    holds_originals: bool
+    """Whether every multivector of a page is kept here, as `colpali`: what a server has the room for."""
 
     @abstractmethod
     def epoch(self) -> int:
@@ -112,8 +120,8 @@ class IndexEngine(ABC):
         """One ranked list per query, best first, equal scores by id; one round trip for all of them."""
 
     @abstractmethod
-    def count(self, collection: str, filters: Filters = EVERYTHING) -> int:
-        """How many points of the active generation match."""
+    def count(self, collection: str, filters: Filters = EVERYTHING, *, having: str | None = None) -> int:
+        """How many points of the active generation match; with `having`, of those that have that named vector."""
 
     @abstractmethod
     def commit(self, epoch: int) -> None:

@@ -67,6 +67,8 @@ def frame_queries(queries: Sequence[Query]) -> tuple[dict[str, Any], list[bytes]
             "vector": blobs.put(query.vector),
             "limit": query.limit,
             "filters": asdict(query.filters),
+            "prefetch": list(query.prefetch),
+            "depth": query.depth,
         }
         for query in queries
     ]

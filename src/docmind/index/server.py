@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import ApiException
 
@@ -27,6 +28,8 @@ from docmind.schema import Filters
 
 FORMAT = 1
 _METADATA = "docmind"
+_DIGITS = 5
+_NUMBERS = 1_000_000  # in one request: some 9 MB of JSON
 _FIELDS = {"doc_ids": "doc_id", "modalities": "modality", "languages": "language", "tags": "tags"}
 
 
@@ -38,6 +41,7 @@ class ServerIndex(IndexEngine):
     """
 
     name = "server"
+    holds_originals = True
 
     def __init__(self, client: QdrantClient, dim: int, *, database: DatabaseSettings | None = None) -> None:
         self._client = client
@@ -62,9 +66,9 @@ class ServerIndex(IndexEngine):
         with self._asking():
             target = self._target()
             self._check_dim(target)
-            for start in range(0, len(checked), BATCH):
-                batch = [_struct(point) for point in checked[start : start + BATCH]]
-                self._client.upsert(f"{collection}-{target}", batch, wait=True)
+            for batch in _batches(checked):
+                structs = [_struct(point) for point in batch]
+                self._client.upsert(f"{collection}-{target}", structs, wait=True)
 
     def delete(self, collection: str, doc_id: str) -> None:
         find_collection(self._known, collection)
@@ -95,13 +99,15 @@ class ServerIndex(IndexEngine):
                     lists[n] = sorted(scored, key=lambda one: (-one.score, one.id))
         return lists
 
-    def count(self, collection: str, filters: Filters = EVERYTHING) -> int:
-        find_collection(self._known, collection)
+    def count(self, collection: str, filters: Filters = EVERYTHING, *, having: str | None = None) -> int:
+        known = find_collection(self._known, collection)
+        if having is not None:
+            known.check_name(having)
         with self._asking():
             active = self._resolved()
             if active is None:
                 return 0
-            return self._client.count(f"{collection}-{active}", _filter(filters), exact=True).count
+            return self._client.count(f"{collection}-{active}", _filter(filters, having), exact=True).count
 
     def commit(self, epoch: int) -> None:
         with self._asking():
@@ -238,7 +244,23 @@ def _params(name: str, named: NamedVector) -> models.VectorParams:
 def _plain(vector: Vector) -> Any:
     if isinstance(vector, Sparse):
         return models.SparseVector(indices=vector.indices.tolist(), values=vector.values.tolist())
-    return vector.tolist()
+    # float32 is written out as float64, 20 digits a number; the server keeps float16, and that says no more than this.
+    return np.round(vector.astype(np.float64), _DIGITS).tolist() if vector.ndim == 2 else vector.tolist()
+
+
+def _batches(points: Sequence[Point]) -> Iterator[list[Point]]:
+    """At most `BATCH` points together, and fewer where they are large: the server refuses requests of 32 MB."""
+    batch: list[Point] = []
+    taken = 0
+    for point in points:
+        numbers = sum(vector.size for vector in point.vectors.values() if not isinstance(vector, Sparse))
+        if batch and (len(batch) == BATCH or taken + numbers > _NUMBERS):
+            yield batch
+            batch, taken = [], 0
+        batch.append(point)
+        taken += numbers
+    if batch:
+        yield batch
 
 
 def _struct(point: Point) -> models.PointStruct:
@@ -247,19 +269,26 @@ def _struct(point: Point) -> models.PointStruct:
 
 
 def _request(query: Query) -> models.QueryRequest:
+    nearest, narrowed = models.NearestQuery(nearest=_plain(query.vector)), _filter(query.filters)
+    first = [
+        models.Prefetch(query=nearest, using=name, filter=narrowed, limit=query.depth) for name in query.prefetch
+    ]
     return models.QueryRequest(
-        query=models.NearestQuery(nearest=_plain(query.vector)),
+        query=nearest,
         using=query.using,
-        filter=_filter(query.filters),
+        prefetch=first or None,
+        filter=narrowed,
         limit=query.limit,
         with_payload=True,
     )
 
 
-def _filter(filters: Filters) -> models.Filter | None:
+def _filter(filters: Filters, having: str | None = None) -> models.Filter | None:
     must: list[Any] = [
         models.FieldCondition(key=key, match=models.MatchAny(any=list(getattr(filters, field))))
         for field, key in _FIELDS.items()
         if getattr(filters, field)
     ]
+    if having is not None:
+        must.append(models.HasVectorCondition(has_vector=having))
     return models.Filter(must=must) if must else None
