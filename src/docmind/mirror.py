@@ -5,9 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-import uuid
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 import numpy as np
 
@@ -17,31 +15,14 @@ from docmind.embed.bm25 import page_terms
 from docmind.embed.contract import TextEmbedder
 from docmind.errors import IndexMismatchError, NotFoundError
 from docmind.index.blind import Blind
-from docmind.index.collection import SIGLIP_DIM
 from docmind.index.engine import JSON, IndexEngine, Point, Sparse
 from docmind.nodestore import NodeRecord, NodeStore
+from docmind.pagepoints import Models, PageImages, PageMultivectors, PagePoints
 from docmind.schema import DocumentInfo, Modality
 from docmind.windows import embedded_text, label_of, without_leaders
 
-_PAGES = uuid.UUID("6c1f1f7e-6f0e-5d0b-9d2b-0d5c3a5d9a10")
 _LAZY_S = 5.0
 Report = Callable[[int, int], None]
-
-
-class PageImages(Protocol):
-    """What a model made of page images, and which model an index of some epoch has."""
-
-    def at(self, epoch: int) -> str:
-        """The fingerprint of the model whose vectors an index of this epoch holds; "" where it holds none."""
-        ...
-
-    def switched_at(self) -> int:
-        """The epoch from which on the index holds another model's vectors than before; 0 where there was one only."""
-        ...
-
-    def vectors(self, fingerprint: str, images: Sequence[str]) -> Mapping[str, np.ndarray]:
-        """`(dim,)` float32 of those images that have one, by the image's id; dim is at most 768."""
-        ...
 
 
 class Mirror:
@@ -56,9 +37,11 @@ class Mirror:
         blind: Blind,
         names: DatabaseSettings,
         images: PageImages | None = None,
+        late: PageMultivectors | None = None,
     ) -> None:
+        """`late` is only for an index that holds originals."""
         self._catalog, self._nodes, self._index, self._embedder = catalog, nodes, index, embedder
-        self._blind, self._names, self._images = blind, names, images
+        self._blind, self._names, self._pages = blind, names, PagePoints(blind, images, late)
         self._lock = threading.Lock()
         self._committed, self._committed_at = -1, 0.0
         self._written: dict[str, int] = {}  # documents since the last commit, with the epoch that the index has
@@ -109,12 +92,19 @@ class Mirror:
                 info = self._catalog.document(doc_id)
                 pages = self._catalog.pages((doc_id, page_no) for page_no in page_nos)
                 if info.status == "ready":
-                    self._write_pages(info, list(pages.values()), self.image_model())
+                    self._write_pages(info, list(pages.values()), self._models())
             self._written[doc_id] = epoch
 
     def image_model(self) -> str:
         """The fingerprint of the model whose vectors of pages the index holds now; "" where it holds none."""
-        return self._images.at(self._committed) if self._images is not None else ""
+        return self._models()[0]
+
+    def late_model(self) -> str:
+        """The fingerprint of the model whose multivectors the index holds now; "" where it holds none."""
+        return self._models()[1]
+
+    def _models(self) -> Models:
+        return self._pages.models(self._committed)
 
     def delete(self, doc_id: str) -> None:
         """Take out one document that the vault does not hold any more."""
@@ -134,12 +124,12 @@ class Mirror:
 
     def _follow(self, report: Report | None) -> int:
         """Write what has changed since the last commit and is not in the index yet, then commit."""
-        changed = self._catalog.changes_since(
-            self._committed
-        )  # read first: a switch that comes now is of a later epoch
-        if self._images is not None and self._images.switched_at() > self._committed:
+        # Read first: a switch that comes now is of a later epoch.
+        changed = self._catalog.changes_since(self._committed)
+        if self._pages.switched_at() > self._committed:
             return self._rebuild(report)
-        missing = [doc_id for doc_id, epoch in changed.items() if self._written.get(doc_id, 0) < epoch]
+        # A switch of models names no document: an index that holds none of their vectors has nothing to do.
+        missing = [doc_id for doc_id, at in changed.items() if doc_id and self._written.get(doc_id, 0) < at]
         for done, doc_id in enumerate(missing, 1):
             self._replace(doc_id)
             if report:
@@ -161,11 +151,10 @@ class Mirror:
 
     def _rebuild(self, report: Report | None) -> int:
         epoch = self._catalog.epoch()
-        image_model = self._images.at(epoch) if self._images is not None else ""
-        ready = self._ready()
+        models, ready = self._pages.models(epoch), self._ready()
         self._index.rebuild(self._embedder.fingerprint)
         for done, info in enumerate(ready, 1):
-            self._write(info, image_model)
+            self._write(info, models)
             if report:
                 report(done, len(ready))
         self._index.commit(epoch)
@@ -182,42 +171,21 @@ class Mirror:
         with contextlib.suppress(NotFoundError):
             info = self._catalog.document(doc_id)
             if info.status == "ready":
-                self._write(info, self.image_model())
+                self._write(info, self._models())
         self._written[doc_id] = epoch
 
-    def _write(self, info: DocumentInfo, image_model: str) -> None:
+    def _write(self, info: DocumentInfo, models: Models) -> None:
         pages = {page.page_no: page for page in self._catalog.pages_of(info.doc_id)}
         nodes = self._nodes.nodes_of(info.doc_id)
         label = label_of(info, self._embedder)
         vectors = self._vectors(label, nodes, pages)
         points = list(self._node_points(info, label, nodes, pages, vectors))
         self._index.upsert(self._names.qdrant_text_collection, points)
-        self._write_pages(info, list(pages.values()), image_model)
+        self._write_pages(info, list(pages.values()), models)
 
-    def _write_pages(self, info: DocumentInfo, pages: Sequence[PageRecord], image_model: str) -> None:
-        seen = self._seen(pages, image_model)
-        self._index.upsert(
-            self._names.qdrant_image_collection,
-            [
-                Point(
-                    str(uuid.uuid5(_PAGES, page.page_id)),
-                    {"siglip": seen[page.image.sha256]} if page.image.sha256 in seen else {},
-                    self._page_payload(info, page),
-                )
-                for page in pages
-            ],
-        )
-
-    def _seen(self, pages: Sequence[PageRecord], image_model: str) -> dict[str, np.ndarray]:
-        """Blinded vectors by image."""
-        if self._images is None or not image_model:
-            return {}
-        found = self._images.vectors(image_model, [page.image.sha256 for page in pages])
-        return (
-            dict(zip(found, self._blind.dense(np.stack([widened(v) for v in found.values()])), strict=True))
-            if found
-            else {}
-        )
+    def _write_pages(self, info: DocumentInfo, pages: Sequence[PageRecord], models: Models) -> None:
+        for points in self._pages.batches(pages, models, lambda page: self._page_payload(info, page)):
+            self._index.upsert(self._names.qdrant_image_collection, points)
 
     def _vectors(
         self, label: str, nodes: Sequence[NodeRecord], pages: dict[int, PageRecord]
@@ -276,8 +244,3 @@ class Mirror:
         if info.tags:
             payload["tags"] = [self._blind.tag(tag) for tag in info.tags]
         return payload
-
-
-def widened(vector: np.ndarray) -> np.ndarray:
-    """`(dim,)` as the index takes it: zeros behind it change no product and no length."""
-    return np.pad(vector, (0, SIGLIP_DIM - len(vector)))

@@ -24,7 +24,8 @@ from docmind.querycache import QueryCache
 from docmind.retrieve import DedupKey, Retrieve
 from docmind.schema import DeleteReceipt, Filters, SearchResult
 from docmind.visual.facade import Visual
-from docmind.visual.searching import Finder
+from docmind.visual.finder import Finder
+from docmind.visual.serverlate import FROM_PAGES
 
 if TYPE_CHECKING:
     from docmind.ingest import Ingest
@@ -58,7 +59,8 @@ class Parts:
         self._catalog, self._nodes, self._embedder = catalog, nodes, embedder
         self.lookalike = Lookalike(settings.reading, database, catalog, artifacts)
         self._blind = Blind(keyset.index_key())
-        finder = Finder(self.ready, self.heal, self._blind, settings.database)
+        late_above = FROM_PAGES if settings.qdrant.url is not None else None  # only a server holds originals
+        finder = Finder(self.ready, self.heal, self._blind, settings.database, late_above)
         self._queries = queries or QueryCache()
         self.visual = Visual(settings, database, catalog, artifacts, finder, self._queries)
         self._lock = threading.RLock()  # guards what is started
@@ -76,9 +78,10 @@ class Parts:
                 settings = self._settings
                 index = open_index(settings, settings.data_dir / "index", self._embedder.dim)
                 names, images = settings.database, self.visual.images
+                late = self.visual.late if index.holds_originals else None
                 self._finding = Finding(
                     index,
-                    Mirror(self._catalog, self._nodes, index, self._embedder, self._blind, names, images),
+                    Mirror(self._catalog, self._nodes, index, self._embedder, self._blind, names, images, late),
                     Retrieve(settings, self._catalog, self._nodes, index, self._embedder, self._blind, self._queries),
                 )
             return self._finding

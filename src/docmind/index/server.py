@@ -270,9 +270,7 @@ def _struct(point: Point) -> models.PointStruct:
 
 def _request(query: Query) -> models.QueryRequest:
     nearest, narrowed = models.NearestQuery(nearest=_plain(query.vector)), _filter(query.filters)
-    first = [
-        models.Prefetch(query=nearest, using=name, filter=narrowed, limit=query.depth) for name in query.prefetch
-    ]
+    first = [models.Prefetch(query=nearest, using=name, filter=narrowed, limit=query.depth) for name in query.prefetch]
     return models.QueryRequest(
         query=nearest,
         using=query.using,

@@ -28,6 +28,7 @@ from docmind.visual.benches import Benches
 from docmind.visual.cards import Cards
 from docmind.visual.choice import Choice
 from docmind.visual.embedding import Counts, Embedding
+from docmind.visual.finder import Finder
 from docmind.visual.follower import Follower
 from docmind.visual.interactive import Check, Interactive
 from docmind.visual.jobs import EmbeddingJob, EmbeddingJobs
@@ -36,8 +37,8 @@ from docmind.visual.opened import Opened
 from docmind.visual.pages import PageList
 from docmind.visual.pulls import Progress, Pulls
 from docmind.visual.runs import Runs
-from docmind.visual.searching import Finder, Searching, checked_count, checked_question
-from docmind.visual.serving import IndexedImages, Serving
+from docmind.visual.searching import Searching, checked_count, checked_question
+from docmind.visual.serving import IndexedImages, IndexedLate, Serving
 from docmind.visual.stores import ImageStore, LateStore, Store
 from docmind.weights import Description, Weights, models_dir_of
 
@@ -69,14 +70,13 @@ class Visual:
             "image": Serving("image", database, catalog),
             "late": Serving("late", database, catalog),
         }
+        self._late = LateStore(settings, database, catalog, self._pages, self._opened, finder)
         self.images = IndexedImages(serving["image"], vectors)
-        """What the mirror takes vectors of pages from."""
+        self.late = IndexedLate(serving["late"], self._late)
+        """What the mirror takes vectors of pages from; many a page only for an index that holds originals."""
 
         self._choice = Choice(visual, preferences, self._weights, serving)
-        self._late = LateStore(
-            settings.data_dir / "late", database, finder.blind.dense, self._opened, settings.storage.min_free_mb
-        )
-        seen = ImageStore(database, catalog, self._pages, vectors, self._opened, lambda: finder.ready().mirror)
+        seen = ImageStore(database, catalog, self._pages, vectors, self._opened, finder.mirror)
         self._interactive, embeddings = Interactive(), dict[ModelKind, Embedding]()
         self._benches = Benches(preferences, self._opened)
         self._runs = Runs(visual, self._choice, self._benches, self._pages, embeddings)

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from docmind.catalog import Catalog
-from docmind.config import DatabaseSettings
 from docmind.errors import ConfigError, IndexEngineError, IndexMismatchError, VisualModelError
-from docmind.index.blind import Blind
-from docmind.index.engine import IndexEngine, Query
-from docmind.mirror import Mirror, widened
+from docmind.index.engine import Query
+from docmind.pagepoints import widened
 from docmind.querycache import QueryCache
 from docmind.schema import Degraded, Filters
 from docmind.seeing import ListName, ModelKind, PageHit, PageHits
 from docmind.visual.choice import Choice, check_fits
 from docmind.visual.embedding import Embedding
+from docmind.visual.finder import Finder
 from docmind.visual.opened import Opened
 from docmind.visual.pages import MODALITY, PageList
+from docmind.visual.serverlate import Ranked, ServerLate
 from docmind.visual.stores import LateStore
 from docmind.weights import Description
 
@@ -32,26 +31,6 @@ MOST = 1_000
 """Hits of one search."""
 
 _KINDS: dict[ModelKind, str] = {"image": "image model", "late": "late interaction model"}
-
-
-class Found(Protocol):
-    """The index and its mirror, up to date."""
-
-    @property
-    def index(self) -> IndexEngine: ...
-
-    @property
-    def mirror(self) -> Mirror: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Finder:
-    """How the index is reached: `ready` brings it up to date, `heal` builds it anew after it failed."""
-
-    ready: Callable[[], Found]
-    heal: Callable[[], Found]
-    blind: Blind
-    names: DatabaseSettings
 
 
 class Searching:
@@ -70,6 +49,7 @@ class Searching:
         """`is_moving` says whether pages are being embedded with a model, or have begun to be."""
         self._finder, self._choice, self._opened, self._pages = finder, choice, opened, pages
         self._catalog, self._cache, self._is_moving = catalog, cache, is_moving
+        self._server = ServerLate(finder, catalog)
 
     def model(self, embedding: Embedding, degraded: list[Degraded], stage: ListName) -> Description:
         """The model that searches of this kind are answered by now.
@@ -128,8 +108,8 @@ class Searching:
         hits: tuple[PageHit, ...] = ()
         if indexed and (not filters.modalities or MODALITY in filters.modalities):
             blind, names = self._finder.blind, self._finder.names
-            narrowed = replace(filters, tags=tuple(blind.tag(tag) for tag in filters.tags))
-            query = Query(names.qdrant_image_collection, "siglip", blind.dense(widened(vector)), k, narrowed)
+            narrowed, turned = self._finder.narrowed(filters), blind.dense(widened(vector))
+            query = Query(names.qdrant_image_collection, "siglip", turned, k, narrowed)
             try:
                 (scored,) = found.index.search([query])
             except IndexMismatchError:
@@ -152,12 +132,18 @@ class Searching:
         names = self._pages.names(filters)
         allowed = self._pages.allowed(filters, names)
         hits: tuple[PageHit, ...] = ()
-        if (allowed is None or allowed) and store.counts().get(model.fingerprint):  # else no model is loaded
-            query = self.query(model, question)
+        count = store.counts().get(model.fingerprint, 0)
+        if (allowed is None or allowed) and count:  # else no model is loaded
+            query = self.query(model, question).vectors
             clock.lap("embed")
-            found = store.pages().search(model.fingerprint, query.vectors, k, allowed)
+            wanted = count if allowed is None else min(count, len(allowed))
+            ranked: Ranked | None = None
+            if self._server.is_for(wanted):
+                ranked = self._server.search(model, store, query, k, filters, wanted, degraded)
+            if ranked is None:
+                found = store.pages().search(model.fingerprint, query, k, allowed)
+                ranked = [(place, score) for image, score in found for place in self._pages.places_of(image)]
             clock.lap("search")
-            ranked = [(place, score) for image, score in found for place in self._pages.places_of(image)]
             hits = self._hits(ranked, "visual", names, filters, k)
             clock.lap("hits")
         return PageHits(hits, tuple(degraded), clock.timings())

@@ -14,6 +14,7 @@ from docmind.errors import DamagedError
 from docmind.pagevectors import PageVectors
 from docmind.preferences import Preferences
 from docmind.seeing import ModelKind
+from docmind.visual.stores import LateStore
 from docmind.weights import Description
 
 _SWITCH = ""  # the document that a switch is noted as changed: every one, and so none by name
@@ -35,7 +36,6 @@ class Serving:
 
     def __init__(self, kind: ModelKind, database: Database, catalog: Catalog) -> None:
         self._key = f"visual.served.{kind}"
-        self._is_indexed = kind == "image"
         self._database, self._catalog = database, catalog
         self._preferences = Preferences(database)
         self._lock = threading.Lock()
@@ -53,14 +53,23 @@ class Serving:
             return self._served
 
     def adopt(self, description: Description) -> None:
-        """Answer from this model from now on: nothing had been made by another, or nothing is left of it."""
-        self._keep(Served(description.fingerprint, description.name))
+        """Answer from this model from now on: nothing had been made by another, or nothing is left of it here.
+
+        The index may still hold what is gone here, where files were taken away by hand: that is a switch, too.
+        """
+        old = self.now().fingerprint
+        if old in ("", description.fingerprint):
+            self._keep(Served(description.fingerprint, description.name))
+        else:
+            self._change(description, Served())
 
     def switch(self, description: Description) -> None:
         """Answer from this model: at once, or once the index has reached the epoch that this change gets."""
-        old = self.now()
+        self._change(description, self.now())
+
+    def _change(self, description: Description, old: Served) -> None:
         with self._database.transaction():
-            epoch = self._catalog.touch(_SWITCH)[1] if self._is_indexed else 0
+            epoch = self._catalog.touch(_SWITCH)[1]
             served = Served(description.fingerprint, description.name, old.fingerprint, old.name, epoch)
             self._preferences.put(self._key, asdict(served))
         self._note(served)
@@ -79,11 +88,11 @@ class Serving:
             self._served = served
 
 
-class IndexedImages:
-    """What the mirror asks: which image model an index of some epoch has, and its vectors."""
+class _Indexed:
+    """What the mirror asks: which model of a kind an index of some epoch has."""
 
-    def __init__(self, serving: Serving, vectors: PageVectors) -> None:
-        self._serving, self._vectors = serving, vectors
+    def __init__(self, serving: Serving) -> None:
+        self._serving = serving
 
     def at(self, epoch: int) -> str:
         served = self._serving.now()
@@ -92,5 +101,24 @@ class IndexedImages:
     def switched_at(self) -> int:
         return self._serving.now().epoch
 
+
+class IndexedImages(_Indexed):
+    """The image model of the index, and its vectors."""
+
+    def __init__(self, serving: Serving, vectors: PageVectors) -> None:
+        super().__init__(serving)
+        self._vectors = vectors
+
     def vectors(self, fingerprint: str, images: Sequence[str]) -> dict[str, np.ndarray]:
         return self._vectors.get(fingerprint, images)
+
+
+class IndexedLate(_Indexed):
+    """The late interaction model of the index, and its multivectors."""
+
+    def __init__(self, serving: Serving, store: LateStore) -> None:
+        super().__init__(serving)
+        self._store = store
+
+    def multivectors(self, fingerprint: str, images: Sequence[str]) -> dict[str, dict[str, np.ndarray]]:
+        return self._store.multivectors(fingerprint, images)

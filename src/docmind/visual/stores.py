@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
+from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from docmind.catalog import Catalog
+from docmind.config import Settings
 from docmind.database import Database
+from docmind.errors import NotFoundError
+from docmind.index.collection import COLPALI_DIM, MOST_TOKENS
 from docmind.pagevectors import PageVectors
+from docmind.visual.finder import Finder
 from docmind.visual.opened import Opened
 from docmind.visual.pages import PageList
 from docmind.weights import Description
@@ -99,9 +103,7 @@ class ImageStore:
             self._vectors.put(fingerprint, {image: np.asarray(vector) for image, vector in made.items()})
             note()
             if mirror.image_model() == fingerprint:  # vectors beside those in use are no change of the index
-                for image in made:
-                    for doc_id, page_no in self._pages.places_of(image):
-                        shown.setdefault(doc_id, set()).add(page_no)
+                shown = places_by_document(self._pages, made)
                 changed = {doc_id: self._catalog.touch(doc_id) for doc_id in shown}
         for doc_id, (before, epoch) in changed.items():
             mirror.put_images(doc_id, before, epoch, shown[doc_id])
@@ -117,20 +119,23 @@ class ImageStore:
 
 
 class LateStore:
-    """Many vectors a page, in files beside the vault."""
+    """Many vectors a page, in files beside the vault, and through the mirror in an index that holds originals."""
 
     batch = 1
 
     def __init__(
         self,
-        folder: Path,
+        settings: Settings,
         database: Database,
-        turn: Callable[[np.ndarray], np.ndarray],
+        catalog: Catalog,
+        pages: PageList,
         opened: Opened,
-        min_free_mb: int,
+        finder: Finder,
     ) -> None:
-        self._folder, self._db, self._turn, self._opened = folder, database, turn, opened
-        self._min_free_mb = min_free_mb
+        self._folder, self._min_free_mb = settings.data_dir / "late", settings.storage.min_free_mb
+        self._db, self._catalog, self._pages, self._opened = database, catalog, pages, opened
+        self._turn = finder.blind.dense
+        self._mirror = finder.mirror if finder.late_above is not None else None
         self._lock = Lock()
         self._late: LatePages | None = None
 
@@ -148,6 +153,31 @@ class LateStore:
         row = self._db.one("SELECT 1 FROM late_pages WHERE image = ? AND fingerprint = ?", (image, fingerprint))
         return row is not None
 
+    def shown(self, fingerprint: str) -> int:
+        """How many pages of ready documents this model has seen the images of; no file is looked at."""
+        row = self._db.one(
+            "SELECT count(*) FROM late_pages l JOIN pages p ON p.image = l.image"
+            " JOIN documents d ON d.doc_id = p.doc_id WHERE l.fingerprint = ? AND d.status = 'ready'",
+            (fingerprint,),
+        )
+        return int(row[0]) if row else 0
+
+    def multivectors(self, fingerprint: str, images: Sequence[str]) -> dict[str, dict[str, np.ndarray]]:
+        """What an index that holds originals takes of those images that the model has seen, by named vector.
+
+        Vectors of another length than 128 have no place in it, and are left out.
+        """
+        found: dict[str, dict[str, np.ndarray]] = {}
+        for image in dict.fromkeys(images):
+            if not self.has(fingerprint, image):
+                continue
+            with suppress(NotFoundError):  # its bytes are gone: it will be shown to the model again
+                every = self.pages().originals(fingerprint, image)
+                if every.shape[1] == COLPALI_DIM and len(every) < MOST_TOKENS:
+                    rows, cols = self.pages().pooled(fingerprint, image)
+                    found[image] = {"colpali_rows": rows, "colpali_cols": cols, "colpali": every}
+        return found
+
     def missing(self, fingerprint: str, images: Sequence[str]) -> list[str]:
         return self.pages().missing(fingerprint, images)
 
@@ -162,12 +192,27 @@ class LateStore:
         return self._opened.late(description).embed_images([image])[0]
 
     def put(self, fingerprint: str, made: Mapping[str, object], note: Callable[[], None]) -> None:
+        """The documents get a change before and after, so that no crash leaves an index without what is kept here."""
+        mirror = self._mirror() if self._mirror is not None else None
+        shown: dict[str, set[int]] = {}
+        if mirror is not None and mirror.late_model() == fingerprint:
+            shown = places_by_document(self._pages, made)
+        with self._db.transaction():
+            meant = {doc_id: self._catalog.touch(doc_id) for doc_id in shown}
         for image, patches in made.items():
             self.pages().put(fingerprint, image, _patches(patches))
-        note()
+        with self._db.transaction():
+            note()
+            changed = {doc_id: self._catalog.touch(doc_id) for doc_id in shown}
+        for doc_id, (last, epoch) in changed.items():
+            before, own = meant[doc_id]
+            assert mirror is not None
+            mirror.put_images(doc_id, before if last == own else last, epoch, shown[doc_id])
 
     def finish(self) -> None:
-        """Nothing is left to do: what is put is found."""
+        """What is put is found here at once; on a server when it has heard of it."""
+        if self._mirror is not None:
+            self._mirror().commit()
 
     def drop(self, fingerprint: str) -> None:
         self.pages().drop(fingerprint)
@@ -186,6 +231,15 @@ class LateStore:
             late, self._late = self._late, None
         if late is not None:
             late.close()
+
+
+def places_by_document(pages: PageList, images: Iterable[str]) -> dict[str, set[int]]:
+    """The pages that show any of these images."""
+    shown: dict[str, set[int]] = {}
+    for image in images:
+        for doc_id, page_no in pages.places_of(image):
+            shown.setdefault(doc_id, set()).add(page_no)
+    return shown
 
 
 def old_left(store: Store, old: str, new: str, images: Iterable[str]) -> list[str]:
