@@ -75,3 +75,45 @@ class Shown:
     def close(self) -> None:
         self.late.close()
         self.database.close()
+
+
+class Coherent:
+    """Pages as pages are, always the same ones: a field that changes slowly, words along the rows, and noise.
+
+    Ten pages are a document, which shares a topic and a third of the words.
+    """
+
+    def __init__(self, side: int = 16) -> None:
+        source = np.random.default_rng(0)
+        self._side = side
+        self._common = unit(source.standard_normal(128))
+        self._words, self._topics = (unit(source.standard_normal((count, 128))) for count in (4_000, 60))
+        weights = np.maximum(0, 1 - np.abs(np.linspace(0, 4, side)[:, None] - np.arange(5)))
+        self._up = np.einsum("ia,jb->ijab", weights, weights).reshape(side * side, 25)
+
+    def page(self, number: int) -> tuple[PagePatches, np.ndarray]:
+        """A page, and the words on it."""
+        topic, own = self._document(number)
+        source = np.random.default_rng((2, number))
+        knots = 0.7 * self._common + 0.35 * topic + 0.5 * unit(source.standard_normal((25, 128)))
+        cells = self._side**2
+        run = np.repeat(np.arange(cells), source.integers(1, 5, cells))[:cells]
+        words = np.concatenate([own, source.integers(0, 4_000, 60)])
+        word = words[source.integers(0, 90, cells)][run]
+        has_word = (source.random(cells) < 0.65)[run]
+        vectors = self._up @ knots + source.standard_normal((cells, 128)) * 0.35 / 128**0.5
+        vectors[has_word] += 0.75 * self._words[word[has_word]]
+        patches = PagePatches(unit(vectors), self._side, self._side, np.arange(cells, dtype=np.int32))
+        return patches, np.unique(word[has_word])
+
+    def question(self, number: int, target: int) -> np.ndarray:
+        """`(20, 128)` float32 unit rows: nine words of one page, blurred, and vectors near their mean."""
+        source = np.random.default_rng((3, number))
+        words = self._words[source.choice(self.page(target)[1], 9, replace=False)]
+        said = 0.35 * self._common + 0.8 * words + 0.25 * unit(source.standard_normal((9, 128)))
+        mean = 0.5 * self._common + 0.25 * self._document(target)[0] + 0.6 * unit(words.mean(axis=0))
+        return unit(np.concatenate([said, mean + 0.4 * unit(source.standard_normal((11, 128)))]))
+
+    def _document(self, number: int) -> tuple[np.ndarray, np.ndarray]:
+        source = np.random.default_rng((1, number // 10))
+        return self._topics[source.integers(60)], source.integers(0, 4_000, 30)

@@ -35,7 +35,7 @@ class Serving:
     """The record of one kind of model. Safe from any thread: one process owns a vault."""
 
     def __init__(self, kind: ModelKind, database: Database, catalog: Catalog) -> None:
-        self._key = f"visual.served.{kind}"
+        self._kind, self._key = kind, f"visual.served.{kind}"
         self._database, self._catalog = database, catalog
         self._preferences = Preferences(database)
         self._lock = threading.Lock()
@@ -55,10 +55,9 @@ class Serving:
     def adopt(self, description: Description) -> None:
         """Answer from this model from now on: nothing had been made by another, or nothing is left of it here.
 
-        The index may still hold what is gone here, where files were taken away by hand: that is a switch, too.
+        An index may still hold the multivectors whose files were taken away by hand: that is a switch, too.
         """
-        old = self.now().fingerprint
-        if old in ("", description.fingerprint):
+        if self._kind == "image" or self.now().fingerprint in ("", description.fingerprint):
             self._keep(Served(description.fingerprint, description.name))
         else:
             self._change(description, Served())

@@ -134,8 +134,8 @@ class LateStore:
     ) -> None:
         self._folder, self._min_free_mb = settings.data_dir / "late", settings.storage.min_free_mb
         self._db, self._catalog, self._pages, self._opened = database, catalog, pages, opened
-        self._turn = finder.blind.dense
-        self._mirror = finder.mirror if finder.late_above is not None else None
+        self._turn, self._mirror = finder.blind.dense, finder.mirror
+        self._is_indexed = finder.late_above is not None
         self._lock = Lock()
         self._late: LatePages | None = None
 
@@ -193,7 +193,7 @@ class LateStore:
 
     def put(self, fingerprint: str, made: Mapping[str, object], note: Callable[[], None]) -> None:
         """The documents get a change before and after, so that no crash leaves an index without what is kept here."""
-        mirror = self._mirror() if self._mirror is not None else None
+        mirror = self._mirror() if self._is_indexed and all(map(_fits_index, made.values())) else None
         shown: dict[str, set[int]] = {}
         if mirror is not None and mirror.late_model() == fingerprint:
             shown = places_by_document(self._pages, made)
@@ -210,9 +210,8 @@ class LateStore:
             mirror.put_images(doc_id, before if last == own else last, epoch, shown[doc_id])
 
     def finish(self) -> None:
-        """What is put is found here at once; on a server when it has heard of it."""
-        if self._mirror is not None:
-            self._mirror().commit()
+        """What is put is found here at once, on a server once it is durable there. Every index hears of a switch."""
+        self._mirror().commit()
 
     def drop(self, fingerprint: str) -> None:
         self.pages().drop(fingerprint)
@@ -247,6 +246,10 @@ def old_left(store: Store, old: str, new: str, images: Iterable[str]) -> list[st
     wanted = list(dict.fromkeys(images))
     unseen = set(store.missing(old, wanted))
     return store.missing(new, [image for image in wanted if image not in unseen])
+
+
+def _fits_index(made: object) -> bool:
+    return _patches(made).vectors.shape[1] == COLPALI_DIM
 
 
 def _patches(made: object) -> PagePatches:
