@@ -31,6 +31,7 @@ class Terminal:
         def take_terminal() -> None:
             os.setsid()
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # what runs in the background of a shell has it ignored
 
         self._process = subprocess.Popen(
             command,

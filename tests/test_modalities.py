@@ -20,7 +20,17 @@ from docmind.merge import WEIGHTS, DedupKey
 from docmind.modalities import Modalities
 from docmind.querycache import QueryCache
 from docmind.schema import Degraded, Filters, SearchResult, Upload, page_id_of
-from docmind.seeing import ListName, MergeStrategy, ModelKind, MultimodalHit, MultimodalResult, PageHit, PageHits
+from docmind.seeing import (
+    ListName,
+    MergeStrategy,
+    ModelKind,
+    MultimodalHit,
+    MultimodalResult,
+    PageHit,
+    PageHits,
+    PageScores,
+    Rerank,
+)
 from papers import print_of
 from sheets import jpeg, png, sheet
 
@@ -60,6 +70,12 @@ class Eyes:
 
     def search_late(self, question: str, *, k: int = 20, filters: Filters = Filters()) -> PageHits:
         return self._answer("late", "visual", question, k)
+
+    def score_pages(
+        self, kind: ModelKind, places: Sequence[tuple[str, int]], question: str | None, picture: bytes | None = None
+    ) -> PageScores:
+        self.asked.append((kind, question))
+        return PageScores((*[0.0] * (len(places) - 1), 1.0))  # the last page is it
 
     def _answer(self, kind: str, source: ListName, asked: object, k: int) -> PageHits:
         self.asked.append(asked)
@@ -273,6 +289,7 @@ def test_a_list_is_looked_at_as_far_down_as_its_limit(desk: DocMind) -> None:
         ({"lists": ["lookalike"]}, "called 'lookalike'"),
         ({"limits": {"text": 0}}, "at least 1"),
         ({"merge": "best"}, "merging called 'best'"),
+        ({"rerank": "best"}, "second look called 'best'"),
     ],
 )
 def test_what_there_is_not_is_refused_in_a_sentence(desk: DocMind, how: dict[str, Any], sentence: str) -> None:
@@ -326,6 +343,23 @@ def test_a_page_that_was_found_stays_first_whatever_words_and_models_say(picture
         assert not any(hit.found for hit in found.hits[1:])
         assert {"text", "image"} <= {origin.list for hit in found.hits for origin in hit.origins}
     assert eyes.asked == [shot] * 4
+
+
+def test_a_second_look_comes_last_and_leaves_a_page_that_was_found(pictures: DocMind) -> None:
+    eyes, first = Eyes(image=[], late=[]), list[MultimodalResult]()
+    searches = asking(pictures, eyes)
+    shot = jpeg(sheet(2).crop((80, 300, 800, 900)))
+
+    def look(rerank: Rerank) -> MultimodalResult:
+        return searches.see(shot, question="herons eggs", read=False, on_first=first.append, rerank=rerank)
+
+    plain, seen, read = look("off"), look("image"), look("late")
+    assert [each for each in eyes.asked if isinstance(each, tuple)] == [("image", None), ("late", "herons eggs")]
+    assert places(seen.hits)[0] == places(plain.hits)[0] == ("sheet-2.png", 1)
+    assert places(read.hits) != places(plain.hits)
+    assert sorted(places(seen.hits)) == sorted(places(read.hits)) == sorted(places(plain.hits))
+    assert [places(each.hits) for each in first] == [places(plain.hits)] * 3
+    assert ["rerank" in dict(each.timings_ms) for each in (plain, seen, read)] == [False, True, True]
 
 
 def test_pages_that_only_came_nearest_do_not_outvote_words(pictures: DocMind) -> None:

@@ -41,7 +41,7 @@ from docmind.schema import (
     Status,
     Upload,
 )
-from docmind.seeing import ListName, MergeStrategy, MultimodalResult
+from docmind.seeing import ListName, MergeStrategy, MultimodalResult, Rerank
 
 _PLACE = "Check the folder and its permissions, or choose another with DOCMIND_DATA_DIR."
 
@@ -210,16 +210,18 @@ class DocMind:
         lists: Sequence[ListName] | None = None,
         limits: Mapping[ListName, int] | None = None,
         dedup_key: DedupKey = "page_id",
+        rerank: Rerank | None = None,
     ) -> MultimodalResult:
         """Hits of all lists in one: words, code, page images. Where only words find, those of `search`, exactly.
 
-        `lists` asks only these; `limits` says how far down each is looked at. A list that fails, or takes longer than
-        `visual.list_timeout_s`, is reported in the result. Raises `ConfigError`, and what `search` raises where no
-        list gave an answer.
+        `lists` asks only these; `limits` says how far down each is looked at. `rerank` is the kind of model that looks
+        at the first pages again; None: as it is set. What fails, or takes longer than `visual.list_timeout_s`, is
+        reported in the result. Raises `ConfigError`, and what `search` raises where no list gave an answer.
         """
         return self._modalities.search(
-            _question(question), k=k, filters=filters, merge=merge, lists=lists, limits=limits, dedup_key=dedup_key
-        )
+            _question(question), k=k, filters=filters, merge=merge, lists=lists, limits=limits, dedup_key=dedup_key,
+            rerank=rerank,
+        )  # fmt: skip
 
     def see(
         self,
@@ -232,6 +234,7 @@ class DocMind:
         name: str = "The picture",
         read: bool = True,
         on_first: Callable[[MultimodalResult], None] | None = None,
+        rerank: Rerank | None = None,
     ) -> MultimodalResult:
         """The pages that a picture may be of: by its look, by the words on it, by an image model where there is one.
 
@@ -241,8 +244,9 @@ class DocMind:
         """
         question = _question(question) if question.strip() else ""
         return self._modalities.see(
-            picture, question=question, k=k, filters=filters, merge=merge, name=name, read=read, on_first=on_first
-        )
+            picture, question=question, k=k, filters=filters, merge=merge, name=name, read=read, on_first=on_first,
+            rerank=rerank,
+        )  # fmt: skip
 
     def ask(self, question: str, *, k: int | None = None, filters: Filters = Filters()) -> Answer:
         """Quotes that answer a question, each with its page and boxes, or "not found"."""
@@ -257,14 +261,9 @@ class DocMind:
         timings = (*found.timings_ms[:-1], ("answer", (now - at) * 1000), ("total", (now - started) * 1000))
         told = quoted([replace(source, index_epoch=self._catalog.epoch()) for source in quotes.sources])
         return Answer(
-            question,
-            told.answer or NOT_FOUND,
-            bool(told.sources),
-            told.sources,
-            found.degraded,
-            timings,
+            question, told.answer or NOT_FOUND, bool(told.sources), told.sources, found.degraded, timings,
             told.sentences,
-        )
+        )  # fmt: skip
 
     # care
 

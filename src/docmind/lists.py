@@ -17,7 +17,7 @@ from docmind.errors import DocMindError
 from docmind.lookalike.sighting import Sighting
 from docmind.merge import DedupKey
 from docmind.schema import Degraded, Filters, Hit, SearchResult
-from docmind.seeing import ListName, ListReport, ListState, ModelKind, MultimodalHit, PageHit, PageHits
+from docmind.seeing import ListName, ListReport, ListState, ModelKind, MultimodalHit, PageHit, PageHits, PageScores
 
 FAILURES = (DocMindError, OSError, RuntimeError, ValueError, MemoryError)
 """What ends one list and not the search: what models, engines and files fail with. Mistakes of ours go through."""
@@ -43,6 +43,10 @@ class Eyes(Protocol):
 
     def search_late(self, question: str, *, k: int = 20, filters: Filters = Filters()) -> PageHits: ...
 
+    def score_pages(
+        self, kind: ModelKind, places: Sequence[tuple[str, int]], question: str | None, picture: bytes | None = None
+    ) -> PageScores: ...
+
 
 @dataclass(frozen=True, slots=True)
 class Listed:
@@ -62,6 +66,8 @@ class Gathered:
     reports: dict[ListName, ListReport] = field(default_factory=dict)
     degraded: list[Degraded] = field(default_factory=list)
     errors: dict[ListName, Exception] = field(default_factory=dict)
+    stages: dict[str, float] = field(default_factory=dict)
+    """What came after the lists, with its milliseconds."""
 
     def report(self, name: ListName, state: ListState, ms: float = 0.0, reason: str = "", *, stage: str = "") -> None:
         """`stage` is what was done without, where that has another name than the list."""
@@ -69,10 +75,14 @@ class Gathered:
         if state in ("failed", "timed out"):
             self.degraded.append(Degraded(stage or name, reason))
 
+    def lacks(self, degraded: Iterable[Degraded]) -> None:
+        """What was done without, each told once."""
+        self.degraded += [each for each in degraded if each not in self.degraded]
+
     def take(self, name: ListName, listed: Listed, ms: float) -> None:
         """A list that came back."""
         self.lists[name] = listed.hits
-        self.degraded += [each for each in listed.degraded if each not in self.degraded]
+        self.lacks(listed.degraded)
         self.report(name, "ran" if listed.hits else "empty", ms, "" if listed.hits else listed.nothing)
 
     def settle(self, name: ListName, outcome: Outcome[Listed], *, stage: str = "") -> Listed | None:
@@ -84,13 +94,17 @@ class Gathered:
             listed = outcome.result()
         except FAILURES as error:
             self.errors[name] = error
-            told = f"It broke off ({type(error).__name__}: {error})."
-            if isinstance(error, DocMindError):
-                told = f"{error} {error.hint}".strip()
-            self.report(name, "failed", outcome.duration_ms, told, stage=stage)
+            self.report(name, "failed", outcome.duration_ms, sentence_of(error), stage=stage)
             return None
         self.take(name, listed, outcome.duration_ms)
         return listed
+
+
+def sentence_of(error: Exception) -> str:
+    """Why something is done without, and what can be done about it."""
+    if isinstance(error, DocMindError):
+        return f"{error} {error.hint}".strip()
+    return f"It broke off ({type(error).__name__}: {error})."
 
 
 class Lists:

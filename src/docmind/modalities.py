@@ -21,7 +21,8 @@ from docmind.nodestore import NodeStore
 from docmind.picturetext import PictureText, telling, turn_of
 from docmind.querycache import QueryCache
 from docmind.schema import Degraded, Filters
-from docmind.seeing import ListName, MergeStrategy, MultimodalHit, MultimodalResult
+from docmind.secondlook import SecondLook
+from docmind.seeing import ListName, MergeStrategy, MultimodalHit, MultimodalResult, Rerank
 
 DEPTH = 20
 """How far down each list is looked at where several are merged: two that agree deep down say little."""
@@ -49,6 +50,7 @@ class Modalities:
         self._lookalike, self._queries = lookalike, queries
         self._lists = Lists(settings, catalog, words, eyes)
         self._text = PictureText(settings.reading)
+        self._second = SecondLook(settings.visual, eyes)
         self._looking = Errands()  # apart from those of questions: a picture that hangs holds up no question
 
     def search(
@@ -61,11 +63,12 @@ class Modalities:
         lists: Sequence[ListName] | None = None,
         limits: Mapping[ListName, int] | None = None,
         dedup_key: DedupKey = "page_id",
+        rerank: Rerank | None = None,
     ) -> MultimodalResult:
         """The best `k` hits of all lists, or of `lists` where any are named; `limits` says how deep to look.
 
-        Raises `ConfigError` for a list or a way of merging that does not exist, and what the search for words raises
-        where no list gave an answer.
+        `rerank` says which kind of model looks at the first pages again; None: as it is set. Raises `ConfigError` for a
+        list or a way of merging that does not exist, and what the search for words raises where no list gave an answer.
         """
         started = time.perf_counter()
         strategy_of(merge)
@@ -73,6 +76,7 @@ class Modalities:
         wanted = _checked(lists, limits)
         k = k or self._settings.retrieve.k
         gathered = Gathered()
+        kind = self._second.kind(rerank, gathered)
         for name in wanted:
             if why := self._lists.why_not(name, filters):
                 gathered.report(name, why[0], reason=why[1])
@@ -80,15 +84,19 @@ class Modalities:
         if not lists and asked == ["text", "code"]:
             asked.remove("code")
             gathered.report("code", "off", reason="Alone beside the list of words it would say the same twice.")
-        depth: dict[ListName, int] = {name: limits.get(name, k if len(asked) == 1 else max(k, DEPTH)) for name in asked}
+        deep = k if len(asked) == 1 and kind is None else max(k, DEPTH)
+        depth: dict[ListName, int] = {name: limits.get(name, deep) for name in asked}
         self._lists.ask(question, depth, filters, dedup_key, gathered)
         if "text" in gathered.errors and not gathered.lists:
             raise gathered.errors["text"]
         at = time.perf_counter()
-        hits = self._merged(gathered, merge, k, dedup_key)
+        ordered = self._merged(gathered, merge, dedup_key)
+        if kind is not None:
+            ordered = self._second.over(ordered, kind, gathered, question=question)
+        hits = self._first(ordered, k)
         return MultimodalResult(
             query=question,
-            hits=hits,
+            hits=tuple(hits),
             lists=tuple(gathered.reports[name] for name in wanted),
             merge=merge,
             degraded=tuple(gathered.degraded),
@@ -107,12 +115,14 @@ class Modalities:
         name: str = "The picture",
         read: bool = True,
         on_first: Callable[[MultimodalResult], None] | None = None,
+        rerank: Rerank | None = None,
     ) -> MultimodalResult:
         """The pages that `picture` may be of, or be about, the likeliest first; `question` is searched for with it.
 
         `on_first` gets what the picture's look alone found, in this thread; what it raises ends the search. Then the
         words on the picture are read, which takes seconds, unless `read` is False, and searched for; and pages like it
         are found by an image model, where one is in use. A page that the picture was found to be of keeps its place.
+        At last the kind of model that `rerank` names, or that is set, looks at the first pages again.
         Raises what `lookalike.search` raises, where `picture` is no picture that can be opened, and `ConfigError`.
         """
         started = time.perf_counter()
@@ -120,6 +130,7 @@ class Modalities:
         depth = max(k, DEPTH)
         looked = self._lookalike.search(picture, k=depth, filters=filters, name=name)
         gathered = Gathered()
+        kind = self._second.kind(rerank, gathered)
         gathered.take("lookalike", Listed(seen(looked.hits), looked.degraded), _ms(started))
         gathered.report("text", "off", reason="There are no words to look for.")
         if why := self._lists.why_not("image", filters):
@@ -131,7 +142,12 @@ class Modalities:
 
         def result(text: str = "", *, is_final: bool = True) -> MultimodalResult:
             at = time.perf_counter()
-            hits = [replace(hit, found=bool(hit.found)) for hit in self._merged(gathered, merge, k)]
+            ordered = self._merged(gathered, merge)
+            if is_final and kind is not None:
+                ordered = self._second.over(
+                    ordered, kind, gathered, question=question or telling(text), picture=picture
+                )
+            hits = [replace(hit, found=bool(hit.found)) for hit in self._first(ordered, k)]
             return MultimodalResult(
                 query=question,
                 hits=tuple(hits),
@@ -183,21 +199,25 @@ class Modalities:
         return replace(self._lists.words(words, "text", k, filters), text=text)
 
     def _merged(
-        self, gathered: Gathered, strategy: MergeStrategy, k: int, dedup_key: DedupKey = "page_id"
-    ) -> tuple[MultimodalHit, ...]:
-        """The first `k` of the merged lists, those that only their images named with the beginning of their text."""
+        self, gathered: Gathered, strategy: MergeStrategy, dedup_key: DedupKey = "page_id"
+    ) -> Sequence[MultimodalHit]:
+        """All lists as one."""
         lists: dict[ListName, Sequence[MultimodalHit]] = {n: hits for n, hits in gathered.lists.items() if hits}
         if len(lists) > 1 and "image" in lists:
             lists["image"] = standing_out(lists["image"])
         if len(lists) > 1 and "lookalike" in lists:
             lists["lookalike"] = [hit for hit in lists["lookalike"] if hit.found or hit.score >= _LIKELY]
+        return merged(lists, strategy, dedup_key=dedup_key, rrf_k=self._settings.retrieve.rrf_k)
+
+    def _first(self, ordered: Sequence[MultimodalHit], k: int) -> list[MultimodalHit]:
+        """The first `k` hits, those that only their images named with the beginning of their text."""
         hits: list[MultimodalHit] = []
-        for hit in merged(lists, strategy, dedup_key=dedup_key, rrf_k=self._settings.retrieve.rrf_k):
+        for hit in ordered:
             if len(hits) >= k:
                 break
             if told := self._told(hit):
                 hits.append(replace(told, rank=len(hits) + 1))
-        return tuple(hits)
+        return hits
 
     def _told(self, hit: MultimodalHit) -> MultimodalHit | None:
         """A hit with the beginning of its page's text where words did not find it; None where it was deleted."""
@@ -224,7 +244,8 @@ def _checked(lists: Sequence[ListName] | None, limits: Mapping[ListName, int]) -
 
 def _timings(gathered: Gathered, merging: float, started: float) -> tuple[tuple[str, float], ...]:
     lists = [(name, report.duration_ms) for name, report in gathered.reports.items() if report.duration_ms]
-    return (*lists, ("merge", _ms(merging)), ("total", _ms(started)))
+    merge = max(0.0, _ms(merging) - sum(gathered.stages.values()))
+    return (*lists, *gathered.stages.items(), ("merge", merge), ("total", _ms(started)))
 
 
 def _ms(since: float) -> float:

@@ -200,9 +200,11 @@ class Reading:
         self._end()
 
     def _end(self) -> None:
+        folder, self._folder = self._folder, None
+        if folder is not None and self._worker is not None and self._worker.is_alive:
+            chromium.end_tree(self._worker.pid)  # one that is still dying would make its folder anew
         if self._worker is not None:
             self._worker.kill()
-        folder, self._folder = self._folder, None
         if folder is not None:
             chromium.remove_folder(folder)
 

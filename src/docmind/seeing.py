@@ -14,6 +14,9 @@ ListName = Literal["text", "code", "image", "lookalike", "visual"]
 """Words in text; words in code; SigLIP; a picture laid over pages; late interaction on pages (ColPali)."""
 
 MergeStrategy = Literal["rrf", "score", "interleaved", "grouped"]
+Rerank = Literal["off", "image", "late"]
+"""Which kind of model, if any, looks once more at the first pages of the merged list."""
+
 ListState = Literal["ran", "empty", "off", "failed", "timed out"]
 ModelKind = Literal["image", "late"]
 WeightsState = Literal["present", "missing", "broken"]
@@ -49,6 +52,14 @@ class PageHits:
     hits: tuple[PageHit, ...]
     degraded: tuple[Degraded, ...] = ()
     timings_ms: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PageScores:
+    """What a model says of given pages, in their order: a cosine or a MaxSim; None where it has not seen the page."""
+
+    scores: tuple[float | None, ...]
+    degraded: tuple[Degraded, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

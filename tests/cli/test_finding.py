@@ -103,3 +103,7 @@ def test_with_a_model_that_looks_at_pages_all_lists_are_one(seeing: Shell) -> No
     looked = seeing.json("search", "--image", shot, "--no-read")
     assert {one["list"]: one["state"] for one in looked["lists"]}["image"] == "ran"
     assert looked["hits"][0]["document"] == "page-2.png"
+    for picture in ([], ["--image", shot, "--no-read"]):
+        again = seeing.json("search", "Where do herons nest?", *picture, "--rerank", "image")
+        assert "rerank" in dict(again["timings_ms"])
+    assert "Without rerank: No model" in seeing.run("search", "Where do herons nest?", "--rerank", "late").stderr

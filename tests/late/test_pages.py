@@ -72,6 +72,19 @@ def test_scores_are_those_of_float32_and_the_first_are_the_same(vault: Shown) ->
         assert [score for _, score in found] == sorted((score for _, score in found), reverse=True)
 
 
+def test_given_pages_are_scored_as_a_search_scores_them(vault: Shown) -> None:
+    made = filled(vault, 30, rows=9, cols=7, dim=64)
+    query = unit(source(3).standard_normal((12, 64)))
+    wanted = {*IMAGES[5:15], IMAGES[35]}  # the last has not been seen
+    scored = vault.late.score(MODEL, query, wanted)
+    assert scored == {image: pytest.approx(maxsim(query, made[image]), abs=0.02) for image in IMAGES[5:15]}
+    assert scored == dict(vault.late.search(MODEL, query, 10, wanted))
+    assert vault.late.score(MODEL, query, {IMAGES[35]}) == vault.late.score("other", query, wanted) == {}
+    assert vault.late.score(MODEL, query[:0], wanted) == {}
+    with pytest.raises(VisualModelError, match="have 16 numbers"):
+        vault.late.score(MODEL, query[:, :16], wanted)
+
+
 def test_every_kernel_gives_the_same_list(vault: Shown, monkeypatch: pytest.MonkeyPatch) -> None:
     filled(vault, 30, rows=9, cols=7, dim=64)
     query = unit(source(9).standard_normal((20, 64)))

@@ -13,7 +13,7 @@ from docmind.cli.telling import counted, inert, source_of, tell_hits, tell_narro
 from docmind.config import Settings
 from docmind.errors import ConfigError, NotFoundError, TooLargeError
 from docmind.schema import Filters, SearchResult
-from docmind.seeing import ListName, MergeStrategy, MultimodalResult
+from docmind.seeing import ListName, MergeStrategy, MultimodalResult, Rerank
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -37,6 +37,12 @@ if TYPE_CHECKING:
     default=None,
     help="How several lists become one (default: rrf).",
 )
+@click.option(
+    "--rerank",
+    type=click.Choice(["off", "image", "late"]),
+    default=None,
+    help="Which kind of model looks at the first pages again (default: DOCMIND_VISUAL__RERANK).",
+)
 @click.option("-k", "k", type=click.IntRange(1, 1000), default=None, help="How many hits.")
 @click.option("--per-node", is_flag=True, help="Several hits per page where several places match.")
 @filtered
@@ -47,6 +53,7 @@ def search(
     no_read: bool,
     lists: tuple[ListName, ...],
     merge: MergeStrategy | None,
+    rerank: Rerank | None,
     k: int | None,
     per_node: bool,
     docs: tuple[str, ...],
@@ -66,15 +73,16 @@ def search(
         filters = filters_of(desk, docs, languages, tags)
         if image is not None and picture is not None:
             found: SearchResult | MultimodalResult = _looked_for(
-                desk, picture, image.name, question or "", k or 8, filters, merge or "rrf", is_read=not no_read
+                desk, picture, image.name, question or "", k or 8, filters, merge or "rrf", rerank, is_read=not no_read
             )
         else:
             assert question is not None
             key: DedupKey = "node_id" if per_node else "page_id"
-            if lists or merge or desk.visual.is_on("image") or desk.visual.is_on("late"):
+            if lists or merge or rerank or desk.visual.is_on("image") or desk.visual.is_on("late"):
                 found = desk.multimodal_search(
-                    question, k=k, filters=filters, merge=merge or "rrf", lists=lists or None, dedup_key=key
-                )
+                    question, k=k, filters=filters, merge=merge or "rrf", lists=lists or None, dedup_key=key,
+                    rerank=rerank,
+                )  # fmt: skip
             else:
                 found = desk.search(question, k=k, filters=filters, dedup_key=key)
         documents = () if found.hits else desk.documents()  # to say what there is instead
@@ -97,6 +105,7 @@ def _looked_for(
     k: int,
     filters: Filters,
     merge: MergeStrategy,
+    rerank: Rerank | None,
     *,
     is_read: bool,
 ) -> MultimodalResult:
@@ -113,6 +122,7 @@ def _looked_for(
         name=name,
         read=is_read,
         on_first=lambda _: click.echo("Reading the words on the picture.", err=True) if is_told else None,
+        rerank=rerank,
     )
 
 

@@ -141,9 +141,7 @@ class LatePages:
             wanted = _wanted(snapshot, allowed)
             if limit < 1 or not len(wanted) or not len(query):
                 return []
-            turned = self._turn(finite(query))
-            if turned.shape[1] != snapshot.rows.shape[1]:
-                raise _other_length(turned.shape[1], snapshot.rows.shape[1])
+            turned = self._turned(query, snapshot)
             rows, steps = query_int8(turned)
             if len(wanted) > EXACT_PAGES:
                 kernel, count = choose(rows.shape[1]).kernel, max(len(wanted) // SHARE, 10 * limit)
@@ -156,6 +154,21 @@ class LatePages:
             if self._are_sound(fingerprint, snapshot, found):
                 pairs = zip(found, scores[best].tolist(), strict=True)
                 return [(snapshot.places[number].image, score) for number, score in pairs]
+
+    def score(self, fingerprint: str, query: np.ndarray, images: Collection[str]) -> dict[str, float]:
+        """MaxSim of these images, by the question as it is; those that the model has not seen are left out.
+
+        Raises as `search` does.
+        """
+        while True:
+            snapshot = self._snapshot(fingerprint)
+            wanted = _wanted(snapshot, images)
+            if not len(wanted) or not len(query):
+                return {}
+            turned, found = self._turned(query, snapshot), wanted.tolist()
+            if self._are_sound(fingerprint, snapshot, found):
+                pairs = zip(found, _rescored(snapshot, wanted, turned).tolist(), strict=True)
+                return {snapshot.places[number].image: score for number, score in pairs}
 
     def similarity(self, fingerprint: str, query: np.ndarray, image: str) -> np.ndarray:
         """How like each patch of a page each of the question's vectors is: `(n, rows, cols)` float32.
@@ -199,6 +212,12 @@ class LatePages:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise VaultError(f"{self._folder.name} cannot be used as a folder: {error.strerror}.") from error
+
+    def _turned(self, query: np.ndarray, snapshot: Snapshot) -> np.ndarray:
+        turned = self._turn(finite(query))
+        if turned.shape[1] != snapshot.rows.shape[1]:
+            raise _other_length(turned.shape[1], snapshot.rows.shape[1])
+        return turned
 
     def _shelf(self, fingerprint: str) -> Shelf:
         if fingerprint not in self._shelves:

@@ -149,14 +149,16 @@ class Chromium:
 
 
 def end_tree(pid: int) -> None:
-    """End a process and all below it at once. Harmless where they are gone."""
+    """End a process and all below it, and wait until they are gone. Harmless where they are."""
     import psutil
 
     with contextlib.suppress(psutil.NoSuchProcess):
         root = psutil.Process(pid)
-        for process in (*root.children(recursive=True), root):
+        below = root.children(recursive=True)
+        for process in (root, *below):
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.kill()
+        psutil.wait_procs(below, timeout=_GRACE_S)
 
 
 def memory_mb(pid: int) -> float:

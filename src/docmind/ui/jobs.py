@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from docmind.errors import DocMindError, PasswordNeededError
+from docmind.errors import DocMindError, NotFoundError, PasswordNeededError
 from docmind.escape import escape
 from docmind.schema import AddResult, JobProgress, Upload
 from docmind.ui import state, trouble
@@ -32,7 +33,7 @@ def uploader(mind: DocMind) -> None:
     """Drop files here; they are handed over at once and the box is empty again."""
     key = f"{state.UPLOADER}-{st.session_state.setdefault(state.UPLOADER, 0)}"
     st.file_uploader(
-        "Add documents: PDF, Word, Excel, EPUB, pictures and scans, web pages, Markdown, plain text",
+        "Add documents: PDF, Word, Excel, EPUB, pictures and scans, web pages, Markdown, plain text, source code",
         accept_multiple_files=True,
         key=key,
         max_upload_size=_told(desk().max_file_mb),
@@ -100,13 +101,27 @@ def _draw_moving(mind: DocMind, job: JobProgress) -> None:
         with words:
             st.progress(_fraction(job), text=_headline(job))
         with stop:
-            if st.button("Stop", key=f"stop-{job.job_id}", icon=":material/stop_circle:", width="stretch"):
-                outcome = trouble.attempt(lambda: mind.cancel(job.job_id))
-                if isinstance(outcome, DocMindError):
-                    trouble.show(outcome)
+            # Callbacks: a press that a redrawing panel reads only afterwards can be lost.
+            st.button(
+                "Stop",
+                key=f"stop-{job.job_id}",
+                icon=":material/stop_circle:",
+                width="stretch",
+                on_click=_stop,
+                args=(mind, job.job_id),
+            )
         st.caption(_details(job))
         for result in job.results[-_LISTED:]:
             st.caption(_line(result))
+
+
+def _stop(mind: DocMind, job_id: str) -> None:
+    with suppress(NotFoundError):  # it is over, and long forgotten
+        mind.cancel(job_id)
+
+
+def _dismiss(job_id: str) -> None:
+    st.session_state[state.HANDED_IN].pop(job_id, None)
 
 
 def _draw_over(mind: DocMind, job: JobProgress, handed_in: dict[str, list[Upload | None]]) -> None:
@@ -125,9 +140,15 @@ def _draw_over(mind: DocMind, job: JobProgress, handed_in: dict[str, list[Upload
     with st.container(border=True, key=f"job-{job.job_id}"):
         words, close = st.columns([0.94, 0.06], vertical_alignment="center")
         words.markdown(f"**{_summary(job, [result for _, result in left])}**")
-        if close.button("", key=f"dismiss-{job.job_id}", icon=":material/close:", type="tertiary", help="Dismiss"):
-            del handed_in[job.job_id]
-            st.rerun()
+        close.button(
+            "",
+            key=f"dismiss-{job.job_id}",
+            icon=":material/close:",
+            type="tertiary",
+            help="Dismiss",
+            on_click=_dismiss,
+            args=(job.job_id,),
+        )
         if job.state == "failed":
             trouble.tell(job.message)
         few = len(left) <= _LISTED

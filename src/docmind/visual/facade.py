@@ -9,11 +9,10 @@ from docmind.artifacts import Artifacts
 from docmind.catalog import Catalog
 from docmind.config import Settings
 from docmind.database import Database
-from docmind.errors import ConfigError, NotFoundError, TooLargeError
 from docmind.pagevectors import PageVectors
 from docmind.preferences import Preferences
 from docmind.querycache import QueryCache
-from docmind.schema import Capability, Degraded, Filters
+from docmind.schema import Capability, Filters
 from docmind.seeing import (
     EmbeddingProgress,
     HeatMap,
@@ -21,6 +20,7 @@ from docmind.seeing import (
     ModelCard,
     ModelKind,
     PageHits,
+    PageScores,
     PagesEmbedded,
     PullProgress,
 )
@@ -32,12 +32,12 @@ from docmind.visual.finder import Finder
 from docmind.visual.follower import Follower
 from docmind.visual.interactive import Check, Interactive
 from docmind.visual.jobs import EmbeddingJob, EmbeddingJobs
-from docmind.visual.maps import heat_map
 from docmind.visual.opened import Opened
 from docmind.visual.pages import PageList
 from docmind.visual.pulls import Progress, Pulls
 from docmind.visual.runs import Runs
-from docmind.visual.searching import Searching, checked_count, checked_question
+from docmind.visual.scoring import Scoring
+from docmind.visual.searching import Searching, checked_count, checked_question, words_or_picture
 from docmind.visual.serving import IndexedImages, IndexedLate, Serving
 from docmind.visual.stores import ImageStore, LateStore, Store
 from docmind.weights import Description, Weights, models_dir_of
@@ -66,15 +66,12 @@ class Visual:
         visual, preferences = settings.visual, Preferences(database)
         self._weights, self._opened = Weights(models_dir_of(settings)), Opened(visual)
         vectors, self._pages = PageVectors(database), PageList(database)
-        serving: dict[ModelKind, Serving] = {
-            "image": Serving("image", database, catalog),
-            "late": Serving("late", database, catalog),
-        }
+        one, many = Serving("image", database, catalog), Serving("late", database, catalog)
         self._late = LateStore(settings, database, catalog, self._pages, self._opened, finder)
-        self.images = IndexedImages(serving["image"], vectors)
-        self.late = IndexedLate(serving["late"], self._late)
+        self.images, self.late = IndexedImages(one, vectors), IndexedLate(many, self._late)
         """What the mirror takes vectors of pages from; many a page only for an index that holds originals."""
 
+        serving: dict[ModelKind, Serving] = {"image": one, "late": many}
         self._choice = Choice(visual, preferences, self._weights, serving)
         seen = ImageStore(database, catalog, self._pages, vectors, self._opened, finder.mirror)
         self._interactive, embeddings = Interactive(), dict[ModelKind, Embedding]()
@@ -94,6 +91,9 @@ class Visual:
             lambda kind: self._follower.trouble.get(kind, ""),
         )  # fmt: skip
         self._searching = Searching(finder, self._choice, self._opened, self._pages, catalog, cache, self._is_moving)
+        self._scoring = Scoring(
+            visual, self._searching, embeddings, catalog, vectors, self._late, self._benches, self._interactive
+        )
 
     # models
 
@@ -157,15 +157,7 @@ class Visual:
 
         Raises `ConfigError` without either, and where both are given; `TooLargeError`. Scores compare within one call.
         """
-        if (picture is None) == (question is None):
-            raise ConfigError("An image search takes words or a picture.", hint="Give one of them.")
-        limit_mb = self._settings.reading.max_file_mb
-        if picture is not None and len(picture) > limit_mb << 20:
-            raise TooLargeError(
-                f"The picture has {len(picture) / 2**20:,.0f} MB; the limit is {limit_mb:,} MB.",
-                hint="Save it smaller, or raise DOCMIND_READING__MAX_FILE_MB.",
-            )
-        words = None if question is None else checked_question(question)
+        words = words_or_picture(question, picture, self._settings.reading.max_file_mb)
         with self._interactive.search():
             return self._searching.images(self._embeddings["image"], words, picture, checked_count(k), filters)
 
@@ -176,19 +168,24 @@ class Visual:
                 self._embeddings["late"], self._late, checked_question(question), checked_count(k), filters
             )
 
+    def score_pages(
+        self, kind: ModelKind, places: Sequence[tuple[str, int]], question: str | None, picture: bytes | None = None
+    ) -> PageScores:
+        """How well each page, `(doc_id, page_no)`, fits the words, or looks like the picture (image models only).
+
+        Late interaction looks at pages that it has not seen as long as DOCMIND_VISUAL__RERANK_BUDGET_S lasts.
+        """
+        if kind == "late":
+            return self._scoring.late(places, checked_question(question or ""))
+        words = words_or_picture(question, picture, self._settings.reading.max_file_mb)
+        return self._scoring.image(places, words, picture)
+
     def heat_map(self, question: str, doc_id: str, page_no: int) -> HeatMap:
         """How much each patch of a page answers each token. Raises `NotFoundError` where it has no multivectors."""
         page = self._catalog.page(doc_id, page_no)
-        words, degraded = checked_question(question), list[Degraded]()
+        words = checked_question(question)
         with self._interactive.search():
-            model = self._searching.model(self._embeddings["late"], degraded, "visual")
-            if not self._late.has(model.fingerprint, page.image.sha256):
-                raise NotFoundError(
-                    f"{model.name} has not seen this page.", hint=f"Run `docmind embed --model {model.name}`."
-                )
-            query = self._searching.query(model, words)
-            likeness = self._late.pages().similarity(model.fingerprint, query.vectors, page.image.sha256)
-        return heat_map(model.name, page, query.tokens, likeness)
+            return self._searching.heat_map(self._embeddings["late"], self._late, page, words)
 
     def has_heat(self, doc_id: str, page_no: int) -> bool:
         """Whether `heat_map` has something to say of this page."""

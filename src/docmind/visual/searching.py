@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from docmind.catalog import Catalog
-from docmind.errors import ConfigError, IndexEngineError, IndexMismatchError, VisualModelError
+from docmind.catalog import Catalog, PageRecord
+from docmind.errors import (
+    ConfigError,
+    IndexEngineError,
+    IndexMismatchError,
+    NotFoundError,
+    TooLargeError,
+    VisualModelError,
+)
 from docmind.index.engine import Query
 from docmind.pagepoints import widened
 from docmind.querycache import QueryCache
 from docmind.schema import Degraded, Filters
-from docmind.seeing import ListName, ModelKind, PageHit, PageHits
+from docmind.seeing import HeatMap, ListName, ModelKind, PageHit, PageHits
 from docmind.visual.choice import Choice, check_fits
 from docmind.visual.embedding import Embedding
 from docmind.visual.finder import Finder
+from docmind.visual.maps import heat_map
 from docmind.visual.opened import Opened
 from docmind.visual.pages import MODALITY, PageList
 from docmind.visual.serverlate import Ranked, ServerLate
@@ -29,6 +38,8 @@ if TYPE_CHECKING:
 
 MOST = 1_000
 """Hits of one search."""
+
+_PICTURES = 4  # whose vectors are kept
 
 _KINDS: dict[ModelKind, str] = {"image": "image model", "late": "late interaction model"}
 
@@ -49,7 +60,7 @@ class Searching:
         """`is_moving` says whether pages are being embedded with a model, or have begun to be."""
         self._finder, self._choice, self._opened, self._pages = finder, choice, opened, pages
         self._catalog, self._cache, self._is_moving = catalog, cache, is_moving
-        self._server = ServerLate(finder, catalog)
+        self._server, self._seen = ServerLate(finder, catalog), QueryCache(_PICTURES)
 
     def model(self, embedding: Embedding, degraded: list[Degraded], stage: ListName) -> Description:
         """The model that searches of this kind are answered by now.
@@ -103,7 +114,7 @@ class Searching:
             if before is None:
                 raise VisualModelError("The index is being changed to another image model.", hint="Try again soon.")
             model = before
-        vector = self._vector(model, question, picture)
+        vector = self.vector(model, question, picture)
         clock.lap("embed")
         hits: tuple[PageHit, ...] = ()
         if indexed and (not filters.modalities or MODALITY in filters.modalities):
@@ -148,14 +159,27 @@ class Searching:
             clock.lap("hits")
         return PageHits(hits, tuple(degraded), clock.timings())
 
+    def heat_map(self, embedding: Embedding, store: LateStore, page: PageRecord, question: str) -> HeatMap:
+        """How much each patch of a page answers each token. Raises `NotFoundError` where it has no multivectors."""
+        model = self.model(embedding, [], "visual")
+        if not store.has(model.fingerprint, page.image.sha256):
+            raise NotFoundError(
+                f"{model.name} has not seen this page.", hint=f"Run `docmind embed --model {model.name}`."
+            )
+        query = self.query(model, question)
+        likeness = store.pages().similarity(model.fingerprint, query.vectors, page.image.sha256)
+        return heat_map(model.name, page, query.tokens, likeness)
+
     def query(self, model: Description, question: str) -> QueryPatches:
         """The question's token vectors, kept for the next time. Raises what models raise."""
         return self._cache.get(model.fingerprint, question, lambda: self._opened.late(model).embed_query(question))
 
-    def _vector(self, model: Description, question: str | None, picture: bytes | None) -> np.ndarray:
+    def vector(self, model: Description, question: str | None, picture: bytes | None) -> np.ndarray:
+        """The vector `(dim,)` of a question or a picture, kept for the next time. Raises what models raise."""
         opened = self._opened.image(model)
-        if picture is not None:
-            return opened.embed_images([picture])[0]
+        if picture is not None:  # the list and the second look want it one after the other
+            key = hashlib.sha256(picture).hexdigest()
+            return self._seen.get(model.fingerprint, key, lambda: opened.embed_images([picture])[0])
         assert question is not None
         return self._cache.get(model.fingerprint, question, lambda: opened.embed_text(question))
 
@@ -204,6 +228,18 @@ def checked_question(text: str) -> str:
     if not question:
         raise ConfigError("The question is empty.", hint="Type a question in words.")
     return question
+
+
+def words_or_picture(question: str | None, picture: bytes | None, limit_mb: int) -> str | None:
+    """The words, where it is not the picture that is looked for. Raises `ConfigError`, `TooLargeError`."""
+    if (picture is None) == (question is None):
+        raise ConfigError("An image search takes words or a picture.", hint="Give one of them.")
+    if picture is not None and len(picture) > limit_mb << 20:
+        raise TooLargeError(
+            f"The picture has {len(picture) / 2**20:,.0f} MB; the limit is {limit_mb:,} MB.",
+            hint="Save it smaller, or raise DOCMIND_READING__MAX_FILE_MB.",
+        )
+    return None if question is None else checked_question(question)
 
 
 def checked_count(k: int) -> int:

@@ -1,0 +1,137 @@
+"""A second look at the first pages of the merged list, by a model that sees pages. Off unless it is asked for.
+
+Where it fails, hangs or has nothing to say, the list stays as it is, and what was done without is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby, takewhile
+from math import isfinite, sqrt
+from typing import get_args
+
+from docmind.config import VisualSettings
+from docmind.errands import Errand, Errands
+from docmind.errors import ConfigError
+from docmind.fuse import LATE_WEIGHT, standardise
+from docmind.lists import FAILURES, Eyes, Gathered, sentence_of
+from docmind.schema import Degraded
+from docmind.seeing import ModelKind, MultimodalHit, PageScores, Rerank
+
+PAGES = 20
+"""Of the merged list are looked at: as many as each list names."""
+
+WEIGHTS: Mapping[ModelKind, float] = {"late": LATE_WEIGHT, "image": LATE_WEIGHT / 2}
+"""Of the model, against 1.0 of the merged list: what was measured for late interaction on text, and half of it for one
+vector a page, which reads no small print. No real weights of page models were at hand to measure with."""
+
+_NAME = "rerank"
+_KINDS: Mapping[Rerank, ModelKind | None] = {"off": None, "image": "image", "late": "late"}
+
+
+class SecondLook:
+    """Puts merged hits into another order. Safe from any thread."""
+
+    def __init__(self, settings: VisualSettings, eyes: Eyes | None) -> None:
+        self._by_default: Rerank = settings.rerank
+        self._limit_s, self._eyes = settings.list_timeout_s, eyes
+        self._errands = Errands()
+
+    def kind(self, rerank: Rerank | None, gathered: Gathered) -> ModelKind | None:
+        """The kind of model that looks: the one asked for, or the one that is set; None where none does.
+
+        Raises `ConfigError` for what is no kind.
+        """
+        asked = self._by_default if rerank is None else rerank
+        if asked not in _KINDS:
+            there = ", ".join(get_args(Rerank))
+            raise ConfigError(f"There is no second look called {asked!r}.", hint=f"There are {there}.")
+        kind = _KINDS[asked]
+        if kind is not None and (self._eyes is None or not self._eyes.is_on(kind)):
+            told = "No model for it is in use; `docmind models list` shows those there are."
+            gathered.lacks([Degraded(_NAME, told)])
+            return None
+        return kind
+
+    def over(
+        self,
+        hits: Sequence[MultimodalHit],
+        kind: ModelKind,
+        gathered: Gathered,
+        *,
+        question: str = "",
+        picture: bytes | None = None,
+    ) -> Sequence[MultimodalHit]:
+        """All of `hits`, the first pages in the order that their images give them; scores stay those of the merge.
+
+        One vector a page is compared with `picture` where there is one, late interaction always with `question`. Pages
+        that a picture was found to be of, and those that the model has not seen, keep their places.
+        """
+        assert self._eyes is not None
+        eyes = self._eyes
+        blocks = _blocks(hits)
+        found = {block[0].page_id for block in blocks if any(hit.found for hit in block)}
+        pages = [hit for hit in _first_pages(blocks) if hit.page_id not in found]
+        if len(pages) < 2:
+            return hits
+        if kind == "late":
+            picture = None
+            if not question:
+                gathered.lacks([Degraded(_NAME, "There are no words that pages could be compared with.")])
+                return hits
+        words = None if picture is not None else question
+        places = [(hit.doc_id, hit.page_no) for hit in pages]
+        errand = Errand(lambda: eyes.score_pages(kind, places, words, picture), self._limit_s)
+        outcome = self._errands.run({_NAME: errand})[_NAME]
+        gathered.stages[_NAME] = outcome.duration_ms
+        if outcome.late:
+            gathered.lacks([Degraded(_NAME, outcome.late)])
+            return hits
+        try:
+            scored: PageScores = outcome.result()
+        except FAILURES as error:
+            gathered.lacks([Degraded(_NAME, sentence_of(error))])
+            return hits
+        gathered.lacks(scored.degraded)
+        scores = {
+            hit.page_id: score
+            for hit, score in zip(pages, scored.scores, strict=True)
+            if score is not None and isfinite(score)
+        }
+        return _moved(blocks, scores, WEIGHTS[kind])
+
+
+def _blocks(hits: Sequence[MultimodalHit]) -> list[list[MultimodalHit]]:
+    """Neighbouring hits of one page: they move together."""
+    return [list(block) for _, block in groupby(hits, key=lambda hit: hit.page_id)]
+
+
+def _first_pages(blocks: Sequence[Sequence[MultimodalHit]]) -> list[MultimodalHit]:
+    """The first hit of each of the first pages."""
+    pages: dict[str, MultimodalHit] = {}
+    for block in blocks:
+        pages.setdefault(block[0].page_id, block[0])
+    return list(pages.values())[:PAGES]
+
+
+def _moved(
+    blocks: Sequence[Sequence[MultimodalHit]], scores: Mapping[str, float], weight: float
+) -> list[MultimodalHit]:
+    """Pages that have a score change places among themselves; others, and what stands behind the first, stay.
+
+    Added to the score of the merge is weight x standardised score x the spread of the merge's scores, as to the ranking
+    of words in `fuse.lift`. Equal ones stay in order.
+    """
+    first = {hit.page_id for hit in _first_pages(blocks)}
+    head = list(takewhile(lambda number: blocks[number][0].page_id in first, range(len(blocks))))
+    slots = [number for number in head if blocks[number][0].page_id in scores]
+    merged = [blocks[number][0].score for number in slots]
+    mean = sum(merged) / max(len(merged), 1)
+    spread = sqrt(sum((score - mean) ** 2 for score in merged) / max(len(merged), 1))
+    added = standardise(scores)
+
+    def total(number: int) -> float:
+        return blocks[number][0].score + weight * spread * added[blocks[number][0].page_id]
+
+    ordered = dict(zip(slots, sorted(slots, key=total, reverse=True), strict=True))
+    return [hit for number in range(len(blocks)) for hit in blocks[ordered.get(number, number)]]
