@@ -47,6 +47,7 @@ class QdrantSettings(_Group):
     url: str | None = None
     api_key: SecretStr | None = None
     timeout_s: float = Field(default=10.0, gt=0)
+    multivectors: bool = Field(default=False, description="late interaction on the server above 20,000 pages")
 
 
 class ReadingSettings(_Group):

@@ -59,7 +59,7 @@ class Parts:
         self._catalog, self._nodes, self._embedder = catalog, nodes, embedder
         self.lookalike = Lookalike(settings.reading, database, catalog, artifacts)
         self._blind = Blind(keyset.index_key())
-        late_above = FROM_PAGES if settings.qdrant.url is not None else None  # only a server holds originals
+        late_above = FROM_PAGES if settings.qdrant.url is not None and settings.qdrant.multivectors else None
         finder = Finder(self.ready, self.heal, self._blind, settings.database, late_above)
         self._queries = queries or QueryCache()
         self.visual = Visual(settings, database, catalog, artifacts, finder, self._queries)
@@ -78,7 +78,7 @@ class Parts:
                 settings = self._settings
                 index = open_index(settings, settings.data_dir / "index", self._embedder.dim)
                 names, images = settings.database, self.visual.images
-                late = self.visual.late if index.holds_originals else None
+                late = self.visual.late if index.holds_originals and settings.qdrant.multivectors else None
                 self._finding = Finding(
                     index,
                     Mirror(self._catalog, self._nodes, index, self._embedder, self._blind, names, images, late),

@@ -48,7 +48,7 @@ class Lasting(QdrantClient):
         return super().upsert(*args, **more)
 
 
-Open = Callable[[], DocMind]
+Open = Callable[..., DocMind]
 
 
 @pytest.fixture
@@ -65,10 +65,11 @@ def opened(tmp_path: Path, client: Lasting) -> Iterator[Open]:
     """Opens the vault, whose index is on that server; a second call is a restart."""
     desks: list[DocMind] = []
 
-    def open_it() -> DocMind:
+    def open_it(*, multivectors: bool = True) -> DocMind:
         for desk in desks:
             desk.close()
-        settings = looking_in(tmp_path).model_copy(update={"qdrant": QdrantSettings(url="http://127.0.0.1:6333")})
+        server = QdrantSettings(url="http://127.0.0.1:6333", multivectors=multivectors)
+        settings = looking_in(tmp_path).model_copy(update={"qdrant": server})
         desks.append(DocMind(settings))
         return desks[-1]
 
@@ -117,6 +118,25 @@ def test_a_server_finds_what_this_machine_finds(desk: DocMind, client: Lasting) 
     assert len(desk.visual.search_late("red or blue", k=1).hits) == 1
     desk.visual.search_late("blue", filters=Filters(tags=("winter",)))  # two pages: few enough for here
     assert len(client.prefetched) == 2
+
+
+def test_the_server_is_sent_and_asked_for_them_only_where_that_is_wanted(
+    desk: DocMind, opened: Open, client: Lasting
+) -> None:
+    found = ranked(desk.visual.search_late("red or blue"))
+    asked = len(client.prefetched)
+    desk = opened(multivectors=False)
+    of_files = desk.visual.search_late("red or blue")
+    assert of_files.degraded == ()
+    assert sorted(ranked(of_files)) == sorted(found)
+    desk.reindex()
+    assert held(desk) == [0, 0, 0]
+    desk = opened()
+    assert desk.visual.search_late("red or blue").degraded, "the server has nothing yet"
+    assert len(client.prefetched) == asked
+    desk.reindex()
+    assert held(desk) == [4, 4, 4]
+    assert sorted(ranked(desk.visual.search_late("red or blue"))) == sorted(found)
 
 
 def test_a_page_that_is_seen_is_written_alone(desk: DocMind, client: Lasting) -> None:
