@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 
@@ -116,13 +117,18 @@ def test_an_error_is_told_and_leaves_the_conversation_free() -> None:
 
 def test_a_mistake_of_ours_is_no_answer_for_ever(caplog: pytest.LogCaptureFixture) -> None:
     runs, run = Runs(), LiveRun("t", "Why?")
+    said = "a secret of the documents"  # not in the line that raises: a log shows lines of the program
 
     def work(run: LiveRun) -> Turn:
-        raise ZeroDivisionError("a secret of the documents")
+        raise ZeroDivisionError(said)
 
     runs.start(run, work)
     assert run.wait(10)
     assert "ZeroDivisionError" in run.progress().message
+    until = time.monotonic() + 10
+    while "a run failed" not in caplog.text and time.monotonic() < until:  # the run is over before it is logged
+        time.sleep(0.01)
+    assert "a run failed with ZeroDivisionError" in caplog.text
     assert "secret" not in run.progress().message + caplog.text
 
 
