@@ -131,7 +131,9 @@ def _combined(desk: DocMind, shown: Shown, text: str) -> dict[str, Sequence[Mult
         gathered = Gathered()
         for name in some:
             gathered.take(name, lists[name], 0.0)
-        found[" + ".join(_CALLED[name] for name in some)] = modalities._merged(gathered, "rrf", _DEPTH)
+        found[" + ".join(_CALLED[name] for name in some)] = modalities._first(
+            modalities._merged(gathered, "rrf"), _DEPTH
+        )
     return found
 
 
