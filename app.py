@@ -1,7 +1,8 @@
-"""The app: `streamlit run app.py` serves the pages to this machine's browser."""
+"""Entry point of the app: `streamlit run app.py` serves the pages to this machine's browser."""
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,27 +13,47 @@ from starlette.concurrency import run_in_threadpool
 from starlette.formparsers import MultiPartParser
 from starlette.middleware import Middleware
 
-from docmind.ui.desk import desk
-from docmind.ui.guard import Guard, inline_script_sources
-from docmind.ui.picture import SCRIPT
-from docmind.ui.trouble import attempt
+from docmind.config import Settings
+from docmind.errors import DocMindError
+from docmind.storage import keep_private
+from docmind.ui.app.desk import desk
+from docmind.ui.app.errors import attempt
+from docmind.ui.app.guard import Guard, inline_script_sources
+from docmind.ui.app.startup import Startup
+from docmind.ui.app.streamlit_server import ClosedTabs
+from docmind.ui.chat.visual_search import SCRIPT
 
+keep_private()
 # Uploads above this go through a temporary file, readable on the disk; keep them in memory instead.
 MultiPartParser.spool_max_size = 4 << 30
 
+_START = Path(__file__).resolve().parent / "pages" / "start.py"
+# Streamlit puts the folder of the script into sys.path and takes it out again in every run of a page. An import that
+# another thread has under way then skips an entry of sys.path and does not find its module; this way nothing changes.
+sys.path.append(str(_START.parent))
+
 _SCRIPTS = inline_script_sources(Path(st.__file__).parent / "static" / "index.html") + inline_script_sources(SCRIPT)
+
+_settings = attempt(Settings.load)
+startup = Startup(None if isinstance(_settings, DocMindError) else _settings)
 
 
 @asynccontextmanager
 async def _lifespan(_: st.App) -> AsyncIterator[None]:
-    """Open the vault while the browser still loads the page; what goes wrong is told by the page, which tries again."""
+    """Open the vault while the browser loads the page, which reports errors and tries again."""
+    await run_in_threadpool(startup.begin)
     threading.Thread(target=attempt, args=(desk().open,), name="open", daemon=True).start()
     yield
     await run_in_threadpool(desk.clear)
+    await run_in_threadpool(startup.end)
 
 
 app = st.App(
-    "pages/start.py",
+    _START,
     lifespan=_lifespan,
-    middleware=[Middleware(Guard, scripts=_SCRIPTS)],
+    middleware=[
+        Middleware(Guard, launch=startup.launch, scripts=_SCRIPTS, used=startup.forget_opening_page),
+        Middleware(ClosedTabs),
+    ],
 )
+startup.configure()

@@ -1,4 +1,4 @@
-"""Ask: conversations with the documents, each answer with the places it rests on."""
+"""The Ask page: conversations with the documents, each answer with its sources."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from docmind.errors import DocMindError
-from docmind.ui import actions, beside, compare, inputs, live, state, threads, trouble
-from docmind.ui.conversation import draw_conversation
-from docmind.ui.frame import frame
-from docmind.ui.sources import draw_reading
+from docmind.ui.app import errors, state
+from docmind.ui.app.frame import frame
+from docmind.ui.chat import compare, conversation, run, side_panel, threads, turn
+from docmind.ui.chat.conversation import draw_conversation
+from docmind.ui.chat.sources import draw_reading
+from docmind.ui.documents import upload
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -22,51 +24,54 @@ EXAMPLES = (
 )
 
 
-def chat(mind: DocMind) -> None:
-    st.html(actions.LOOKS)
-    live.prepare()
-    thread_id = threads.sidebar(mind)
-    documents = mind.documents()
-    if compare.draw(mind):
+def chat(docmind: DocMind) -> None:
+    st.html(turn.LOOKS)
+    run.prepare()
+    thread_id = threads.sidebar(docmind)
+    documents = docmind.documents()
+    if compare.draw(docmind):
         return
     refused: DocMindError | None = st.session_state.pop(state.REFUSED, None)
     if refused is not None:
-        trouble.show(refused)
+        errors.show(refused)
     if thread_id is None and not documents:
         no_documents()
+        upload.unread(docmind)
         return
     takes = True
     if thread_id is None:
-        first_question(mind)
-        draw_reading(mind)
+        first_question(docmind)
+        draw_reading(docmind)
     else:
-        takes = draw_conversation(mind, thread_id, documents)
+        takes = draw_conversation(docmind, thread_id, documents)
     if documents:
-        inputs.draw(mind, thread_id, documents, takes=takes)
+        with st.bottom:
+            upload.unread(docmind)
+        conversation.draw_question_box(docmind, thread_id, documents, takes=takes)
     else:
         no_more_documents()
 
 
-def first_question(mind: DocMind) -> None:
+def first_question(docmind: DocMind) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="right", key="heading"):
-        beside.draw_choice(has_history=False)
-    main, side = beside.split()
-    beside.draw(mind, side, None)
+        side_panel.draw_choice(has_history=False)
+    main, side = side_panel.split()
+    side_panel.draw(docmind, side, None)
     with main, st.container(key="first"):
         st.title("Ask your documents", anchor=False)
         st.write("Every answer shows where it stands on your pages. Ask in your own words, then ask on. For example:")
-        examples(mind)
+        examples(docmind)
 
 
-def examples(mind: DocMind) -> None:
+def examples(docmind: DocMind) -> None:
     with st.container(gap=None, key="examples"):
         for example in EXAMPLES:
             st.button(
                 example,
                 icon=":material/arrow_forward:",
                 type="tertiary",
-                on_click=inputs.ask_example,
-                args=(mind, example),
+                on_click=conversation.ask_example,
+                args=(docmind, example),
             )
 
 
@@ -81,7 +86,7 @@ def no_documents() -> None:
 
 def no_more_documents() -> None:
     with st.bottom:
-        st.caption("There are no documents any more to ask. What was said before stays.")
+        st.caption("There are no documents left to ask. Earlier questions and answers stay.")
         if st.button("Add documents", icon=":material/add:"):
             st.switch_page("documents.py")
 

@@ -1,4 +1,4 @@
-"""Documents: add files, watch them being read, look at their pages, take them out."""
+"""The Documents page: add files, follow their reading, view their pages, delete them."""
 
 from __future__ import annotations
 
@@ -6,33 +6,34 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from docmind.ui import embedding, jobs, library, state
-from docmind.ui.frame import frame
-from docmind.ui.wording import count
+from docmind.ui.app import state
+from docmind.ui.app.format import count
+from docmind.ui.app.frame import frame
+from docmind.ui.documents import embedding, library, upload
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
 
 
-def documents_page(mind: DocMind) -> None:
-    documents = mind.documents()
-    library.draw_deletion(mind, documents)
-    embedding.draw_question(mind)
+def documents_page(docmind: DocMind) -> None:
+    documents = docmind.documents()
+    library.draw_deletion(docmind, documents)
+    embedding.draw_question(docmind)
     opened = st.session_state.get(state.OPEN_DOCUMENT)
     if opened in {info.doc_id for info in documents}:
-        library.draw_document(mind, opened)
+        library.draw_document(docmind, opened)
         return
     st.title("Documents", anchor=False)
     library.draw_receipt()
-    jobs.uploader(mind)
-    jobs.progress(mind)
-    embedding.progress(mind)
+    upload.uploader(docmind)
+    upload.progress(docmind)
+    embedding.progress(docmind)
     if documents:
         pages = sum(info.pages_done for info in documents)
         st.caption(f"{count(len(documents), 'document')}, {count(pages, 'page')}, all sealed on this machine")
-        embedding.offer(mind)
-        library.draw_list(documents)
-    elif not jobs.is_reading(mind):
+        embedding.offer(docmind)
+        library.draw_list(docmind, documents)
+    elif upload.is_empty(docmind):
         nothing_yet()
 
 
@@ -44,7 +45,7 @@ def nothing_yet() -> None:
             "2. Every page is sealed as it is read. Scans are read with OCR, which takes some seconds a page.\n"
             "3. Ask in your own words. Each answer is a quote, highlighted where it stands on its page."
         )
-        st.caption("Locked files ask for their password here; it is used once and not kept.")
+        st.caption("Locked files ask for their password here; it is used once and never kept.")
 
 
 frame(documents_page)

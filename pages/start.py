@@ -1,4 +1,4 @@
-"""What runs for every page: the way between them."""
+"""The script that runs before every page: navigation between the pages."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import streamlit as st
 
-import docmind.ui
-from docmind.ui import state
+import docmind.ui.app
+from docmind.ui.app import state
 
 # The pages have no icons of their own: the browser would fetch each from a font server to show it on the tab.
 PAGES = {
@@ -15,7 +15,7 @@ PAGES = {
     ":material/folder_open:": st.Page("documents.py", title="Documents", url_path="documents"),
     ":material/tune:": st.Page("settings.py", title="Settings", url_path="settings"),
 }
-PICTURES = Path(docmind.ui.__file__).parent
+PICTURES = Path(docmind.ui.app.__file__).parent
 
 page = st.navigation(list(PAGES.values()), position="hidden")
 st.set_page_config(

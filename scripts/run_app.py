@@ -5,6 +5,7 @@ The first start installs what is needed into `.venv`; later ones need no network
 """
 
 import os
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -25,12 +26,25 @@ except cli.click.ClickException as error:
 """
 
 
+def become(command):
+    """Continue as another program; where a process cannot be replaced, wait for it and return its exit code."""
+    sys.stdout.flush()
+    if os.name != "nt":
+        os.execv(command[0], command)
+    process = subprocess.Popen(command)
+    while True:
+        try:
+            return process.wait()
+        except KeyboardInterrupt:  # the child has it too, and ends by itself
+            continue
+
+
 def main():
     if not os.path.exists(os.path.join(setup_env.ROOT, "app.py")):
         raise setup_env.SetupError("DocMind: app.py is not here: the checkout is not complete.")
     python = setup_env.ensure()
     os.chdir(setup_env.ROOT)  # where .streamlit/config.toml and the default data directory are
-    return setup_env.become([python, "-c", LAUNCH, "run", "app.py"] + sys.argv[1:])
+    return become([python, "-c", LAUNCH, "run", "app.py"] + sys.argv[1:])
 
 
 if __name__ == "__main__":

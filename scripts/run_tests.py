@@ -1,7 +1,8 @@
 """Check everything: `python3 scripts/run_tests.py [--fast] [pytest arguments]`.
 
 Runs ruff, the formatter, pyright, the layer contract and then pytest; all of them, even when one fails. `--fast`
-leaves out the tests marked slow or browser. Pytest comes last, and names the checks that failed before it.
+leaves out the tests marked slow or browser, and runs two files at a time. Pytest comes last, and names the checks that
+failed before it.
 """
 
 import os
@@ -13,13 +14,16 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import setup_env
 
 FAST = "not slow and not browser"
+SIDE_BY_SIDE = ["-n", "2", "--dist", "loadfile"]
 
 
 def pytest_arguments(arguments):
-    """The arguments for pytest, with `--fast` turned into a marker expression that joins one already there."""
+    """Return the arguments for pytest; `--fast` becomes a marker expression, joined to an existing one."""
     rest = [argument for argument in arguments if argument != "--fast"]
     if len(rest) == len(arguments):
         return rest
+    if "-n" not in rest:
+        rest = SIDE_BY_SIDE + rest
     for place, argument in enumerate(rest):
         if argument == "-m" and place + 1 < len(rest):
             return rest[:place] + ["-m", "({0}) and {1}".format(rest[place + 1], FAST)] + rest[place + 2 :]

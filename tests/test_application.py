@@ -1,4 +1,4 @@
-"""The facade over the real stack: what a person does, and what must hold when the machine does not."""
+"""The facade over the real stack: user actions, kills, full disks and damage."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from conftest import tiny_disk
-from desks import NOTHING, Inventory, environment_of, inventory, opened, report, settings_in
+from desks import NOTHING, Inventory, environment_of, inventory, opened, report, settings_in, settled
 from docmind.application import DocMind
 from docmind.config import EmbeddingSettings, KeySettings, StorageSettings
 from docmind.errors import (
@@ -26,10 +26,12 @@ from docmind.errors import (
     NotFoundError,
     VaultBusyError,
     VaultError,
+    WrongKeyError,
 )
-from docmind.schema import AddResult, Filters, JobProgress, Upload
+from docmind.records.documents import AddResult, Upload
+from docmind.records.search import Filters
 
-PATIENCE = 60.0  # seconds; only a hang takes so long
+PATIENCE = 60.0  # seconds; only a hang takes this long
 
 
 @pytest.fixture
@@ -45,11 +47,6 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def over(desk: DocMind, job_id: str) -> JobProgress:
-    until(lambda: desk.job(job_id).is_over)
-    return desk.job(job_id)
-
-
 # --- a vault, opened and closed ---------------------------------------------------------------------------------------
 
 
@@ -61,14 +58,25 @@ def test_a_new_vault_is_empty_and_answers(desk: DocMind) -> None:
     assert (now.documents, now.pages, now.nodes, now.key_source) == (0, 0, 0, "file")
 
 
-def test_the_recovery_code_is_given_once(tmp_path: Path) -> None:
+def test_the_recovery_code_is_kept_until_it_is_confirmed(tmp_path: Path) -> None:
     with opened(tmp_path) as desk:
-        assert desk.take_recovery_code()
-        assert desk.take_recovery_code() is None
+        code = desk.recovery_code()
+        assert code
+        assert desk.recovery_code() == code
     with opened(tmp_path) as desk:
-        assert desk.take_recovery_code() is None
+        assert desk.recovery_code() == code
+        with pytest.raises(WrongKeyError, match="nor its last group"):
+            desk.confirm_recovery_code(code[:5])
+        assert desk.recovery_code() == code
+        desk.confirm_recovery_code(code[-5:].lower())
+        assert desk.recovery_code() is None
+        desk.confirm_recovery_code("anything")  # idempotent
+    with opened(tmp_path) as desk:
+        assert desk.recovery_code() is None
+        assert desk.new_recovery_code() == desk.recovery_code() != code
 
 
+@pytest.mark.slow
 def test_what_was_added_is_found_after_closing(tmp_path: Path, desk: DocMind) -> None:
     (result,) = desk.add([report("heron", 3)])
     first = desk.search("heron report page 2 counts 74")
@@ -80,7 +88,7 @@ def test_what_was_added_is_found_after_closing(tmp_path: Path, desk: DocMind) ->
         assert (found.hits[0].doc_id, found.hits[0].page_no) == (result.doc_id, 3)
 
 
-def test_one_vault_has_one_owner_and_is_free_again_after_a_refusal(tmp_path: Path) -> None:
+def test_a_vault_has_one_owner_and_is_free_after_a_refusal(tmp_path: Path) -> None:
     with opened(tmp_path), pytest.raises(VaultBusyError):
         opened(tmp_path)
     with pytest.raises(ConfigError, match="no text model"):
@@ -90,8 +98,9 @@ def test_one_vault_has_one_owner_and_is_free_again_after_a_refusal(tmp_path: Pat
     opened(tmp_path).close()
 
 
+@pytest.mark.slow
 def test_a_closed_vault_starts_nothing_again(tmp_path: Path, desk: DocMind) -> None:
-    """A question that comes while the app closes must not take the index from the one that opens next."""
+    """A question during the closing of the app must not keep the index from the next owner."""
     desk.add([report("heron", 1)])
     desk.close()
     for late in (lambda: desk.search("herons"), desk.warm, desk.reindex, lambda: desk.add([report("owl", 1)])):
@@ -108,6 +117,7 @@ def test_a_place_that_is_none_is_one_sentence(tmp_path: Path) -> None:
             DocMind(settings_in(tmp_path).model_copy(update={"data_dir": place}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spoil", ["gone", "empty", "cut", "zeroed"])
 def test_a_lost_database_is_said_and_nothing_is_written_over(tmp_path: Path, desk: DocMind, spoil: str) -> None:
     desk.add([report("heron", 1)])
@@ -138,6 +148,7 @@ def test_the_database_of_another_vault_is_refused(tmp_path: Path, desk: DocMind)
 # --- documents, found and shown ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_documents_are_named_by_id_beginning_or_name(desk: DocMind) -> None:
     desk.add([report("heron", 1), report("owl", 1)])
     info = desk.find_document("heron.pdf")
@@ -147,6 +158,7 @@ def test_documents_are_named_by_id_beginning_or_name(desk: DocMind) -> None:
             desk.find_document(name)
 
 
+@pytest.mark.slow
 def test_two_documents_of_one_name_need_their_ids(desk: DocMind) -> None:
     desk.add([Upload("a.txt", b"Herons wait in the water."), Upload("a.txt", b"Owls hunt at night.")])
     with pytest.raises(NotFoundError, match="2 documents") as caught:
@@ -154,6 +166,7 @@ def test_two_documents_of_one_name_need_their_ids(desk: DocMind) -> None:
     assert "id" in caught.value.hint
 
 
+@pytest.mark.slow
 def test_filters_narrow_what_is_found(desk: DocMind) -> None:
     one, two = desk.add([report("heron", 2), report("owl", 2)])
     assert one.doc_id
@@ -165,6 +178,7 @@ def test_filters_narrow_what_is_found(desk: DocMind) -> None:
     assert len(desk.search("the report counts herons", k=1).hits) == 1
 
 
+@pytest.mark.slow
 def test_a_page_is_shown_with_its_image_and_words(desk: DocMind) -> None:
     (result,) = desk.add([report("heron", 2)])
     assert result.doc_id
@@ -179,6 +193,7 @@ def test_a_page_is_shown_with_its_image_and_words(desk: DocMind) -> None:
             desk.page(result.doc_id, missing)
 
 
+@pytest.mark.slow
 def test_hits_and_quotes_stand_on_the_page_they_name(desk: DocMind) -> None:
     desk.add([report("heron", 5), report("owl", 5)])
     found = desk.search("owl report page 3")
@@ -200,6 +215,7 @@ def test_an_empty_question_is_refused(desk: DocMind, question: str) -> None:
             ask(question)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", ["'; DROP TABLE nodes; --", "\x00\x1b[31m", "🦩" * 500, "a" * 100_000, '%_*()"'])
 def test_any_question_is_only_a_question(desk: DocMind, question: str) -> None:
     desk.add([report("heron", 1)])
@@ -207,55 +223,75 @@ def test_any_question_is_only_a_question(desk: DocMind, question: str) -> None:
     assert len(desk.documents()) == 1
 
 
-# --- jobs -------------------------------------------------------------------------------------------------------------
+# --- the queue --------------------------------------------------------------------------------------------------------
 
 
-def test_a_background_job_adds_and_tells(desk: DocMind) -> None:
-    job_id = desk.submit([report("heron", 10), Upload("empty.pdf", b""), report("owl", 2)])
-    end = over(desk, job_id)
-    assert (end.state, end.files_done, end.files_total) == ("done", 3, 3)
-    assert [result.status for result in end.results] == ["added", "refused", "added"]
+@pytest.mark.slow
+def test_files_are_read_in_the_background_with_results_in_rows(desk: DocMind) -> None:
+    ids = desk.submit([report("heron", 10), Upload("empty.pdf", b""), report("owl", 2)])
+    end = settled(desk)
+    assert (end.state, end.files_done, end.files_total, end.unread) == ("idle", 3, 3, 0)
+    files = desk.queue.uploads()
+    assert tuple(info.upload_id for info in files) == ids
+    assert [(info.document, info.state) for info in files] == [
+        ("heron.pdf", "done"), ("empty.pdf", "failed"), ("owl.pdf", "done"),
+    ]  # fmt: skip
+    assert [(info.result, info.pages, info.error) for info in files] == [
+        ("added", 10, ""), ("refused", 0, "EmptyFileError"), ("added", 2, ""),
+    ]  # fmt: skip
+    assert "is empty" in files[1].message
+    assert files[1].hint
     assert desk.search("owl report").hits
-    assert [now.job_id for now in desk.jobs()] == [job_id]
 
 
-def test_cancelling_keeps_what_is_done_and_drops_what_is_begun(tmp_path: Path, desk: DocMind) -> None:
-    job_id = desk.submit([report("heron", 2), report("owl", 300), report("crane", 2)])
-    until(lambda: desk.job(job_id).file == "owl.pdf" and desk.job(job_id).pages_done > 8)
-    desk.cancel(job_id)
-    end = over(desk, job_id)
-    assert (end.state, [result.document for result in end.results]) == ("cancelled", ["heron.pdf"])
+@pytest.mark.slow
+def test_cancelling_keeps_pages_and_names_what_was_not_read(tmp_path: Path, desk: DocMind) -> None:
+    desk.submit([report("heron", 2), report("owl", 300), report("crane", 2)])
+    until(lambda: desk.queue.progress().file == "owl.pdf" and desk.queue.progress().pages_done > 8)
+    cancelled = desk.queue.cancel()
+    assert len(cancelled) == 2
+    assert settled(desk).state == "idle"
+    assert [info.document for info in desk.queue.uploads("cancelled")] == ["owl.pdf", "crane.pdf"]
+    (stopped,) = [info for info in desk.documents() if info.document == "owl.pdf"]
+    assert stopped.status == "stopped"
+    assert 8 < stopped.pages_done < 300
+    desk.queue.retry()  # "go on" and "add again"
+    settled(desk)
+    assert {info.document: (info.status, info.pages_done) for info in desk.documents()} == {
+        "heron.pdf": ("ready", 2), "owl.pdf": ("ready", 300), "crane.pdf": ("ready", 2),
+    }  # fmt: skip
     desk.close()
     held = inventory(settings_in(tmp_path))
-    assert (held.documents, held.ready, held.pages, held.files) == (1, 1, 2, 5)
+    assert (held.documents, held.ready, held.pages, held.nodes) == (3, 3, 304, 304)
 
 
-def test_closing_in_the_middle_loses_no_document_that_was_begun(tmp_path: Path, desk: DocMind) -> None:
-    job_id = desk.submit([report("owl", 200)])
-    until(lambda: desk.job(job_id).pages_done > 8)
+@pytest.mark.slow
+def test_closing_in_the_middle_loses_no_file_that_was_handed_in(tmp_path: Path, desk: DocMind) -> None:
+    desk.submit([report("owl", 200), report("crane", 2)])
+    until(lambda: desk.queue.progress().pages_done > 8)
     desk.close()
     with opened(tmp_path) as again:
         assert [info.status for info in again.documents()] == ["reading"]
-        resumed = again.submit_unfinished()
-        assert resumed
-        end = over(again, resumed)
-        assert (end.state, end.files_done, [result.status for result in end.results]) == ("done", 1, ["added"])
-        assert again.submit_unfinished() is None
+        assert again.queue.progress().unread == 2
+        again.queue.start()
+        end = settled(again)
+        assert (end.state, end.files_done, end.files_total) == ("idle", 2, 2)
     held = inventory(settings_in(tmp_path))
-    assert (held.ready, held.pages, held.text_points, held.page_points) == (1, 200, 200, 200)
+    assert (held.ready, held.pages, held.text_points, held.page_points) == (2, 202, 202, 202)
 
 
+@pytest.mark.slow
 def test_adding_from_two_sides_at_once_adds_each_once(tmp_path: Path, desk: DocMind) -> None:
     uploads = [report(name, 9) for name in ("heron", "owl", "crane")]
-    job_id = desk.submit(uploads)
+    desk.submit(uploads)
     here: list[AddResult] = []
     thread = threading.Thread(target=lambda: here.extend(desk.add(reversed(uploads))))
     thread.start()
     desk.search("heron")
     thread.join()
-    end = over(desk, job_id)
-    assert end.state == "done"
-    assert sorted(result.status for result in (*here, *end.results)) == ["added"] * 3 + ["already"] * 3
+    settled(desk)
+    there = [info.result for info in desk.queue.uploads("done")]
+    assert sorted([*(result.status for result in here), *map(str, there)]) == ["added"] * 3 + ["already"] * 3
     desk.close()
     held = inventory(settings_in(tmp_path))
     assert (held.documents, held.ready, held.pages, held.nodes) == (3, 3, 27, 27)
@@ -266,7 +302,7 @@ def test_adding_from_two_sides_at_once_adds_each_once(tmp_path: Path, desk: DocM
 
 
 def files_of(folder: Path) -> list[Path]:
-    """Documents that share a blank page, some long enough to be cut in several places."""
+    """Make documents that share a blank page, some long enough to be cut in several places."""
     folder.mkdir()
     uploads = [report("heron", 60), report("owl", 1), report("crane", 40), report("stork", 25)]
     uploads.append(Upload("note.txt", b"Storks clatter on the roof. " * 400))
@@ -305,13 +341,13 @@ def test_kills_at_random_moments_lose_double_and_leave_nothing(tmp_path: Path) -
     ready_before: set[str] = set()
     for kill in range(8):
         with adding(folder, files) as process:
-            # The first kills come while the vault is made; later ones while there is more and more to be done.
+            # The first kills come while the vault is created; later ones while there is more and more to be done.
             database = folder / "data" / "vault.db-wal"
             until(lambda database=database, process=process: database.exists() or process.poll() is not None)
             time.sleep(chance.uniform(0.0, 0.3 if kill < 2 else 2.5))
             process.send_signal(signal.SIGKILL)
             process.wait()
-        with opened(folder) as desk:  # what was acknowledged once stays so
+        with opened(folder) as desk:  # what was acknowledged once must stay
             ready = {info.doc_id for info in desk.documents() if info.status == "ready"}
             assert ready_before <= ready, f"seed {seed}, kill {kill}"
             ready_before = ready
@@ -326,17 +362,18 @@ def test_kills_at_random_moments_lose_double_and_leave_nothing(tmp_path: Path) -
     assert inventory(settings_in(folder)) == NOTHING
 
 
+@pytest.mark.slow
 @pytest.mark.crash
 @pytest.mark.skipif(os.name != "posix", reason="kill -9")
-def test_a_kill_before_the_index_knows_is_made_good_at_the_next_search(tmp_path: Path) -> None:
+def test_a_kill_before_the_index_update_is_repaired_by_a_search(tmp_path: Path) -> None:
     script = (
         "import os, signal, sys\n"
         "from pathlib import Path\n"
         "from docmind.application import DocMind\n"
         "from docmind.config import Settings\n"
-        "from docmind.mirror import Mirror\n"
-        "from docmind.schema import Upload\n"
-        "Mirror.put = lambda self, doc_id: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "from docmind.index.sync import IndexSync\n"
+        "from docmind.records.documents import Upload\n"
+        "IndexSync.put = lambda self, doc_id: os.kill(os.getpid(), signal.SIGKILL)\n"
         "DocMind(Settings.load()).add([Upload('a.txt', b'Herons wait in the shallow water.')])\n"
     )
     environment = os.environ | environment_of(tmp_path)
@@ -353,7 +390,7 @@ def test_a_kill_before_the_index_knows_is_made_good_at_the_next_search(tmp_path:
 @pytest.mark.crash
 @pytest.mark.slow
 def test_a_full_disk_loses_nothing_and_is_well_again_with_room(tmp_path: Path) -> None:
-    # The engine of the index takes 60 MB for a few points and more while it opens: a smaller disk has no room for it.
+    # The index engine takes 60 MB for a few points, and more while it opens: a smaller disk is not enough.
     with tiny_disk(tmp_path, megabytes=512) as disk:
         settings = settings_in(tmp_path, data_dir=disk / "data", storage=StorageSettings(min_free_mb=8))
         ballast = disk / "ballast"
@@ -366,7 +403,7 @@ def test_a_full_disk_loses_nothing_and_is_well_again_with_room(tmp_path: Path) -
             assert "MB" in str(caught.value)
             assert {info.document for info in desk.documents() if info.status == "ready"} >= set(acknowledged)
             assert desk.search("first report page 2").hits
-            receipt = desk.delete(desk.find_document("first.pdf").doc_id)  # deleting makes room, so it must work
+            receipt = desk.delete(desk.find_document("first.pdf").doc_id)  # deleting frees space, so it must work
             assert (receipt.pages, receipt.artifacts) == (3, 7)
             acknowledged.remove("first.pdf")
         with DocMind(settings) as desk:

@@ -39,7 +39,7 @@ def value_at(loaded: Settings, path: tuple[str, ...]) -> Any:
 
 
 def flat(kind: Any) -> Iterator[Any]:
-    """The types that a union or an annotated type is made of."""
+    """Yield the types that a union or an annotated type is made of."""
     parts = get_args(kind)
     if not parts:
         yield kind
@@ -48,8 +48,12 @@ def flat(kind: Any) -> Iterator[Any]:
 
 
 def another(path: tuple[str, ...], field: FieldInfo) -> tuple[str, Any]:
-    """A text for the variable that is not the default, and the value it must become."""
+    """Return a text for the variable that is not the default, and the expected value."""
     kinds = set(flat(field.annotation))
+    if path == ("app", "origin"):
+        return "HTTPS://Desk.example:443/", "https://desk.example"
+    if path == ("search", "lists"):
+        return " visual, text ", "visual,text"
     if get_origin(field.annotation) is Literal:
         chosen = next(str(kind) for kind in get_args(field.annotation) if kind != field.default)
         return chosen, chosen
@@ -73,6 +77,36 @@ def test_every_setting_has_a_variable_that_works(path: tuple[str, ...], monkeypa
     value = value_at(Settings.load(), path)
     assert (value.get_secret_value() if isinstance(value, SecretStr) else value) == wanted
     assert value != default
+
+
+def test_lists_are_named_by_commas_and_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCMIND_SEARCH__LISTS", "visual,text")
+    assert Settings.load().search.asked() == ("text", "visual")
+    monkeypatch.setenv("DOCMIND_SEARCH__LISTS", "image,visual,code,text")
+    assert Settings.load().search.asked() is None
+    for wrong in ("lookalike", "text,sound", ","):
+        monkeypatch.setenv("DOCMIND_SEARCH__LISTS", wrong)
+        with pytest.raises(ConfigError, match="there are text, code, image, visual"):
+            Settings.load()
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "desk.example",
+        "http://desk.example",
+        "https://",
+        "https://a b",
+        "https://x/path",
+        "https://u@x",
+        "https://*",
+        "*",
+    ],
+)
+def test_an_origin_is_https_a_name_and_a_port(origin: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCMIND_APP__ORIGIN", origin)
+    with pytest.raises(ConfigError, match="DOCMIND_APP__ORIGIN"):
+        Settings.load()
 
 
 @pytest.mark.parametrize(

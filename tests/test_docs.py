@@ -1,4 +1,4 @@
-"""The documents name everything a person can type, set or be told, and nothing that is gone."""
+"""The documents name every command, setting and error, and none that was removed."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import inspect
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def documents() -> dict[Path, str]:
-    """README and docs/, without the decision records: they tell why, not how."""
+    """Return README and docs/, without the decision records: these say why, not how."""
     paths = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     return {path: path.read_text("utf-8") for path in paths if (ROOT / "docs" / "adr") not in path.parents}
 
@@ -32,7 +33,7 @@ def missing(names: set[str]) -> list[str]:
 
 
 def settings(model: type[BaseModel], prefix: str = "DOCMIND_") -> Iterator[str]:
-    """The environment variables of a settings model: `DOCMIND_GROUP__NAME`."""
+    """Yield the environment variables of a settings model: `DOCMIND_GROUP__NAME`."""
     for name, field in model.model_fields.items():
         kind = field.annotation
         if inspect.isclass(kind) and issubclass(kind, BaseModel):
@@ -42,7 +43,7 @@ def settings(model: type[BaseModel], prefix: str = "DOCMIND_") -> Iterator[str]:
 
 
 def commands(command: Any, path: str) -> Iterator[str]:
-    """The full names of the commands at the leaves of a click group: `docmind add`."""
+    """Yield the full names of the commands at the leaves of a click group: `docmind add`."""
     if command.hidden:
         return
     if hasattr(command, "commands"):
@@ -53,7 +54,7 @@ def commands(command: Any, path: str) -> Iterator[str]:
 
 
 def part(name: str) -> Any:
-    """A module of docmind, or a skip while it is not written."""
+    """Import a module of docmind, or skip the test while it does not exist."""
     if importlib.util.find_spec(f"docmind.{name}") is None:
         pytest.skip(f"docmind.{name} is not written yet")
     return importlib.import_module(f"docmind.{name}")
@@ -110,6 +111,22 @@ def test_links_between_documents_lead_somewhere() -> None:
             if not away and not (path.parent / target).exists():
                 broken += [f"{path.relative_to(ROOT)} -> {target}"]
     assert not broken
+
+
+def test_the_drawing_shows_the_layers_of_the_contract() -> None:
+    drawn = re.findall(r'\["([a-z_ |]+)"\]', (ROOT / "docs" / "architecture.md").read_text("utf-8").split("```")[1])
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    (layers,) = (contract["layers"] for contract in contracts if contract["id"] == "layers")
+    there = [re.sub(r" \| \(\w+\)|\(\w+\) \| ", "", layer) for layer in layers if layer != "__main__"]
+    assert drawn == there
+
+
+def test_files_that_the_architecture_names_are_there() -> None:
+    table = (ROOT / "docs" / "architecture.md").read_text("utf-8").partition("## Where to change what")[2]
+    table = table.replace("`src/docmind/`", "")
+    named = set(re.findall(r"`([a-z_]+/[a-z_/]*(?:\.py|/))`", table))
+    assert len(named) > 15
+    assert not [name for name in named if not (ROOT / "src" / "docmind" / name).exists()]
 
 
 def test_the_changelog_begins_with_what_is_not_released() -> None:

@@ -1,4 +1,4 @@
-"""`python -m docmind` is the command line."""
+"""Entry point of `python -m docmind`: the command line."""
 
 from docmind.cli import main
 

@@ -1,99 +1,186 @@
-"""The only facade: every face (command line, pages, later REST and MCP) calls these methods and gets records back."""
+"""The facade, which the command line, the pages and later REST and MCP call."""
 
 from __future__ import annotations
 
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from docmind import capabilities
-from docmind.artifacts import Artifacts
-from docmind.catalog import Catalog
 from docmind.config import Settings
 from docmind.conversations import Conversations
-from docmind.database import Database, check_whole
-from docmind.embed.registry import open_text_model
-from docmind.errors import ConfigError, NotFoundError, VaultError
-from docmind.intake import Intake, Progress
-from docmind.keys import AskPassphrase, open_keys
-from docmind.lock import OwnerLock
-from docmind.memories import Memories
-from docmind.modalities import Modalities
-from docmind.models import Models
-from docmind.nodestore import NodeStore
-from docmind.parts import Parts
-from docmind.preferences import Preferences
-from docmind.querycache import QueryCache
-from docmind.retrieve import DedupKey
-from docmind.schema import (
-    AddResult,
-    Answer,
-    DeleteReceipt,
-    DocumentInfo,
-    Filters,
-    JobProgress,
-    PageView,
-    SearchResult,
-    Status,
-    Upload,
+from docmind.documents import Catalog, NodeStore
+from docmind.embedding import open_text_model
+from docmind.errors import BehindError, DiskFullError, NotFoundError, VaultError
+from docmind.ingest import Progress
+from docmind.llm import LanguageModels
+from docmind.memory import Memories
+from docmind.records.answers import NOTED, Answer
+from docmind.records.documents import AddResult, Capability, DeleteReceipt, DocumentInfo, PageView, Status, Upload
+from docmind.records.search import Filters, ListName, MergeStrategy, MultimodalResult, Rerank, SearchResult
+from docmind.search import DedupKey, MultimodalSearch, QueryCache, checked_question
+from docmind.services import Services
+from docmind.storage import (
+    OPENING,
+    ORIGINAL,
+    Artifacts,
+    AskPassphrase,
+    Database,
+    Mark,
+    OwnerLock,
+    Preferences,
+    Reserve,
+    check_folder,
+    check_whole,
+    free_bytes,
+    keep_private,
+    open_keys,
+    remove_strays,
 )
-from docmind.seeing import ListName, MergeStrategy, MultimodalResult, Rerank
 
+_NAMED = 5  # lost documents that an error names
 _PLACE = "Check the folder and its permissions, or choose another with DOCMIND_DATA_DIR."
 
 
 class DocMind:
-    """One open vault. Safe from any thread; one process at a time owns a vault (`VaultBusyError` otherwise).
+    """One open vault, owned by one process at a time (`VaultBusyError` otherwise).
 
-    Opening is cheap: models and the index engine start when they are first needed, or with `warm`. `conversations`,
-    `lookalike`, `memories`, `models` and `visual` are parts of the facade, as much as the methods here.
+    Thread-safe. Opening is cheap: models and the index engine start when they are first needed, or with `warm`.
+    `conversations`, `lookalike`, `memories`, `models`, `page_search`, `queue` and `visual` are public parts of the
+    facade, like the methods here.
     """
 
     def __init__(
-        self, settings: Settings, *, ask_passphrase: AskPassphrase | None = None, models: Models | None = None
+        self,
+        settings: Settings,
+        *,
+        ask_passphrase: AskPassphrase | None = None,
+        models: LanguageModels | None = None,
+        read_only: bool = False,
+        accept: bool = False,
     ) -> None:
-        """`models` takes the place of those that are served. Raises `VaultError` and its kinds, `ConfigError`."""
-        self._settings = settings
+        """Open the vault, or create one where there is none.
+
+        `models` replaces the configured language models. `read_only` changes nothing in the vault; a folder that cannot
+        be written and `storage.read_only` have the same effect. Where `vault.db` lacks acknowledged changes, that is a
+        `BehindError`, unless the vault is read-only or `accept` continues with what is there. Raises `VaultError` and
+        its kinds, `ConfigError`.
+        """
+        keep_private()
         data_dir = settings.data_dir
         try:
             data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise VaultError(f"The data directory {data_dir} cannot be made: {error.strerror}.", hint=_PLACE) from error
-        if not os.access(data_dir, os.W_OK):
-            raise VaultError(f"The data directory {data_dir} cannot be written to.", hint=_PLACE)
-        with ExitStack() as opened:  # what was opened is closed again where a later part refuses
-            opened.callback((lock := OwnerLock(data_dir)).release)
+        self.is_read_only = read_only or settings.storage.read_only or not _is_writable(data_dir)
+        if self.is_read_only:
+            if not (data_dir / "vault.json").exists():
+                raise VaultError(
+                    f"The data directory {data_dir} holds no vault, and none can be made in it.", hint=_PLACE
+                )
+            if settings.keys.recovery_code is not None:
+                raise VaultError(
+                    "A recovery code gives the vault a new key, so it cannot be used for reading only.",
+                    hint="Open the vault once for writing, or unset DOCMIND_KEYS__RECOVERY_CODE.",
+                )
+            settings = _for_reading(settings)
+        check_folder(data_dir, repairs=not self.is_read_only)
+        self._settings = settings
+        with ExitStack() as opened:  # what was opened is closed again where a later part fails
+            opened.callback((lock := OwnerLock(data_dir, read_only=self.is_read_only)).release)
+            self._reserve = Reserve(data_dir)
+            if not self.is_read_only:
+                remove_strays(data_dir)
+                self._reserve.make_room(OPENING)
             self._keys = open_keys(data_dir, settings.keys, ask_passphrase)
             check_whole(data_dir)
-            self._database = Database(data_dir / "vault.db", self._keys.keyset.db_key)
+            self._database = self._opened_database(accept=accept)
             opened.callback(self._database.close)
-            self._artifacts = Artifacts(data_dir / "artifacts", self._keys.keyset)
+            self._artifacts = Artifacts(data_dir / "artifacts", self._keys.keyset, read_only=self.is_read_only)
             opened.callback(self._artifacts.close)
+            self._catalog, self._nodes = Catalog(self._database), NodeStore(self._database)
+            if not self.is_read_only:
+                self._tidy()
             self._embedder = open_text_model(settings)
             opened.pop_all()
         self._lock = lock
-        self._recovery_code = self._keys.recovery_code
-        self._catalog, self._nodes = Catalog(self._database), NodeStore(self._database)
+        if not self.is_read_only:
+            self._reserve.refill()
         self._queries = QueryCache()
-        self._parts = Parts(
-            settings, self._keys.keyset, self._database, self._artifacts, self._catalog, self._nodes, self._embedder,
-            self._queries,
+        self._services = Services(
+            settings, self._keys.keyset.index_key(), self._database, self._artifacts, self._catalog, self._nodes,
+            self._embedder, self._queries,
         )  # fmt: skip
-        self._intake = Intake(self._catalog, self._parts)
-        self.lookalike, self.visual = self._parts.lookalike, self._parts.visual
-        self._modalities = Modalities(
-            settings, self._catalog, self._nodes, self._parts.search, self.lookalike, self.visual, self._queries
+        self.queue, self.index_choice = self._services.queue, self._services.index.choice
+        self.lookalike, self.visual = self._services.lookalike, self._services.visual
+        self.page_search = self._services.pages
+        self._modalities = MultimodalSearch(
+            settings,
+            self._catalog,
+            self._nodes,
+            self._services.text.search,
+            self.lookalike,
+            self.page_search,
+            self._queries,
         )
         self.memories = Memories(settings.memory, self._database, self._embedder)
-        self.models = models or Models(settings.llm, Preferences(self._database))
+        self.models = models or LanguageModels(settings.llm, Preferences(self._database))
         self.conversations = Conversations(
-            settings, self._database, self._artifacts, self._catalog, self._embedder, self.search,
+            settings, self._database, self._artifacts, self._catalog, self._embedder, self.multimodal_search,
             self._catalog.epoch, self.memories, self.models,
         )  # fmt: skip
+
+    def _opened_database(self, *, accept: bool) -> Database:
+        """Open `vault.db` and check it against its mark.
+
+        A `BehindError` names the lost documents, by their files.
+        """
+        data_dir, keyset = self._settings.data_dir, self._keys.keyset
+        path = data_dir / "vault.db"
+        if self.is_read_only:
+            return Database(path, keyset.db_key, read_only=True)
+        mark = Mark(data_dir / "mark", keyset.db_key, self._keys.vault_id)
+        try:
+            return Database(path, keyset.db_key, mark=mark, accept=accept)
+        except BehindError as error:
+            names: list[str] = []
+            with suppress(VaultError):  # what cannot be read adds no names to the message
+                names = self._lost_names()
+            if not names:
+                raise
+            raise BehindError(f"{error} Files of lost documents are still here: {', '.join(names)}.") from error
+
+    def _lost_names(self) -> list[str]:
+        """Return names of sealed originals that `vault.db` does not mention; at most five."""
+        keyset, names = self._keys.keyset, list[str]()
+        with ExitStack() as opened:
+            database = Database(self._settings.data_dir / "vault.db", keyset.db_key, read_only=True)
+            opened.callback(database.close)
+            artifacts = Artifacts(self._settings.data_dir / "artifacts", keyset, read_only=True)
+            opened.callback(artifacts.close)
+            for ref in artifacts.unreferenced(Catalog(database).artifact_ids()):
+                if ref.suffix == ORIGINAL:
+                    with suppress(VaultError, NotFoundError):
+                        names.append(str((artifacts.label(ref) or {}).get("name", "")))
+        named = sorted(filter(None, names))
+        return named if len(named) <= _NAMED else [*named[:_NAMED], f"and {len(named) - _NAMED} more"]
+
+    def _tidy(self) -> None:
+        """Finish an interrupted deletion, and remove files that were set aside long ago.
+
+        The vault is known to be whole here: `vault.db` holds all that its mark covers, or the user accepted it as it
+        is.
+        """
+        with suppress(DiskFullError):  # it is finished at the next start
+            if doomed := self._catalog.doomed():
+                self._artifacts.delete(doomed)
+            self._catalog.buried()
+        self._artifacts.collect(self._settings.storage.keep_aside_days)
 
     def __enter__(self) -> Self:
         return self
@@ -104,24 +191,48 @@ class DocMind:
         self.close()
 
     def close(self) -> None:
-        """Stop jobs, end child processes, close the stores and give the vault back. Harmless twice."""
-        with ExitStack() as closing:  # each of them, whatever another says
+        """Stop jobs, end child processes, close the stores and release the vault. Idempotent."""
+        with ExitStack() as closing:  # each of them, even where another fails
             closing.callback(self._lock.release)
+            closing.callback(self._reserve.close)
             closing.callback(self._database.close)
             closing.callback(self._artifacts.close)
-            closing.callback(self._parts.close)
+            closing.callback(self._services.close)
             closing.callback(self._modalities.close)
-            closing.callback(self._intake.jobs.close)
+            closing.callback(self.queue.close)
             closing.callback(self.conversations.close)
 
-    def take_recovery_code(self) -> str | None:
-        """The recovery code of a vault that was just made: given once, kept nowhere."""
-        code, self._recovery_code = self._recovery_code, None
-        return code
+    # the recovery code
+
+    @property
+    def vault_id(self) -> str:
+        """The vault's id: 16 hexadecimal digits, created with the vault."""
+        return self._keys.vault_id
+
+    def recovery_code(self) -> str | None:
+        """Return the recovery code until it is confirmed, to be written down; None afterwards."""
+        return self._keys.recovery.code()
+
+    def confirm_recovery_code(self, written: str) -> None:
+        """Forget the recovery code; `written` is its last group, or all of it.
+
+        Raises `WrongKeyError` where it does not match, `DiskFullError`, `VaultError`; then the code is kept.
+        """
+        self._keys.recovery.confirm(written)
+
+    def new_recovery_code(self) -> str:
+        """Create another recovery code, unconfirmed; the previous one stops working.
+
+        Raises `DiskFullError`, `VaultError`; then the previous one still works.
+        """
+        return self._keys.recovery.renew()
 
     def warm(self) -> None:
-        """Start the index engine and the text model, bring the index up to date, look for models and at pages."""
-        self._parts.warm()
+        """Start the index engine and the text model, and update the index.
+
+        Also look for language models, load LangGraph, and process page images in the background.
+        """
+        self._services.warm()
         self.models.warm()
         self.conversations.warm()
 
@@ -130,42 +241,34 @@ class DocMind:
     def add(
         self, uploads: Iterable[Upload], *, files_total: int = 0, progress: Progress | None = None
     ) -> list[AddResult]:
-        """Take files in, here and now. Files that cannot be read are refused one by one, with their sentence.
+        """Add files and wait until they are read; unreadable files are refused one by one.
 
-        Raises `DiskFullError` and `CancelledError`; what was added before stays.
+        Files in the queue are read first. Raises `DiskFullError` and `CancelledError`; what was added before stays, and
+        what was not read waits in the queue.
         """
-        return self._intake.add(uploads, files_total, progress)
+        return self.queue.add(uploads, files_total, progress)
 
-    def submit(self, uploads: Sequence[Upload]) -> str:
-        """Take files in as a background job; returns its id."""
-        return self._intake.submit(uploads)
+    def submit(self, uploads: Iterable[Upload], *, total_bytes: int = 0) -> tuple[int, ...]:
+        """Queue files to be read in the background and return their ids; see `queue` for progress.
 
-    def submit_unfinished(self) -> str | None:
-        """Finish in the background what a crash or a closed window cut off; None where there is nothing."""
-        return self._intake.submit_unfinished()
-
-    def jobs(self) -> tuple[JobProgress, ...]:
-        """Every job of this process, the oldest first."""
-        return self._intake.jobs.all()
-
-    def job(self, job_id: str) -> JobProgress:
-        """Raises `NotFoundError`."""
-        return self._intake.jobs.progress(job_id)
-
-    def cancel(self, job_id: str) -> None:
-        """Stop a job between two pages; finished files stay. Raises `NotFoundError`."""
-        self._intake.jobs.cancel(job_id)
+        They are sealed and their rows written when this returns: from then on they will be read, even after a crash.
+        `total_bytes` is their size, where it is known. Raises `DiskFullError`; then none of them is queued.
+        """
+        return self.queue.submit(uploads, total_bytes=total_bytes)
 
     def documents(self) -> tuple[DocumentInfo, ...]:
-        """All documents, the newest first."""
+        """Return all documents, newest first."""
         return tuple(self._catalog.documents())
 
     def document(self, doc_id: str) -> DocumentInfo:
-        """Raises `NotFoundError`."""
+        """Return a document. Raises `NotFoundError`."""
         return self._catalog.document(doc_id)
 
     def find_document(self, name: str) -> DocumentInfo:
-        """The one document with this id, beginning of an id, or file name. Raises `NotFoundError`."""
+        """Return the one document with this id, start of an id, or file name.
+
+        Raises `NotFoundError`.
+        """
         documents = self._catalog.documents()
         for match in (
             [info for info in documents if name in (info.doc_id, info.document)],
@@ -180,25 +283,44 @@ class DocMind:
         raise NotFoundError(f"There is no document {name!r}.")
 
     def page(self, doc_id: str, page_no: int) -> PageView:
-        """Raises `NotFoundError`."""
+        """Return a page. Raises `NotFoundError`."""
         return self._catalog.page_view(doc_id, page_no)
 
     def page_image(self, doc_id: str, page_no: int, *, thumbnail: bool = False) -> bytes:
-        """The page as WebP. Raises `NotFoundError`, `DamagedError`, `TamperedError`."""
+        """Return the page as WebP. Raises `NotFoundError`, `DamagedError`, `TamperedError`."""
         page = self._catalog.page(doc_id, page_no)
         return self._artifacts.get(page.thumbnail if thumbnail else page.image)
 
     def delete(self, doc_id: str) -> DeleteReceipt:
-        """Take a document out for good. Raises `NotFoundError`."""
-        return self._parts.delete(doc_id)
+        """Delete a document for good, even on a full disk.
 
-    # finding and answering
+        Raises `NotFoundError`, `DiskFullError`.
+        """
+        self._reserve.make_room()
+        try:
+            return self._services.delete(doc_id)
+        finally:
+            self._reserve.refill()
+
+    def set_aside(self) -> int:
+        """Set aside sealed files that `vault.db` does not name and return how many.
+
+        They are kept for some days.
+        """
+        self._services.ingest.start()
+        return len(self._artifacts.unreferenced(self._catalog.artifact_ids()))
+
+    # search and answers
 
     def search(
-        self, question: str, *, k: int | None = None, filters: Filters = Filters(), dedup_key: DedupKey = "page_id"
+        self, question: str, *, k: int | None = None, filters: Filters = Filters(), dedup_key: DedupKey | None = None
     ) -> SearchResult:
-        """Hits for a question, one per page unless `dedup_key` says otherwise. An empty one is a `ConfigError`."""
-        return self._parts.search(_question(question), k=k, filters=filters, dedup_key=dedup_key)
+        """Search words, with one hit per page unless `dedup_key` or the settings say otherwise.
+
+        Raises `ConfigError` for no question.
+        """
+        dedup_key = dedup_key or self._settings.retrieve.dedup_key
+        return self._services.text.search(checked_question(question), k=k, filters=filters, dedup_key=dedup_key)
 
     def multimodal_search(
         self,
@@ -206,21 +328,24 @@ class DocMind:
         *,
         k: int | None = None,
         filters: Filters = Filters(),
-        merge: MergeStrategy = "rrf",
+        merge: MergeStrategy | None = None,
         lists: Sequence[ListName] | None = None,
         limits: Mapping[ListName, int] | None = None,
-        dedup_key: DedupKey = "page_id",
+        dedup_key: DedupKey | None = None,
         rerank: Rerank | None = None,
     ) -> MultimodalResult:
-        """Hits of all lists in one: words, code, page images. Where only words find, those of `search`, exactly.
+        """Search all lists and merge their hits: words, code, page images.
 
-        `lists` asks only these; `limits` says how far down each is looked at. `rerank` is the kind of model that looks
-        at the first pages again; None: as it is set. What fails, or takes longer than `visual.list_timeout_s`, is
-        reported in the result. Raises `ConfigError`, and what `search` raises where no list gave an answer.
+        With words alone, the hits are exactly those of `search`.
+
+        `lists` restricts the search to these; `limits` sets the depth of each. `rerank` is the kind of model that
+        scores the first pages again. What is None is as configured. A list that fails, or takes longer than
+        `visual.list_timeout_s`, is reported in the result. Raises `ConfigError`, and what `search` raises where no list
+        gave an answer.
         """
         return self._modalities.search(
-            _question(question), k=k, filters=filters, merge=merge, lists=lists, limits=limits, dedup_key=dedup_key,
-            rerank=rerank,
+            checked_question(question), k=k, filters=filters, merge=merge, lists=lists, limits=limits,
+            dedup_key=dedup_key, rerank=rerank,
         )  # fmt: skip
 
     def see(
@@ -230,50 +355,74 @@ class DocMind:
         question: str = "",
         k: int = 8,
         filters: Filters = Filters(),
-        merge: MergeStrategy = "rrf",
+        merge: MergeStrategy | None = None,
         name: str = "The picture",
         read: bool = True,
         on_first: Callable[[MultimodalResult], None] | None = None,
         rerank: Rerank | None = None,
     ) -> MultimodalResult:
-        """The pages that a picture may be of: by its look, by the words on it, by an image model where there is one.
+        """Find the pages that a picture may show, by its look, its words, and an image model.
 
-        `on_first` gets what its look alone found, within a second; reading takes some more, and `read` False leaves it
-        out. `question` is searched for as well, `name` is what errors call the picture. Raises the kinds of
-        `ReadingError` where it is no picture that can be opened.
+        `on_first` gets what its look alone found, within a second; reading its words takes longer, and `read=False`
+        skips it. `question` is searched for as well, `name` is what errors call the picture. Raises the kinds of
+        `ReadingError` where the picture cannot be opened.
         """
-        question = _question(question) if question.strip() else ""
+        question = checked_question(question) if question.strip() else ""
         return self._modalities.see(
             picture, question=question, k=k, filters=filters, merge=merge, name=name, read=read, on_first=on_first,
             rerank=rerank,
         )  # fmt: skip
 
-    def ask(self, question: str, *, k: int | None = None, filters: Filters = Filters()) -> Answer:
-        """Quotes that answer a question, each with its page and boxes, or "not found"."""
-        from docmind.agent.extractive import NOT_FOUND, Extractive
-        from docmind.agent.verify import quoted
+    def ask(
+        self,
+        question: str,
+        *,
+        k: int | None = None,
+        filters: Filters = Filters(),
+        lists: Sequence[ListName] | None = None,
+    ) -> Answer:
+        """Answer a question with the best quote, with quotes or pages that may answer it, or with "not found".
+
+        `outcome` tells which; every quote is among `sources`, with its page and boxes, and so is every page found by
+        its look. `lists` are those to search; None: as configured. A question that is a request to remember something
+        searches nothing: the facts are stored, and are in `told`.
+        """
+        from docmind.answers import NOT_FOUND, Extractive, quoted, with_looks
 
         started = time.perf_counter()
-        found = self.search(question, k=k, filters=filters)
+        if facts := self.memories.requested(question):
+            for fact in facts:
+                self.memories.add(fact)
+            took = (("total", (time.perf_counter() - started) * 1000),)
+            return Answer(question, NOTED, found=False, timings_ms=took, outcome="noted", told=facts)
+        found = self.multimodal_search(self.memories.expand(question), k=k, filters=filters, lists=lists)
         at = time.perf_counter()
         quotes = Extractive(self._settings.answer, self._catalog, self._embedder).extract(found.query, found)
         now = time.perf_counter()
         timings = (*found.timings_ms[:-1], ("answer", (now - at) * 1000), ("total", (now - started) * 1000))
-        told = quoted([replace(source, index_epoch=self._catalog.epoch()) for source in quotes.sources])
+        epoch = self._catalog.epoch()
+        told = quoted([replace(source, index_epoch=epoch) for source in quotes.sources], quotes.outcome)
+        told = with_looks(told, found.looks, self._catalog, epoch)
+        is_by_look = bool(told.sources) and not quotes.sources
+        recalled = self.memories.told(question)
         return Answer(
-            question, told.answer or NOT_FOUND, bool(told.sources), told.sources, found.degraded, timings,
-            told.sentences,
+            question, told.answer or NOT_FOUND, bool(told.sources), told.sources,
+            (*found.degraded, *recalled.degraded), timings, told.sentences,
+            outcome="maybe" if is_by_look else quotes.outcome, told=tuple(memory.text for memory in recalled.memories),
         )  # fmt: skip
 
-    # care
+    # maintenance
 
     def reindex(self, progress: Callable[[int, int], None] | None = None) -> int:
-        """Make what is missing, and the index anew beside the old one; returns how many documents it holds."""
-        return self._parts.reindex(progress)
+        """Build what is missing, rebuild the index, and return how many documents it holds.
+
+        The new index is built beside the old one.
+        """
+        return self._services.reindex(progress)
 
     def status(self) -> Status:
-        """What is here, what is missing, and how to add it."""
-        finding = self._parts.started()
+        """Report what is installed, what is missing, and how to add it."""
+        opened = self._services.index.started()
         documents, pages, nodes = self._catalog.counts()
         return Status(
             version=capabilities.version(),
@@ -283,17 +432,33 @@ class DocMind:
             pages=pages,
             nodes=nodes,
             vault_bytes=capabilities.folder_bytes(self._settings.data_dir),
-            free_bytes=capabilities.free_bytes(self._settings.data_dir),
-            index_engine=finding.index.name,
-            index_epoch=finding.index.epoch(),
+            free_bytes=free_bytes(self._settings.data_dir),
+            index_engine=opened.index.name,
+            index_epoch=self._services.index.epoch(),
             vault_epoch=self._catalog.epoch(),
-            capabilities=capabilities.of(self._settings, self._keys.source, self.models.capability())
-            + self.visual.capabilities(),
+            capabilities=(
+                *capabilities.of(self._settings, self._keys.source, self.models.capability()),
+                Capability("index at rest", "present", opened.index.at_rest()),
+                *self.visual.capabilities(),
+            ),
         )
 
 
-def _question(text: str) -> str:
-    question = " ".join(text.encode("utf-8", "replace").decode().split())  # bytes of a shell may be no text
-    if not question:
-        raise ConfigError("The question is empty.", hint="Type a question in words.")
-    return question
+def _is_writable(data_dir: Path) -> bool:
+    """Tell whether the folder, and the database in it, can be written."""
+    database = data_dir / "vault.db"
+    return os.access(data_dir, os.W_OK) and (not database.exists() or os.access(database, os.W_OK))
+
+
+def _for_reading(settings: Settings) -> Settings:
+    """Return settings under which nothing is written.
+
+    The index is the embedded one, in its own folder, and image models are off, because their results are stored in the
+    vault.
+    """
+    return settings.model_copy(
+        update={
+            "qdrant": settings.qdrant.model_copy(update={"url": None, "multivectors": False}),
+            "visual": settings.visual.model_copy(update={"image_model": "off", "late_model": "off"}),
+        }
+    )

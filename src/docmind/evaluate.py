@@ -1,7 +1,7 @@
 """Retrieval quality on labelled questions: metrics, and the questions themselves.
 
 A question is found where any labelled page is among the hits; ranks count from 1. nDCG has binary gains, and its ideal
-holds every labelled page first (Järvelin & Kekäläinen 2002).
+ranking holds every labelled page first (Järvelin & Kekäläinen 2002).
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from rapidfuzz.distance import Levenshtein
 
 from docmind.errors import ConfigError
 
@@ -30,7 +32,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Means over questions."""
+    """Mean metrics over questions."""
 
     questions: int
     recall_1: float
@@ -41,7 +43,10 @@ class Scores:
 
 
 def read_questions(path: Path) -> list[Question]:
-    """Questions from JSON lines: `id, question, lang, doc, pages, tags, source`. Raises `ConfigError`."""
+    """Read questions from JSON lines: `id, question, lang, doc, pages, tags, source`.
+
+    Raises `ConfigError`.
+    """
     try:
         rows = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
         return [
@@ -71,7 +76,7 @@ class Judged:
 
 
 def judge(question: Question, pages: Iterable[tuple[str, int]]) -> Judged:
-    """Hold a ranking of `(document, page_no)` against the labels."""
+    """Score a ranking of `(document, page_no)` against the labels."""
     gains = [document == question.document and page_no in question.pages for document, page_no in pages]
     ideal = sum(1 / math.log2(rank + 1) for rank in range(1, min(5, len(question.pages)) + 1))
     gained = sum(1 / math.log2(rank + 1) for rank, gain in enumerate(gains[:5], 1) if gain)
@@ -79,7 +84,7 @@ def judge(question: Question, pages: Iterable[tuple[str, int]]) -> Judged:
 
 
 def score(judged: Sequence[Judged]) -> Scores:
-    """Means over questions; all zero where there are none."""
+    """Average over questions; all zero where there are none."""
     count = len(judged) or 1
     ranks = [one.first_rank for one in judged]
 
@@ -91,7 +96,10 @@ def score(judged: Sequence[Judged]) -> Scores:
 
 
 def rows_of(questions: Sequence[Question], scans: frozenset[str]) -> dict[str, list[Question]]:
-    """Questions by row of the report; one question stands in several. `scans` are documents without a text layer."""
+    """Group questions by row of the report; one question is in several.
+
+    `scans` are documents without a text layer.
+    """
     own = [question for question in questions if question.source == "own"]
     rows = {
         "all": list(questions),
@@ -108,18 +116,8 @@ def rows_of(questions: Sequence[Question], scans: frozenset[str]) -> dict[str, l
 
 
 def character_error_rate(truth: str, read: str) -> float:
-    """Levenshtein distance over the length of the truth, after runs of white space became one blank."""
-    import numpy as np
-
+    """Return the Levenshtein distance over the truth's length, white space collapsed."""
     wanted, got = " ".join(truth.split()), " ".join(read.split())
     if not wanted:
         return float(bool(got))
-    letters = np.array([ord(char) for char in got], dtype=np.int64)
-    steps = np.arange(len(got) + 1)
-    row = steps.copy()
-    for number, char in enumerate(wanted, 1):
-        best = np.empty_like(row)
-        best[0] = number
-        best[1:] = np.minimum(row[1:] + 1, row[:-1] + (letters != ord(char)))
-        row = np.minimum.accumulate(best - steps) + steps  # insertions: a running minimum along the diagonal
-    return float(row[-1]) / len(wanted)
+    return Levenshtein.distance(wanted, got) / len(wanted)

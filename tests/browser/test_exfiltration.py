@@ -1,4 +1,4 @@
-"""Words that try to call somebody, everywhere the app shows words: nothing leaves the page, in Chromium."""
+"""Hostile text wherever the app shows text: nothing leaves the page, in Chromium."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from docmind.application import DocMind
 from docmind.config import KeySettings, LLMSettings, Settings
-from docmind.schema import Upload
+from docmind.records.documents import Upload
 from exfiltration import Canary, payloads
 from llm_server import Behaviour, LLMServer, serving
 from papers import line, pdf
@@ -21,12 +21,12 @@ from served import Server, Tab, tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
-OPENERS = re.compile(r"```|~~~|^---", re.MULTILINE)  # these may swallow what follows: they get an answer of their own
+OPENERS = re.compile(r"```|~~~|^---", re.MULTILINE)  # these may swallow what follows: each gets its own answer
 TOGETHER = 12
 ASKED = "What is the zebra quota?"
 
-# Everything in the page that a browser fetches, resolves or follows, and that leads elsewhere; with what was formed by
-# other people's words: mathematics, colours, badges.
+# Everything in the page that a browser fetches, resolves or follows and that leads elsewhere, and everything that
+# foreign text can produce: mathematics, colours, badges.
 WATCH = """
 window.__found = window.__found || new Set();
 window.__look = () => {
@@ -67,7 +67,7 @@ new MutationObserver(() => window.__look()).observe(document, {subtree: true, ch
 
 @dataclass
 class Desk:
-    """A served vault full of hostile words."""
+    """A served vault full of hostile text."""
 
     server: Server
     canary: Canary
@@ -78,7 +78,7 @@ class Desk:
 
     @contextmanager
     def tab(self, browser: Any) -> Iterator[Tab]:
-        """A tab that is watched from its first moment; afterwards nothing has left it."""
+        """Open a tab that is watched from the start; assert at its end that nothing has left it."""
         with tab(browser, self.server) as one:
             one.page.add_init_script(WATCH.replace("OWNPORT", str(self.server.port)))
             yield one
@@ -92,13 +92,13 @@ def assert_quiet(one: Tab, canary: Canary) -> None:
 
 
 def said(one: Tab) -> str:
-    """All text of the main part of the page."""
+    """Return all text of the main part of the page."""
     main = one.page.locator('[data-testid="stMain"], [data-testid="stAppScrollToBottomContainer"]').first
     return main.inner_text().replace("\u2060", "")
 
 
 def answers(hostile: dict[str, str]) -> list[str]:
-    """What the model is made to say: every payload under its name, so that it is known to be on the page."""
+    """Return the model's replies: every payload after its name, so that it is known to be on the page."""
     alone = [name for name, text in hostile.items() if OPENERS.search(text)]
     rest = [name for name in hostile if name not in alone]
     groups = [rest[at : at + TOGETHER] for at in range(0, len(rest), TOGETHER)] + [[name] for name in alone]
@@ -106,7 +106,7 @@ def answers(hostile: dict[str, str]) -> list[str]:
 
 
 def documents(hostile: dict[str, str]) -> list[Upload]:
-    """Payloads as the text, the markup, the titles and the names of documents."""
+    """Return documents with payloads as text, markup, titles and file names."""
     lines = [f"The zebra quota of {name} is {' '.join(text.split())} zebras." for name, text in hostile.items()]
     shown = [re.sub(r"[()\\]", r"\\\g<0>", text)[:110].encode("latin-1", "replace").decode("latin-1") for text in lines]
     pages = ["\n".join(line(text, 20, 760 - 24 * at, 9) for at, text in enumerate(shown[start : start + 30]))
@@ -139,7 +139,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
             llm=LLMSettings(provider="ollama", url=llm.url, model="llama3.2:3b"),
         )
         with DocMind(settings) as mind:
-            mind.models.list(refresh=True)  # a question does not wait for a server that a busy machine finds late
+            mind.models.list(refresh=True)  # so that no question has to wait until a busy machine finds the server
             results = mind.add(documents(hostile))
             assert not [result.message for result in results if result.status == "refused"]
             for text in hostile.values():
@@ -172,7 +172,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
 
 
 def test_the_watch_sees_what_leaves(browser: Any, desk: Desk) -> None:
-    """The app's own policy blocks it, and that is noticed; without the policy it reaches the canary, which notes it."""
+    """The app's policy blocks and reports the request; without the policy it reaches the canary."""
     calls = len(desk.canary.calls)
     image = "url => { const one = new Image(); one.src = url; document.body.append(one); }"
     link = "host => { const one = document.createElement('link'); one.rel = 'dns-prefetch'; one.href = host;"
@@ -193,7 +193,7 @@ def test_the_watch_sees_what_leaves(browser: Any, desk: Desk) -> None:
     assert len(desk.canary.calls) == calls
     context = browser.new_context(bypass_csp=True)
     page = context.new_page()
-    page.goto(desk.server.url)
+    page.goto(desk.server.link())
     page.evaluate(image, f"{desk.canary.base}/seen")
     page.wait_for_timeout(1_000)
     context.close()
@@ -204,7 +204,7 @@ def test_the_watch_sees_what_leaves(browser: Any, desk: Desk) -> None:
 def test_what_a_model_wrote_calls_nobody(browser: Any, desk: Desk) -> None:
     with desk.tab(browser) as one:
         one.open()
-        one.page.goto(f"{desk.server.url}/?thread={desk.thread_id}")
+        one.page.goto(f"{one.url}/?thread={desk.thread_id}")
         one.page.get_by_text("Here is image:").first.wait_for()
         one.idle()
         while one.page.locator(".st-key-earlier button").count():
@@ -220,7 +220,7 @@ def test_what_a_model_wrote_calls_nobody(browser: Any, desk: Desk) -> None:
 
 
 def test_nothing_is_called_while_a_model_writes(browser: Any, desk: Desk) -> None:
-    """Cut off at every moment: the page is looked at whenever it changes."""
+    """Cut off at every moment: the page is checked whenever it changes."""
     text = "\n\n".join(text for text in desk.payloads.values() if not OPENERS.search(text) and len(text) < 600)
     desk.llm.default = Behaviour(text=f"{text}\n\nThat is all, at last.", delay_s=0.004)
     with desk.tab(browser) as one:
@@ -235,7 +235,7 @@ def test_nothing_is_called_while_a_model_writes(browser: Any, desk: Desk) -> Non
 def test_quotes_of_documents_call_nobody(browser: Any, desk: Desk) -> None:
     with desk.tab(browser) as one:
         one.open()
-        one.page.goto(f"{desk.server.url}/?thread={desk.quotes_id}")
+        one.page.goto(f"{one.url}/?thread={desk.quotes_id}")
         one.page.get_by_text("zebra quota of").first.wait_for()
         one.idle()
         assert_quiet(one, desk.canary)
@@ -256,7 +256,7 @@ def test_documents_and_their_names_call_nobody(browser: Any, desk: Desk) -> None
             one.idle()
             one.page.locator('[class*="st-key-page-"] button').first.click()
             one.idle()
-            assert one.page.locator('[data-testid="stText"]').count()
+            one.page.locator('[data-testid="stText"]').first.wait_for()
             assert_quiet(one, desk.canary)
             one.page.get_by_role("button", name="All pages").click()
             one.page.get_by_role("button", name="All documents").click()
@@ -275,7 +275,7 @@ def test_titles_call_nobody(browser: Any, desk: Desk) -> None:
             one.page.locator(".st-key-more-threads button").click()
             one.idle()
         rows = one.page.locator('.st-key-threads [class*="st-key-show-"]')
-        assert rows.count() >= len(desk.payloads)
+        rows.nth(len(desk.payloads) - 1).wait_for()
         assert_quiet(one, desk.canary)
         row = one.page.locator('.st-key-threads [class*="thread-"]', has_text="<img").first
         row.get_by_role("button", name="Menu").focus()
@@ -283,7 +283,7 @@ def test_titles_call_nobody(browser: Any, desk: Desk) -> None:
         one.page.get_by_role("menuitem", name="Delete").click()
         notice = one.page.locator(".st-key-undo-delete")
         notice.wait_for()
-        assert notice.inner_text().startswith("Deleted ")  # a long title is shortened in its middle
+        assert notice.inner_text().startswith("Deleted ")  # a long title is shortened in the middle
         assert notice.locator("img").count() == 0
         assert_quiet(one, desk.canary)
         one.page.locator(".st-key-undo button").click()

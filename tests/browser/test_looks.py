@@ -1,4 +1,7 @@
-"""Every page in both themes: nothing spills over its place. With SCREENSHOTS=docs/images it takes pictures too."""
+"""Layout of every page in both themes: nothing overflows.
+
+SCREENSHOTS=docs/images also takes pictures.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,7 @@ MANUAL = [
 
 
 def paper(lines: list[str]) -> str:
-    """The content of one page: a heading and lines under it."""
+    """Return the content of one page: a heading and lines under it."""
     body = [line(text, y=650 - 34 * number, size=13) for number, text in enumerate(lines[1:])]
     return "\n".join([line(lines[0], size=22), *body])
 
@@ -103,5 +106,5 @@ def test_every_page_keeps_its_shape(browser: Any, desk_of_papers: Server, theme:
             one.idle()
             across, window = one.page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
             assert across <= window, path
-        # Streamlit looks for its own routes beneath a page's address first.
+        # Streamlit first looks for its own routes below a page's address.
         one.complaints[:] = [told for told in one.complaints if "404" not in told]

@@ -1,4 +1,4 @@
-"""A picture that is pasted, dropped or chosen finds its page in a real browser, with the region outlined."""
+"""A pasted, dropped or chosen picture finds its page in a real browser, with the region outlined."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from PIL import Image
 
 from docmind.application import DocMind
 from docmind.config import KeySettings, LLMSettings, Settings
-from docmind.marks import LINE
-from docmind.schema import Upload
+from docmind.records.documents import Upload
+from docmind.rich_text.highlight import LINE
 from papers import line, pdf
 from served import Server, Tab, tab, take
 from sheets import png
@@ -41,11 +41,11 @@ LEASE = [
 ]
 HOSTILE = "![n](http:⁄⁄127.0.0.1⁄n) :red[n] $n$ <img src=x onerror=alert(1)> www.a.com.pdf"
 CLIPBOARD = ["clipboard-read", "clipboard-write"]
-TOP, BOTTOM = 0.06, 0.36  # of the page: the part that is pasted
+TOP, BOTTOM = 0.06, 0.36  # the part of the page that is pasted
 
 
 class Pictured(Server):
-    """The app, and a screenshot of a page of either document."""
+    """The app, and a screenshot of a page of each document."""
 
     def __init__(self, folder: Path, picture: bytes, of_hostile: bytes) -> None:
         super().__init__(folder)
@@ -53,14 +53,14 @@ class Pictured(Server):
 
 
 def screenshot(mind: DocMind, doc_id: str, page_no: int = 1) -> bytes:
-    """A part of a page, as PNG."""
+    """Return a part of a page as PNG."""
     page = Image.open(io.BytesIO(mind.page_image(doc_id, page_no))).convert("RGB")
     return png(page.crop((0, round(TOP * page.height), page.width, round(BOTTOM * page.height))))
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pictured]:
-    """A vault with two documents whose pages have been looked at; no language model."""
+    """Start the app over two documents with processed page images; no language model."""
     folder = tmp_path_factory.mktemp("picture")
     settings = Settings(
         data_dir=folder / "data",
@@ -90,7 +90,7 @@ def printed(lines: list[str]) -> str:
 
 
 def copy(one: Tab, picture: bytes) -> None:
-    """Put a picture into the clipboard, as a screenshot is."""
+    """Put a picture into the clipboard, as a screenshot tool does."""
     one.page.evaluate(
         """async data => {
             const bytes = Uint8Array.from(atob(data), char => char.charCodeAt(0));
@@ -101,8 +101,17 @@ def copy(one: Tab, picture: bytes) -> None:
     )
 
 
+def choose(one: Tab, file: Any) -> None:
+    """Hand a picture to the box; while it is exchanged for an empty one there are two for a moment."""
+    box = one.page.locator(".st-key-picture input[type=file]")
+    one.page.wait_for_timeout(100)
+    while box.count() != 1:
+        one.page.wait_for_timeout(50)
+    box.set_input_files([file])
+
+
 def outlined_rows(picture: Image.Image) -> tuple[float, float]:
-    """Where the upper and the lower edge of the outline run, as parts of the page's height."""
+    """Return the upper and the lower edge of the outline, as fractions of the page's height."""
     pixels = np.asarray(picture, int)
     is_line = (np.abs(pixels - np.array(LINE)) < 60).all(axis=2)
     rows = np.flatnonzero(is_line.mean(axis=1) > 0.5)
@@ -126,7 +135,7 @@ def test_a_pasted_screenshot_shows_its_page_and_the_region(browser: Any, server:
         assert abs(lower - BOTTOM) < 0.02
         one.page.get_by_text("Reading the picture's words").wait_for(state="detached")
         one.idle()
-        assert one.page.get_by_text("Found on this page").count(), "and it stays found when its words have been read"
+        one.page.get_by_text("Found on this page").first.wait_for()  # and it stays found when its words have been read
 
         one.page.get_by_role("button", name="Page 2", exact=True).click()
         dialog = one.page.get_by_role("dialog")
@@ -145,14 +154,16 @@ def test_a_pasted_screenshot_shows_its_page_and_the_region(browser: Any, server:
         one.idle()
         box.fill("")
         one.ask("How large is the deposit?")
-        assert one.page.get_by_text("You looked in a part of your documents only").count(), "it stands in the other one"
-        one.page.get_by_role("button", name="Look in all").click()
+        one.page.get_by_text(
+            "Only a part of your documents was searched"
+        ).first.wait_for()  # it stands in the other one
+        one.page.get_by_role("button", name="Clear filter").click()
         one.page.get_by_role("button", name="All documents").wait_for()
         one.page.get_by_role("button", name="Clear").click()
         one.page.get_by_text("Drop, choose or paste").wait_for()
 
 
-def test_words_are_pasted_as_words_and_the_button_says_what_it_found(browser: Any, server: Pictured) -> None:
+def test_pasted_words_stay_words_and_the_button_reports(browser: Any, server: Pictured) -> None:
     with tab(browser, server, permissions=CLIPBOARD) as one:
         one.open()
         one.page.evaluate("navigator.clipboard.writeText('Where is the warranty?')")
@@ -188,7 +199,7 @@ def test_a_hostile_name_and_a_broken_file_do_nothing_on_a_phone(browser: Any, se
         assert one.page.get_by_placeholder("Ask your documents").is_visible()
         take(one, "picture-phone-asking")
         file = {"name": "broken.png", "mimeType": "image/png", "buffer": b"\x89PNG\r\n\x1a\nnothing"}
-        one.page.locator(".st-key-picture input[type=file]").set_input_files([file])
+        choose(one, file)
         one.page.get_by_text("broken.png is a picture that is broken").wait_for(state="attached")
 
 
@@ -197,7 +208,7 @@ def test_it_keeps_its_shape(browser: Any, server: Pictured) -> None:
         one.open()
         one.ask("How many lanterns were sold?")
         picture = {"name": "shot.png", "mimeType": "image/png", "buffer": server.picture}
-        one.page.locator(".st-key-picture input[type=file]").set_input_files([picture])
+        choose(one, picture)
         one.page.get_by_text("Found on this page").wait_for()
         one.page.get_by_text("Reading the picture's words").wait_for(state="detached")
         one.idle()

@@ -1,17 +1,190 @@
-"""`docmind ask`: alone and in a conversation, with a language model and without one."""
+"""`docmind ask`: alone and in a conversation, with a language model and without one.
+
+Answers on a terminal: text as it comes, harmless, replaced by the checked text.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import os
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from docmind.cli.turns import UNSUPPORTED
+from docmind.cli.ask import Stream, rows_of
+from docmind.cli.output import UNSUPPORTED, marked
+from docmind.records.answers import Answer, Sentence, Source
+from docmind.records.conversations import RunProgress, Turn
 from llm_server import FALSE_SENTENCE, Behaviour, LLMServer, serving
+from network.test_web_search import answering
 from shells import Shell, assert_inert, sentence_of, stocked_shell
-from test_web import answering
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("LINES", "10")
+
+
+def on_a_terminal(test: Callable[..., None]) -> Callable[..., None]:
+    test = pytest.mark.usefixtures("terminal")(test)
+    return pytest.mark.skipif(os.name != "posix", reason="sequences that move the cursor")(test)
+
+
+def writing(text: str) -> RunProgress:
+    return RunProgress("r", "t", "q?", "running", "writing", text=text, model="m")
+
+
+def answered(text: str, *sentences: Sentence) -> Turn:
+    source = Source(1, "herons.pdf", "d" * 64, 2, "p", "Herons nest in trees.", (), 10, 10)
+    return Turn("c", None, "q?", 0, "answered", answer=Answer("q?", text, True, (source,), sentences=sentences))
+
+
+Written = Callable[[], str]
+
+
+@pytest.fixture
+def written(capsys: pytest.CaptureFixture[str]) -> Written:
+    return lambda: capsys.readouterr().out
+
+
+def screen_of(stream: str, width: int = 40) -> list[str]:
+    """Return what a terminal finally shows; it knows the few sequences that DocMind writes."""
+    rows, row, column, at = [""], 0, 0, 0
+    while at < len(stream):
+        char = stream[at]
+        if stream[at : at + 2] == "\x1b[":
+            end = next(n for n in range(at + 2, len(stream)) if stream[n].isalpha())
+            number, kind = stream[at + 2 : end], stream[end]
+            assert kind in "AJK", stream[at : end + 1]
+            if kind == "A":
+                row -= int(number)
+                assert row >= 0
+            else:
+                rows[row] = rows[row][:column]
+                rows = rows[: row + 1] if kind == "J" else rows
+            at = end + 1
+            continue
+        at += 1
+        if char == "\r":
+            column = 0
+        elif char == "\n":
+            row, column = row + 1, 0
+        else:
+            if column == width:
+                row, column = row + 1, 0
+                rows += [""] * (row + 1 - len(rows))
+            rows[row] = f"{rows[row]:{column}}"[:column] + char + rows[row][column + 1 :]
+            column += 1
+        rows += [""] * (row + 1 - len(rows))
+    return rows
+
+
+@on_a_terminal
+def test_pieces_are_written_once_and_as_they_come(written: Written) -> None:
+    stream = Stream(is_live=True)
+    stream.show(writing("Herons "))
+    assert written().endswith("Herons ")
+    stream.show(writing("Herons nest"))
+    assert written() == "nest"
+    stream.show(writing("Herons nest"))
+    assert written() == ""
+
+
+@on_a_terminal
+def test_the_checked_text_takes_the_place_of_what_was_streamed(written: Written) -> None:
+    long = "Herons nest in trees. " * 6
+    stream = Stream(is_live=True)
+    for end in range(0, len(long), 7):
+        stream.show(writing(long[:end]))
+    stream.end(answered("Herons nest in trees. [1]"))
+    assert screen_of(written()) == ["Herons nest in trees. [1]", "  [1] herons.pdf, page 2", ""]
+
+
+@on_a_terminal
+def test_the_checked_text_follows_a_text_taller_than_the_screen(written: Written) -> None:
+    stream = Stream(is_live=True)
+    stream.show(writing("word\n" * 30))
+    stream.end(answered("Herons nest in trees. [1]"))
+    shown = screen_of(written())
+    assert shown[:30] == ["word"] * 30
+    assert shown[-4:] == ["With its sources:", "Herons nest in trees. [1]", "  [1] herons.pdf, page 2", ""]
+
+
+@on_a_terminal
+def test_a_text_that_begins_anew_replaces_the_one_before(written: Written) -> None:
+    stream = Stream(is_live=True)
+    stream.show(writing("I will look"))
+    stream.show(writing(""))
+    stream.show(writing("Herons"))
+    stream.break_off()
+    assert screen_of(written()) == ["Herons", ""]
+
+
+@on_a_terminal
+def test_the_stage_gives_way_to_the_text(written: Written) -> None:
+    stream = Stream(is_live=True)
+    stream.show(RunProgress("r", "t", "q?", "running", "searching"))
+    assert screen_of(said := written()) == ["searching…"]
+    stream.show(writing("Herons"))
+    assert screen_of(said + written()) == ["Herons"]
+
+
+@on_a_terminal
+def test_nothing_is_streamed_where_nobody_watches(written: Written) -> None:
+    stream = Stream(is_live=False)
+    stream.show(writing("Herons nest"))
+    assert written() == ""
+    stream.end(answered("Herons nest in trees. [1]"))
+    assert written() == "Herons nest in trees. [1]\n  [1] herons.pdf, page 2\n"
+
+
+@on_a_terminal
+def test_no_sequence_slips_through_whole_or_split(written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")  # so that the program writes no sequences of its own
+    evil = "a\x1b[2J\x1b]0;owned\x07\x9b2Jb\x1bPq\x1b\\c\r\x08\x7f\u202ed\u2028e\ud800f\n"
+    for size in (1, 2, 3, len(evil)):
+        stream = Stream(is_live=True)
+        for end in range(size, len(evil) + size, size):
+            stream.show(writing(evil[:end]))
+        stream.end(answered(evil, Sentence(evil, 0, len(evil))))
+        said = written()
+        assert_inert(said)
+        assert "owned" in said
+
+
+@on_a_terminal
+def test_rows_are_counted_as_a_terminal_wraps() -> None:
+    assert rows_of("", 10) == 1
+    assert rows_of("0123456789", 10) == 1
+    assert rows_of("0123456789a", 10) == 2
+    assert rows_of("a\n\nb", 10) == 3
+    assert rows_of("漢" * 5, 10) == 1
+    assert rows_of("a" + "漢" * 5, 10) == 2  # a wide character is not split at the edge
+    assert rows_of("012345678漢", 10) == 2
+
+
+@on_a_terminal
+def test_claims_that_no_page_supports_are_marked() -> None:
+    text = "Herons nest. [1] They are green. The documents do not say why."
+    sentences = (
+        Sentence("Herons nest.", 0, 12, (1,), supported=True),
+        Sentence("They are green.", 17, 32),
+        Sentence("The documents do not say why.", 33, 62, is_claim=False),
+    )
+    told = marked(Answer("q?", text, True, sentences=sentences))
+    assert told == f"Herons nest. [1] They are green. {UNSUPPORTED} The documents do not say why."
+
+
+@on_a_terminal
+def test_stdout_is_asked_whether_somebody_watches(monkeypatch: pytest.MonkeyPatch, written: Written) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    Stream().show(writing("Herons"))
+    assert written().endswith("Herons")
+
 
 ANSWER = {
     *("question", "answer", "found", "sources", "degraded", "timings_ms", "sentences", "model"),
@@ -21,7 +194,7 @@ ANSWER = {
 
 @pytest.fixture(scope="module")
 def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
-    """A vault whose conversations each test names for itself."""
+    """Make a vault; each test uses its own conversations."""
     return stocked_shell(tmp_path_factory.mktemp("asked"))
 
 
@@ -38,6 +211,7 @@ def with_model(shell: Shell, server: LLMServer) -> Shell:
 # --- without a model --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_without_a_thread_nothing_is_kept(shell: Shell) -> None:
     before = shell.json("threads", "list")
     told = shell.json("ask", "Where do herons nest?")
@@ -46,6 +220,20 @@ def test_without_a_thread_nothing_is_kept(shell: Shell) -> None:
     assert shell.json("threads", "list") == before
 
 
+@pytest.mark.slow
+def test_what_was_told_and_defined_is_known_without_a_conversation(tmp_path: Path) -> None:
+    shell = stocked_shell(tmp_path)
+    noted = shell.json("ask", "Remember that by VERNA I mean herons and my boat is the Gannet.")
+    assert (noted["outcome"], noted["told"]) == ("noted", ["By VERNA I mean herons", "My boat is the Gannet"])
+    assert (noted["asked_as"], noted["nearest"], noted["sources"]) == ("", [], [])
+    again = shell.run("ask", "What is my boat called?")
+    assert "You told me: “My boat is the Gannet”" in again.stdout
+    meant = shell.json("ask", "Where do VERNA nest?")
+    assert meant["asked_as"] == "Where do herons nest?"
+    assert meant["sources"] == shell.json("ask", "Where do herons nest?")["sources"]
+
+
+@pytest.mark.slow
 def test_each_sentence_says_what_supports_it(shell: Shell) -> None:
     for words in ((), ("--thread", "sentences"), ("--quotes",)):
         told = shell.json("ask", "Where do herons nest?", *words)
@@ -61,6 +249,7 @@ def test_each_sentence_says_what_supports_it(shell: Shell) -> None:
         assert all(source["boxes"] and source["page_width"] for source in told["sources"])
 
 
+@pytest.mark.slow
 def test_a_conversation_begins_with_an_id_and_goes_on(shell: Shell) -> None:
     first = shell.run("ask", "Where do herons nest?", "--thread", "begun-1")
     assert "A new conversation begins: begun-1" in first.stderr
@@ -74,13 +263,15 @@ def test_a_conversation_begins_with_an_id_and_goes_on(shell: Shell) -> None:
     assert told["before_id"] == turns[0]["checkpoint_id"]
 
 
+@pytest.mark.slow
 def test_new_makes_another_conversation_each_time(shell: Shell) -> None:
     ids = {shell.json("ask", "Where do herons nest?", "--thread", "new")["thread_id"] for _ in range(2)}
     assert len(ids) == 2
     assert "new" not in ids
 
 
-def test_a_conversation_is_found_by_a_part_of_its_id_and_by_its_title(shell: Shell) -> None:
+@pytest.mark.slow
+def test_a_conversation_is_found_by_part_of_its_id_or_title(shell: Shell) -> None:
     made = shell.json("ask", "Where do owls nest?", "--thread", "found-by-part-1")
     shell.run("threads", "rename", "found-by-part-1", "About owls")
     for name in ("found-by-p", "About owls"):
@@ -107,6 +298,7 @@ def test_a_deleted_conversation_is_not_asked_in(shell: Shell) -> None:
     assert "docmind threads restore gone-1" in refused.stderr
 
 
+@pytest.mark.slow
 def test_at_asks_beside_what_came_after(shell: Shell) -> None:
     first = shell.json("ask", "Where do herons nest?", "--thread", "beside-1")
     second = shell.json("ask", "Where do owls nest?", "--thread", "beside-1")
@@ -140,20 +332,22 @@ def test_a_checkpoint_is_one_of_a_conversation_that_is_there(shell: Shell) -> No
     assert shell.json("threads", "list") == before
 
 
+@pytest.mark.slow
 def test_where_nothing_is_found_the_nearest_pages_are_named(shell: Shell) -> None:
     for words in ((), ("--quotes",), ("--thread", "new")):
         result = shell.run("ask", "Quantum chromodynamics of neutron stars?", *words)
-        assert "Not found in your documents." in result.stdout
-        assert "  Nearest: " in result.stdout
+        assert "I couldn't find this in your documents." in result.stdout
+        assert "Closest pages: " in result.stdout
 
 
+@pytest.mark.slow
 def test_quotes_are_the_same_in_a_conversation_and_out_of_one(shell: Shell) -> None:
     own = {"thread_id", "checkpoint_id", "before_id", "asked_at_ms", "timings_ms"}
     for question in ("Where do herons nest?", "Quantum chromodynamics of neutron stars?"):
         alone, kept = shell.json("ask", question), shell.json("ask", question, "--thread", "new")
         for told in (alone, kept):
             for source in told["sources"]:
-                del source["index_epoch"]  # matters to an answer that is kept
+                del source["index_epoch"]  # it matters only for an answer that is stored
         assert {name: alone[name] for name in alone if name not in own} == {
             name: kept[name] for name in kept if name not in own
         }
@@ -162,6 +356,7 @@ def test_quotes_are_the_same_in_a_conversation_and_out_of_one(shell: Shell) -> N
 # --- with a model -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_model_answers_and_what_no_page_says_is_marked(shell: Shell, server: LLMServer) -> None:
     server.default = Behaviour("answer", lie=True)
     other = with_model(shell, server)
@@ -184,12 +379,13 @@ def test_quotes_are_given_where_they_are_asked_for(shell: Shell, server: LLMServ
     assert server.asked() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["cut", "bad_utf8", "status", "reset", "empty"])
 def test_quotes_stand_in_for_a_model_that_fails(shell: Shell, server: LLMServer, kind: str) -> None:
     server.default = Behaviour(kind, "Half an ans")  # type: ignore[arg-type]
     other = with_model(shell, server)
     result = other.run("ask", "Where do herons nest?", "--thread", f"failed-{kind}")
-    assert "Herons nest in tall trees near rivers. [1]" in result.stdout
+    assert "“Herons nest in tall trees near rivers.” [1]" in result.stdout
     assert "Half an" not in result.stdout
     assert "The answer is made of quotes." in result.stderr
     told = other.json("ask", "Where do herons nest?", "--thread", f"failed-{kind}")
@@ -198,6 +394,7 @@ def test_quotes_stand_in_for_a_model_that_fails(shell: Shell, server: LLMServer,
     assert told["degraded"]
 
 
+@pytest.mark.slow
 def test_a_model_that_is_not_there_is_told(shell: Shell) -> None:
     gone = {"DOCMIND_LLM__PROVIDER": "ollama", "DOCMIND_LLM__URL": "http://127.0.0.1:9"}
     result = shell.run("ask", "Where do herons nest?", **gone)
@@ -226,6 +423,7 @@ def test_the_command_line_asks_one_vault_after_another(shell: Shell, server: LLM
     assert "no documents yet" in empty.run("ask", "Where do herons nest?").stderr
 
 
+@pytest.mark.slow
 def test_the_web_is_searched_for_one_question_that_says_so(shell: Shell, server: LLMServer) -> None:
     searched = Behaviour("calls", calls=(("web_search", {"query": "heron nests"}),))
     found = {"title": "Nests\x1b[2J", "url": "http://example.org/nests", "content": "Herons build on platforms."}

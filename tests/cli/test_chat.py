@@ -1,4 +1,4 @@
-"""`docmind chat` led through a pipe: one question a line, every command, JSON, and what is refused."""
+"""`docmind chat` through a pipe: one question per line, every command, JSON, and refusals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from docmind.cli.slash import COMMANDS
+from docmind.cli.chat import COMMANDS
 from llm_server import Behaviour, LLMServer, serving
 from shells import Shell, assert_inert, stocked_shell
 
@@ -29,7 +29,7 @@ def server() -> Iterator[LLMServer]:
 
 
 def objects(shell: Shell, *typed: str, thread: Any = "mine", code: Any = 0, **more: str) -> list[dict[str, Any]]:
-    """What `chat --json` prints: an object for each line."""
+    """Return what `chat --json` prints: an object per line."""
     result = shell.run("chat", "--thread", thread, "--json", typed="\n".join(typed), code=code, **more)
     return [json.loads(line) for line in result.stdout.splitlines()]
 
@@ -38,10 +38,11 @@ def asked(shell: Shell, thread: str = "mine") -> list[str]:
     return [turn["question"] for turn in shell.json("threads", "show", thread)["turns"]]
 
 
+@pytest.mark.slow
 def test_lines_are_questions_and_nothing_else_is_shown(shell: Shell) -> None:
     typed = "\ufeffWhere do herons nest?\r\n\n  \nAnd what are those nests made of?"
     result = shell.run("chat", typed=typed.encode())
-    assert result.stdout.startswith("Herons nest in tall trees near rivers. [1]")
+    assert result.stdout.startswith("“Herons nest in tall trees near rivers.” [1]")
     assert "412 sticks" in result.stdout
     assert "/help" not in result.output
     assert "\n> " not in result.output
@@ -51,12 +52,14 @@ def test_lines_are_questions_and_nothing_else_is_shown(shell: Shell) -> None:
     assert asked(shell, thread["thread_id"]) == ["Where do herons nest?", "And what are those nests made of?"]
 
 
+@pytest.mark.slow
 def test_nothing_asked_begins_no_conversation(shell: Shell) -> None:
     assert shell.run("chat", typed="").output == ""
     shell.run("chat", typed="/help\n/threads\n/new\n/quit\nWhere do herons nest?\n")
     assert shell.json("threads", "list") == {"threads": []}
 
 
+@pytest.mark.slow
 def test_back_and_fork_move_and_keep_what_came_after(shell: Shell) -> None:
     questions = ("Where do herons nest?", "Where do owls nest?", "Where do owls hunt?")
     first, second, third, back, other, fork, back_two = objects(
@@ -74,6 +77,7 @@ def test_back_and_fork_move_and_keep_what_came_after(shell: Shell) -> None:
     assert asked(shell) == ["Where do herons nest?"]
 
 
+@pytest.mark.slow
 def test_going_back_too_far_is_one_sentence(shell: Shell) -> None:
     for entry in ("/back", "/back 3", "/back 0", "/back x", "/back ١", "/fork -1", "/back 99999999999999999999"):
         (refused,) = objects(shell, entry, thread="fresh", code=4 if entry in ("/back", "/back 3") else 2)
@@ -81,6 +85,7 @@ def test_going_back_too_far_is_one_sentence(shell: Shell) -> None:
         assert refused["hint"]
 
 
+@pytest.mark.slow
 def test_sources_and_their_pages(shell: Shell) -> None:
     _, sources, opened, missing = objects(shell, "Where do herons nest?", "/sources", "/open 1", "/open 9", code=4)
     assert sources["sources"][0]["quote"] == "Herons nest in tall trees near rivers."
@@ -92,6 +97,7 @@ def test_sources_and_their_pages(shell: Shell) -> None:
     assert "herons.pdf, page 2\n\nHerons nest" in shown
 
 
+@pytest.mark.slow
 def test_a_source_whose_document_was_deleted_still_has_its_quote(shell: Shell) -> None:
     objects(shell, "Where do herons nest?")
     shell.run("delete", "herons.pdf", "-y")
@@ -99,6 +105,7 @@ def test_a_source_whose_document_was_deleted_still_has_its_quote(shell: Shell) -
     assert "herons.pdf, page 2 (deleted since; this was quoted)\n\nHerons nest in tall trees near rivers." in shown
 
 
+@pytest.mark.slow
 def test_threads_lists_and_switches(shell: Shell) -> None:
     objects(shell, "Where do owls nest?", thread="owls")
     _, listed, switched, told = objects(
@@ -111,6 +118,7 @@ def test_threads_lists_and_switches(shell: Shell) -> None:
     assert objects(shell, "/threads owls", code=4)[0]["error"] == "NotFoundError"
 
 
+@pytest.mark.slow
 def test_new_begins_with_the_next_question(shell: Shell) -> None:
     first, _, second = objects(shell, "Where do herons nest?", "/new", "Where do owls nest?")
     assert first["thread_id"] == "mine"
@@ -118,6 +126,7 @@ def test_new_begins_with_the_next_question(shell: Shell) -> None:
     assert asked(shell, second["thread_id"]) == ["Where do owls nest?"]
 
 
+@pytest.mark.slow
 def test_retry_answers_beside(shell: Shell) -> None:
     first, second = objects(shell, "Where do herons nest?", "/retry")
     assert second["question"] == first["question"]
@@ -126,6 +135,7 @@ def test_retry_answers_beside(shell: Shell) -> None:
     assert objects(shell, "/retry", thread="fresh", code=4)[0]["message"].startswith("Nothing was asked")
 
 
+@pytest.mark.slow
 def test_export_writes_here_or_where_it_is_told(shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     here = tmp_path / "here"
     here.mkdir()
@@ -141,6 +151,7 @@ def test_export_writes_here_or_where_it_is_told(shell: Shell, tmp_path: Path, mo
     assert (tmp_path / "c d.zip").read_bytes().startswith(b"PK")
 
 
+@pytest.mark.slow
 def test_what_shall_be_remembered_is(shell: Shell) -> None:
     told = objects(shell, "/remember The lease ends in June", "/remember", code=2)
     assert told[0]["memory"]["text"] == "The lease ends in June"
@@ -148,6 +159,7 @@ def test_what_shall_be_remembered_is(shell: Shell) -> None:
     assert [memory["text"] for memory in shell.json("memory", "list")["memories"]] == ["The lease ends in June"]
 
 
+@pytest.mark.slow
 def test_help_names_every_command(shell: Shell) -> None:
     shown = shell.run("chat", typed="/help").stdout
     for name, command in COMMANDS.items():
@@ -161,6 +173,7 @@ def test_every_command_is_described() -> None:
         assert f"`{command.usage}`" in page, command.usage
 
 
+@pytest.mark.slow
 def test_an_unknown_command_is_one_sentence_and_the_rest_goes_on(shell: Shell) -> None:
     result = shell.run("chat", typed="/nonsense\x1b[2J now\nWhere do herons nest?\n", code=2)
     assert "There is no command /nonsense" in result.stderr
@@ -169,11 +182,13 @@ def test_an_unknown_command_is_one_sentence_and_the_rest_goes_on(shell: Shell) -
     assert asked(shell, shell.json("threads", "list")["threads"][0]["thread_id"]) == ["Where do herons nest?"]
 
 
+@pytest.mark.slow
 def test_a_space_before_a_slash_makes_it_a_question(shell: Shell) -> None:
     (told,) = objects(shell, " /etc/hosts, what is that?")
     assert told["question"] == "/etc/hosts, what is that?"
 
 
+@pytest.mark.slow
 def test_filters_hold_for_every_question(shell: Shell) -> None:
     typed = "Where do herons nest?\nWhere do owls nest?"
     shell.run("chat", "--thread", "mine", "--doc", "owls.txt", typed=typed)
@@ -183,11 +198,13 @@ def test_filters_hold_for_every_question(shell: Shell) -> None:
     shell.run("chat", "--doc", "nobody.pdf", typed="", code=4)
 
 
+@pytest.mark.slow
 def test_bytes_that_are_no_text_are_a_question(shell: Shell) -> None:
     result = shell.run("chat", "--thread", "mine", typed=b"Where do herons nest \xff\xfe?\n")
     assert "Herons nest" in result.stdout
 
 
+@pytest.mark.slow
 def test_a_model_that_fails_is_told_and_retried(shell: Shell, server: LLMServer) -> None:
     served = {"DOCMIND_LLM__PROVIDER": "ollama", "DOCMIND_LLM__URL": server.url}
     server.queue(Behaviour("cut", "Half an ans"), Behaviour("answer", "Herons nest in tall trees near rivers."))
@@ -198,6 +215,7 @@ def test_a_model_that_fails_is_told_and_retried(shell: Shell, server: LLMServer)
     assert retried["before_id"] == failed["before_id"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals of a terminal")
 def test_ctrl_c_ends_a_pipe_and_keeps_the_question(shell: Shell, server: LLMServer) -> None:
     import signal
@@ -228,6 +246,7 @@ def test_ctrl_c_ends_a_pipe_and_keeps_the_question(shell: Shell, server: LLMServ
     assert [(turn["question"], turn["state"]) for turn in turns] == [("Where do herons nest?", "stopped")]
 
 
+@pytest.mark.slow
 @pytest.mark.crash
 @pytest.mark.skipif(os.name != "posix", reason="kill -9")
 def test_a_question_that_a_crash_cut_off_is_kept_and_retried(shell: Shell, server: LLMServer) -> None:

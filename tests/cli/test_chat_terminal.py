@@ -18,7 +18,7 @@ from terminals import CTRL_C, CTRL_D, ENTER, UP, Terminal, terminal
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals")
 EVIL = "Herons \x1b[2J\x1b]0;owned\x07 nest."
 OURS = re.compile(r"\x1b\[(?:\?2004[hl]|[0-9]*[AJK]|C|[0-9]*[CDPK@]|\?1034h)|\r|\x07")
-"""What we and the line editor write: cursor and line, never a colour, a title or a cleared screen."""
+"""Sequences that DocMind and the line editor write: cursor and line, never colours, titles or clearing the screen."""
 
 
 @pytest.fixture
@@ -32,7 +32,8 @@ def shell(tmp_path: Path, server: LLMServer) -> Shell:
     return stocked_shell(tmp_path, DOCMIND_LLM__PROVIDER="ollama", DOCMIND_LLM__URL=server.url)
 
 
-def test_an_answer_is_streamed_then_stands_there_with_its_sources(shell: Shell, server: LLMServer) -> None:
+@pytest.mark.slow
+def test_an_answer_is_streamed_then_shown_with_its_sources(shell: Shell, server: LLMServer) -> None:
     server.default = Behaviour("answer", delay_s=0.05, lie=True)
     with terminal(["chat", "--thread", "mine"], shell.environment) as screen:
         screen.wait_for("> ")
@@ -50,6 +51,7 @@ def test_an_answer_is_streamed_then_stands_there_with_its_sources(shell: Shell, 
     assert [turn["state"] for turn in turns] == ["answered"]
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_the_answer_and_not_the_program(shell: Shell, server: LLMServer) -> None:
     server.queue(Behaviour("endless", delay_s=0.02))
     with terminal(["chat", "--thread", "mine"], shell.environment) as screen:
@@ -70,6 +72,7 @@ def test_ctrl_c_stops_the_answer_and_not_the_program(shell: Shell, server: LLMSe
     assert told["turns"][0]["answer"].startswith("on and on")
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_a_model_that_is_silent(shell: Shell, server: LLMServer) -> None:
     server.queue(Behaviour("silent"))
     with terminal(["chat"], shell.environment) as screen:
@@ -81,7 +84,8 @@ def test_ctrl_c_stops_a_model_that_is_silent(shell: Shell, server: LLMServer) ->
         assert screen.end() == 0
 
 
-def test_pasted_lines_are_one_question_and_the_history_brings_it_back(shell: Shell) -> None:
+@pytest.mark.slow
+def test_pasted_lines_are_one_question_also_in_the_history(shell: Shell) -> None:
     import readline
 
     require("libedit" not in (readline.__doc__ or ""), "this Python edits lines with libedit, which marks no pastes")
@@ -100,7 +104,8 @@ def test_pasted_lines_are_one_question_and_the_history_brings_it_back(shell: She
     assert not list(Path(shell.folder).rglob("*history*"))
 
 
-def test_a_conversation_is_gone_on_with_its_questions_in_the_history(shell: Shell) -> None:
+@pytest.mark.slow
+def test_a_resumed_chat_has_earlier_questions_in_its_history(shell: Shell) -> None:
     shell.run("ask", "Where do herons nest?", "--thread", "mine")
     with terminal(["chat", "--thread", "mine"], shell.environment) as screen:
         shown = screen.wait_for("\r\n\r\n")
@@ -117,7 +122,8 @@ def test_a_conversation_is_gone_on_with_its_questions_in_the_history(shell: Shel
     assert len(shell.json("threads", "show", "mine")["turns"]) == 1
 
 
-def test_nothing_that_a_model_or_a_name_says_commands_the_terminal(shell: Shell, server: LLMServer) -> None:
+@pytest.mark.slow
+def test_no_model_text_or_file_name_controls_the_terminal(shell: Shell, server: LLMServer) -> None:
     server.default = Behaviour("answer", EVIL * 3, delay_s=0.01)
     name = "evil\x1b[31m.txt"
     shell.run("add", shell.file(name, b"Bitterns nest in the reeds of the marsh."))
@@ -137,6 +143,7 @@ def test_nothing_that_a_model_or_a_name_says_commands_the_terminal(shell: Shell,
     assert "\x1b[31m" not in screen.shown
 
 
+@pytest.mark.slow
 def test_ask_streams_too_and_ctrl_c_keeps_what_was_written(shell: Shell, server: LLMServer) -> None:
     server.default = Behaviour("endless", delay_s=0.02)
     with terminal(["ask", "Where do herons nest?", "--thread", "mine"], shell.environment) as screen:
@@ -147,6 +154,7 @@ def test_ask_streams_too_and_ctrl_c_keeps_what_was_written(shell: Shell, server:
     assert turn["state"] == "stopped"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="bytes that are no text can be typed here")
 def test_bytes_that_are_no_text_can_be_typed(shell: Shell) -> None:
     with terminal(["chat", "--thread", "mine"], shell.environment) as screen:
@@ -158,6 +166,7 @@ def test_bytes_that_are_no_text_can_be_typed(shell: Shell) -> None:
         assert screen.end() == 0
 
 
+@pytest.mark.slow
 def test_keys_pressed_during_an_answer_wait_for_the_prompt(shell: Shell, server: LLMServer) -> None:
     server.queue(Behaviour("answer", "Herons nest in tall trees near rivers. " * 4, delay_s=0.05))
     with terminal(["chat", "--thread", "mine"], shell.environment) as screen:
@@ -172,6 +181,7 @@ def test_keys_pressed_during_an_answer_wait_for_the_prompt(shell: Shell, server:
     assert len(shell.json("threads", "show", "mine")["turns"]) == 2
 
 
+@pytest.mark.slow
 def test_a_background_job_is_not_halted_by_its_terminal(shell: Shell) -> None:
     job = f"{sys.executable} -m docmind ask 'Where do herons nest?' & wait $!; echo ended $?"
     made = Terminal(["bash", "-i", "-c", job], {**os.environ, **shell.environment})

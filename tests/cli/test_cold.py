@@ -1,4 +1,4 @@
-"""A command pays only for what it does: what a fresh process has loaded when it ends."""
+"""Imports of a command: what a fresh process has loaded when it ends."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
     return shell
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [

@@ -47,6 +47,7 @@ def test_a_search_narrows_the_list(shell: Shell) -> None:
     assert [one["stage"] for one in found["degraded"]] == ["sqlite-vec"]
 
 
+@pytest.mark.slow
 def test_memories_of_one_conversation(shell: Shell) -> None:
     shell.run("add", shell.file("owls.txt", b"Owls hunt at night and swallow their prey whole. " * 3))
     thread = shell.json("ask", "What do owls hunt?", "--thread", "owls")["thread_id"]
@@ -67,6 +68,7 @@ def test_a_purge_asks_first(shell: Shell) -> None:
     assert len(shell.json("memory", "list")["memories"]) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "code"),
     [
@@ -80,7 +82,7 @@ def test_a_purge_asks_first(shell: Shell) -> None:
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(shell: Shell, words: tuple[str, ...], code: int) -> None:
-    shell.run("memory", "list")  # the vault is made, and says its code
+    shell.run("memory", "list")  # creates the vault, which prints its code
     refused = shell.run("memory", *words, code=code)
     sentence_of(refused)
     assert_inert(refused.stderr)

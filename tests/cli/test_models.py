@@ -1,4 +1,7 @@
-"""`docmind models`: which one writes the answers; those that look at pages are listed, fetched, measured and used."""
+"""`docmind models`: choose a language model; list, fetch, measure and use image models.
+
+`docmind embed`: pages are embedded once, and the result is reported.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +13,56 @@ from pathlib import Path
 
 import pytest
 
-from docmind.seeing import ModelBench, ModelCard
-from docmind.weights import KNOWN
+from docmind.cli.models import spoken
+from docmind.model_files import KNOWN
+from docmind.records.models import ModelBench, ModelCard
 from hub_server import COMMIT, Behaviour, HubServer, files_of
 from hub_server import serving as serving_hub
 from llm_server import LLMServer, Model, serving
+from looking import album
 from shells import Shell, assert_inert, sentence_of
 from terminals import CTRL_C, terminal
 from tinymodels import tiny_siglip
 from tinyweights import SIGLIP, tiny_files, written
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    """Make two documents that share a page image; the model is the fake."""
+    shell = Shell(tmp_path, DOCMIND_VISUAL__MODELS_DIR=str(tmp_path / "models"))
+    for upload in (album("warm", "red", "blue"), album("cold", "blue")):
+        shell.run("add", shell.file(upload.name, upload.data))
+    return shell
+
+
+@pytest.mark.slow
+def test_embedded_once_and_counted(shell: Shell) -> None:
+    first = shell.run("embed", "--model", "fake-late", "warm.tiff")
+    assert first.stdout.startswith("2 pages embedded, 0 skipped, in ")
+    assert first.stderr.startswith("2 page images for fake-late: how long that takes here is not known yet.")
+    told = shell.json("embed", "--model", "fake-late")
+    assert set(told) == {"model", "pages_added", "pages_skipped", "pages_failed", "duration_ms"}
+    assert (told["pages_added"], told["pages_skipped"], told["pages_failed"]) == (0, 3, 0)
+    assert shell.json("embed", "--model", "fake-late", "--force")["pages_added"] == 3
+    assert_inert(first.stdout + first.stderr)
+
+
+@pytest.mark.slow
+def test_what_cannot_be_is_one_sentence(shell: Shell) -> None:
+    assert "There is no model evil" in sentence_of(shell.run("embed", "--model", "evil\x1b[2J", code=2))
+    assert "cannot be used" in sentence_of(shell.run("embed", "--model", "siglip", code=45))
+    assert "There is no document" in sentence_of(shell.run("embed", "--model", "fake-image", "nobody", code=4))
+    off = shell.having(DOCMIND_VISUAL__IMAGE_MODEL="off")
+    assert "is set to off" in sentence_of(off.run("embed", "--model", "fake-image", code=2))
+    shell.run("embed", code=2)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"), [(0.123, "0.12 s"), (8.04, "8 s"), (61.4, "61 s"), (180.0, "3 min"), (9_000.0, "2.5 h")]
+)
+def test_durations_are_for_people(seconds: float, told: str) -> None:
+    assert spoken(seconds) == told
+
 
 FILES = tiny_files(numbers=500_000)
 
@@ -30,43 +74,45 @@ def server() -> Iterator[LLMServer]:
 
 
 @pytest.fixture
-def shell(tmp_path: Path, server: LLMServer) -> Shell:
+def shell_of_models(tmp_path: Path, server: LLMServer) -> Shell:
     return Shell(tmp_path, DOCMIND_LLM__PROVIDER="ollama", DOCMIND_LLM__URL=server.url)
 
 
-def test_list_and_use(shell: Shell, server: LLMServer) -> None:
-    told = shell.json("models", "list")
+def test_list_and_use(shell_of_models: Shell, server: LLMServer) -> None:
+    told = shell_of_models.json("models", "list")
     assert set(told) == {"models", "chosen", "is_off", "degraded", "visual"}
     first = told["models"][0]
     assert set(first) == {"name", "provider", "url", "model", "is_tool_calling", "is_remote"}
     assert (first["name"], first["url"], first["is_remote"]) == ("ollama/llama3.2:3b", server.url, False)
-    shown = shell.run("models", "list").stdout
+    shown = shell_of_models.run("models", "list").stdout
     assert f"* ollama/llama3.2:3b  {server.url}" in shown
     assert_inert(shown)
-    assert "writes the answers now" in shell.run("models", "use", "llama3.2:3b").stdout
-    assert shell.json("models", "use", "ollama/llama3.2:3b", "--url", server.url) == {"chosen": "ollama/llama3.2:3b"}
-    assert shell.json("models", "use", "none") == {"chosen": None}
-    off = shell.json("models", "list")
+    assert "writes the answers now" in shell_of_models.run("models", "use", "llama3.2:3b").stdout
+    assert shell_of_models.json("models", "use", "ollama/llama3.2:3b", "--url", server.url) == {
+        "chosen": "ollama/llama3.2:3b"
+    }
+    assert shell_of_models.json("models", "use", "none") == {"chosen": None}
+    off = shell_of_models.json("models", "list")
     assert (off["chosen"], off["is_off"]) == (None, True)
-    assert "Answers are quotes" in shell.run("models", "list").stderr
-    shell.run("models", "use", "llama3.2:3b")
-    assert shell.json("models", "list")["chosen"] == "ollama/llama3.2:3b"
+    assert "Answers are quotes" in shell_of_models.run("models", "list").stderr
+    shell_of_models.run("models", "use", "llama3.2:3b")
+    assert shell_of_models.json("models", "list")["chosen"] == "ollama/llama3.2:3b"
 
 
-def test_what_is_not_there_is_one_sentence(shell: Shell, server: LLMServer) -> None:
-    shell.run("list")  # makes the vault
-    refused = shell.run("models", "use", "gpt-\x1b[2J", code=4)
+def test_what_is_not_there_is_one_sentence(shell_of_models: Shell, server: LLMServer) -> None:
+    shell_of_models.run("list")  # creates the vault
+    refused = shell_of_models.run("models", "use", "gpt-\x1b[2J", code=4)
     assert "no language model" in sentence_of(refused)
     assert "ollama/llama3.2:3b" in refused.stderr
     assert_inert(refused.stderr)
-    shell.run("models", "use", "llama3.2:3b", "--url", "http://127.0.0.1:9", code=4)
+    shell_of_models.run("models", "use", "llama3.2:3b", "--url", "http://127.0.0.1:9", code=4)
 
 
-def test_a_server_that_is_gone_and_models_that_are_off(shell: Shell) -> None:
-    gone = shell.having(DOCMIND_LLM__URL="http://127.0.0.1:9")
+def test_a_server_that_is_gone_and_models_that_are_off(shell_of_models: Shell) -> None:
+    gone = shell_of_models.having(DOCMIND_LLM__URL="http://127.0.0.1:9")
     assert gone.json("models", "list")["models"] == []
     assert "No language model was found" in gone.run("models", "list").stderr
-    off = shell.having(DOCMIND_LLM__PROVIDER="off")
+    off = shell_of_models.having(DOCMIND_LLM__PROVIDER="off")
     assert off.json("models", "list")["is_off"] is True
     assert "switched off" in sentence_of(off.run("models", "use", "llama3.2:3b", code=4))
 
@@ -79,7 +125,7 @@ def hub() -> Iterator[HubServer]:
 
 @pytest.fixture
 def looking(tmp_path: Path, hub: HubServer) -> Shell:
-    """A vault without language models, and a hub on this machine."""
+    """Make a vault without language models, and a hub on this machine."""
     return Shell(tmp_path, DOCMIND_VISUAL__HUB_URL=hub.url, DOCMIND_VISUAL__MODELS_DIR=str(tmp_path / "models"))
 
 
@@ -117,7 +163,7 @@ def test_a_directory_and_a_fake_are_used(looking: Shell, tmp_path: Path) -> None
     assert f"* {place}  late  present" in shown
     (place / "model.safetensors").unlink()
     assert "It has no model.safetensors" in looking.run("models", "list").stdout
-    assert looking.json("models", "enable", "fake-late")["model"]["architecture"] == "fake"
+    assert looking.json("models", "enable", "fake-late")["model"]["architecture"] == "fake-late"
 
 
 def test_bench_prints_what_it_costs_here(looking: Shell) -> None:
@@ -129,6 +175,7 @@ def test_bench_prints_what_it_costs_here(looking: Shell) -> None:
     assert "s a page" in looking.run("models", "bench", "fake-late").stdout
 
 
+@pytest.mark.slow
 def test_a_real_checkpoint_from_the_hub_to_a_figure(looking: Shell, hub: HubServer, tmp_path: Path) -> None:
     hub.repositories[SIGLIP] = files_of(tiny_siglip(tmp_path / "made"))
     looking.run("models", "pull", "siglip")
@@ -138,6 +185,7 @@ def test_a_real_checkpoint_from_the_hub_to_a_figure(looking: Shell, hub: HubServ
     assert "s a page here" in looking.run("models", "list").stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
@@ -151,12 +199,13 @@ def test_a_real_checkpoint_from_the_hub_to_a_figure(looking: Shell, hub: HubServ
     ids=["no such name", "a fake", "no such directory", "a long name", "not here", "not here to measure"],
 )
 def test_what_cannot_be_done_is_one_sentence(looking: Shell, words: tuple[str, ...], code: int, sentence: str) -> None:
-    looking.run("list")  # makes the vault
+    looking.run("list")  # creates the vault
     refused = looking.run("models", *words, code=code)
     assert sentence in sentence_of(refused)
     assert_inert(refused.stderr)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("url", ["nonsense", "http://[", "http://hub.example", "ftp://127.0.0.1"])
 def test_a_hub_that_may_not_be_asked_is_one_sentence(looking: Shell, url: str) -> None:
     looking.run("list")
@@ -164,6 +213,7 @@ def test_a_hub_that_may_not_be_asked_is_one_sentence(looking: Shell, url: str) -
     assert "DOCMIND_VISUAL__HUB_URL" in refused.stderr
 
 
+@pytest.mark.slow
 def test_nothing_but_a_pull_asks_the_hub(looking: Shell, hub: HubServer, tmp_path: Path) -> None:
     looking.run("add", looking.file("owls.txt", b"Owls hunt at night."))
     for words in (
@@ -187,6 +237,7 @@ def test_a_download_that_fails_is_one_sentence_and_goes_on(looking: Shell, hub: 
     assert hub.asked("model.safetensors")[-1].start == 1_000_000
 
 
+@pytest.mark.slow
 @pytest.mark.crash
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no Ctrl-C to send")
 def test_a_bar_is_shown_and_ctrl_c_keeps_what_has_arrived(looking: Shell, hub: HubServer, tmp_path: Path) -> None:

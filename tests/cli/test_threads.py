@@ -1,17 +1,98 @@
-"""`docmind threads`: every command as text and as JSON, back and aside and forth again, and what is refused."""
+"""`docmind threads`: every command as text and as JSON, going back and branching, and refusals.
+
+Exported files: named after the conversation, written whole or not at all, never over another one.
+"""
 
 from __future__ import annotations
 
 import io
 import json
 import os
+import stat
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from conftest import tiny_disk
+from docmind.cli.threads import file_name_of, write_whole
+from docmind.errors import ConfigError, DiskFullError
+from docmind.records.conversations import Exported
 from shells import Shell, assert_inert, sentence_of, stocked_shell
+
+PDF = Exported("x.pdf", "application/pdf", b"%PDF")
+
+
+@pytest.mark.parametrize(
+    ("title", "name"),
+    [
+        ("Where do herons nest?", "Where do herons nest.pdf"),
+        ("../../etc/passwd", "etc passwd.pdf"),
+        ("", "conversation.pdf"),
+        (" ... ", "conversation.pdf"),
+        ("CON", "conversation CON.pdf"),
+        ("lpt1.txt", "conversation lpt1.txt.pdf"),
+        ("a\x1b[2J\nb\x00c", "a 2J b c.pdf"),
+        ("-rf", "rf.pdf"),
+        ("Relatório de Évora", "Relatório de Évora.pdf"),
+    ],
+)
+def test_a_title_makes_a_name_that_any_file_system_takes(title: str, name: str) -> None:
+    assert file_name_of(PDF, title) == name
+
+
+def test_a_long_title_is_cut(tmp_path: Path) -> None:
+    for title in ("x" * 5_000, "漢" * 5_000, "🪶" * 5_000):
+        write_whole(tmp_path / file_name_of(PDF, title), b"x", over=False)
+
+
+def test_a_file_is_written_whole_and_for_its_owner_only(tmp_path: Path) -> None:
+    path = tmp_path / "a.pdf"
+    write_whole(path, b"%PDF", over=False)
+    assert path.read_bytes() == b"%PDF"
+    assert os.name != "posix" or stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert os.listdir(tmp_path) == ["a.pdf"]
+
+
+def test_what_is_there_stays_unless_it_may_go(tmp_path: Path) -> None:
+    path = tmp_path / "a.pdf"
+    path.write_bytes(b"old")
+    with pytest.raises(ConfigError, match="there already"):
+        write_whole(path, b"new", over=False)
+    assert path.read_bytes() == b"old"
+    write_whole(path, b"new", over=True)
+    assert path.read_bytes() == b"new"
+    assert os.listdir(tmp_path) == ["a.pdf"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="symbolic links")
+def test_a_link_that_leads_nowhere_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ConfigError, match="there already"):
+        write_whole(tmp_path / "a.pdf", b"new", over=False)
+    write_whole(tmp_path / "a.pdf", b"new", over=True)
+    assert os.listdir(tmp_path) == ["a.pdf"]
+
+
+def test_where_it_cannot_be_written_nothing_is_left(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be written"):
+        write_whole(tmp_path / "no" / "a.pdf", b"x", over=False)
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(ConfigError, match="cannot be written"):
+        write_whole(tmp_path / "folder", b"x", over=True)
+    assert os.listdir(tmp_path) == ["folder"]
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
+    with tiny_disk(tmp_path, megabytes=1) as disk:
+        path = disk / "a.pdf"
+        path.write_bytes(b"old")
+        with pytest.raises(DiskFullError):
+            write_whole(path, os.urandom(2 << 20), over=True)
+        assert path.read_bytes() == b"old"
+        assert os.listdir(disk) == ["a.pdf"]
+
 
 TURN = {"question", "answer", "sentences", "sources", "checkpoint_id", "before_id", "state", "found", "thread_id"}
 THREAD = {"thread_id", "title", "created_at_ms", "updated_at_ms", "checkpoint_id", "deleted_at_ms"}
@@ -20,7 +101,7 @@ QUESTIONS = ("Where do herons nest?", "Where do owls nest?", "What are nests mad
 
 @pytest.fixture
 def shell(tmp_path: Path) -> Shell:
-    """A vault with one conversation of three turns."""
+    """Make a vault with one conversation of three turns."""
     shell = stocked_shell(tmp_path)
     for question in QUESTIONS:
         shell.run("ask", question, "--thread", "birds")
@@ -31,6 +112,7 @@ def asked(view: dict[str, Any]) -> list[str]:
     return [turn["question"] for turn in view["turns"]]
 
 
+@pytest.mark.slow
 def test_list_as_json_and_as_text(shell: Shell) -> None:
     (told,) = shell.json("threads", "list")["threads"]
     assert set(told) == THREAD
@@ -43,6 +125,7 @@ def test_list_as_json_and_as_text(shell: Shell) -> None:
     assert [thread["thread_id"] for thread in shell.json("threads", "list")["threads"]] == ["newer", "birds"]
 
 
+@pytest.mark.slow
 def test_ids_are_listed_so_that_they_can_be_told_apart(shell: Shell) -> None:
     for name in ("a-long-name-1", "a-long-name-2", "new"):
         shell.run("ask", "Where do owls hunt?", "--thread", name)
@@ -52,6 +135,7 @@ def test_ids_are_listed_so_that_they_can_be_told_apart(shell: Shell) -> None:
         shell.run("threads", "show", name)
 
 
+@pytest.mark.slow
 def test_search_looks_into_titles_and_texts(shell: Shell) -> None:
     shell.run("ask", "Where do owls hunt?", "--thread", "hunting")
     for words, found in (("412 sticks", ["birds"]), ("OWLS HUNT?", ["hunting"]), ("nothing like it", [])):
@@ -66,6 +150,7 @@ def test_an_empty_vault_has_no_conversations(tmp_path: Path) -> None:
     assert "no conversations yet" in shell.run("threads", "list").stdout
 
 
+@pytest.mark.slow
 def test_show_as_json_and_as_text(shell: Shell) -> None:
     told = shell.json("threads", "show", "birds")
     assert set(told) == {"thread", "turns", "runs", "earlier"}
@@ -86,6 +171,7 @@ def test_show_as_json_and_as_text(shell: Shell) -> None:
     assert tree[-1].endswith("<- here")
 
 
+@pytest.mark.slow
 def test_show_at_an_earlier_checkpoint(shell: Shell) -> None:
     first = shell.json("threads", "show", "birds")["turns"][0]["checkpoint_id"]
     for name in (first, first[-8:], first[-5:], first[:-2]):
@@ -100,6 +186,7 @@ def _ids(shell: Shell) -> list[str]:
     return [run["checkpoint_id"] for run in shell.json("threads", "show", "birds")["runs"]]
 
 
+@pytest.mark.slow
 def test_resume_goes_back_and_forth_and_loses_nothing(shell: Shell) -> None:
     ids = _ids(shell)
     told = shell.json("threads", "resume", "birds", "--at", ids[0])
@@ -110,6 +197,7 @@ def test_resume_goes_back_and_forth_and_loses_nothing(shell: Shell) -> None:
     assert asked(shell.json("threads", "show", "birds")) == list(QUESTIONS)
 
 
+@pytest.mark.slow
 def test_fork_branches_and_both_branches_stay(shell: Shell) -> None:
     ids = _ids(shell)
     told = shell.json("threads", "fork", "birds", "--at", ids[0][-8:])
@@ -123,11 +211,13 @@ def test_fork_branches_and_both_branches_stay(shell: Shell) -> None:
     assert "branches at" in shell.run("threads", "fork", "birds").stdout
 
 
+@pytest.mark.slow
 def test_fork_of_a_conversation_without_turns_is_one_sentence(shell: Shell) -> None:
     shell.run("chat", "--thread", "fresh", typed="")
     assert "nothing in this conversation" in sentence_of(shell.run("threads", "fork", "fresh", code=4))
 
 
+@pytest.mark.slow
 def test_compare_as_json_and_as_text(shell: Shell) -> None:
     first = _ids(shell)[0]
     shell.run("threads", "fork", "birds", "--at", first)
@@ -140,11 +230,12 @@ def test_compare_as_json_and_as_text(shell: Shell) -> None:
     shown = shell.run("threads", "compare", "birds", first[-8:], other[-8:]).stdout
     assert f"--- {first[-8:]}  Where do herons nest?" in shown
     assert f"+++ {other[-8:]}  Where do owls nest?" in shown
-    assert "- Herons nest in tall trees near rivers." in shown.splitlines()
+    assert "- “Herons nest in tall trees near rivers.”" in shown.splitlines()
     same = shell.run("threads", "compare", "birds", first, first).stdout
-    assert "  Herons nest in tall trees near rivers." in same.splitlines()
+    assert "  “Herons nest in tall trees near rivers.”" in same.splitlines()
 
 
+@pytest.mark.slow
 def test_rename_delete_and_restore(shell: Shell) -> None:
     assert shell.json("threads", "rename", "birds", "  Of \x1b[31mnests\n ")["title"].startswith("Of")
     assert_inert(shell.run("threads", "list").stdout)
@@ -159,6 +250,7 @@ def test_rename_delete_and_restore(shell: Shell) -> None:
     assert "is back" in shell.run("threads", "restore", "Of nests").stdout
 
 
+@pytest.mark.slow
 def test_purge_asks_or_is_told(shell: Shell) -> None:
     assert "Nothing was erased" in sentence_of(shell.run("threads", "purge", "birds", code=130))
     assert asked(shell.json("threads", "show", "birds")) == list(QUESTIONS)
@@ -173,6 +265,7 @@ def test_purge_asks_or_is_told(shell: Shell) -> None:
     assert "Erased Where?" in shell.run("threads", "purge", "again", "-y").stdout
 
 
+@pytest.mark.slow
 def test_export_as_markdown_and_as_pdf(shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     here = tmp_path / "here"
     here.mkdir()
@@ -191,7 +284,8 @@ def test_export_as_markdown_and_as_pdf(shell: Shell, tmp_path: Path, monkeypatch
     assert sorted(os.listdir(here)) == ["Where do herons nest.pdf", "Where do herons nest.zip"]
 
 
-def test_an_export_goes_over_another_file_only_where_that_is_said(shell: Shell, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_an_export_replaces_a_file_only_when_told_to(shell: Shell, tmp_path: Path) -> None:
     path = tmp_path / "kept.zip"
     path.write_bytes(b"mine")
     refused = shell.run("threads", "export", "birds", "--output", path, code=2)
@@ -210,6 +304,7 @@ def test_an_export_goes_over_another_file_only_where_that_is_said(shell: Shell, 
     )
 
 
+@pytest.mark.slow
 def test_what_is_not_there_is_one_sentence(shell: Shell) -> None:
     commands = [
         ("show", "nobody"), ("fork", "nobody"), ("rename", "nobody", "x"), ("delete", "nobody"), ("restore", "nobody"),
@@ -222,12 +317,14 @@ def test_what_is_not_there_is_one_sentence(shell: Shell) -> None:
     assert_inert(hostile.stderr)
 
 
-def test_two_conversations_of_one_title_are_told_apart_by_their_ids(shell: Shell) -> None:
+@pytest.mark.slow
+def test_conversations_of_one_title_are_told_apart_by_ids(shell: Shell) -> None:
     shell.run("ask", QUESTIONS[0], "--thread", "birds-2")
     refused = shell.run("threads", "show", QUESTIONS[0], code=4)
     assert "birds-2" in sentence_of(refused)
 
 
+@pytest.mark.slow
 def test_json_is_one_line_of_its_own(shell: Shell) -> None:
     for words in (("list",), ("show", "birds"), ("fork", "birds"), ("rename", "birds", "x"), ("delete", "birds")):
         json.loads(shell.run("threads", *words, "--json").stdout)

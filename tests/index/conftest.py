@@ -1,4 +1,4 @@
-"""Both engines behind one fixture, each with a first generation to write to."""
+"""All engines behind one fixture, each with a first generation to write to."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ import pytest
 
 from docmind.index.edge import EdgeIndex
 from docmind.index.engine import IndexEngine
+from docmind.index.ephemeral import EphemeralIndex
 
 DIM = 4
 
 Open = Callable[..., IndexEngine]
 
 
-@pytest.fixture(params=["edge", "server"])
+@pytest.fixture(params=["edge", "ephemeral", "server"])
 def open_engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
-    """Opens an index; a second call opens the same one again, after the first is closed where the engine wants that."""
+    """Return a function that opens an index; a second call opens the same one again, after closing the first."""
     opened: list[IndexEngine] = []
     if request.param == "edge":
 
@@ -25,6 +26,13 @@ def open_engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open
             for index in opened:
                 index.close()
             opened.append(EdgeIndex(tmp_path / "index", dim, min_free_mb=1))
+            return opened[-1]
+    elif request.param == "ephemeral":
+
+        def open_it(dim: int = DIM) -> IndexEngine:
+            for index in opened:
+                index.close()
+            opened.append(EphemeralIndex(tmp_path / "index", dim, key=bytes(32), min_free_mb=1))
             return opened[-1]
     else:
         from qdrant_client import QdrantClient

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from docmind.index.engine import Point, Query, Sparse, Vector
-from docmind.schema import Filters, page_id_of
+from docmind.records.documents import page_id_of
+from docmind.records.search import Filters
 
 DIM = 4
 
 
 def axis(n: int, dim: int = DIM) -> np.ndarray:
-    """The unit vector along one axis."""
+    """Return the unit vector along one axis."""
     return np.eye(dim, dtype=np.float32)[n]
 
 

@@ -1,4 +1,4 @@
-"""What every index promises, for the embedded engine and for a server (in memory)."""
+"""The contract of every index, for the embedded engine and for a server (in memory)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from docmind.errors import IndexEngineError, IndexMismatchError
 from docmind.index.engine import NO_EPOCH, IndexEngine, Point, Sparse
-from docmind.schema import Filters
+from docmind.records.search import Filters
 from index.points import DIM, axis, id_of, names, near, point, terms
 
 HALF = 2e-3  # float16 storage
@@ -323,6 +323,7 @@ def test_a_new_index_is_empty_and_waits_for_rebuild(open_engine: Callable[..., I
             call()
 
 
+@pytest.mark.slow
 def test_commit_lasts(open_engine: Callable[..., IndexEngine]) -> None:
     index = open_engine()
     index.rebuild("model-1")
@@ -337,6 +338,7 @@ def test_commit_lasts(open_engine: Callable[..., IndexEngine]) -> None:
     assert again.count("text") == 2
 
 
+@pytest.mark.slow
 def test_rebuild_stands_beside_until_activate(index: IndexEngine) -> None:
     index.upsert("text", [point("old"), point("gone", doc_id="doc-gone")])
     index.commit(7)
@@ -354,6 +356,7 @@ def test_rebuild_stands_beside_until_activate(index: IndexEngine) -> None:
     assert index.count("text") == 1
 
 
+@pytest.mark.slow
 def test_an_unfinished_rebuild_is_dropped(open_engine: Callable[..., IndexEngine]) -> None:
     index = open_engine()
     index.rebuild("model-1")
@@ -368,6 +371,7 @@ def test_an_unfinished_rebuild_is_dropped(open_engine: Callable[..., IndexEngine
     assert (again.epoch(), again.fingerprint(), again.count("text")) == (NO_EPOCH, "model-3", 0)
 
 
+@pytest.mark.slow
 def test_another_dimension_is_a_mismatch_and_heals_by_rebuild(open_engine: Callable[..., IndexEngine]) -> None:
     index = open_engine()
     index.rebuild("model-1")

@@ -11,16 +11,16 @@ from random import Random
 import pytest
 
 from docmind.config import LLMSettings
-from docmind.conversation import ModelInfo
 from docmind.errors import (
     EndpointRefusedError,
     LanguageModelBrokenError,
     LanguageModelDownError,
     LanguageModelError,
 )
-from docmind.llm.contract import ChatModel, Message, Tool, ToolCall
-from docmind.llm.fake import FakeChatModel
-from docmind.llm.served import ServedModel
+from docmind.llm.base import ChatModel, Message, Tool, ToolCall
+from docmind.llm.client import ServedModel
+from docmind.records.conversations import ModelInfo
+from docmind_testkit import FakeChatModel
 from llm_server import Behaviour, Kind, LLMServer, Model, serving
 
 ASK = (Message("system", "Be brief."), Message("user", "What was the revenue?"))
@@ -35,7 +35,7 @@ def never() -> bool:
 
 
 class Party:
-    """A model and what makes it answer in a certain way."""
+    """A model and the way to make it answer."""
 
     def __init__(self, kind: str, server: LLMServer, settings: LLMSettings = PATIENT) -> None:
         self.server = server
@@ -75,7 +75,7 @@ def hasty(request: pytest.FixtureRequest, server: LLMServer) -> Party:
 
 
 def failing(party: Party, *kinds: Behaviour) -> tuple[LanguageModelError, str]:
-    """The error that ends the stream, and the text that came before it."""
+    """Return the error that ends the stream, and the text that came before it."""
     party.server.queue(*kinds)
     came: list[str] = []
     with pytest.raises(LanguageModelError) as caught:
@@ -91,6 +91,7 @@ def failing(party: Party, *kinds: Behaviour) -> tuple[LanguageModelError, str]:
 # --- all of them ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_pieces_make_the_answer(party: Party) -> None:
     party.replies(Behaviour(text=f"{HALF} — in São Paulo, €."))
     pieces = list(party.model.stream(ASK, never))
@@ -121,7 +122,7 @@ def test_a_stream_shows_no_calls(party: Party) -> None:
     assert "".join(party.model.stream(ASK, never)).strip() == "Plain words."
 
 
-def test_what_came_before_a_failure_stands_and_the_next_question_is_answered(party: Party) -> None:
+def test_text_before_a_failure_stays_and_the_next_question_works(party: Party) -> None:
     party.replies(Behaviour("cut", text=HALF), Behaviour(text="Whole."))
     came: list[str] = []
     with pytest.raises(LanguageModelBrokenError):
@@ -148,7 +149,7 @@ def test_stop_ends_the_stream_without_an_error(party: Party) -> None:
     assert read == 2
 
 
-def test_a_stop_before_the_beginning_asks_for_nothing_to_be_shown(party: Party) -> None:
+def test_a_stop_before_the_start_shows_nothing(party: Party) -> None:
     party.replies(Behaviour(text="one two"))
     assert list(party.model.stream(ASK, lambda: True)) == []
 
@@ -193,6 +194,7 @@ def test_the_fake_stops_while_it_waits() -> None:
 # --- servers that behave badly ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["silent", "heartbeat"])
 def test_a_server_that_does_not_begin_is_given_up(hasty: Party, kind: Kind) -> None:
     error, came = failing(hasty, Behaviour(kind, delay_s=0.05))
@@ -203,12 +205,14 @@ def test_a_server_that_does_not_begin_is_given_up(hasty: Party, kind: Kind) -> N
     assert hasty.server.asked()[-1].was_closed.wait(5)  # the model need not go on for nobody
 
 
-def test_a_first_token_that_takes_longer_than_a_silence_is_waited_for(server: LLMServer, served: Party) -> None:
+@pytest.mark.slow
+def test_a_slow_first_token_is_waited_for(server: LLMServer, served: Party) -> None:
     served = Party(served.model.info.provider, server, LLMSettings(first_token_s=30, stall_s=0.2))
     served.server.queue(Behaviour(text="At last.", first_s=0.5))
     assert "".join(served.model.stream(ASK, never)) == "At last."
 
 
+@pytest.mark.slow
 def test_a_server_that_falls_silent_is_given_up(hasty: Party) -> None:
     error, came = failing(hasty, Behaviour("stall", HALF))
     assert isinstance(error, LanguageModelDownError)
@@ -310,6 +314,7 @@ def test_refusals_are_told_and_not_tried_again(served: Party, status: int, body:
     assert len(served.server.asked()) == 1
 
 
+@pytest.mark.slow
 def test_mutated_streams_end_in_an_answer_or_a_sentence(served: Party) -> None:
     """Bytes turned, cut, doubled and swapped for other JSON: whatever the libraries make of it, nothing else comes."""
     told = {
@@ -372,9 +377,10 @@ def test_a_server_that_is_gone_is_told(served: Party) -> None:
     assert "cannot be reached" in str(error)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["silent", "stall"])
 def test_stop_hangs_up_while_the_server_is_silent(served: Party, kind: Kind) -> None:
-    """The promise is 0.2 s; the limit here is what a busy machine may take, far below the silence allowed."""
+    """The contract is 0.2 s; the limit here allows for a busy machine, far below the allowed silence."""
     served = Party(served.model.info.provider, served.server, LLMSettings(first_token_s=100, stall_s=100))
     served.server.queue(Behaviour(kind, HALF))
     stopping, ended = threading.Event(), []
@@ -433,7 +439,7 @@ def test_what_is_sent(served: Party) -> None:
 
 
 def test_text_that_cannot_be_stored_is_made_good(served: Party) -> None:
-    """JSON can spell halves of characters and control characters, in answers and in arguments."""
+    """JSON can contain lone surrogates and control characters, in answers and in arguments."""
     served.server.queue(
         Behaviour(text="a\ud800b\x00\x1b c\U0001f600\n\td", calls=(("sea\udfffrch", {"q": "x\ud800"}),))
     )

@@ -1,4 +1,4 @@
-"""Models are found where they are served: on the usual ports, at the address that is set, and nowhere else."""
+"""Models are found on the usual ports and at the configured address, and nowhere else."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def openai() -> Iterator[LLMServer]:
 
 
 def nobody() -> int:
-    """A port where nobody listens."""
+    """Return a port without a server."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
 
 
-def test_ports_that_are_asked_are_those_of_model_servers_and_not_of_the_app() -> None:
+def test_probed_ports_are_those_of_model_servers_not_of_the_app() -> None:
     assert ("ollama", 11434) in PORTS
     assert {8080, 1234, 8000} <= {port for provider, port in PORTS if provider == "openai"}
     assert 8501 not in {port for _, port in PORTS}

@@ -1,4 +1,4 @@
-"""The libraries in between say nothing to anybody else: a fresh process is watched from its first line."""
+"""The client libraries contact nobody else: a fresh process is watched from its first line."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def watch(event, args):
     elif event in ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn"): seen["run"].append(str(args[0]))
 sys.addaudithook(watch)
 from docmind.config import LLMSettings
-from docmind.conversation import ModelInfo
-from docmind.llm.contract import Message, Tool
-from docmind.llm.served import ServedModel
+from docmind.records.conversations import ModelInfo
+from docmind.llm.base import Message, Tool
+from docmind.llm.client import ServedModel
 provider, url = sys.argv[1:]
 model = ServedModel(ModelInfo(provider, url, "gpt-4o"), LLMSettings())
 model.warm()
@@ -35,8 +35,9 @@ print(json.dumps(seen | {"text": text}))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", ["ollama", "openai"])
-def test_nothing_but_the_server_is_reached_and_nothing_is_written(provider: str, tmp_path: Path) -> None:
+def test_only_the_server_is_reached_and_nothing_is_written(provider: str, tmp_path: Path) -> None:
     environment = dict(
         os.environ,
         PYTHONPATH=str(ROOT / "src"),

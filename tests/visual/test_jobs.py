@@ -1,4 +1,4 @@
-"""Embedding jobs: paused, gone on with, cut off by a crash, stopped by a budget; their counts add up."""
+"""Embedding jobs: paused, resumed, interrupted by a crash, stopped by a budget; their counts add up."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from conftest import tiny_disk
+from conftest import HELPERS, tiny_disk
 from docmind.application import DocMind
-from docmind.embed.fake import FakeLateModel
 from docmind.errors import NotFoundError, VaultError
-from docmind.seeing import EmbeddingProgress
+from docmind.records.models import EmbeddingProgress
+from docmind_testkit import FakeLateModel
 from looking import album, looking, looking_in, wait_for
 from tinymodels import tiny_colpali
 
@@ -25,13 +25,13 @@ COLOURS = ("red", "green", "blue", "yellow", "orange", "purple")
 
 
 def stocked(folder: Path, **visual: object) -> None:
-    """A vault of six pages that look different, and one more that looks like the first."""
+    """Fill a vault with six different pages, and one more that looks like the first."""
     with looking(folder, **visual) as desk:
         desk.add([album("many", *COLOURS), album("again", "red")])
 
 
 def slow(desk: DocMind, monkeypatch: pytest.MonkeyPatch, seconds: float = 0.05) -> threading.Event:
-    """The fake takes its time; the event is set once it has seen a page."""
+    """Slow the fake down; the event is set once it has begun a page."""
     begun = threading.Event()
     embed_images = FakeLateModel.embed_images
 
@@ -49,6 +49,7 @@ def sums_up(progress: EmbeddingProgress, pages: int) -> bool:
     return done is not None and done.pages_added + done.pages_skipped + done.pages_failed == pages
 
 
+@pytest.mark.slow
 def test_a_job_is_paused_gone_on_with_and_cancelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stocked(tmp_path)
     with looking(tmp_path) as desk:
@@ -61,7 +62,7 @@ def test_a_job_is_paused_gone_on_with_and_cancelled(tmp_path: Path, monkeypatch:
         wait_for(lambda: visual.embedding(job).state == "paused")
         halted = visual.embedding(job)
         assert 0 < halted.pages_done < 7
-        assert len(visual.search_late("red", k=20).hits) >= halted.pages_done  # what is done is found
+        assert len(desk.page_search.search_late("red", k=20).hits) >= halted.pages_done  # what is done is found
         visual.resume(job)
         wait_for(lambda: visual.embedding(job).is_over)
         over = visual.embedding(job)
@@ -104,6 +105,7 @@ def test_a_closed_vault_keeps_its_jobs(tmp_path: Path, monkeypatch: pytest.Monke
         visual.submit_embedding("fake-late")
 
 
+@pytest.mark.slow
 def test_a_budget_pauses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stocked(tmp_path)
     with looking(tmp_path, budget_s=0.1) as desk:
@@ -123,7 +125,7 @@ def test_a_budget_pauses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 CRASHING = """
 import os, sys, time
 from pathlib import Path
-sys.path[:0] = [{tests!r}]
+sys.path[:0] = {tests!r}
 from looking import looking
 with looking(Path({folder!r}), late_model="auto") as desk:
     job = desk.visual.submit_embedding("colpali")
@@ -134,12 +136,13 @@ with looking(Path({folder!r}), late_model="auto") as desk:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.crash
 def test_killed_in_the_middle_it_goes_on_where_it_was(tmp_path: Path) -> None:
     """A real checkpoint in a child process; the owner is killed while pages are being embedded."""
     tiny_colpali(tmp_path / "models" / "colpali")
     stocked(tmp_path, late_model="auto")
-    code = CRASHING.format(tests=str(Path(__file__).parent.parent), folder=str(tmp_path))
+    code = CRASHING.format(tests=HELPERS, folder=str(tmp_path))
     owner = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert owner.stdout is not None
     job = owner.stdout.readline().strip()
@@ -158,12 +161,13 @@ def test_killed_in_the_middle_it_goes_on_where_it_was(tmp_path: Path) -> None:
         assert (over.state, over.pages_done) == ("done", 7)
         assert sums_up(over, 7)
         assert visual.estimate("colpali") == (0, pytest.approx(0.0))
-        assert len(visual.search_late("total revenue", k=20).hits) == 7
+        assert len(desk.page_search.search_late("total revenue", k=20).hits) == 7
         doc_id = desk.find_document("many.tiff").doc_id
-        heat = visual.heat_map("total revenue", doc_id, 3)
+        heat = desk.page_search.heat_map("total revenue", doc_id, 3)
         assert (heat.rows, heat.cols, len(heat.values)) == (8, 8, 64 * len(heat.tokens))
 
 
+@pytest.mark.slow
 @pytest.mark.crash
 def test_what_a_full_disk_could_not_keep_is_not_counted(tmp_path: Path) -> None:
     with tiny_disk(tmp_path, megabytes=200) as disk:
@@ -184,11 +188,12 @@ def test_what_a_full_disk_could_not_keep_is_not_counted(tmp_path: Path) -> None:
             over = visual.embedding(job).result
             assert over is not None
             assert (over.pages_added, over.pages_skipped, over.pages_failed) == (6, 0, 0)
-            assert len(visual.search_late("red", k=20).hits) == 6
+            assert len(desk.page_search.search_late("red", k=20).hits) == 6
 
 
+@pytest.mark.slow
 def test_searches_and_runs_at_once_harm_nobody(tmp_path: Path) -> None:
-    """Two runs, the background and searches: each page is embedded, nothing is counted twice, nobody waits for good."""
+    """Two runs, the background and searches: each page is embedded, nothing is counted twice, nobody waits forever."""
     with DocMind(looking_in(tmp_path)) as desk:
         desk.add([album("many", *COLOURS)])
         desk.visual.follow()
@@ -204,8 +209,8 @@ def test_searches_and_runs_at_once_harm_nobody(tmp_path: Path) -> None:
         asks = [
             lambda: desk.visual.embed("fake-image", force=True),
             lambda: desk.visual.embed("fake-late"),
-            lambda: desk.visual.search_images("red"),
-            lambda: desk.visual.search_late("blue"),
+            lambda: desk.page_search.search_images("red"),
+            lambda: desk.page_search.search_late("blue"),
             lambda: desk.search("page"),
             lambda: desk.visual.models(),
         ]
@@ -215,5 +220,5 @@ def test_searches_and_runs_at_once_harm_nobody(tmp_path: Path) -> None:
         for thread in threads:
             thread.join(60)
         assert not errors
-        assert len(desk.visual.search_images("red").hits) == 6
-        assert len(desk.visual.search_late("red").hits) == 6
+        assert len(desk.page_search.search_images("red").hits) == 6
+        assert len(desk.page_search.search_late("red").hits) == 6

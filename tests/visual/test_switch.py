@@ -1,4 +1,4 @@
-"""Another model takes over beside the old one, and files may go at any time; the checkpoints are tiny and real."""
+"""A switch to another model, during which files may disappear; the checkpoints are tiny and real."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from docmind.application import DocMind
 from docmind.errors import ConfigError, DocMindError, IndexEngineError, IndexMismatchError, VisualModelError
 from docmind.index.edge import EdgeIndex
-from docmind.seeing import PageHits
+from docmind.records.search import PageHits
 from looking import album, coloured, looking
 from tinymodels import tiny_siglip, tiny_siglip2
 
@@ -19,7 +19,7 @@ AUTO = {"image_model": "auto", "late_model": "off", "device": "cpu", "precision"
 
 @pytest.fixture(scope="module")
 def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two models of one kind, under the names that are known."""
+    """Two models of one kind, under known names."""
     folder = tmp_path_factory.mktemp("models")
     tiny_siglip(folder / "siglip")
     tiny_siglip2(folder / "siglip2")
@@ -28,7 +28,7 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(tmp_path: Path, checkpoints: Path) -> Path:
-    """A vault whose models folder holds the first of them, and three pages that it has seen."""
+    """Make a vault whose models folder holds the first of them, and three pages that it has embedded."""
     shutil.copytree(checkpoints / "siglip", tmp_path / "models" / "siglip")
     with looking(tmp_path, **AUTO) as desk:
         desk.add([album("warm", "red", "brown"), album("cold", "blue")])
@@ -44,19 +44,20 @@ def fingerprints(desk: DocMind) -> set[str]:
     return {name for (name,) in desk._database.all("SELECT DISTINCT fingerprint FROM page_vectors")}
 
 
+@pytest.mark.slow
 def test_from_one_model_to_another_and_to_none(folder: Path, checkpoints: Path) -> None:
     with looking(folder, **AUTO) as desk:
         visual = desk.visual
         assert visual.is_on("image")  # it is here, and nobody has said no
         assert visual.embed("siglip").pages_added == 3
-        assert nearest(visual.search_images(picture=coloured("brown"))) == ("warm.tiff", 2, 1.0)
-        assert len(visual.search_images("the total revenue").hits) == 3
+        assert nearest(desk.page_search.search_images(picture=coloured("brown"))) == ("warm.tiff", 2, 1.0)
+        assert len(desk.page_search.search_images("the total revenue").hits) == 3
         (old,) = fingerprints(desk)
 
         shutil.copytree(checkpoints / "siglip2", folder / "models" / "siglip2")
         new = visual.enable("siglip2").fingerprint
         with pytest.raises(IndexMismatchError) as mismatch:
-            visual.search_images("table")
+            desk.page_search.search_images("table")
         assert old in str(mismatch.value)
         assert new in str(mismatch.value)
         assert "docmind embed --model siglip2" in mismatch.value.hint
@@ -64,7 +65,7 @@ def test_from_one_model_to_another_and_to_none(folder: Path, checkpoints: Path) 
 
         warm = desk.find_document("warm.tiff").doc_id
         assert visual.embed("siglip2", [warm]).pages_added == 2
-        beside = visual.search_images(picture=coloured("brown"))
+        beside = desk.page_search.search_images(picture=coloured("brown"))
         assert nearest(beside) == ("warm.tiff", 2, 1.0)
         assert [part.stage for part in beside.degraded] == ["image"]
         assert "siglip finds" in beside.degraded[0].reason
@@ -72,60 +73,62 @@ def test_from_one_model_to_another_and_to_none(folder: Path, checkpoints: Path) 
 
         done = visual.embed("siglip2")
         assert (done.pages_added, done.pages_skipped) == (1, 2)
-        after = visual.search_images(picture=coloured("brown"))
+        after = desk.page_search.search_images(picture=coloured("brown"))
         assert (nearest(after), after.degraded) == (("warm.tiff", 2, 1.0), ())
         assert len(after.hits) == 3
         assert fingerprints(desk) == {new}
 
     with looking(folder, **AUTO) as desk:
         visual = desk.visual
-        assert nearest(visual.search_images(picture=coloured("blue"))) == ("cold.tiff", 1, 1.0)
+        assert nearest(desk.page_search.search_images(picture=coloured("blue"))) == ("cold.tiff", 1, 1.0)
         shutil.rmtree(folder / "models" / "siglip2")  # under the running vault
         assert visual.is_on("image")
         for _ in range(2):
             with pytest.raises(VisualModelError, match="siglip2 cannot be used"):
-                visual.search_images("table")
+                desk.page_search.search_images("table")
         told = next(part for part in desk.status().capabilities if part.name == "image model")
         assert (told.state, told.hint) == ("missing", "Run: docmind models pull siglip2")
         assert desk.search("anything at all").degraded == ()
         shutil.copytree(checkpoints / "siglip2", folder / "models" / "siglip2")
-        assert nearest(visual.search_images(picture=coloured("blue"))) == ("cold.tiff", 1, 1.0)
+        assert nearest(desk.page_search.search_images(picture=coloured("blue"))) == ("cold.tiff", 1, 1.0)
 
 
 class Dying(EdgeIndex):
-    """The real engine, which fails at what a switch does last."""
+    """The real engine, which fails at the last step of a switch."""
 
     def activate(self) -> None:
         raise IndexEngineError("The disk broke.")
 
 
+@pytest.mark.slow
 def test_a_switch_that_is_cut_off_is_finished_at_the_next_start(
     tmp_path: Path, checkpoints: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every page has been embedded and the choice is noted, but the index has the old vectors still."""
+    """Every page has been embedded and the choice is stored, but the index still has the old vectors."""
     settings = {"image_model": "auto", "late_model": "off"}
     shutil.copytree(checkpoints / "siglip", tmp_path / "models" / "siglip")
     with looking(tmp_path, **settings) as desk:
         desk.add([album("warm", "red", "brown"), album("cold", "blue")])
         desk.visual.enable("fake-image")
         desk.visual.embed("fake-image")
-        index, mirror = desk._parts.ready().index, desk._parts.ready().mirror
+        index, mirror = desk._services.index.ready().index, desk._services.index.ready().mirror
         monkeypatch.setattr(index, "__class__", Dying)
         with pytest.raises(IndexEngineError):
             desk.visual.embed("siglip")
         monkeypatch.undo()
         (old,), (new,) = ({name for name in fingerprints(desk) if name.startswith(kind)} for kind in ("fake", "siglip"))
         assert mirror.image_model() == old  # which answers until the index has come to the new vectors
-        assert nearest(desk.visual.search_images("brown")) == ("warm.tiff", 2, 1.0)
+        assert nearest(desk.page_search.search_images("brown")) == ("warm.tiff", 2, 1.0)
         index.close()  # as a crash would
     with looking(tmp_path, **settings) as desk:
-        assert nearest(desk.visual.search_images(picture=coloured("blue"))) == ("cold.tiff", 1, 1.0)
-        assert desk._parts.ready().mirror.image_model() == new
+        assert nearest(desk.page_search.search_images(picture=coloured("blue"))) == ("cold.tiff", 1, 1.0)
+        assert desk._services.index.ready().mirror.image_model() == new
         assert desk.visual.embed("siglip").pages_skipped == 3
         assert fingerprints(desk) == {new}
 
 
-def test_a_model_that_fails_in_the_background_is_named_and_comes_back(folder: Path) -> None:
+@pytest.mark.slow
+def test_a_model_failing_in_the_background_is_named_and_retried(folder: Path) -> None:
     weights = folder / "models" / "siglip" / "model.safetensors"
     whole = weights.read_bytes()
     with looking(folder, **AUTO) as desk:
@@ -140,7 +143,7 @@ def test_a_model_that_fails_in_the_background_is_named_and_comes_back(folder: Pa
         weights.write_bytes(whole)
         done = desk.visual.embed("siglip")
         assert done.pages_added + done.pages_skipped == 3
-        assert len(desk.visual.search_images("table").hits) == 3
+        assert len(desk.page_search.search_images("table").hits) == 3
 
 
 def test_what_does_not_fit_is_refused_before_a_page_is_seen(tmp_path: Path, checkpoints: Path) -> None:
@@ -150,5 +153,5 @@ def test_what_does_not_fit_is_refused_before_a_page_is_seen(tmp_path: Path, chec
                 desk.visual.embed(name)
     with looking(tmp_path, **{**AUTO, "late_model": str(checkpoints / "siglip")}) as desk:
         with pytest.raises(ConfigError, match="is no late model"):
-            desk.visual.search_late("red")
+            desk.page_search.search_late("red")
         assert [part.state for part in desk.visual.capabilities()] == ["missing", "missing"]

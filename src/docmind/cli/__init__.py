@@ -1,8 +1,7 @@
-"""The command line: the facade's methods as commands, for people and, with `--json`, for programs."""
+"""The command line: the facade's methods as commands, and as JSON for programs."""
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 from typing import Any
@@ -10,13 +9,14 @@ from typing import Any
 import click
 
 from docmind import __version__
-from docmind.cli import asking, chat, documents, embedding, finding, memory, models, threads
-from docmind.cli.telling import inert
+from docmind.cli import ask, chat, documents, keys, memory, models, queue, search, threads
+from docmind.cli.output import inert
 from docmind.errors import CancelledError, DiskFullError, DocMindError
+from docmind.storage import is_disk_full, keep_private
 
 
 class _Commands(click.Group):
-    """The one place where errors become a sentence on stderr and an exit code."""
+    """The command group that turns errors into a sentence on stderr and an exit code."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -24,14 +24,14 @@ class _Commands(click.Group):
         except DocMindError as error:
             click.echo(f"docmind: {inert(str(error))}\n{inert(error.hint)}", err=True)
             ctx.exit(error.exit_code)
-        except (KeyboardInterrupt, click.Abort):  # Ctrl-C, at a question too
+        except (KeyboardInterrupt, click.Abort):  # Ctrl-C, also at a question
             click.echo("\ndocmind: stopped.", err=True)
             ctx.exit(CancelledError.exit_code)
-        except BrokenPipeError:  # the reader of our output has gone, `| head` for one
+        except BrokenPipeError:  # the reader of the output has gone, for example `| head`
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(0)
         except OSError as error:
-            if error.errno != errno.ENOSPC:
+            if not is_disk_full(error):
                 raise
             click.echo("docmind: There is no room left for the output.\nFree some disk space and try again.", err=True)
             ctx.exit(DiskFullError.exit_code)
@@ -40,16 +40,17 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="docmind")
 def main() -> None:
-    """A private document desk on your own machine."""
+    """Keep a private document desk on your own machine."""
+    keep_private()
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:  # what an old encoding lacks is a question mark, and no error
+        if reconfigure is not None:  # characters that an old encoding lacks become question marks, not errors
             reconfigure(errors="replace")
 
 
 for _command in (
-    *(documents.add, documents.list_, finding.search, asking.ask, chat.chat, finding.show),
-    *(threads.threads, memory.memory, models.models, embedding.embed, documents.delete, documents.reindex),
-    documents.status,
+    *(documents.add, documents.list_, queue.queue, search.search, ask.ask, chat.chat, search.show),
+    *(threads.threads, memory.memory, models.models, models.embed, documents.delete, documents.reindex),
+    *(documents.accept, documents.status, documents.open_, keys.keys),
 ):
     main.add_command(_command)

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from docmind.cli.opening import confirm, json_option, opened, plain, print_json
-from docmind.cli.telling import inert, tell_degraded
-from docmind.cli.turns import when
-from docmind.conversation import Memory
+from docmind.cli.context import confirm, json_option, opened, plain, print_json
+from docmind.cli.output import inert, tell_degraded, when
+from docmind.records.conversations import Memory
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -21,7 +20,7 @@ _thread = click.option("--thread", help="Of this conversation (id, beginning of 
 
 @click.group()
 def memory() -> None:
-    """What you want remembered: list it, add, correct, forget, erase."""
+    """Manage what you want remembered: list it, add, correct, forget, erase."""
 
 
 @memory.command("list")
@@ -29,7 +28,7 @@ def memory() -> None:
 @_thread
 @json_option
 def list_(search: str, thread: str | None, as_json: bool) -> None:
-    """The memories of the vault and of all conversations, the newest first."""
+    """List the memories of the vault and of all conversations, newest first."""
     with opened() as desk:
         found = desk.memories.list(search, thread_id=_thread_id(desk, thread), limit=_MOST)
     if as_json:
@@ -61,7 +60,7 @@ def add(text: str, thread: str | None, as_json: bool) -> None:
 @click.argument("text")
 @json_option
 def edit(name: str, text: str, as_json: bool) -> None:
-    """Let the memory ID (or the beginning of an id) say TEXT."""
+    """Change the text of the memory ID (or the beginning of an id) to TEXT."""
     with opened() as desk:
         kept = desk.memories.edit(desk.memories.find(name).memory_id, text)
     _tell(kept, "Remembered", as_json)

@@ -1,31 +1,93 @@
-"""Commands about models: those that write answers, and those that look at pages."""
+"""Commands about language models, which write answers, and image models.
+
+`docmind embed` embeds the pages with an image model.
+"""
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import urlsplit
 
 import click
 
-from docmind.cli.fetching import download_bar, size_of
-from docmind.cli.opening import json_option, opened, plain, print_json
-from docmind.cli.telling import counted, inert, tell_degraded
+from docmind.cli.context import json_option, opened, plain, print_json
+from docmind.cli.output import counted, inert, tell_degraded, terminal_bar
 from docmind.config import Settings
-from docmind.conversation import ModelInfo, ModelList
 from docmind.errors import ConfigError, DocMindError, ExtraMissingError, NotFoundError, VisualModelError
-from docmind.seeing import ModelBench, ModelCard, ModelKind
+from docmind.records.conversations import ModelInfo, ModelList
+from docmind.records.models import EmbeddingProgress, ModelBench, ModelCard, ModelKind, PullProgress
+
+
+def _fields_of_pull(now: PullProgress) -> dict[str, Any]:
+    from rich.markup import escape
+
+    return {
+        "description": escape(inert(now.file or now.name)),
+        "completed": now.bytes_done,
+        "total": now.bytes_total or None,
+    }
+
+
+def _fields_of_embedding(now: EmbeddingProgress) -> dict[str, Any]:
+    left = "" if now.eta_ms is None else f"{spoken(now.eta_ms / 1000)} left"
+    return {"description": left, "completed": now.pages_done, "total": now.pages_total}
+
+
+def size_of(number: int) -> str:
+    """Format a number of bytes for people, as hubs count them: a megabyte is a million."""
+    return f"{number / 1e9:.2f} GB" if number >= 1e9 else f"{max(number / 1e6, 0.1):,.1f} MB"
+
+
+@click.command()
+@click.argument("docs", nargs=-1)
+@click.option(
+    "--model", "name", required=True, help="A model that looks at pages (`docmind models list`), or its folder."
+)
+@click.option("--force", is_flag=True, help="Also pages that the model has seen.")
+@json_option
+def embed(docs: tuple[str, ...], name: str, force: bool, as_json: bool) -> None:
+    """Show pages of DOCS, or of all documents, to a model.
+
+    Ctrl-C keeps what is done; the next run continues there.
+    """
+    with opened() as desk:
+        doc_ids = tuple(desk.find_document(doc).doc_id for doc in docs)
+        pages, seconds = desk.visual.estimate(name, doc_ids)
+        if pages and not as_json:
+            time = "how long that takes here is not known yet" if seconds is None else f"about {spoken(seconds)}"
+            click.echo(f"{counted(pages, 'page image')} for {inert(name)}: {time}.", err=True)
+        columns = ("{task.completed}/{task.total}", "BarColumn", "{task.description}")
+        with terminal_bar(_fields_of_embedding, *columns, quiet=as_json) as show:
+            done = desk.visual.embed(name, doc_ids, force=force, report=show)
+    if as_json:
+        print_json(plain(done))
+        return
+    failed = f", {done.pages_failed} could not be seen" if done.pages_failed else ""
+    click.echo(
+        f"{counted(done.pages_added, 'page')} embedded, {done.pages_skipped} skipped{failed}, in"
+        f" {spoken(done.duration_ms / 1000)}."
+    )
+
+
+def spoken(seconds: float) -> str:
+    """Format a duration for people: `8 s`, `3 min`, `2.5 h`."""
+    if seconds < 90:
+        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5_400 else f"{seconds / 3_600:.1f} h"
+
 
 NONE = "none"
 
 
 @click.group()
 def models() -> None:
-    """The language models that may write answers, and the models that look at pages."""
+    """Manage the language models that may write answers, and the models that look at pages."""
 
 
 @models.command("list")
 @json_option
 def list_(as_json: bool) -> None:
-    """The language models that servers offer now, and the models that look at pages, here or to be fetched."""
+    """List the language models that servers offer now, and the models that look at pages, here or to be fetched."""
     with opened() as desk:
         found = desk.models.list(refresh=True)
         cards = desk.visual.models()
@@ -56,7 +118,7 @@ def list_(as_json: bool) -> None:
 @click.option("--url", help="The address of its server, where several offer a model of this name.")
 @json_option
 def use(name: str, url: str | None, as_json: bool) -> None:
-    """Let the model NAME (as `docmind models list` shows it) write answers; `none`: quotes only."""
+    """Use the model NAME (as `docmind models list` shows it) to write answers; `none`: quotes only."""
     with opened() as desk:
         info = None if name == NONE else _named(name, url, desk.models.list(refresh=True))
         desk.models.choose(info)
@@ -71,12 +133,13 @@ def use(name: str, url: str | None, as_json: bool) -> None:
 @click.option("-q", "--quiet", is_flag=True, help="No progress bar.")
 @json_option
 def pull(name: str, quiet: bool, as_json: bool) -> None:
-    """Fetch the model NAME that looks at pages; Ctrl-C keeps what has arrived, and the next try goes on there."""
+    """Fetch the model NAME that looks at pages; Ctrl-C keeps what has arrived, and the next try continues there."""
     with opened() as desk:
         card = next((card for card in desk.visual.models() if card.name == name), None)
         if card is not None and card.state != "present" and not as_json:
             _announce(card)
-        with download_bar(quiet=quiet or as_json) as show:
+        columns = ("{task.description}", "BarColumn", "DownloadColumn", "TransferSpeedColumn", "TimeRemainingColumn")
+        with terminal_bar(_fields_of_pull, *columns, quiet=quiet or as_json) as show:
             card = desk.visual.pull(name, show)
     if as_json:
         print_json({"model": plain(card)})
@@ -138,7 +201,7 @@ def disable(kind: ModelKind, as_json: bool) -> None:
 
 
 def _announce(card: ModelCard) -> None:
-    """What will be fetched, and from whom, before anything is."""
+    """Print what will be fetched, and from which host, before the download."""
     try:
         host = urlsplit(Settings.load().visual.hub_url).hostname
     except ValueError:  # the download refuses it
@@ -149,7 +212,7 @@ def _announce(card: ModelCard) -> None:
 
 
 def _tell_card(card: ModelCard) -> None:
-    """A line about a model, and one about what to do where it is not here."""
+    """Print a line about a model, and one about what to do where it is not installed."""
     facts = [card.kind, card.state]
     if card.bytes:
         facts.append(size_of(card.bytes))
@@ -167,7 +230,7 @@ def _tell_card(card: ModelCard) -> None:
 
 
 def _tell_next(card: ModelCard) -> None:
-    """What a model is used for now, and what is left to do."""
+    """Print what a model is used for now, and what is left to do."""
     name = inert(card.name)
     if not card.in_use:
         click.echo(f"It is not in use. Use it: docmind models enable {name}")
@@ -187,7 +250,7 @@ def _tell_bench(bench: ModelBench) -> None:
 
 
 def _named(name: str, url: str | None, found: ModelList) -> ModelInfo:
-    """The one of this name, or of this name without its provider. Raises `NotFoundError`."""
+    """Return the model of this name, with or without its provider. Raises `NotFoundError`."""
     offered = [info for info in found.models if url is None or info.url.rstrip("/") == url.rstrip("/")]
     for fitting in ([info for info in offered if info.name == name], [info for info in offered if info.model == name]):
         if len(fitting) == 1:

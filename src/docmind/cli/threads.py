@@ -1,30 +1,73 @@
-"""Commands about conversations: list, show, fork, rename, delete, restore, resume, compare, export, purge."""
+"""Commands about conversations: `docmind threads list`, `show`, `fork` and others.
+
+The file of an export is written whole or not at all, never over others unasked.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import click
 
-from docmind.cli.filing import FORMATS, file_name_of, write_whole
-from docmind.cli.naming import checkpoint_named
-from docmind.cli.opening import confirm, is_asking, json_option, opened, plain, print_json
-from docmind.cli.telling import counted, inert
-from docmind.cli.turns import marked, short, tell_sources, tell_turns, tree, turn_data, when
-from docmind.conversation import Comparison, ExportFormat, Thread
-from docmind.errors import CancelledError, NotFoundError
+from docmind.cli.ask import checkpoint_named
+from docmind.cli.context import confirm, is_asking, json_option, opened, plain, print_json
+from docmind.cli.output import counted, inert, marked, short, tell_sources, tell_turns, tree, turn_data, when
+from docmind.errors import CancelledError, ConfigError, DiskFullError, NotFoundError
+from docmind.records.conversations import Comparison, Exported, ExportFormat, Thread
+from docmind.storage import disk_error, replacing
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
+
+
+FORMATS = {"markdown": "markdown", "md": "markdown", "pdf": "pdf"}
+_UNSAFE = re.compile(r"[^\w.()-]+")
+_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)  # device names on Windows
+_LONGEST = 80
+_TAKEN = "Choose another name; `docmind threads export --force` writes over a file."
+
+
+def file_name_of(exported: Exported, title: str) -> str:
+    """Return a file name from the title, valid on every file system, with the export's suffix."""
+    ending = Path(_UNSAFE.sub("_", exported.name)).suffix[:8]
+    stem = _UNSAFE.sub(" ", title).strip(" .-")[:_LONGEST].strip(" .-")
+    if not stem or _RESERVED.match(stem):
+        stem = f"conversation {stem}".strip()
+    while len(stem.encode()) > _LONGEST * 2:
+        stem = stem[:-1]
+    return stem + ending
+
+
+def write_whole(path: Path, data: bytes, *, over: bool) -> None:
+    """Write a temporary file beside `path`, then rename it.
+
+    An existing file stays until the new one is whole.
+
+    Raises `ConfigError` where there is a file already and `over` is not set, or where it cannot be written;
+    `DiskFullError` where there is no room.
+    """
+    if not over and os.path.lexists(path):
+        raise ConfigError(f"{path} is there already.", hint=_TAKEN)
+    try:
+        with replacing(path, replace=over, is_rename_synced=False) as file:
+            file.write(data)
+    except FileExistsError:
+        raise ConfigError(f"{path} is there already.", hint=_TAKEN) from None
+    except OSError as error:
+        failure = ConfigError(f"{path} cannot be written: {error.strerror}.", hint="Choose another file.")
+        full = DiskFullError(f"There is no room to write {path}; nothing was written.")
+        raise disk_error(error, failure, full) from error
+
 
 _SIGNS = {"same": " ", "only_left": "-", "only_right": "+"}
 
 
 @click.group()
 def threads() -> None:
-    """Conversations: list them, go back in them, branch, compare, export."""
+    """List conversations, go back in them, branch, compare, export."""
 
 
 @threads.command("list")
@@ -32,7 +75,7 @@ def threads() -> None:
 @click.option("--deleted", is_flag=True, help="Those that were deleted, and can be restored.")
 @json_option
 def list_(search: str, deleted: bool, as_json: bool) -> None:
-    """The conversations, the newest first."""
+    """List the conversations, newest first."""
     with opened() as desk:
         found = desk.conversations.threads(search, deleted=deleted)
     if as_json:
@@ -69,7 +112,7 @@ def show(thread: str, at: str | None, as_tree: bool, as_json: bool) -> None:
 @click.option("--at", help="The checkpoint to branch from; where it stands, if left out.")
 @json_option
 def fork(thread: str, at: str | None, as_json: bool) -> None:
-    """Branch THREAD: what is asked next follows that checkpoint, and what came after it is kept beside."""
+    """Branch THREAD: the next question follows that checkpoint, and what came after it is kept beside."""
     with opened() as desk:
         found = desk.conversations.find_thread(thread)
         forked = desk.conversations.fork(found.thread_id, _at(desk, found, at) or _head(found))
@@ -81,7 +124,7 @@ def fork(thread: str, at: str | None, as_json: bool) -> None:
 @click.option("--at", required=True, help="The checkpoint to go on from.")
 @json_option
 def resume(thread: str, at: str, as_json: bool) -> None:
-    """Let THREAD stand at that checkpoint again; what came after it is kept beside."""
+    """Return THREAD to that checkpoint; what came after it is kept beside."""
     with opened() as desk:
         found = desk.conversations.find_thread(thread)
         resumed = desk.conversations.resume(found.thread_id, checkpoint_named(desk, found.thread_id, at))
@@ -103,7 +146,7 @@ def rename(thread: str, title: str, as_json: bool) -> None:
 @click.argument("thread")
 @json_option
 def delete(thread: str, as_json: bool) -> None:
-    """Put THREAD aside; `docmind threads restore` brings it back."""
+    """Delete THREAD; `docmind threads restore` brings it back."""
     with opened() as desk:
         deleted = desk.conversations.delete(desk.conversations.find_thread(thread).thread_id)
     back = f"Bring it back: docmind threads restore {deleted.thread_id}"
@@ -114,7 +157,7 @@ def delete(thread: str, as_json: bool) -> None:
 @click.argument("thread")
 @json_option
 def restore(thread: str, as_json: bool) -> None:
-    """Bring a deleted THREAD back as it was."""
+    """Restore a deleted THREAD as it was."""
     with opened() as desk:
         restored = desk.conversations.restore(desk.conversations.find_thread(thread).thread_id)
     _tell(restored, f"The conversation {_titled(restored)} is back.", as_json)
@@ -179,7 +222,10 @@ def purge(names: tuple[str, ...], yes: bool, as_json: bool) -> None:
 def exported_to(
     desk: DocMind, thread: Thread, form: str, output: Path | None, *, at: str | None = None, over: bool = False
 ) -> Path:
-    """Export a conversation to `output`, into it where it is a folder, or here; asks before it writes over a file."""
+    """Export a conversation to `output`, a file or a folder; ask before overwriting.
+
+    Without `output` the file is written to the current folder.
+    """
     exported = desk.conversations.export(thread.thread_id, cast("ExportFormat", FORMATS[form]), at)
     path = output if output is not None else Path()
     if path.is_dir():
@@ -193,7 +239,7 @@ def exported_to(
 
 
 def tell_threads(found: tuple[Thread, ...], *, nothing: str, current: str | None = None) -> None:
-    """One line a conversation: the beginning of its id, when it was last used, its title."""
+    """Print a line per conversation: the start of its id, its last use, its title."""
     if not found:
         click.echo(nothing)
     for thread in found:
@@ -202,7 +248,7 @@ def tell_threads(found: tuple[Thread, ...], *, nothing: str, current: str | None
 
 
 def _shown_id(thread: Thread) -> str:
-    """Of an id that was made up here, the beginning; one that somebody chose, whole."""
+    """Shorten a generated id to its beginning; an id that a user chose is returned whole."""
     return thread.thread_id[:12] if re.fullmatch("[0-9a-f]{32}", thread.thread_id) else thread.thread_id
 
 

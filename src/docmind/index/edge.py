@@ -1,14 +1,21 @@
-"""The embedded index: Qdrant Edge, the real engine, in a process of its own.
+"""The embedded index: Qdrant Edge in a child process.
 
 <directory>/lock              held while an EdgeIndex is open: one owner
 <directory>/current           the name of the active generation, replaced whole
-<directory>/g000001           a generation, see `docmind.index.generation`
-<directory>/g000001.broken    one that could not be opened: set aside, dropped at the next open or rebuild
+<directory>/g000001           a generation, see `docmind.index.edge_generation`
+<directory>/g000001.broken    one that could not be opened: set aside, deleted at the next open or rebuild
+
+Only files of exactly this form are read or deleted (`docmind.index.private_folder`): other files in the folder stay.
+
+Points and queries are sent to that process as frames: JSON beside two blobs, one of float32, one of uint32. In the JSON
+a vector is a list: `["dense", start, dim]`, `["multi", start, tokens, dim]` or
+`["sparse", start, start in the uint32 blob, count]`, where a start counts numbers, not bytes. Both processes run on one
+machine, so the byte order is the machine's.
 """
 
 from __future__ import annotations
 
-import re
+import logging
 import shutil
 import threading
 from collections.abc import Callable, Sequence
@@ -16,27 +23,96 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
+import numpy as np
+
 from docmind.config import DatabaseSettings
-from docmind.errors import DiskFullError, IndexEngineError, VaultBusyError
-from docmind.index.collection import check_dim, collections, find_collection
-from docmind.index.engine import BATCH, EVERYTHING, NO_EPOCH, IndexEngine, Point, Query, Scored, Sparse
-from docmind.index.frames import frame_points, frame_queries
-from docmind.index.generation import Generation, GenerationLostError, State, check_room, read_state, write_durably
-from docmind.index.hold import hold
-from docmind.schema import Filters
+from docmind.errors import IndexEngineError, VaultBusyError
+from docmind.index.edge_generation import TOO_FULL, Generation, GenerationLostError, State, read_state, write_durably
+from docmind.index.engine import BATCH, EVERYTHING, NO_EPOCH, IndexEngine, Point, Query, Scored, Sparse, Vector
+from docmind.index.private_folder import GENERATION, free_name, generations, read_small
+from docmind.index.schema import check_dim, collections, find_collection
+from docmind.records.search import Filters
+from docmind.storage import check_room, hold, is_folder
+
+
+class Blobs:
+    """The numbers of one frame, collected into blobs."""
+
+    def __init__(self) -> None:
+        self._floats: list[np.ndarray] = []
+        self._words: list[np.ndarray] = []
+        self._floats_taken = self._words_taken = 0
+
+    def put(self, vector: Vector) -> list[str | int]:
+        """Add a checked vector and return its location."""
+        start = self._floats_taken
+        if isinstance(vector, Sparse):
+            words_start, count = self._words_taken, len(vector.indices)
+            self._words.append(vector.indices)
+            self._floats.append(vector.values)
+            self._words_taken += count
+            self._floats_taken += count
+            return ["sparse", start, words_start, count]
+        self._floats.append(vector.reshape(-1))
+        self._floats_taken += vector.size
+        return ["dense" if vector.ndim == 1 else "multi", start, *vector.shape]
+
+    def take(self) -> list[bytes]:
+        """Return the two blobs."""
+        return [_joined(self._floats, np.float32), _joined(self._words, np.uint32)]
+
+
+def frame_points(collection: str, points: Sequence[Point]) -> tuple[dict[str, Any], list[bytes]]:
+    """Return an `upsert` request of checked points."""
+    blobs = Blobs()
+    rows = [
+        {
+            "id": point.id,
+            "payload": dict(point.payload),
+            "vectors": {name: blobs.put(vector) for name, vector in point.vectors.items()},
+        }
+        for point in points
+    ]
+    return {"do": "upsert", "collection": collection, "points": rows}, blobs.take()
+
+
+def frame_queries(queries: Sequence[Query]) -> tuple[dict[str, Any], list[bytes]]:
+    """Return a `search` request of checked queries."""
+    blobs = Blobs()
+    rows = [
+        {
+            "collection": query.collection,
+            "using": query.using,
+            "vector": blobs.put(query.vector),
+            "limit": query.limit,
+            "filters": asdict(query.filters),
+            "prefetch": list(query.prefetch),
+            "depth": query.depth,
+        }
+        for query in queries
+    ]
+    return {"do": "search", "queries": rows}, blobs.take()
+
+
+def _joined(arrays: list[np.ndarray], dtype: type) -> bytes:
+    return np.concatenate(arrays).astype(dtype, copy=False).tobytes() if arrays else b""
+
 
 OPTIMIZE_TIMEOUT_S = 3_600.0
+DEAD = 2_000
+"""Points that were replaced or deleted; above this number, they are compared with the points that are alive."""
+
 T = TypeVar("T")
-_NAME = re.compile(r"g\d{6}")
+_LOG = logging.getLogger("docmind.index")
 
 
 class EdgeIndex(IndexEngine):
-    """An index in a directory. May be shared between threads: each generation has a lock, and one request at a time.
+    """An index in a directory. Thread-safe: each generation has a lock and handles one request at a time.
 
-    The constructor returns before the engine is up; the first call waits for it. `dim` is the length of the text
-    vectors that will be stored and asked for. `min_free_mb` is the room that must stay free for writing.
-    `timeout_s` is the longest silence to a search; a process that says nothing for longer is killed.
-    Raises `VaultBusyError` where the directory is open already.
+    The constructor returns before the engine is ready; the first call waits for it. `dim` is the length of the text
+    vectors to store and to search. `min_free_mb` is the space that must stay free when writing. `timeout_s` is the
+    longest time without an answer to a search; a process that takes longer is killed. Raises `VaultBusyError` where the
+    directory is open already.
     """
 
     name = "edge"
@@ -61,14 +137,17 @@ class EdgeIndex(IndexEngine):
         self._next: Generation | None = None
         self._lost = False
         directory.mkdir(parents=True, exist_ok=True)
-        self._owner = _own(directory)
+        self._owner = own(directory)
         self._active: Generation | None = None
         try:
             self._active = self._open_current()
             self._sweep()
-        except BaseException:  # the lock and the process go back with it
+        except BaseException:  # release the lock and the process
             self.close()
             raise
+
+    def at_rest(self) -> str:
+        return "blinded: in the vault's index folder, not encrypted"
 
     def epoch(self) -> int:
         def contained(generation: Generation) -> int:
@@ -77,8 +156,10 @@ class EdgeIndex(IndexEngine):
 
         try:
             return self._read(contained, NO_EPOCH)
-        except (IndexEngineError, DiskFullError):
-            return NO_EPOCH
+        except IndexEngineError:
+            if self._active is None:  # set aside now or earlier
+                return NO_EPOCH
+            raise
 
     def fingerprint(self) -> str:
         active = self._active
@@ -99,7 +180,7 @@ class EdgeIndex(IndexEngine):
 
     def search(self, queries: Sequence[Query]) -> list[list[Scored]]:
         checked = [find_collection(self._known, query.collection).check_query(query) for query in queries]
-        # An empty sparse vector is near nothing: the engine is not asked.
+        # An empty sparse vector matches nothing, so the engine is not asked.
         asked = [n for n, query in enumerate(checked) if not _is_empty(query)]
         header, blobs = frame_queries([checked[n] for n in asked])
 
@@ -134,9 +215,8 @@ class EdgeIndex(IndexEngine):
                 self._next.close()
                 self._next = None
             self._sweep()
-            numbers = [int(path.name[1:7]) for path in self._directory.glob("g[0-9]*")]
-            directory = self._directory / f"g{max(numbers, default=0) + 1:06d}"
-            check_room(self._directory, self._min_free)
+            directory = self._directory / free_name(self._directory)
+            check_room(self._directory, self._min_free, TOO_FULL)
             Generation.create(directory, State(NO_EPOCH, fingerprint, self._dim))
             if self._active is None:
                 self._mark(directory)
@@ -157,9 +237,23 @@ class EdgeIndex(IndexEngine):
                 old.close()
             self._sweep()
 
+    def abandon(self) -> None:
+        with self._switch:
+            if self._next is not None:
+                self._next.close()
+                self._next = None
+                self._sweep()
+
+    def is_wasteful(self) -> bool:
+        active = self._active
+        if active is None or self._next is not None or active.written <= DEAD:
+            return False
+        alive = sum(self.count(name) for name in self._known)
+        return active.written - alive > max(DEAD, alive)
+
     def optimize_if_large(self) -> bool:
         target = self._target()
-        check_room(target.directory, self._min_free + _used(target.directory))
+        check_room(target.directory, self._min_free + _used(target.directory), TOO_FULL)
         return bool(self._write(target, {"do": "optimize"}, timeout_s=OPTIMIZE_TIMEOUT_S)["done"])
 
     def close(self) -> None:
@@ -167,6 +261,8 @@ class EdgeIndex(IndexEngine):
             for generation in (self._active, self._next):
                 if generation is not None:
                     generation.close()
+            if not self._owner.closed:
+                self._sweep()
             self._owner.close()
 
     @property
@@ -175,7 +271,7 @@ class EdgeIndex(IndexEngine):
         return self._active.pid if self._active is not None else None
 
     def _read(self, ask: Callable[[Generation], T], otherwise: T) -> T:
-        """Ask the active generation, or the one that took its place meanwhile; `otherwise` where there is none yet."""
+        """Ask the active generation, or its replacement; return `otherwise` where there is none yet."""
         while True:
             active = self._active
             if active is None:
@@ -218,7 +314,10 @@ class EdgeIndex(IndexEngine):
             else:
                 return
             broken = lost.directory.with_name(lost.directory.name + ".broken")
-            lost.directory.replace(broken)
+            try:
+                lost.directory.replace(broken)
+            except OSError as error:  # nothing refers to it; the next sweep deletes it
+                _LOG.warning("a damaged index could not be renamed: %s", error.strerror)
 
     def _open(self, directory: Path) -> Generation:
         state = read_state(directory)
@@ -226,12 +325,12 @@ class EdgeIndex(IndexEngine):
         return Generation(directory, state, known, min_free=self._min_free, timeout_s=self._timeout_s)
 
     def _open_current(self) -> Generation | None:
-        """The generation that `current` names; None where it names none that can be read: then the index is new."""
+        """Open the generation that `current` names; None where it cannot be read: then the index is new."""
         try:
-            name = (self._directory / "current").read_text("ascii")
-        except (FileNotFoundError, UnicodeDecodeError):
+            name = read_small(self._directory / "current").decode("ascii")
+        except (OSError, UnicodeDecodeError):
             return None
-        if not _NAME.fullmatch(name):
+        if not GENERATION.fullmatch(name) or not is_folder(self._directory / name):
             return None
         try:
             return self._open(self._directory / name)
@@ -242,19 +341,27 @@ class EdgeIndex(IndexEngine):
         write_durably(self._directory / "current", directory.name.encode())
 
     def _sweep(self) -> None:
-        """Drop every generation that is not open: old, unfinished, set aside."""
+        """Delete every generation that is not open: old, unfinished or set aside.
+
+        A generation that cannot be deleted now is kept until the next sweep: a killed process may still be writing to
+        it.
+        """
         kept = {generation.directory for generation in (self._active, self._next) if generation is not None}
-        for path in self._directory.glob("g[0-9]*"):
-            if path not in kept and path.is_dir():
-                try:
-                    shutil.rmtree(path)
-                except OSError as error:
-                    raise IndexEngineError(f"An old index could not be removed: {error.strerror}.") from error
+        for path in generations(self._directory):
+            if path in kept:
+                continue
+            try:
+                shutil.rmtree(path)
+            except OSError as error:
+                _LOG.warning("an old index could not be removed now: %s", error.strerror or type(error).__name__)
 
 
-def _own(directory: Path) -> IO[bytes]:
-    """Take the lock of the directory; closing what is returned lets go of it."""
-    held = hold(directory / "lock")
+def own(directory: Path) -> IO[bytes]:
+    """Lock the directory; closing the returned file unlocks it. Raises `VaultBusyError` or `IndexEngineError`."""
+    try:
+        held = hold(directory / "lock")
+    except OSError as error:
+        raise IndexEngineError(f"The lock of the index cannot be opened: {error.strerror}.") from error
     if held is None:
         raise VaultBusyError("The index is open already, in this process or in another.")
     return held
@@ -265,6 +372,6 @@ def _is_empty(query: Query) -> bool:
 
 
 def _used(directory: Path) -> int:
-    """Bytes on the disk, not lengths: the engine's files are preallocated and sparse."""
+    """Return the bytes used on disk, not file lengths: the engine's files are preallocated and sparse."""
     sizes = (path.stat() for path in directory.rglob("*") if path.is_file())
     return sum(getattr(size, "st_blocks", 0) * 512 or size.st_size for size in sizes)

@@ -1,7 +1,7 @@
-"""What every vector index can do, whichever engine is behind it.
+"""The interface of every vector index.
 
-An index is a derived cache: the vault holds the truth, and an index that is new, lost or of another model is filled
-again from it. The owner's part is always the same:
+An index is a derived cache: the vault is authoritative, and an index that is new, lost or of another model is filled
+from it again. The owner's part is always the same:
 
     if index.epoch() != vault_epoch or index.fingerprint() != model_fingerprint:
         index.rebuild(model_fingerprint)
@@ -9,7 +9,7 @@ again from it. The owner's part is always the same:
         index.commit(vault_epoch)
         index.activate()
 
-A new index has no generation to write to: `upsert` refuses until `rebuild` was called once.
+A new index has no generation to write to: `upsert` raises until `rebuild` was called once.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from docmind.schema import Filters
+from docmind.records.search import Filters
 
 JSON = str | int | float | list[str] | list[float] | list[int]
 
 BATCH = 256
-"""Most points that travel at once: what a full disk can tear is bounded by it."""
+"""Most points per request: it limits how much a full disk can lose."""
 
 NO_EPOCH = -1
-"""The epoch of an index that is new, empty, lost or not known to be whole."""
+"""The epoch of an index that is new, empty, lost or possibly incomplete."""
 
 EVERYTHING = Filters()
 
@@ -46,9 +46,10 @@ Vector = np.ndarray | Sparse
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Point:
-    """What is stored under one id (a UUID). A named vector that is absent is simply unset.
+    """The vectors and payload stored under one id (a UUID). A named vector that is absent is unset.
 
-    Shapes: dense `(dim,)`, multivector `(tokens, dim)`, both float32. The payload is thin: see `docmind.index.payload`.
+    Shapes: dense `(dim,)`, multivector `(tokens, dim)`, both float32. The payload is small: see
+    `docmind.index.schema`.
     """
 
     id: str
@@ -67,10 +68,10 @@ class Scored:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Query:
-    """One ranked list that is wanted: the nearest of `collection` to `vector` by its named vector `using`.
+    """A request for one ranked list: the nearest of `collection` to `vector` by its named vector `using`.
 
-    With `prefetch` only candidates are scored by it: the `depth` nearest by each of those named vectors, which have the
-    shape and length of `using`. The filters narrow what the candidates are taken from.
+    With `prefetch` only candidates are scored: the `depth` nearest by each of those named vectors, which have the
+    shape and length of `using`. The filters limit the candidates.
     """
 
     collection: str
@@ -83,45 +84,53 @@ class Query:
 
 
 class IndexEngine(ABC):
-    """Points with named vectors in collections, searched by nearness.
+    """Points with named vectors in collections, searched by similarity.
 
-    One instance may be used from several threads: it locks for itself, and calls to one generation run one after the
-    other. Errors: `ValueError` for a wrong argument (nothing was applied), `IndexMismatchError` where the index was
-    built with other dimensions, `DiskFullError` where there is no room (nothing acknowledged was lost),
-    `VaultBusyError` where another process holds it, `IndexEngineError` for the rest.
+    Thread-safe: an instance locks for itself, and calls to one generation run one after the other. Errors: `ValueError`
+    for a wrong argument (nothing was applied), `IndexMismatchError` where the index was built with other dimensions,
+    `DiskFullError` where there is no space (nothing acknowledged was lost), `VaultBusyError` where another process
+    holds it, `IndexEngineError` for the rest.
     """
 
     name: str
     holds_originals: bool
-    """Whether every multivector of a page is kept here, as `colpali`: what a server has the room for."""
+    """Whether every multivector of a page is kept here, as `colpali`: only a server has the space for them."""
+
+    @abstractmethod
+    def at_rest(self) -> str:
+        """Describe in a few words where the index is stored and how it is protected there."""
 
     @abstractmethod
     def epoch(self) -> int:
-        """The vault epoch that is durably contained; -1 when new, empty, lost or unknown. Waits for the engine."""
+        """Return the vault epoch that is durably stored; -1 when new, empty, lost or unknown. Waits for the engine.
+
+        Raises `DiskFullError` or `IndexEngineError` where the index exists and cannot be opened now, which is no reason
+        to build another.
+        """
 
     @abstractmethod
     def fingerprint(self) -> str:
-        """The fingerprint of the model that made the vectors; "" when new."""
+        """Return the fingerprint of the model that made the vectors; "" when new."""
 
     @abstractmethod
     def upsert(self, collection: str, points: Sequence[Point]) -> None:
-        """Store points, replacing those of the same id whole. All are checked before the first is sent.
+        """Store points, replacing those with the same ids completely. All are checked before the first is sent.
 
-        Where it raises anything but `ValueError` some of them may be stored: the same call again heals that.
-        Goes to the generation that `rebuild` started, or else to the active one.
+        Where it raises anything but `ValueError` some of them may be stored: repeat the call to complete it.
+        Writes to the generation that `rebuild` started, or else to the active one.
         """
 
     @abstractmethod
     def delete(self, collection: str, doc_id: str) -> None:
-        """Take all points of one document out of every generation. Unknown documents are no error."""
+        """Delete all points of one document from every generation. Unknown documents are no error."""
 
     @abstractmethod
     def search(self, queries: Sequence[Query]) -> list[list[Scored]]:
-        """One ranked list per query, best first, equal scores by id; one round trip for all of them."""
+        """Return one ranked list per query, best first, equal scores by id; one round trip for all of them."""
 
     @abstractmethod
     def count(self, collection: str, filters: Filters = EVERYTHING, *, having: str | None = None) -> int:
-        """How many points of the active generation match; with `having`, of those that have that named vector."""
+        """Count the matching points of the active generation; with `having`, those that have that named vector."""
 
     @abstractmethod
     def commit(self, epoch: int) -> None:
@@ -129,23 +138,33 @@ class IndexEngine(ABC):
 
     @abstractmethod
     def rebuild(self, fingerprint: str) -> None:
-        """Start an empty generation beside the active one, which searches see until `activate`.
+        """Start an empty generation beside the active one, which searches use until `activate`.
 
-        An unfinished one of before is dropped. Where nothing is active the new generation is active at once.
+        An earlier unfinished one is dropped. Where nothing is active the new generation is active at once.
         """
 
     @abstractmethod
     def activate(self) -> None:
         """Switch to the generation that `rebuild` started and drop the old one from the disk."""
 
+    def abandon(self) -> None:  # noqa: B027 - an engine that overwrites in place has nothing to drop
+        """Drop the generation that `rebuild` started: later writes go to the active one again."""
+
+    def is_wasteful(self) -> bool:
+        """Return whether replaced and deleted points take more space than live points.
+
+        Deleted points stay in the files of the embedded engine until the index is rebuilt.
+        """
+        return False
+
     @abstractmethod
     def optimize_if_large(self) -> bool:
-        """Pack collections of 10,000 points or more for fast opening and searching; whether anything was done.
+        """Optimize collections of 10,000 points or more for opening and searching; return whether any was.
 
-        Results stay exact. Takes seconds (100,000 points: 5 s), in which searches of that generation wait: the time
-        for it is after a large ingest, and between `rebuild` and `activate`.
+        Results stay exact. Takes seconds (100,000 points: 5 s), in which searches of that generation wait: call it
+        after a large ingest, or between `rebuild` and `activate`.
         """
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of the engine. Harmless when done twice; nothing acknowledged is lost by leaving it out."""
+        """Release the engine. Idempotent; nothing acknowledged is lost without it."""

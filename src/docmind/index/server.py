@@ -2,42 +2,49 @@
 
 A generation is a pair of collections named `<collection>-g000001`; the alias `<collection>` names the active one, and
 both aliases switch in one call. Epoch and fingerprint are metadata of the text collection (Qdrant 1.16 or later).
-Two vaults that share a server need collection names of their own.
+Two vaults that share a server need different collection names.
 
-In memory (`QdrantClient(":memory:")`, for tests) payload indexes do nothing, vectors stay float32 and nothing lasts.
+In memory (`QdrantClient(":memory:")`, for tests) payload indexes have no effect, vectors stay float32 and are not kept.
+
+The server that the settings name may be connected to. Redirects are not followed, proxies of the environment are not
+used, and no version is requested in the background.
 """
 
 from __future__ import annotations
 
+import ipaddress
 import re
 import threading
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
+import httpx
 import numpy as np
 from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import ApiException
 
-from docmind.config import DatabaseSettings
-from docmind.errors import IndexEngineError
-from docmind.index.collection import NamedVector, check_dim, collections, find_collection
+from docmind.config import DatabaseSettings, Settings
+from docmind.errors import ConfigError, IndexEngineError
 from docmind.index.engine import BATCH, EVERYTHING, NO_EPOCH, IndexEngine, Point, Query, Scored, Sparse, Vector
-from docmind.index.payload import KEYWORDS
-from docmind.schema import Filters
+from docmind.index.schema import KEYWORDS, NamedVector, check_dim, collections, find_collection
+from docmind.network import network_guard, resolve_here
+from docmind.records.search import Filters
 
 FORMAT = 1
 _METADATA = "docmind"
 _DIGITS = 5
-_NUMBERS = 1_000_000  # in one request: some 9 MB of JSON
+_NUMBERS = 1_000_000  # in one request: about 9 MB of JSON
 _FIELDS = {"doc_ids": "doc_id", "modalities": "modality", "languages": "language", "tags": "tags"}
 
 
 class ServerIndex(IndexEngine):
-    """An index on a server. May be shared between threads: one lock, one request at a time.
+    """An index on a server. Thread-safe: one lock, one request at a time.
 
-    The constructor connects to nothing. Unlike the embedded index, `epoch` raises `IndexEngineError` while the server
-    cannot be reached: that is no reason to build it anew. Whether graphs are built is the server's own decision.
+    The constructor does not connect. Unlike the embedded index, `epoch` raises `IndexEngineError` while the server
+    cannot be reached, which is no reason to rebuild. Whether graphs are built is the server's decision.
     """
 
     name = "server"
@@ -54,6 +61,9 @@ class ServerIndex(IndexEngine):
         self._is_resolved = False
         self._checked: str | None = None
         self._is_local = client.init_options.get("location") == ":memory:"
+
+    def at_rest(self) -> str:
+        return "blinded: on the server of DOCMIND_QDRANT__URL"
 
     def epoch(self) -> int:
         return int(self._state().get("epoch", NO_EPOCH))
@@ -79,7 +89,7 @@ class ServerIndex(IndexEngine):
                     self._client.delete(f"{collection}-{generation}", models.Filter(must=[match]), wait=True)
 
     def search(self, queries: Sequence[Query]) -> list[list[Scored]]:
-        """As promised by `IndexEngine`, with one round trip for each collection that is asked."""
+        """Search as specified by `IndexEngine`, with one round trip for each collection that is asked."""
         checked = [find_collection(self._known, query.collection).check_query(query) for query in queries]
         lists: list[list[Scored]] = [[] for _ in queries]
         by_collection: dict[str, list[int]] = {}
@@ -147,7 +157,7 @@ class ServerIndex(IndexEngine):
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
-        """The lock, and the client's many errors as one of ours."""
+        """Hold the lock, and raise the client's errors as `IndexEngineError`."""
         with self._lock:
             try:
                 yield
@@ -158,7 +168,7 @@ class ServerIndex(IndexEngine):
                 ) from error
 
     def _resolved(self) -> str | None:
-        """The active generation, by the alias of the text collection; None while there is none."""
+        """Return the active generation, by the alias of the text collection; None while there is none."""
         if not self._is_resolved:
             aliases = {one.alias_name: one.collection_name for one in self._client.get_aliases().aliases}
             found = re.fullmatch(re.escape(self._text) + r"-(g\d{6})", aliases.get(self._text, ""))
@@ -184,7 +194,7 @@ class ServerIndex(IndexEngine):
             return state
 
     def _check_dim(self, generation: str) -> None:
-        """A generation never changes its dimensions: the server is asked once for each."""
+        """Check the dimensions of a generation; they never change, so the server is asked once for each."""
         if generation != self._checked:
             check_dim(self._state(generation)["dim"], self._dim)
             self._checked = generation
@@ -218,7 +228,7 @@ class ServerIndex(IndexEngine):
         self._active, self._is_resolved = generation, True
 
     def _sweep(self) -> None:
-        """Drop the collections of every generation but the active and the next."""
+        """Delete the collections of every generation but the active and the next."""
         ours = re.compile("(" + "|".join(map(re.escape, self._known)) + r")-(g\d{6})")
         for one in self._client.get_collections().collections:
             found = ours.fullmatch(one.name)
@@ -229,7 +239,7 @@ class ServerIndex(IndexEngine):
 def _params(name: str, named: NamedVector) -> models.VectorParams:
     if named.shape == "dense":
         return models.VectorParams(size=named.dim, distance=models.Distance.COSINE, datatype=models.Datatype.FLOAT16)
-    # The originals are only scored for candidates found by other vectors: no graph, and not in memory.
+    # The originals are only scored for candidates found by other vectors: without a graph, and not in memory.
     is_original = name == "colpali"
     return models.VectorParams(
         size=named.dim,
@@ -244,12 +254,12 @@ def _params(name: str, named: NamedVector) -> models.VectorParams:
 def _plain(vector: Vector) -> Any:
     if isinstance(vector, Sparse):
         return models.SparseVector(indices=vector.indices.tolist(), values=vector.values.tolist())
-    # float32 is written out as float64, 20 digits a number; the server keeps float16, and that says no more than this.
+    # float32 is written out as float64, 20 digits a number; the server keeps float16, for which these digits suffice.
     return np.round(vector.astype(np.float64), _DIGITS).tolist() if vector.ndim == 2 else vector.tolist()
 
 
 def _batches(points: Sequence[Point]) -> Iterator[list[Point]]:
-    """At most `BATCH` points together, and fewer where they are large: the server refuses requests of 32 MB."""
+    """Yield batches of at most `BATCH` points, fewer where they are large: the server refuses requests of 32 MB."""
     batch: list[Point] = []
     taken = 0
     for point in points:
@@ -290,3 +300,72 @@ def _filter(filters: Filters, having: str | None = None) -> models.Filter | None
     if having is not None:
         must.append(models.HasVectorCondition(has_vector=having))
     return models.Filter(must=must) if must else None
+
+
+PROBE_TIMEOUT_S = 2.0
+
+
+def open_server(settings: Settings, dim: int) -> ServerIndex:
+    """Open the index on the server that the settings name; the connection is made at first use.
+
+    Raises `ConfigError` where the address cannot be used, or would send the key unencrypted over a network.
+    """
+    return ServerIndex(_client(settings, settings.qdrant.timeout_s), dim, database=settings.database)
+
+
+def is_reachable(settings: Settings) -> bool:
+    """Return whether the server that the settings name answers a request for its collections within 2 s."""
+    client = _client(settings, PROBE_TIMEOUT_S)
+    try:
+        client.get_collections()
+    except ApiException:
+        return False
+    finally:
+        client.close()
+    return True
+
+
+def _client(settings: Settings, timeout_s: float) -> QdrantClient:
+    url, key = settings.qdrant.url or "", settings.qdrant.api_key
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ConfigError("DOCMIND_QDRANT__URL needs the form http://127.0.0.1:6333 or https://host:port.")
+    if parts.username or parts.password:
+        raise ConfigError("DOCMIND_QDRANT__URL must not hold a password; give the key as DOCMIND_QDRANT__API_KEY.")
+    if key is not None and parts.scheme == "http" and not _is_loopback(parts.hostname):
+        raise ConfigError("The key of the Qdrant server would travel in clear: use an https address.")
+    options: dict[str, Any] = {} if _is_loopback(parts.hostname) else {"transport": _Permitted()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # about a key over http, which is checked above
+        return QdrantClient(
+            url=url,
+            api_key=key.get_secret_value() if key is not None else None,
+            timeout=max(1, round(timeout_s)),
+            check_compatibility=False,
+            follow_redirects=False,
+            trust_env=False,
+            **options,
+        )
+
+
+class _Permitted(httpx.HTTPTransport):
+    """A transport that announces each connection to the network guard of this process."""
+
+    def __init__(self) -> None:
+        super().__init__(trust_env=False)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        host, port = request.url.host, request.url.port or (443 if request.url.scheme == "https" else 80)
+        try:
+            addresses = resolve_here(host, port)
+        except OSError as error:
+            raise httpx.ConnectError(f"{host} is not known") from error
+        with network_guard().resolving(), network_guard().permitted(addresses, port):
+            return super().handle_request(request)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

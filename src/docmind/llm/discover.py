@@ -1,6 +1,6 @@
-"""Finds the language models that are served here: the usual ports of this machine, and the address that is set.
+"""Discovery of served language models: at the usual ports of this machine, and at the configured address.
 
-Every probe is one small GET with a limit of its own; all run side by side. Nothing heavy is imported.
+Every probe is one small GET with its own time limit; all run in parallel. Heavy packages are not imported.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Any, Literal, TypeVar
 import httpx
 
 from docmind.config import LLMSettings
-from docmind.conversation import ModelInfo
-from docmind.endpoint import Endpoint, Resolve, fetch, permit, resolve_here
 from docmind.errors import EndpointRefusedError
-from docmind.llm.served import key_for
-from docmind.llm.wire import one_line
-from docmind.schema import Degraded
+from docmind.llm.client import key_for
+from docmind.network import Endpoint, Resolve, fetch, permit, resolve_here
+from docmind.records.conversations import ModelInfo
+from docmind.records.search import Degraded
+from docmind.rich_text import plain_line
 
 Provider = Literal["ollama", "openai"]
 PORTS: tuple[tuple[Provider, int], ...] = (
@@ -34,7 +34,7 @@ PORTS: tuple[tuple[Provider, int], ...] = (
 _PROBE_S = 0.5
 _ALL_S = 0.95
 _MOST_MODELS = 200
-_MOST_SHOWN = 16  # models of one Ollama that are asked what they can do
+_MOST_SHOWN = 16  # models of one Ollama whose capabilities are requested
 _LIST_BYTES = 2 * 1024 * 1024
 _NO_CHAT = re.compile(r"embed|minilm|rerank|whisper|(^|[^a-z0-9])(bge|gte|e5|tts)([^a-z]|$)", re.IGNORECASE)
 _R = TypeVar("_R")
@@ -42,22 +42,22 @@ _R = TypeVar("_R")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The models, those of the set address first, and the servers that could not be used."""
+    """The models, those of the configured address first, and the servers that could not be used."""
 
     models: tuple[ModelInfo, ...] = ()
     degraded: tuple[Degraded, ...] = ()
     at_url: tuple[ModelInfo, ...] = ()
-    """Those that the set address offers: its key is for them alone."""
+    """The models of the configured address: only these get its key."""
 
 
 class _NonsenseError(Exception):
-    """A server answers, but not with a list of models."""
+    """Raised where a server answers, but not with a list of models."""
 
 
 def discover(
     settings: LLMSettings, *, ports: Sequence[tuple[Provider, int]] = PORTS, resolve: Resolve = resolve_here
 ) -> Found:
-    """Ask all of them, within a second. A server that is not there is no news, unless its address is set."""
+    """Probe all servers, within a second. A missing server is reported only if its address is configured."""
     key = settings.api_key.get_secret_value() if settings.api_key else ""
     probes: list[Callable[[], Found]] = []
     taken: set[int] = set()
@@ -86,16 +86,16 @@ def discover(
 def _ask_port(provider: Provider, here: Endpoint, resolve: Resolve) -> Found:
     try:
         return Found(_models(provider, here, "", resolve))
-    except httpx.HTTPError:  # nobody there, or nobody who knows this protocol
+    except httpx.HTTPError:  # no server, or one without this protocol
         return Found()
     except _NonsenseError:
         return Found(degraded=(_nonsense(here),))
-    except EndpointRefusedError:  # it sends us elsewhere: some other program of the user's
+    except EndpointRefusedError:  # it redirects: some other program of the user
         return Found()
 
 
 def _ask_set(endpoint: Endpoint, settings: LLMSettings, key: str, resolve: Resolve) -> Found:
-    """The address that is set. Where the provider is not, both are tried; Ollama speaks both, and is Ollama then."""
+    """Probe the configured address. Without a provider both are tried; Ollama supports both, and is then Ollama."""
     providers: tuple[Provider, ...] = ("openai",) if settings.provider == "openai" else ("ollama", "openai")
     if settings.provider == "ollama":
         providers = ("ollama",)
@@ -125,7 +125,7 @@ def _outcome(
 
 
 def _models(provider: Provider, endpoint: Endpoint, key: str, resolve: Resolve) -> tuple[ModelInfo, ...]:
-    """What one server offers. Raises httpx's errors, `_NonsenseError`, `EndpointRefusedError`."""
+    """Return the models of one server. Raises httpx's errors, `_NonsenseError`, `EndpointRefusedError`."""
     if provider == "openai":
         base = endpoint if endpoint.path else replace(endpoint, path="/v1")
         listed = _json(base, "/models", key, resolve)
@@ -137,7 +137,7 @@ def _models(provider: Provider, endpoint: Endpoint, key: str, resolve: Resolve) 
     families = {_name(one, "name"): _family(one) for one in _listed(listed, "models")}
     names = [name for name, family in families.items() if name and "bert" not in family and not _NO_CHAT.search(name)]
     running = [] if not names else _running(base, key, resolve)
-    names.sort(key=lambda name: name not in running)  # those in memory answer at once
+    names.sort(key=lambda name: name not in running)  # models in memory answer fastest
     shown = _side_by_side(
         [lambda name=name: _abilities(base, name, key, resolve) for name in names[:_MOST_SHOWN]], _PROBE_S
     )
@@ -153,12 +153,12 @@ def _models(provider: Provider, endpoint: Endpoint, key: str, resolve: Resolve) 
 def _running(base: Endpoint, key: str, resolve: Resolve) -> list[str]:
     try:
         return [_name(one, "name") for one in _listed(_json(base, "/api/ps", key, resolve), "models")]
-    except (httpx.HTTPError, _NonsenseError):  # an old Ollama does not tell
+    except (httpx.HTTPError, _NonsenseError):  # an old Ollama without this request
         return []
 
 
 def _abilities(base: Endpoint, name: str, key: str, resolve: Resolve) -> tuple[str, ...] | None:
-    """What a model can do, in Ollama's words; None where an old Ollama does not tell."""
+    """Return a model's capabilities, in Ollama's words; None for an old Ollama without this request."""
     try:
         told = _json(base, "/api/show", key, resolve, {"model": name})
     except (httpx.HTTPError, _NonsenseError):
@@ -193,9 +193,9 @@ def _listed(told: dict[str, Any], name: str) -> list[dict[str, Any]]:
 
 
 def _name(one: dict[str, Any], field: str) -> str:
-    """The name of a model; empty where it is none that can be shown in one line."""
+    """Return the name of a model; empty where it cannot be shown in one line."""
     name = one.get(field)
-    return name if isinstance(name, str) and name and one_line(name, 200) == name else ""
+    return name if isinstance(name, str) and name and plain_line(name, 200) == name else ""
 
 
 def _family(one: dict[str, Any]) -> str:
@@ -204,7 +204,7 @@ def _family(one: dict[str, Any]) -> str:
 
 
 def _side_by_side(works: Iterable[Callable[[], _R]], limit_s: float) -> list[_R | None]:
-    """What each returns, in order; None for those that are not done in time, which end by themselves."""
+    """Run functions in parallel; return the results in order, None for those not done in time, which run on."""
     works = list(works)
     results: list[_R | None] = [None] * len(works)
 
@@ -225,4 +225,4 @@ def _nonsense(endpoint: Endpoint) -> Degraded:
 
 
 def _unreachable(where: str) -> Degraded:
-    return Degraded("answers", f"{one_line(where)} cannot be reached; is its server running?")
+    return Degraded("answers", f"{plain_line(where)} cannot be reached; is its server running?")

@@ -1,4 +1,4 @@
-"""Asks an Ollama server through LlamaIndex's `Ollama`, over our own wire."""
+"""The client of an Ollama server: LlamaIndex's `Ollama` over our own transport."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING
 
 from docmind.config import LLMSettings
 from docmind.errors import LanguageModelBrokenError
-from docmind.llm.chat import chat_messages, offered
-from docmind.llm.contract import Message, Tool, ToolCall
-from docmind.llm.wire import Heard, Wire, one_line
-from docmind.loading import ALONE
+from docmind.llm.base import Message, Tool, ToolCall
+from docmind.llm.openai import chat_messages, offered
+from docmind.llm.transport import StreamEvent, Wire
+from docmind.rich_text import plain_line
+from docmind.runtime import ALONE
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
 
 def model_of(wire: Wire, settings: LLMSettings, timeout_s: float) -> LLM:
-    """The model, ready to be asked; imports what asking needs."""
+    """Return the model, ready for questions; imports the libraries."""
     with ALONE:
         import ollama
         from llama_index.llms.ollama import Ollama
@@ -30,18 +31,18 @@ def model_of(wire: Wire, settings: LLMSettings, timeout_s: float) -> LLM:
         base_url=wire.endpoint.url,
         client=client,
         temperature=settings.temperature,
-        context_window=settings.context_tokens,  # one size always: with another one Ollama loads the model anew
+        context_window=settings.context_tokens,  # always the same size: with another one Ollama reloads the model
         additional_kwargs={"num_predict": settings.max_tokens},
-        keep_alive=None,  # how long it stays loaded is the server's own setting
+        keep_alive=None,  # how long the model stays loaded is the server's setting
     )
 
 
 def rehearse(wire: Wire, settings: LLMSettings) -> None:
-    """Nothing is put off until the first question here."""
+    """Do nothing: no import is delayed until the first question here."""
 
 
-def hear(model: LLM, wire: Wire, messages: Sequence[Message], tools: Sequence[Tool]) -> Iterator[Heard]:
-    """What the model sends, piece by piece; the last piece has an `end`, unless the server broke off."""
+def hear(model: LLM, wire: Wire, messages: Sequence[Message], tools: Sequence[Tool]) -> Iterator[StreamEvent]:
+    """Yield the pieces that the model sends; the last piece has an `end`, unless the server broke off."""
     import ollama
 
     calls = 0
@@ -50,18 +51,18 @@ def hear(model: LLM, wire: Wire, messages: Sequence[Message], tools: Sequence[To
             raw: dict = chunk.raw  # type: ignore[assignment]
             told = raw["message"]
             if told.thinking:
-                yield Heard(is_thought=True)
+                yield StreamEvent(is_thought=True)
             if told.content:
-                yield Heard(told.content)
+                yield StreamEvent(told.content)
             if told.tool_calls:
                 asked = [call.function for call in told.tool_calls]
-                yield Heard(
+                yield StreamEvent(
                     calls=tuple(
                         ToolCall(f"call_{calls + at}", one.name, dict(one.arguments)) for at, one in enumerate(asked)
                     )
                 )
                 calls += len(asked)
             if raw.get("done"):
-                yield Heard(end=raw.get("done_reason") or "stop")
+                yield StreamEvent(end=raw.get("done_reason") or "stop")
     except ollama.ResponseError as error:
-        raise LanguageModelBrokenError(f"{wire.server} broke off: {one_line(error.error).rstrip('.')}.") from error
+        raise LanguageModelBrokenError(f"{wire.server} broke off: {plain_line(error.error).rstrip('.')}.") from error

@@ -1,1 +1,1 @@
-"""What the Streamlit pages share. Each module is one noun; the pages under `pages/` put them together."""
+"""The Streamlit interface: the components that the pages under `pages/` are made of."""

@@ -1,22 +1,30 @@
-"""Embedding jobs: kept in the vault, one at a time, paused and gone on with, also by another process."""
+"""Embedding jobs: stored in the vault, run one at a time, and resumable by another process.
+
+`Runs` holds the rules of which model may run over which pages, and stores the records of a run beside its vectors.
+`Follower` embeds new pages by the models in use in the background, at lower priority than everything else.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import json
-import logging
 import queue
 import secrets
 import threading
 import time
-import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import get_args
 
-from docmind.database import Database
-from docmind.errors import CancelledError, DocMindError, NotFoundError
-from docmind.seeing import EmbeddingProgress, EmbeddingState, PagesEmbedded
-from docmind.visual.embedding import Counts
+from docmind.config import VisualSettings
+from docmind.documents import PageList
+from docmind.errors import CancelledError, DocMindError, NotFoundError, VisualModelError
+from docmind.records.models import Description, EmbeddingProgress, EmbeddingState, ModelKind, PagesEmbedded
+from docmind.runtime import Background, Check, log_mistake
+from docmind.storage import Database
+from docmind.visual.cards import Benches
+from docmind.visual.embed_pages import Counts, Embedding
+from docmind.visual.served import Choice, check_fits
 
 _KEPT = 20
 _COLUMNS = "job_id, model, doc_ids, state, force, message, progress"
@@ -24,7 +32,7 @@ _COLUMNS = "job_id, model, doc_ids, state, force, message, progress"
 
 @dataclass(slots=True)
 class EmbeddingJob:
-    """One job as it stands. Its thread writes it; others read `progress`, which is a record."""
+    """The state of one job. Its thread writes it; others read `progress`, which is a record."""
 
     job_id: str
     model: str
@@ -36,7 +44,7 @@ class EmbeddingJob:
     counts: Counts = field(default_factory=Counts)
     milliseconds: float = 0.0
     wish: EmbeddingState | None = None
-    """What somebody has asked for since the last page: `paused` or `cancelled`."""
+    """A request since the last page: `paused` or `cancelled`."""
 
     def progress(self) -> EmbeddingProgress:
         counts, rate = self.counts, self.counts.seconds_per_page
@@ -53,22 +61,22 @@ Work = Callable[[EmbeddingJob, Callable[[Counts], None], Callable[[], None]], No
 
 
 class EmbeddingJobs:
-    """Runs jobs one after another in a thread of its own. Safe from any thread.
+    """The queue of jobs, run one after another in a background thread. Thread-safe.
 
-    A job of a process that has ended is paused, whatever it was doing: it goes on where its last kept page is.
+    A job of a process that has ended is paused: it continues after its last stored page.
     """
 
     def __init__(self, database: Database, work: Work, budget_s: float) -> None:
-        """`work(job, note, check)` runs one job: it calls `note` when pages are kept, and `check` between pages."""
+        """Set up; `work(job, note, check)` runs a job, calling `note` for stored pages and `check` between pages."""
         self._db, self._work, self._budget_s = database, work, budget_s
         self._lock = threading.RLock()
         self._live: dict[str, EmbeddingJob] = {}
         self._queue: queue.Queue[str | None] = queue.Queue()
-        self._thread: threading.Thread | None = None
+        self._thread = Background("embedding")
         self._is_closed = False
 
     def submit(self, model: str, doc_ids: Sequence[str], pages: int, *, force: bool) -> str:
-        """Queue a job; returns its id. Raises `CancelledError` once `close` was called."""
+        """Queue a job; return its id. Raises `CancelledError` once `close` was called."""
         job = EmbeddingJob(secrets.token_hex(8), model, tuple(doc_ids), force, counts=Counts(total=pages))
         with self._lock:
             self._insert(job)
@@ -76,23 +84,23 @@ class EmbeddingJobs:
         return job.job_id
 
     def all(self) -> tuple[EmbeddingProgress, ...]:
-        """Every job that is kept, the oldest first."""
+        """Return every stored job, the oldest first."""
         return tuple(job.progress() for job in self._jobs())
 
     def get(self, job_id: str) -> EmbeddingProgress:
-        """Raises `NotFoundError`."""
+        """Return the progress of a job. Raises `NotFoundError`."""
         return self._job(job_id).progress()
 
     def pause(self, job_id: str) -> None:
-        """Stop after the page that is being looked at. A job that is over stays as it is."""
+        """Stop after the current page. A finished job does not change."""
         self._wish(job_id, "paused")
 
     def cancel(self, job_id: str) -> None:
-        """Stop for good after the page that is being looked at; what was embedded stays."""
+        """Stop for good after the current page; completed work stays."""
         self._wish(job_id, "cancelled")
 
     def resume(self, job_id: str) -> None:
-        """Go on with a job that is paused or has failed. Raises `NotFoundError`, `CancelledError`."""
+        """Continue a job that is paused or has failed. Raises `NotFoundError`, `CancelledError`."""
         with self._lock:
             job = self._job(job_id)
             if job.state == "running" and job.wish == "paused":
@@ -103,12 +111,12 @@ class EmbeddingJobs:
                 self.keep(job)
 
     def is_working(self, model: str) -> bool:
-        """Whether a job of this model waits or runs."""
+        """Return whether a job of this model waits or runs."""
         with self._lock:
             return any(job.model == model and job.state in ("queued", "running") for job in self._live.values())
 
     def keep(self, job: EmbeddingJob) -> None:
-        """Write a job as it stands."""
+        """Store the state of a job."""
         counts = job.counts
         kept = {
             "total": counts.total, "added": counts.added, "skipped": counts.skipped, "failed": counts.failed,
@@ -122,7 +130,7 @@ class EmbeddingJobs:
             )
 
     def close(self) -> None:
-        """Pause what runs or waits. Harmless twice; `join` waits for the page that is being looked at."""
+        """Pause running and waiting jobs. Idempotent; `join` waits for the current page."""
         with self._lock:
             self._is_closed = True
             for job in self._live.values():
@@ -130,16 +138,13 @@ class EmbeddingJobs:
         self._queue.put(None)
 
     def join(self) -> None:
-        if self._thread is not None:
-            self._thread.join()
+        self._thread.join()
 
     def _start(self, job: EmbeddingJob) -> None:
         if self._is_closed:
             raise CancelledError("DocMind is being closed.")
         self._live[job.job_id] = job
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run_all, name="embedding", daemon=True)
-            self._thread.start()
+        self._thread.start(self._run_all)
         self._queue.put(job.job_id)
 
     def _wish(self, job_id: str, wanted: EmbeddingState) -> None:
@@ -160,9 +165,8 @@ class EmbeddingJobs:
                 job.state = "running"
             try:
                 self._run(job)
-            except Exception as error:  # noqa: BLE001 - a mistake of ours: the job says so, and the next one runs
-                where = "".join(traceback.format_tb(error.__traceback__))  # and not what: it may repeat document text
-                logging.getLogger("docmind.visual").error("a job failed with %s\n%s", type(error).__name__, where)
+            except Exception as error:  # noqa: BLE001 - a bug in DocMind: the job reports it, and the next one runs
+                log_mistake("docmind.visual", "a job failed", error)
                 job.state = "failed"
                 job.message = f"This is a mistake in DocMind ({type(error).__name__}); the log has the details."
 
@@ -226,7 +230,7 @@ class EmbeddingJobs:
 
 
 def _read(row: tuple[object, ...]) -> EmbeddingJob:
-    """A job as it was kept; one that was at work then is paused now."""
+    """Read a stored job; one that was queued or running is paused now."""
     job_id, model, doc_ids, state, force, message, progress = map(str, row)
     kept = json.loads(progress)
     last = kept.get("last")
@@ -244,3 +248,220 @@ def _read(row: tuple[object, ...]) -> EmbeddingJob:
         "paused" if at_work else known, message, counts, float(kept.get("milliseconds", 0.0)),
     )  # fmt: skip
     return replace(job, message="DocMind was closed while it ran.") if at_work else job
+
+
+_GPUS = ("cuda", "mps")
+_TELLING = 3  # pages that a run must have embedded for its time to be stored
+
+
+class Runs:
+    """Embedding runs. Thread-safe."""
+
+    def __init__(
+        self,
+        settings: VisualSettings,
+        choice: Choice,
+        benches: Benches,
+        pages: PageList,
+        embeddings: Mapping[ModelKind, Embedding],
+    ) -> None:
+        self._settings, self._choice, self._benches = settings, choice, benches
+        self._pages, self._embeddings = pages, embeddings
+
+    def present(self, name: str) -> Description:
+        """Return a model whose files exist and whose vectors fit. Raises `ConfigError`, `VisualModelError`."""
+        description = self._choice.describe(name)
+        if description.state != "present":
+            raise VisualModelError(f"{name} cannot be used: {description.reason}", hint=description.hint)
+        check_fits(description)
+        return description
+
+    def usable(self, name: str) -> Description:
+        """Return a model that searches may switch to. Raises also where a setting names another of its kind."""
+        description = self.present(name)
+        self._choice.check_free(description)
+        return description
+
+    def run(
+        self, job: EmbeddingJob, report: Callable[[Counts], None], note: Callable[[Counts], None], check: Check
+    ) -> None:
+        """Run a job from its last page on; deleted documents are left out."""
+        description = self.usable(job.model)
+        if job.fingerprint != description.fingerprint:  # other weights under the same name: earlier work is void
+            job.fingerprint, job.counts = description.fingerprint, Counts()
+        counts = self._embeddings[description.kind].run(
+            description,
+            self._pages.asked(job.doc_ids),
+            force=job.force,
+            counts=job.counts,
+            report=report,
+            note=note,
+            check=check,
+        )
+        if counts.seen >= _TELLING and counts.seconds_per_page is not None:
+            self._benches.note(description, counts.seconds_per_page)
+
+    def work(self, job: EmbeddingJob, note: Callable[[Counts], None], check: Check) -> None:
+        """Run a job for callers that read its progress from the job itself."""
+        self.run(job, lambda _: None, note, check)
+
+    def estimate(self, name: str, doc_ids: Sequence[str]) -> tuple[int, float | None]:
+        """Return the number of images to embed, and the seconds that takes; None where it was never measured.
+
+        Raises as `usable` does.
+        """
+        description = self.usable(name)
+        wanted = [place.image for place in self._pages.asked(doc_ids)]
+        images = self._embeddings[description.kind].store.missing(description.fingerprint, wanted)
+        bench = self._benches.of(description)
+        return len(images), bench.seconds_per_page * len(images) if bench else None
+
+    def by_themselves(self) -> list[tuple[Embedding, Description]]:
+        """Return the models that embed new pages automatically.
+
+        The image model does. A late one does where the settings say so, or where it was measured to run on a GPU here.
+        """
+        found: list[tuple[Embedding, Description]] = []
+        for kind, embedding in self._embeddings.items():
+            description = self._choice.model_to_use(kind)
+            if description is not None and (kind == "image" or self._is_fast(description)):
+                found.append((embedding, description))
+        return found
+
+    def has_begun(self, description: Description) -> bool:
+        """Return whether the model has embedded pages already, or is embedding them now."""
+        embedding = self._embeddings[description.kind]
+        return embedding.running == description.fingerprint or bool(
+            embedding.store.counts().get(description.fingerprint)
+        )
+
+    def warm(self) -> None:
+        """Load the models that have embedded pages, for the first search. Raises the errors of models."""
+        for kind, embedding in self._embeddings.items():
+            description = self._choice.model_to_use(kind)
+            if description is not None and embedding.store.counts().get(description.fingerprint):
+                embedding.store.warm(description)
+
+    def switched(self, description: Description) -> None:
+        """Record that searches are answered from this model now, whatever was chosen before."""
+        self._choice.follow(description)
+
+    def _is_fast(self, description: Description) -> bool:
+        bench = self._benches.of(description)
+        return self._settings.late_on_ingest or (bench is not None and bench.device in _GPUS)
+
+
+_SHORTEST_S, _LONGEST_S = 2.0, 60.0
+
+
+class _UnwantedError(CancelledError):
+    """Raised where the model that is embedding pages should stop."""
+
+
+class Follower:
+    """A background thread that sleeps until `wake`; after a model failed it retries after growing pauses."""
+
+    def __init__(
+        self,
+        wanted: Callable[[], Sequence[tuple[Embedding, Description]]],
+        begin: Callable[[], None],
+        tidy: Callable[[], None],
+    ) -> None:
+        """Set up; `wanted` returns the models that embed new pages, `begin` is called once, `tidy` in each round."""
+        self._wanted, self._begin, self._tidy = wanted, begin, tidy
+        self._thread = Background("visual", "Looking at pages was ended.")
+        self.check = self._thread.check
+        self._pause_s, self._retry_at = 0.0, 0.0
+        self._given_up: set[tuple[str, str]] = set()  # fingerprint and image: pages that cannot be embedded
+        self.trouble: dict[ModelKind, str] = {}
+        """Why the model of a kind does not embed new pages now."""
+
+    def follow(self) -> None:
+        """Start the thread, and embed existing pages. Idempotent."""
+        if not self._thread.is_started:
+            self._thread.wake()
+            self._thread.start(self._work)
+
+    def wake(self) -> None:
+        """Tell the thread that there are new pages."""
+        self._thread.wake()
+
+    def retry(self) -> None:
+        """Retry at once: a model was added or chosen, so earlier failures are no reason to wait."""
+        self._pause_s = self._retry_at = 0.0
+        self._thread.wake()
+
+    @property
+    def is_closed(self) -> bool:
+        return self._thread.is_closed
+
+    def close(self) -> None:
+        """Stop after the current page; `join` waits for that."""
+        self._thread.close()
+
+    def join(self) -> None:
+        self._thread.join()
+
+    def _work(self) -> None:
+        with contextlib.suppress(DocMindError):  # the next search that needs the model reports it
+            self._begin()
+        while not self.is_closed:
+            left = self._retry_at - time.monotonic()
+            if left > 0:
+                self._thread.rest(min(left, 0.2))
+                continue
+            self._thread.sleep(None if not self._pause_s else 0.0)
+            try:
+                self._round()
+            except CancelledError:
+                return
+            except DocMindError:  # a full disk, an index that cannot be changed now, or a vault that is being closed
+                self._fail()
+
+    def _round(self) -> None:
+        self.check()
+        self._tidy()
+        failed = False
+        for embedding, description in self._wanted():
+            try:
+                self._look(embedding, description)
+                self.trouble.pop(embedding.kind, None)
+            except CancelledError:
+                raise
+            except DocMindError as error:  # from the model, the index or the disk
+                if self.is_closed:
+                    raise CancelledError("Looking at pages was ended.") from error
+                self.trouble[embedding.kind] = str(error)
+                failed = True
+        if failed:
+            self._fail()
+        else:
+            self._pause_s = 0.0
+
+    def _look(self, embedding: Embedding, description: Description) -> None:
+        if description.state != "present":
+            raise VisualModelError(f"{description.name} cannot be used: {description.reason}", hint=description.hint)
+        served, counts = embedding.serving.now(), embedding.store.counts()
+        if served.fingerprint != description.fingerprint and counts.get(served.fingerprint):
+            return  # another model's vectors are in use: only the user switches models
+        if counts.get(description.fingerprint, 0) >= embedding.pages.images():
+            return
+        check_fits(description)
+        places = embedding.pages.asked()
+        missing = set(embedding.store.missing(description.fingerprint, [place.image for place in places]))
+        missing -= {image for fingerprint, image in self._given_up if fingerprint == description.fingerprint}
+        if missing:
+            wanted = [place for place in places if place.image in missing]
+            done = Counts()
+            with contextlib.suppress(_UnwantedError):
+                embedding.run(description, wanted, counts=done, check=lambda: self._check_wanted(description))
+            self._given_up |= {(description.fingerprint, image) for image in done.failed_images}
+
+    def _check_wanted(self, description: Description) -> None:
+        self.check()
+        if description.fingerprint not in [one.fingerprint for _, one in self._wanted()]:
+            raise _UnwantedError("Another model was chosen.")
+
+    def _fail(self) -> None:
+        self._pause_s = min(max(_SHORTEST_S, 2 * self._pause_s), _LONGEST_S)
+        self._retry_at = time.monotonic() + self._pause_s

@@ -1,0 +1,115 @@
+"""From bytes to sealed pages: the cipher, the reading process, ingestion."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from harness import Times, filled_vault, fresh_vault, paper, timed
+
+from docmind.application import DocMind
+from docmind.config import RetrieveSettings, Settings
+from docmind.records.documents import Upload
+
+
+def bench_seal() -> None:
+    """Compare sealing and opening a page image with the bare cipher and the disk."""
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    from docmind.records.documents import ArtifactRef
+    from docmind.storage.artifacts import Artifacts, Sealable, seal, unseal
+    from docmind.storage.keys import Keyset
+
+    keys, page = Keyset.generate(), os.urandom(120_000)
+    ref = ArtifactRef("0" * 64, ".webp.enc")
+    cipher = AESGCM(os.urandom(32))
+    bare = timed(lambda: cipher.encrypt(bytes(12), page, b""), 50)
+    ours = timed(lambda: seal(page, keys, ref, salt=bytes(16), nonce=bytes(12)), 50)
+    with tempfile.TemporaryDirectory() as scratch:
+        artifacts = Artifacts(Path(scratch) / "a", keys)
+        known = artifacts.put(page, ".webp.enc")
+        sealed = (Path(scratch) / "a" / known.file_name).read_bytes()
+        opening = timed(lambda: unseal(sealed, keys, known), 50)
+        items = [Sealable(os.urandom(120_000), ".webp.enc") for _ in range(16)]
+        putting = timed(lambda: artifacts.put_many(items), 5).median / 16
+
+        def plainly() -> None:
+            with (Path(scratch) / "plain").open("wb") as file:
+                file.write(os.urandom(120_000))
+                file.flush()
+                os.fsync(file.fileno())
+
+        plain = timed(plainly, 16)
+        artifacts.close()
+    seal_us, open_us, bare_us = (times.median * 1e3 for times in (ours, opening, bare))
+    print(f"seal 120 KB {seal_us:.0f} µs, open {open_us:.0f} µs; bare AES-GCM {bare_us:.0f} µs")
+    print(f"put (sealed, fsynced, 16 at a time) {putting:.2f} ms; plain write and fsync {plain.median:.2f} ms")
+
+
+def bench_read() -> None:
+    """Compare the reading process on a born-digital paper with pypdfium2's text and plain rendering."""
+    import pypdfium2
+
+    from docmind.reading.reader import Reader
+
+    pdf, pages = paper(40), 40
+    with Reader(Settings().reading) as reader:
+
+        def read() -> None:
+            with reader.read(Upload("paper.pdf", pdf)) as reading:
+                assert sum(1 for _ in reading) == pages
+
+        ours = timed(read, 3).median
+
+    def text_only() -> None:
+        document = pypdfium2.PdfDocument(pdf)
+        for page in document:
+            page.get_textpage().get_text_range()
+
+    def with_png() -> None:
+        document = pypdfium2.PdfDocument(pdf)
+        for number in range(8):
+            document[number].render(scale=2).to_pil().save(os.devnull, format="PNG")
+
+    print(f"read: text, word boxes, page image, thumbnail {pages * 1e3 / ours:.1f} pages/s (one process)")
+    text, pictures = timed(text_only, 3).median, timed(with_png, 3).median
+    print(f"pypdfium2, text alone {pages * 1e3 / text:.0f} pages/s; render and PNG {8e3 / pictures:.1f}")
+
+
+def bench_ingest() -> None:
+    """Time a born-digital paper of 60 pages from bytes to searchable and sealed."""
+    late, off = Times(), Times()
+    with fresh_vault() as settings, fresh_vault() as other:
+        plainly = other.model_copy(update={"retrieve": RetrieveSettings(rerank="off")})
+        with DocMind(settings) as docmind, DocMind(plainly) as without:
+            both = ((late, docmind), (off, without))
+            for _, one in both:
+                one.add([Upload("warm.pdf", paper(2, seed=99))])
+            for seed in range(3):
+                for times, one in both:
+                    with times.one():
+                        one.add([Upload(f"paper{seed}.pdf", paper(60, seed=seed))])
+            status = docmind.status()
+            torch = "torch" in sys.modules
+    nodes = status.nodes / status.pages
+    print(f"ingest {60e3 / late.median:.1f} pages/s ({nodes:.1f} nodes a page; torch imported: {torch})")
+    print(f"without late interaction {60e3 / off.median:.1f} pages/s")
+
+
+def bench_growth() -> None:
+    """Compare adding one document to 1,000 with adding it to an empty vault."""
+
+    def added(docmind: DocMind) -> float:
+        times = Times()
+        for seed in range(-1, 9):
+            with times.one():
+                docmind.add([Upload(f"new{seed}.pdf", paper(5, seed=10_000 + seed))])
+        return Times(times[1:]).median
+
+    with fresh_vault() as settings, DocMind(settings) as docmind:
+        empty = added(docmind)
+    with filled_vault(documents=1_000, nodes=3_000) as settings, DocMind(settings) as docmind:
+        full = added(docmind)
+    print(f"add 5 pages: to an empty vault {empty:.0f} ms, to 1,000 documents {full:.0f} ms: {full / empty:.2f}x")

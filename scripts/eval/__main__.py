@@ -1,0 +1,96 @@
+"""Quality on a folder of labelled documents, by row.
+
+    .venv/bin/python scripts/eval FOLDER [WHAT] [--vault DIR] [--misses] [--query-images [--ocr-sample N]]
+
+The folder holds `docs/`, `questions.jsonl` (`id, question, lang, doc, pages, tags, source`) and, where there are any,
+`unanswerable.jsonl` (`question, near`; else general ones are asked) and `scan_truth.jsonl` (`doc, page, text`). All
+documents are one corpus. WHAT is one of
+
+    retrieval    questions by every method, answers, OCR; what is done where nothing is said
+    pictures     the pictures of `qbi.jsonl` (`--query-images` says the same)
+    verify       sentences against the pages they name; `fit-verify` prints weights for half of the documents
+    fit-answers  outcomes of answers with documents left out, and the weights of their confidence
+    distortions  pages of the vault in FOLDER (`FOLDER/data`, `FOLDER/key`), turned, bent, blurred and shrunk
+    fit-late     the data of late interaction, from plain text files
+    fit-e5       the mean vectors of multilingual-e5-small, from plain text files
+
+`--vault` keeps the vault, and a second run measures at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from harness import add_missing, opened, vault_place
+
+from docmind.errors import DocMindError
+from docmind.evaluate import read_questions
+
+WHAT = ("retrieval", "pictures", "verify", "fit-verify", "fit-answers", "distortions", "fit-late", "fit-e5")
+
+
+def main() -> int:
+    """Run one evaluation."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("what", nargs="?", choices=WHAT, default="retrieval")
+    parser.add_argument("--vault", type=Path, help="keep the vault here")
+    parser.add_argument("--misses", action="store_true", help="name what was not found first, or was judged wrongly")
+    parser.add_argument("--query-images", dest="what", action="store_const", const="pictures", help="WHAT is pictures")
+    parser.add_argument(
+        "--ocr-sample", type=int, default=40, help="pictures that are read as well, of each variant alike; 0: none"
+    )
+    parser.add_argument("--sample", type=int, default=40, help="pages that are distorted")
+    parser.add_argument("--seed", type=int, default=7, help="of the sentences that are verified")
+    options = parser.parse_args()
+    try:
+        _run(options)
+    except DocMindError as error:
+        print(f"eval: {error} {error.hint}", file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+def _run(options: argparse.Namespace) -> None:
+    folder: Path = options.folder
+    if options.what == "fit-late":
+        from late_projection import fit
+
+        return fit(folder)
+    if options.what == "fit-e5":
+        from e5_centre import fit as fit_centre
+
+        return fit_centre(folder)
+    if options.what == "distortions":
+        from pictures import evaluate_distortions
+
+        with opened(folder) as docmind:
+            return evaluate_distortions(docmind, options.sample)
+    with vault_place(options.vault) as place:
+        if options.what == "retrieval":
+            from retrieval import evaluate
+
+            return evaluate(folder, place, read_questions(folder / "questions.jsonl"), show_misses=options.misses)
+        if options.what == "fit-answers":
+            from confidence import fit
+
+            return fit(folder, place, read_questions(folder / "questions.jsonl"), show_misses=options.misses)
+        with opened(place) as docmind:
+            add_missing(docmind, folder / "docs")
+            if options.what == "pictures":
+                from pictures import evaluate_images, read_pictures
+
+                pictures = read_pictures(folder)
+                return evaluate_images(docmind, pictures, ocr_sample=options.ocr_sample, show_misses=options.misses)
+            import verifier
+
+            questions = read_questions(folder / "questions.jsonl")
+            if options.what == "verify":
+                return verifier.evaluate(docmind, questions, options.seed, show_misses=options.misses)
+            return verifier.fit(docmind, questions, options.seed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

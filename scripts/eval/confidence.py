@@ -1,0 +1,176 @@
+"""Answers without a language model: their three outcomes on labelled questions, and the fit of their confidence.
+
+The questions are those of the folder, each also with its document left out, questions that no document answers, and
+everyday questions over small files (`tests/answers/everyday.json`). An answer is right where the first quote is on a
+labelled page, or holds the labelled words.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import docx
+import numpy as np
+from harness import add_missing, opened, vault_place
+
+from docmind.answers import Extractive
+from docmind.application import DocMind
+from docmind.config import AnswerSettings
+from docmind.evaluate import Question
+from docmind.records.documents import Upload
+from docmind.records.search import Filters, SearchResult
+
+UNANSWERABLE = Path(__file__).with_name("unanswerable.jsonl")
+EVERYDAY = Path(__file__).resolve().parents[2] / "tests" / "answers" / "everyday.json"
+RIDGE = 0.5  # of the fit; the evidence is standardised
+_MOST_STEPS, _SMALL_STEP = 60, 1e-8
+EVIDENCE = 7  # numbers that a confidence rests on
+
+IsRight = Callable[[str, int, str], bool]
+"""Whether a quote of this document and page answers."""
+
+Kind = Literal["labelled", "left out", "near", "far", "everyday", "everyday left out", "everyday outside"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One question with what its answer rests on. `group` is left out together in the folds of the fit."""
+
+    kind: Kind
+    group: str
+    text: str
+    evidence: np.ndarray
+    is_right: bool
+    names_are_met: bool
+
+    @property
+    def is_answerable(self) -> bool:
+        return self.kind in ("labelled", "everyday")
+
+
+def fit(folder: Path, place: Path, questions: Sequence[Question], *, show_misses: bool) -> None:
+    """Print the outcomes with held-out documents, and the weights that all rows give."""
+    with opened(place) as docmind:
+        add_missing(docmind, folder / "docs")
+        rows = list(_labelled(docmind, folder, questions))
+    with vault_place(None) as small, opened(small) as docmind:
+        rows += _everyday(docmind)
+    found = np.array([row.is_answerable for row in rows], np.float64)
+    first = np.array([row.is_right for row in rows], np.float64)
+    for name, cosines in (("", slice(0, None)), ("_ANY", slice(2, None))):
+        of_found = list(range(EVIDENCE))[cosines]
+        of_first = [at for at in of_found if at]  # the nearest cosine says nothing about the first quote
+        print(f"\nWith held-out documents{', without cosines' if name else ''}")
+        _report(rows, folds(rows, found, of_found), folds(rows, first, of_first), show_misses=show_misses and not name)
+        for what, right, columns in (("FOUND", found, of_found), ("FIRST", first, of_first)):
+            intercept, weights = logistic(np.array([row.evidence for row in rows]), right, columns)
+            print(f"{what}{name} = {intercept:.2f}, np.array([{', '.join(f'{weight:.2f}' for weight in weights)}])")
+
+
+def _report(rows: Sequence[Row], found: np.ndarray, first: np.ndarray, *, show_misses: bool) -> None:
+    """Print the outcomes of each kind of question by the default thresholds, and how many answers are right."""
+    settings = AnswerSettings()
+    print(f"{'questions':20} {'n':>4} {'answer':>7} {'right':>6} {'maybe':>6} {'not found':>10}")
+    for kind in dict.fromkeys(row.kind for row in rows):
+        at = [i for i, row in enumerate(rows) if row.kind == kind]
+        silent = {i for i in at if found[i] < settings.threshold}
+        sure = [i for i in at if i not in silent and first[i] >= settings.sure and rows[i].names_are_met]
+        right = sum(rows[i].is_right for i in sure)
+        print(f"{kind:20} {len(at):4} {len(sure):7} {right:6} {len(at) - len(sure) - len(silent):6} {len(silent):10}")
+        for i in at if show_misses else ():
+            if (i in sure and not rows[i].is_right) or (i in silent and rows[i].is_answerable):
+                print(f"    found {found[i]:.2f}, first {first[i]:.2f}: {rows[i].text}")
+
+
+def folds(rows: Sequence[Row], right: np.ndarray, columns: Sequence[int]) -> np.ndarray:
+    """Return each row's probability by weights that were fitted without its document."""
+    evidence, groups = np.array([row.evidence for row in rows]), np.array([row.group for row in rows])
+    probability = np.zeros(len(rows))
+    for group in np.unique(groups):
+        inside = groups == group
+        intercept, weights = logistic(evidence[~inside], right[~inside], columns)
+        probability[inside] = 1 / (1 + np.exp(-(intercept + evidence[inside] @ weights)))
+    return probability
+
+
+def logistic(evidence: np.ndarray, right: np.ndarray, columns: Sequence[int]) -> tuple[float, np.ndarray]:
+    """Fit a logistic regression by Newton's method with a ridge; the weights of other columns are 0."""
+    x = evidence[:, columns]
+    mean, spread = x.mean(axis=0), np.maximum(x.std(axis=0), 1e-9)
+    z = np.column_stack([np.ones(len(x)), (x - mean) / spread])
+    ridge = np.diag([1e-6, *np.full(x.shape[1], RIDGE)])
+    w = np.zeros(z.shape[1])
+    for _ in range(_MOST_STEPS):
+        p = 1 / (1 + np.exp(-z @ w))
+        step = np.linalg.solve((z * (p * (1 - p))[:, None]).T @ z + ridge, z.T @ (right - p) - ridge @ w)
+        w += step
+        if np.abs(step).max() < _SMALL_STEP:
+            break
+    weights = np.zeros(evidence.shape[1])
+    weights[columns] = w[1:] / spread
+    return float(w[0] - mean @ weights[columns]), weights
+
+
+def _labelled(docmind: DocMind, folder: Path, questions: Sequence[Question]) -> Iterator[Row]:
+    known = {info.document: info.doc_id for info in docmind.documents()}
+
+    def row(
+        kind: Kind, group: str, text: str, filters: Filters = Filters(), pages: frozenset[int] = frozenset()
+    ) -> Row:
+        found = docmind.search(text, filters=filters)
+        return _row(docmind, kind, group, text, found, lambda doc, page, _: doc == group and page in pages)
+
+    for one in questions:
+        others = tuple(doc_id for name, doc_id in known.items() if name != one.document)
+        yield row("labelled", one.document, one.text, pages=one.pages)
+        yield row("left out", one.document, one.text, Filters(doc_ids=others))
+    path = folder / "unanswerable.jsonl"
+    lines = (path if path.exists() else UNANSWERABLE).read_text("utf-8").splitlines()
+    for number, asked in enumerate(json.loads(line) for line in lines if line.strip()):
+        yield row("near" if asked.get("near") else "far", f"outside {number % 10}", asked["question"])
+
+
+def _everyday(docmind: DocMind) -> Iterator[Row]:
+    told = json.loads(EVERYDAY.read_text("utf-8"))
+    list(docmind.add(everyday_uploads(told["files"])))
+    known = {info.document: info.doc_id for info in docmind.documents()}
+    for one in told["questions"]:
+        text, file, words = one["question"], one["file"], one["quote"]
+        others = tuple(doc_id for name, doc_id in known.items() if name != file)
+        yield _row(
+            docmind, "everyday", file, text, docmind.search(text),
+            lambda doc, _, quote, file=file, words=words: doc == file and words in " ".join(quote.split()),
+        )  # fmt: skip
+        found = docmind.search(text, filters=Filters(doc_ids=others))
+        yield _row(docmind, "everyday left out", file, text, found, lambda *_: False)
+    for number, text in enumerate(told["outside"]):
+        found = docmind.search(text)
+        yield _row(docmind, "everyday outside", f"outside {number % 10}", text, found, lambda *_: False)
+
+
+def everyday_uploads(files: dict[str, str]) -> Iterator[Upload]:
+    """Yield the small files; the paragraphs of a DOCX file are apart by blank lines."""
+    for name, text in files.items():
+        data = text.encode()
+        if name.endswith(".docx"):
+            document, out = docx.Document(), io.BytesIO()
+            for paragraph in text.split("\n\n"):
+                document.add_paragraph(paragraph)
+            document.save(out)
+            data = out.getvalue()
+        yield Upload(name, data)
+
+
+def _row(docmind: DocMind, kind: Kind, group: str, text: str, found: SearchResult, is_right: IsRight) -> Row:
+    extractive = Extractive(AnswerSettings(), docmind._catalog, docmind._embedder)
+    ranked = extractive.rank(text, found)
+    if ranked is None:
+        return Row(kind, group, text, np.zeros(EVIDENCE), is_right=False, names_are_met=False)
+    first = ranked.sources()[0]
+    right = is_right(first.document, first.page_no, first.quote)
+    return Row(kind, group, text, ranked.evidence, right, ranked.names_are_met)

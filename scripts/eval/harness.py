@@ -1,0 +1,58 @@
+"""What the evaluations share: a vault that has the documents of a folder, and durations."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+
+from bench.harness import Times
+from docmind.application import DocMind
+from docmind.config import KeySettings, RetrieveSettings, Settings
+from docmind.records.documents import QueueProgress, Upload
+
+__all__ = ["Times", "add_missing", "at_rank", "opened", "vault_place"]
+
+
+@contextmanager
+def vault_place(vault: Path | None) -> Iterator[Path]:
+    """Yield the folder of the vault: the one that is kept, or a temporary one."""
+    with nullcontext(str(vault)) if vault else tempfile.TemporaryDirectory() as place:
+        yield Path(place)
+
+
+@contextmanager
+def opened(place: Path, retrieve: RetrieveSettings | None = None) -> Iterator[DocMind]:
+    """Open the vault in this folder."""
+    chosen = {"retrieve": retrieve} if retrieve else {}
+    settings = Settings.model_validate({"data_dir": place / "data", "keys": KeySettings(file=place / "key"), **chosen})
+    with DocMind(settings) as docmind:
+        yield docmind
+
+
+def add_missing(docmind: DocMind, docs: Path) -> None:
+    """Read the documents that the vault does not have yet, and say how many."""
+    known = {info.document for info in docmind.documents() if info.status == "ready"}
+    files = [file for file in sorted(docs.iterdir()) if file.is_file() and file.name not in known]
+    started = time.monotonic()
+
+    def show(now: QueueProgress) -> None:
+        told = f"{now.files_done}/{len(files)} {now.file} {now.pages_done}/{now.pages_total}"
+        print(f"\r{told}\x1b[K", end="", flush=True)
+
+    uploads = (Upload(file.name, file.read_bytes()) for file in files)
+    for result in docmind.add(uploads, files_total=len(files), progress=show if sys.stdout.isatty() else None):
+        if result.status == "refused":
+            print(f"refused {result.document}: {result.message}")
+    found, seconds = docmind.documents(), time.monotonic() - started
+    print(f"{len(found)} documents, {sum(info.pages for info in found)} pages; {len(files)} added in {seconds:.0f} s")
+
+
+def at_rank(ranks: list[int], most: int) -> float:
+    """Return the share of ranks from 1 to `most`; 0 stands for not found."""
+    return sum(1 <= rank <= most for rank in ranks) / len(ranks)

@@ -1,0 +1,5 @@
+"""Extractive answers, and the verifier that ties each sentence of a written answer to a span of a page."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

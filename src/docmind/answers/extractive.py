@@ -1,0 +1,407 @@
+"""Extractive answers, without a language model: the sentences of the pages that best match the question, verbatim.
+
+An estimate says whether the documents answer the question at all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import exp, log
+
+import numpy as np
+
+from docmind.answers.numbers import SMALL
+from docmind.answers.passages import Passage, code_passages, edges, heading_of, passages
+from docmind.config import AnswerSettings
+from docmind.documents import Catalog, PageRecord, Words
+from docmind.embedding import TextEmbedder, name_of, prefix, reads_as_english, sentence_ends, words
+from docmind.errors import DamagedError
+from docmind.records.answers import Outcome, Source
+from docmind.records.search import Hit, SearchResult
+
+NOT_FOUND = "I couldn't find this in your documents."
+
+PAGES, WEIGHED = 8, 3  # pages read for quotes; of them, how many count for the confidence
+CANDIDATES = 24  # passages embedded: 2-3 ms each on one core
+SHORTEST = 8  # characters
+IN_WINDOW = 0.15  # preference for passages of the page's best window when candidates are chosen
+COSINE, COVERAGE, PAGE = 0.5, 1.0, 0.3  # weights of a passage's score
+DIVERSITY = 0.5  # of maximal marginal relevance (Carbonell & Goldstein 1998)
+KEPT_FROM = 0.7  # of the best quote's score; quotes below it add nothing
+SAME_PAGE = 0.1  # penalty for each quote already taken from the same page
+CUT_OFF = 0.15  # penalty for a quote that begins or ends in mid-sentence, as at the end of a page
+MISFIT = 0.15  # penalty for a quote without a number where the question asks for one
+LEAD = 0.7  # weight of words that only the header or lead-in of a quote has
+LEAD_NEAR = 300  # characters: a header or lead-in farther above its row is quoted without being highlighted
+NAMED_FROM = 0.85  # of the best score: what a document needs whose name is in the question, to be quoted alone
+_SHORT, _ENDINGS = 4, ("s", "ed", "es", "d", "ing", "er", "ment", "ments")
+_SHORTEST_STEM, _PLURALS = 3, ("s", "es", "ment", "ments")
+PREFIX_MATCH = 0.7  # a word matched only by its first letters, against 1 for the word itself
+WEAK = 0.3  # weight of words that say little about what is asked for
+
+# `How long` asks for a number: a page need not contain `long`.
+_MEASURE = re.compile(r"\bhow (?:long|much|many|often|far|old|big|large|high|tall|soon)\b", re.IGNORECASE)
+_COUNT = re.compile(
+    r"\b(?:how (?:long|much|many|often|far|old|big|large|high|tall)|what (?:percentage|percent|share|number)|"
+    r"quant[oa]s?|cu[áa]nt[oa]s?)\b",
+    re.IGNORECASE,
+)
+
+
+def _logistic(fitted: tuple[float, np.ndarray], evidence: np.ndarray) -> float:
+    intercept, weights = fitted
+    return 1 / (1 + exp(-(intercept + float(evidence @ weights))))
+
+
+def _set(listed: str) -> frozenset[str]:
+    return frozenset(listed.split())
+
+
+_COUNTED = SMALL | _set("once twice daily weekly monthly yearly every half double quarter dozen")
+
+# Words of a question that no page needs, and words that are only worth WEAK of others.
+_ASKING = _set(
+    """i my me mine we our us you your he him his she her am been had may can could should would must shall any some
+    please tell meu minha meus minhas eu posso pode podem devo deve preciso mi mis yo puedo puede debo debe necesito"""
+)
+_LIGHT = _set(
+    """keep get got have make made need happen happens put give given go goes take takes taken use used long name number
+    mean means come comes want find know say says work works start starts begin begins tem ter faz fica acontece
+    significa tiene tener hace pasa"""
+)
+
+# Logistic regressions on the evidence of `Ranked`: that the documents answer, and that the first quote does. Without
+# cosines where the text model cannot be used. `scripts/eval FOLDER fit-answers` prints these lines; docs/adr/0043.
+FOUND = -11.75, np.array([5.12, 6.84, 3.20, 1.55, 3.32, 0.55, 2.12])
+FIRST = -11.39, np.array([0.00, 7.41, 1.59, 0.74, 6.08, 2.40, 1.11])
+FOUND_ANY = -5.61, np.array([0.00, 0.00, 5.54, 1.43, 2.78, 0.13, 0.95])
+FIRST_ANY = -8.30, np.array([0.00, 0.00, 2.67, 1.91, 5.71, 2.49, 0.65])
+
+
+@dataclass(frozen=True, slots=True)
+class Extract:
+    """Sources in citation order, and the probability that the documents answer the question."""
+
+    sources: tuple[Source, ...]
+    confidence: float
+    outcome: Outcome = "not found"
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """A found page with the name of its document and the span of its best window."""
+
+    hit: Hit
+    record: PageRecord
+    label: str
+    window: tuple[int, int]
+    passages: tuple[Passage, ...]
+
+    @property
+    def text(self) -> str:
+        return self.record.text
+
+
+@dataclass(slots=True)
+class _Unit:
+    page: int
+    passage: Passage
+    text: str
+    meets: np.ndarray  # (terms,) how far each word of the question stands in it
+    coverage: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Passages in citation order, each with its page, and the evidence that they answer the question.
+
+    The evidence is the nearest cosine of the search; the first passage's cosine; how much of the question, by weight,
+    is on the best of the first three pages, in the first passage, and in it with its heading and document; whether it
+    is on the first page that was found; and whether the question is English (MiniLM's cosines are higher in others).
+    """
+
+    quotes: tuple[tuple[_Page, _Unit], ...]
+    evidence: np.ndarray
+    has_cosines: bool
+    names_are_met: bool
+
+    def confidence(self) -> float:
+        """Return the probability that the documents answer the question."""
+        return _logistic(FOUND if self.has_cosines else FOUND_ANY, self.evidence)
+
+    def first_confidence(self) -> float:
+        """Return the probability that the first passage does."""
+        return _logistic(FIRST if self.has_cosines else FIRST_ANY, self.evidence)
+
+    def sources(self) -> tuple[Source, ...]:
+        return tuple(_source(n, page, unit) for n, (page, unit) in enumerate(self.quotes, 1))
+
+
+class Extractive:
+    """The extraction of quotes from search results. Thread-safe."""
+
+    def __init__(self, settings: AnswerSettings, catalog: Catalog, embedder: TextEmbedder) -> None:
+        self._settings, self._catalog, self._embedder = settings, catalog, embedder
+
+    def extract(self, question: str, found: SearchResult, besides: Collection[str] = ()) -> Extract:
+        """Return quotes from the first pages of `found`; none where the confidence is below the threshold.
+
+        Embeds at most 24 passages. Without pages: no quotes, confidence 0. Quotes in `besides` are not repeated where
+        there are others.
+        """
+        ranked = self.rank(question, found, besides)
+        if ranked is None:
+            return Extract((), 0.0)
+        confidence = ranked.confidence()
+        if confidence < self._settings.threshold:
+            return Extract((), confidence)
+        is_sure = ranked.first_confidence() >= self._settings.sure and ranked.names_are_met
+        return Extract(ranked.sources(), confidence, "answer" if is_sure else "maybe")
+
+    def rank(self, question: str, found: SearchResult, besides: Collection[str] = ()) -> Ranked | None:
+        """Return the best passages, whatever their confidence; None where the pages have none."""
+        pages = self._pages(found.hits[:PAGES])
+        asked = asked_part(question)
+        terms = asked_words(asked)
+        candidates = [unit for at, page in enumerate(pages) for unit in _units_of(at, page, terms)]
+        candidates = [unit for unit in candidates if not _repeats(pages[unit.page], unit, terms)]
+        if not candidates:
+            return None
+        weights = _weights(candidates, terms)
+        weights /= float(weights.sum()) or 1.0
+        for unit in candidates:
+            unit.coverage = float(unit.meets @ weights)
+        chosen = _choose([unit for unit in candidates if unit.text not in besides] or candidates, pages)
+        vectors = self._vectors([question, *(" ".join(unit.text.split()) for unit in chosen)], found)
+        cosines = vectors[1:] @ vectors[0]
+        best = _rank(asked, chosen, pages, cosines, vectors[1:], self._settings.quotes)
+        lead = chosen[best[0]]
+        page = pages[lead.page]
+        context = f"{page.label} {heading_of(page.text, lead.passage.start)} {lead.text}"
+        on_pages = [float(_meets(f"{one.label} {one.text}", terms) @ weights) for one in pages[:WEIGHED]]
+        return Ranked(
+            tuple((pages[chosen[at].page], chosen[at]) for at in best),
+            np.array(
+                [
+                    found.nearest_cosine or 0.0,
+                    float(cosines[best[0]]),
+                    max(on_pages),
+                    lead.coverage,
+                    float(_meets(context, terms) @ weights),
+                    lead.page == 0,
+                    reads_as_english(asked),
+                ],
+                np.float64,
+            ),
+            has_cosines=found.nearest_cosine is not None,
+            names_are_met=names_are_met(asked, context),
+        )
+
+    def _vectors(self, texts: list[str], found: SearchResult) -> np.ndarray:
+        """Return unit vectors, or zeros where the search ran without the text model: then words alone decide."""
+        if found.nearest_cosine is None:
+            return np.zeros((len(texts), self._embedder.dim), np.float32)
+        return self._embedder.embed_documents(texts)
+
+    def _pages(self, hits: Sequence[Hit]) -> list[_Page]:
+        pages = []
+        labels: dict[str, str] = {}
+        beside = [(hit.doc_id, no) for hit in hits for no in range(hit.page_no - 1, hit.page_no + 2)]
+        records = self._catalog.pages(beside)
+        for hit in hits:
+            record = records.get((hit.doc_id, hit.page_no))
+            try:
+                named = self._catalog.name_and_title(hit.doc_id) if hit.doc_id not in labels else None
+            except DamagedError:  # damaged since the search: every later search reports it
+                self._catalog.note_damage(hit.doc_id, hit.page_no)
+                continue
+            if named is not None:
+                labels[hit.doc_id] = name_of(*named)
+            if record is None or hit.doc_id not in labels:  # deleted since the search
+                continue
+            start = record.text.find(hit.text)
+            others = [records.get((hit.doc_id, hit.page_no + step)) for step in (-1, 1)]
+            running = set().union(*(edges(other.text) for other in others if other is not None))
+            window = (start, start + len(hit.text))
+            found = code_passages(record.text) if hit.modality == "code" else passages(record.text, running)
+            pages.append(_Page(hit, record, labels[hit.doc_id], window, tuple(found)))
+        return pages
+
+
+def asked_part(question: str) -> str:
+    """Return the sentences that ask, if any: others ("if it does not apply, say so") are not evidence."""
+    bounds = pairwise((0, *sentence_ends(question, typed=True), len(question)))
+    asking = [s for start, end in bounds if (s := question[start:end]).rstrip().endswith("?")]
+    asked = " ".join(s.strip() for s in asking) or question
+    return _MEASURE.sub("how", asked)
+
+
+def asked_words(asked: str) -> list[str]:
+    """Return the words of a question that an answer may contain."""
+    found = list(dict.fromkeys(words(asked)))
+    return [word for word in found if word not in _ASKING] or found
+
+
+def names(asked: str) -> set[str]:
+    """Return words that name something: a capital inside the question, or a digit."""
+    return {word for token in _name_tokens(asked) for word in words(token)}
+
+
+def names_are_met(asked: str, text: str) -> bool:
+    """Return whether a text has every name, number and identifier of a question; of `FY2022` the number is enough."""
+    held = set(words(text))
+    starts = {prefix(word) for word in held}
+
+    def is_met(token: str) -> bool:
+        whole, *runs = words(token) or [""]
+        numbers = [run for run in runs if run[0].isdigit()]
+        return not whole or _is_met(whole, held, starts) or (bool(numbers) and held.issuperset(numbers))
+
+    return all(map(is_met, _name_tokens(asked)))
+
+
+def fits(asked: str, text: str) -> bool:
+    """Return whether a text has a number where the question asks for one."""
+    return not _COUNT.search(asked) or any(c.isdigit() for c in text) or not _COUNTED.isdisjoint(words(text))
+
+
+def _name_tokens(asked: str) -> list[str]:
+    found = re.findall(r"\w+", asked)
+    return [t for t in found[1:] if t[0].isupper() or any(c.isdigit() for c in t)]
+
+
+def _units_of(index: int, page: _Page, terms: list[str]) -> list[_Unit]:
+    found = []
+    for one in page.passages:
+        own = _meets(page.text[one.start : one.end], terms)
+        if one.lead is not None and not (own > _meets(page.text[slice(*one.lead)], terms)).any():
+            one = replace(one, lead=None)  # what stands above already says all that this adds
+        if one.end - one.start >= SHORTEST:
+            text = one.text(page.text)
+            found.append(
+                _Unit(index, one, text, own if one.lead is None else np.maximum(own, LEAD * _meets(text, terms)))
+            )
+    return found
+
+
+def _repeats(page: _Page, unit: _Unit, terms: list[str]) -> bool:
+    """Return whether a passage has no word that the question lacks."""
+    asked = set(terms)
+    starts = {prefix(word) for word in asked} - {None}
+    own = words(page.text[unit.passage.start : unit.passage.end])
+    return all(word in asked or prefix(word) in starts for word in own)
+
+
+def _meets(text: str, terms: list[str]) -> np.ndarray:
+    held = set(words(text))
+    starts = {prefix(word) for word in held}
+    return np.array([1.0 if t in held else PREFIX_MATCH if _is_met(t, held, starts) else 0.0 for t in terms])
+
+
+def _is_met(term: str, held: set[str], starts: set[str | None]) -> bool:
+    """Return whether the word or a form of it is there: same first letters, or an ending (`last`, `lasts`; `dog`)."""
+    if term in held:
+        return True
+    if term[:1].isdigit():
+        return False
+    start = prefix(term)
+    if start is not None:
+        return start in starts or any(term.endswith(end) and term[: -len(end)] in held for end in _PLURALS)
+    endings = _ENDINGS if len(term) == _SHORT else _PLURALS if len(term) == _SHORTEST_STEM else ()
+    return any(term + end in held for end in endings) or (term.endswith("s") and term[:-1] in held)
+
+
+def _weights(found: list[_Unit], terms: list[str]) -> np.ndarray:
+    """Return the IDF of the question's words among the given passages, which needs no corpus; less for weak words."""
+    held = np.sum([unit.meets > 0 for unit in found], axis=0) if terms else np.zeros(0)
+    idf = [log(1 + (len(found) - n + 0.5) / (n + 0.5)) for n in held]
+    return np.array([value * (WEAK if term in _LIGHT else 1.0) for value, term in zip(idf, terms, strict=True)])
+
+
+def _choose(found: list[_Unit], pages: Sequence[_Page]) -> list[_Unit]:
+    def worth(unit: _Unit) -> tuple[float, int, int]:
+        window = pages[unit.page].window
+        inside = unit.passage.start < window[1] and unit.passage.end > window[0]
+        return (-(unit.coverage + IN_WINDOW * inside), unit.page, unit.passage.start)
+
+    return sorted(found, key=worth)[:CANDIDATES]
+
+
+def _rank(
+    asked: str, chosen: list[_Unit], pages: Sequence[_Page], cosines: np.ndarray, vectors: np.ndarray, quotes: int
+) -> list[int]:
+    """Return the best passages, by maximal marginal relevance: each is good and unlike the ones before it.
+
+    Those of one document follow each other; the best one is the first.
+    """
+    scores = np.array([page.hit.score for page in pages])
+    spread = float(scores.max() - scores.min()) or 1.0
+    of_page = (scores - scores.min()) / spread
+    worth = np.array([COVERAGE * u.coverage + PAGE * of_page[u.page] for u in chosen]) + COSINE * cosines
+    worth -= CUT_OFF * np.array([not u.passage.is_whole for u in chosen])
+    worth -= MISFIT * np.array([not fits(asked, u.text) for u in chosen])
+    likeness = DIVERSITY * vectors @ vectors.T
+    page_of = np.array([unit.page for unit in chosen])
+    says = [" ".join(unit.text.split()).casefold() for unit in chosen]
+    taken: list[int] = []
+    free = _in_named_document(asked, chosen, pages, worth)
+    while free and len(taken) < quotes:
+        cost = np.zeros(len(free))
+        if taken:
+            again = (page_of[free][:, None] == page_of[taken]).sum(axis=1)
+            cost = likeness[np.ix_(free, taken)].max(axis=1) + SAME_PAGE * again
+        best = free[int(np.argmax(worth[free] - cost))]
+        taken.append(best)
+        # The same words on another page add nothing, nor does an item of a list that is quoted whole.
+        free = [at for at in free if says[at] != says[best] and not _overlap(chosen[at], chosen[best])]
+    taken = [at for at in taken if worth[at] >= KEPT_FROM * worth[taken[0]]]
+    documents = [pages[chosen[at].page].hit.doc_id for at in taken]
+    return sorted(taken, key=lambda at: documents.index(pages[chosen[at].page].hit.doc_id))  # stable
+
+
+def _in_named_document(asked: str, chosen: list[_Unit], pages: Sequence[_Page], worth: np.ndarray) -> list[int]:
+    """Return the passages of the one document that the question names; all where it names none, or none well."""
+    labels = {page.hit.doc_id: set(words(page.label)) for page in pages}
+    everything = list(range(len(chosen)))
+    if len(labels) < 2:
+        return everything
+    held, called = set(words(asked)), {name for name in names(asked) if not name[0].isdigit()}
+    named = []
+    for doc_id, label in labels.items():
+        own = {word for word in label if sum(word in other for other in labels.values()) == 1}
+        said = {word for word in label if not word[0].isdigit()}
+        if called & own or (len(said) > 1 and said <= held):
+            named.append(doc_id)
+    if len(named) != 1:
+        return everything
+    inside = [at for at in everything if pages[chosen[at].page].hit.doc_id == named[0]]
+    return inside if inside and worth[inside].max() >= NAMED_FROM * worth.max() else everything
+
+
+def _overlap(one: _Unit, other: _Unit) -> bool:
+    if one.page != other.page:
+        return False
+    return any(a[0] < b[1] and b[0] < a[1] for a in one.passage.spans() for b in other.passage.spans())
+
+
+def _source(n: int, page: _Page, unit: _Unit) -> Source:
+    hit, placed = page.hit, Words.unpack(page.record.words)
+    lead, start = unit.passage.lead, unit.passage.start
+    is_near = lead is not None and start - lead[1] <= LEAD_NEAR
+    spans = unit.passage.spans() if is_near else ((start, unit.passage.end),)
+    return Source(
+        n=n,
+        document=hit.document,
+        doc_id=hit.doc_id,
+        page_no=hit.page_no,
+        page_id=hit.page_id,
+        quote=unit.text,
+        boxes=tuple(box for span in spans for box in placed.boxes_of(*span)),
+        page_width=page.record.width,
+        page_height=page.record.height,
+        image_artifact_id=page.record.image.sha256,
+        image_artifact_suffix=page.record.image.suffix,
+    )

@@ -1,0 +1,54 @@
+"""Sources that are pages found by their look: an image model ranks them, and nothing of them is quoted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from docmind.answers.extractive import NOT_FOUND
+from docmind.answers.verify import Verified
+from docmind.documents import Catalog, PageRecord
+from docmind.records.answers import Sentence, Source
+from docmind.records.search import PageHit
+
+BY_LOOK_ONLY = "No passage answers it. Pages found by their look:"
+
+
+def with_looks(checked: Verified, looks: Sequence[PageHit], catalog: Catalog, epoch: int) -> Verified:
+    """Add pages found by their look as sources, after the others; a page that is cited already is left out.
+
+    Where there are no other sources, and nothing was written, the answer names them.
+    """
+    cited = {(source.doc_id, source.page_no) for source in checked.sources}
+    more: list[Source] = []
+    records = catalog.pages((hit.doc_id, hit.page_no) for hit in looks)
+    for hit in looks:
+        record = records.get((hit.doc_id, hit.page_no))
+        if record is not None and (hit.doc_id, hit.page_no) not in cited:  # None: deleted since the search
+            more.append(_look(len(checked.sources) + len(more) + 1, hit, record, epoch))
+    if not more:
+        return checked
+    answer, sentences = checked.answer, checked.sentences
+    if not checked.sources and answer in ("", NOT_FOUND):
+        marks = "".join(f" [{source.n}]" for source in more)
+        answer, numbers = f"{BY_LOOK_ONLY}{marks}", tuple(source.n for source in more)
+        sentences = (Sentence(BY_LOOK_ONLY, 0, len(BY_LOOK_ONLY), numbers, is_claim=False),)
+    return replace(checked, answer=answer, sentences=sentences, sources=(*checked.sources, *more))
+
+
+def _look(n: int, hit: PageHit, record: PageRecord, epoch: int) -> Source:
+    return Source(
+        n=n,
+        document=hit.document,
+        doc_id=hit.doc_id,
+        page_no=hit.page_no,
+        page_id=hit.page_id,
+        quote="",
+        boxes=(),
+        page_width=record.width,
+        page_height=record.height,
+        index_epoch=epoch,
+        image_artifact_id=record.image.sha256,
+        image_artifact_suffix=record.image.suffix,
+        kind="look",
+    )

@@ -1,0 +1,364 @@
+"""Passages of a page that can be quoted whole: sentences, list items, table rows.
+
+A sentence or heading that announces a list comes with it, a list item with what announces it, a row with the header of
+its table, a question with its answer. Headings, running heads, page numbers and tables of contents are no passages.
+Every part of a passage is a span of the unchanged page text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from docmind.answers.sentences import BULLET, SHORT_LINE, is_row, sentences
+from docmind.embedding import STOP_WORDS
+
+LONGEST = 900  # characters of one sentence; longer ones are cut at a semicolon, a comma or a space
+LONGEST_LIST, MOST_ITEMS = 900, 16  # a sentence with the list that it announces
+LONGEST_CODE = 600  # characters of lines of code without an empty line
+LONGEST_LEAD = 300  # a sentence that is repeated before each item that it announces
+EDGE = 4  # lines at either end of a page that may be running heads
+GAP = "\n…\n"  # between two parts of a passage that are not beside each other
+
+_BLOCK = 160  # characters of fragments that are joined
+_HEADER_ROWS = 14  # lines above a row of numbers in which its header is looked for
+_TITLE_WORDS, _TITLE = 12, 90
+
+_TERMINATED = re.compile(r"[.!?…;。！？][\"”’»)\]*_]{0,6}$")
+_ANNOUNCES = re.compile(r"[:：]\s*(?:\([^()\n]{0,120}\))?$")
+_ASKS = re.compile(r"\?[\"”’»)\]*_]{0,6}$")
+_KEYED = re.compile(r"[^\s:|][^:|\n]{0,40}[^\s:|]:\s+\S")
+_LEADERS = re.compile(r"\.{4,}|(?:\.\s){4,}|…{2,}|_{5,}")
+_PAGE_NUMBER = re.compile(
+    r"[-–—\s\[(]*(?:(?:page|p[áa]gina|p[áa]g\.?|p\.)\s*)?(?:\d{1,4}|[ivxlc]{1,7})"
+    r"(?:\s*(?:of|de|/|\|)\s*\d{1,4})?[-–—\s\])]*",
+    re.IGNORECASE,
+)
+_COUNTED = re.compile(r"\b(?:page|p[áa]gina|p[áa]g\.?)\s*\d{1,4}(?:\s*(?:of|de|/)\s*\d{1,4})?$", re.IGNORECASE)
+_ADDRESSED = re.compile(r"(?:https?://|www\.)\S+(?:\s+\d{1,4}\s*/\s*\d{1,4})?$")
+_YEARS = re.compile(r"\b(?:(?:FY)?\s?(?:19|20)\d\d|FY\s?\d\d|Q[1-4])\b")
+_NUMBERED = re.compile(r"(?:\(?(?:\d{1,2}(?:\.\d{1,3}){0,4}|[IVXLC]{1,6}|[A-Z])[.)]?\s+)")
+_NAMED_PART = re.compile(
+    r"(?:chapter|section|part|title|annex|appendix|article|table|figure|se[çc][ãa]o|cap[íi]tulo|t[íi]tulo|anexo|parte|"
+    r"art[íi]culo|secci[óo]n|p[áa]rrafo|contents)\b[\s\w.:–—-]{0,12}$",
+    re.IGNORECASE,
+)
+
+_MARKERS = {  # what two items of one list have in common
+    "section": re.compile(r"(?:§|art)", re.IGNORECASE),
+    "roman": re.compile(r"\(?[IVXLC]+\b"),
+    "number": re.compile(r"\(?\d"),
+    "letter": re.compile(r"\(?[a-zA-Z][.)]"),
+}
+_POINT = re.compile(r"[•·▪●‣*–—-]\s+[^\W\d_]")
+_ABBREVIATED = re.compile(r"(?![ivx]+\.)[a-z]{2,3}\.\s")  # `art. 5` goes on a sentence
+_ROMAN = re.compile(r"\b[ivxlc]+\b")
+_FEW_LINES = 6  # on a page with no more lines, none is a running head or cut off by the end of the page
+
+Span = tuple[int, int]
+Kind = Literal["prose", "item", "row", "keyed", "heading"]
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """What can be quoted: its own span, and the span that it needs to be understood, if that is elsewhere.
+
+    `is_whole` tells that it neither begins nor ends in mid-sentence.
+    """
+
+    start: int
+    end: int
+    lead: Span | None = None
+    is_whole: bool = True
+
+    def text(self, page: str) -> str:
+        """Return the quote; an ellipsis on a line of its own stands for what is left out."""
+        own = page[self.start : self.end]
+        if self.lead is None:
+            return own
+        between = page[self.lead[1] : self.start]
+        return f"{page[slice(*self.lead)]}{GAP if between.strip() else chr(10)}{own}"
+
+    def spans(self) -> tuple[Span, ...]:
+        return ((self.start, self.end),) if self.lead is None else (self.lead, (self.start, self.end))
+
+
+@dataclass(slots=True)
+class _Unit:
+    start: int
+    end: int
+    kind: Kind
+    block: int
+    is_first: bool  # of its block
+    is_cut: bool = False  # its last line is as long as lines are, and has no end
+    lead: Span | None = None
+
+
+def passages(text: str, running: Collection[str] = ()) -> list[Passage]:
+    """Return the passages of a page in reading order; those with a list overlap its items.
+
+    `running` are the lines, as `edges` returns them, that the pages beside it have too.
+    """
+    units = _units(text, running)
+    if all(unit.kind == "heading" for unit in units):  # the page has nothing else
+        units = [replace(unit, kind="keyed") for unit in units]
+    found: list[Passage] = []
+    for at, unit in enumerate(units):
+        said = text[unit.start : unit.end]
+        if _LEADERS.search(said):
+            continue
+        if unit.kind == "heading":
+            # Articles and sections are no items of their heading.
+            below = units[at + 1] if at + 1 < len(units) else unit
+            is_list = below.kind in ("item", "keyed") and _marker(text[below.start : below.end]) != "section"
+            last = _announced(text, units, at) if is_list else None
+            if last is not None:
+                found.append(Passage(unit.start, last.end, is_whole=not last.is_cut))
+            continue
+        if _ASKS.search(said) or _ANNOUNCES.search(said):
+            last = _announced(text, units, at)
+            if last is None:
+                continue
+            whole = _begins_whole(text, units, at) and not last.is_cut
+            found.append(Passage(unit.start, last.end, unit.lead, whole))
+            continue
+        whole = _begins_whole(text, units, at) and not unit.is_cut and said.count("(") <= said.count(")")
+        found.append(Passage(unit.start, unit.end, unit.lead, whole))
+    return found
+
+
+def code_passages(text: str) -> list[Passage]:
+    """Return the paragraphs of source code, comments with the lines below them; long ones are cut at lines."""
+    found: list[Passage] = []
+    for match in re.finditer(r"[^\s][^\n]*(?:\n[^\S\n]*[^\s][^\n]*)*", text):
+        start = at = match.start()
+        for line in re.finditer(r"[^\n]+", match.group()):
+            end = match.start() + line.end()
+            if end - start > LONGEST_CODE and at > start:
+                found.append(Passage(start, at))
+                start = match.start() + line.start()
+            at = end
+        found.append(Passage(start, at))
+    return found
+
+
+def edges(text: str) -> set[str]:
+    """Return the first and the last lines of a page without their digits, to compare with the pages beside it."""
+    lines = [masked for line in text.split("\n") if (masked := _masked(line))]
+    return {*lines[:EDGE], *lines[-EDGE:]}
+
+
+def heading_of(text: str, at: int) -> str:
+    """Return the headings above a place: the nearest one on the page, and the page's first line if that is one."""
+    found = [text[unit.start : unit.end] for unit in _units(text[:at], ()) if unit.kind == "heading"]
+    return "\n".join(dict.fromkeys([*found[:1], *found[-1:]]))
+
+
+def is_heading(line: str) -> bool:
+    """Return whether a line reads as a title: short, without a full stop, in capitals or capitalised words."""
+    line = " ".join(line.split())
+    if not line or len(line) > _TITLE or " | " in line:
+        return False
+    if _NAMED_PART.match(line):
+        return True
+    if _TERMINATED.search(line) or _KEYED.match(line):
+        return False
+    numbered = _NUMBERED.match(line)
+    words = re.findall(r"[^\W\d_][\w'’-]*", line[numbered.end() :] if numbered else line)
+    if not words or len(words) > _TITLE_WORDS or (not numbered and any(char.isdigit() for char in line)):
+        return False
+    if line.upper() == line:
+        return True
+    content = [word for word in words if word.lower() not in STOP_WORDS]
+    capitals = sum(word[0].isupper() for word in content)
+    if "," in line or "=" in line or "(" in line:
+        return False
+    return capitals == len(content) > 1 or (bool(numbered) and words[0][0].isupper() and len(words) <= 8)
+
+
+def _heads(text: str, block: Span, following: tuple[Kind, int, int]) -> bool:
+    """Return whether a short line stands over a list, or apart over what follows."""
+    line = text[slice(*block)]
+    if "\n" in line or len(line) > SHORT_LINE or any(char.isdigit() for char in line):
+        return False
+    if _TERMINATED.search(line) or _ANNOUNCES.search(line) or "," in line or "=" in line:
+        return False
+    kind, start, _ = following
+    count = len(line.split())
+    return count <= 6 if kind in ("item", "keyed") else count <= 3 and text.count("\n", block[1], start) > 1
+
+
+def _units(text: str, running: Collection[str]) -> list[_Unit]:
+    units: list[_Unit] = []
+    lines = [match.span() for match in re.finditer(r"[^\s](?:[^\n]*[^\s])?", text)]
+    lengths = sorted(end - start for start, end in lines)
+    full = max(45, int(0.7 * lengths[int(0.8 * (len(lengths) - 1))])) if lengths else 0
+    if len(lines) <= _FEW_LINES:
+        running = ()  # pages that are made of a few lines may have them in common
+    blocks = list(_blocks(text, lines, full, running))
+    for number, (kind, start, end) in enumerate(blocks):
+        if kind == "prose" and (
+            all(is_heading(line) for line in text[start:end].split("\n") if line.strip())
+            or (number + 1 < len(blocks) and _heads(text, (start, end), blocks[number + 1]))
+        ):
+            kind = "heading"
+        pieces = sentences(text, start, end, LONGEST) if kind in ("prose", "item") else [(start, end)]
+        units += [_Unit(a, b, kind, number, a == start) for a, b in pieces if b > a]
+        if units and kind in ("prose", "item") and len(lines) > _FEW_LINES:
+            line = text[max(text.rfind("\n", 0, end) + 1, start) : end]
+            units[-1].is_cut = len(line) >= full and not (_TERMINATED.search(line) or _ANNOUNCES.search(line))
+    _set_leads(text, units)
+    return units
+
+
+def _blocks(text: str, lines: Sequence[Span], full: int, running: Collection[str]) -> Iterator[tuple[Kind, int, int]]:
+    """Yield the kind and the span of every paragraph, list item, row and key with its value.
+
+    What belongs to the page and not to its text is left out.
+    """
+    block: tuple[Kind, int, int] | None = None
+    last: Span | None = None
+    for at, line in enumerate(lines):
+        is_edge = at < EDGE or at >= len(lines) - EDGE
+        if _is_furniture(text[slice(*line)], running, is_edge=is_edge):
+            if block is not None:
+                yield block
+            block = last = None
+            continue
+        kind = _kind(text[slice(*line)])
+        if block is not None and last is not None and _continues(text, block, last, line, kind, full):
+            block = (block[0], block[1], line[1])
+        else:
+            if block is not None:
+                yield block
+            block = (kind, *line)
+        last = line
+    if block is not None:
+        yield block
+
+
+def _kind(line: str) -> Kind:
+    if " | " in line or (is_row(line) and not _POINT.match(line)):
+        return "row"
+    if BULLET.match(line) and not _ABBREVIATED.match(line):
+        return "item"
+    return "keyed" if _KEYED.match(line) and len(line) <= _TITLE else "prose"
+
+
+def _is_furniture(line: str, running: Collection[str], *, is_edge: bool) -> bool:
+    if not is_edge:
+        return bool(_PAGE_NUMBER.fullmatch(line)) and not line.isalpha() and len(line) <= 3
+    if _PAGE_NUMBER.fullmatch(line) or _COUNTED.search(line) or _ADDRESSED.search(line):
+        return True
+    return _masked(line) in running and not _TERMINATED.search(line)  # a sentence is no running head
+
+
+def _masked(line: str) -> str:
+    return " ".join(_ROMAN.sub("", re.sub(r"[\d.,:/]+", "", line)).split())
+
+
+def _continues(text: str, block: tuple[Kind, int, int], last: Span, line: Span, kind: Kind, full: int) -> bool:
+    first, second = text[slice(*last)], text[slice(*line)]
+    is_apart = text.count("\n", last[1], line[0]) > 1
+    is_open = not _TERMINATED.search(first) and not _ANNOUNCES.search(first)
+    if " | " in first or " | " in second or (kind == "item" and BULLET.match(second)):
+        return False
+    if second[0].islower() and is_open and block[0] in ("prose", "item"):
+        return True
+    if is_apart or kind == "row" or block[0] == "row":
+        # A line of a paragraph may be made of numbers: it follows a full line that has not ended.
+        return not is_apart and block[0] in ("prose", "item") and is_open and len(first) >= full and len(second) >= full
+    if not is_open and (first.endswith((";", ":")) or _ANNOUNCES.search(first)):
+        return False
+    if len(first) >= full and (is_open or len(second) >= full):
+        return not (is_open and is_heading(first) and second[0].isupper())
+    if kind == "keyed" or block[0] == "keyed" or is_heading(first) != is_heading(second):
+        return False
+    return max(len(first), len(second)) <= SHORT_LINE and line[1] - block[1] <= _BLOCK
+
+
+def _set_leads(text: str, units: Sequence[_Unit]) -> None:
+    """Give each row the header of its table, and each item the sentence or heading that announces its list."""
+    header: Span | None = None
+    announced: Span | None = None
+    marker = ""
+    for at, unit in enumerate(units):
+        before = units[at - 1] if at else None
+        said = text[unit.start : unit.end]
+        if unit.kind == "row":
+            if " | " in said:
+                is_first = before is None or before.kind != "row" or text.count("\n", before.end, unit.start) > 1
+                header = (unit.start, unit.end) if is_first else header
+                unit.lead = None if is_first else header
+            else:
+                unit.lead = _years_above(text, units, at)
+        if unit.kind == "heading" or (_ANNOUNCES.search(said) and len(said) <= LONGEST_LEAD):
+            announced, marker = (unit.start, unit.end), ""
+        elif unit.kind in ("item", "keyed") and announced is not None and unit.is_first:
+            if not marker and _marker(said) == "section" and before is not None and before.kind == "heading":
+                announced = None  # articles are no items of their heading
+                continue
+            marker = marker or _marker(said)
+            if _marker(said) == marker:
+                unit.lead = announced
+            elif _marker(said) == "section":
+                announced = None
+        elif unit.kind == "prose":
+            is_line = len(said) <= _BLOCK and not _TERMINATED.search(said) and not unit.is_cut
+            unit.lead = announced if is_line and before is not None and before.kind == "heading" else None
+            announced = None
+
+
+def _marker(item: str) -> str:
+    return next(
+        (name for name, form in _MARKERS.items() if form.match(item)), item[:1] if BULLET.match(item) else "key"
+    )
+
+
+def _years_above(text: str, units: Sequence[_Unit], at: int) -> Span | None:
+    """Return the line of years or quarters above a row of numbers."""
+    for unit in reversed(units[max(0, at - _HEADER_ROWS) : at]):
+        for start, end in _lines(text, unit):
+            line = text[start:end]
+            others = [word for word in re.findall(r"[^\W\d_]+", line) if word.lower() not in STOP_WORDS]
+            if len(_YEARS.findall(line)) >= 2 and len(others) <= 8 and len(line) <= _TITLE:
+                return start, end
+        if unit.kind == "prose" and unit.end - unit.start > _BLOCK:
+            return None
+    return None
+
+
+def _lines(text: str, unit: _Unit) -> Iterator[Span]:
+    for match in re.finditer(r"[^\s](?:[^\n]*[^\s])?", text[unit.start : unit.end]):
+        yield unit.start + match.start(), unit.start + match.end()
+
+
+def _announced(text: str, units: Sequence[_Unit], at: int) -> _Unit | None:
+    """Return the last unit of the list, table, paragraph or answer that a unit announces; None where there is none."""
+    last: _Unit | None = None
+    kind, marker = "heading", ""
+    for unit in units[at + 1 : at + 1 + MOST_ITEMS]:
+        said = text[unit.start : unit.end]
+        longest = LONGEST_LIST if last is not None else LONGEST_LIST + LONGEST
+        if unit.kind == "heading" or _LEADERS.search(said) or unit.end - units[at].start > longest:
+            break
+        if last is None:
+            kind, marker = unit.kind, _marker(said)
+        elif unit.kind != kind or (unit.is_first and unit.kind == "item" and _marker(said) != marker):
+            break
+        last = unit
+        if kind == "prose" and not said.endswith((";", ",")):
+            break
+    return last
+
+
+def _begins_whole(text: str, units: Sequence[_Unit], at: int) -> bool:
+    unit = units[at]
+    first = text[unit.start : unit.end].lstrip('"“«‘([*_¿¡—–- ')[:1]
+    if unit.kind not in ("prose", "heading") or not first.islower():
+        return True
+    if not unit.is_first:
+        return bool(_TERMINATED.search(text[units[at - 1].start : units[at - 1].end]))
+    return text[: unit.start].rstrip().endswith((":", ";")) or len(units) <= _FEW_LINES

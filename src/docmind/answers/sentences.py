@@ -1,0 +1,99 @@
+"""Segmentation of a page's text to units that can be quoted: sentences, table rows, list items, lines of OCR.
+
+Units are spans of the unchanged page text, so a quote is always verbatim.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from docmind.embedding import sentence_ends
+
+LONGEST = 420  # characters; longer sentences are cut at a semicolon, a comma or a space
+SHORTEST = 16  # `Art. 52.`, `ITEM 2.` belong to the next sentence
+SHORT_LINE = 36  # fragments of table cells up to this long are joined, to BLOCK characters
+BLOCK = 160
+
+_NUMBER = re.compile(r"\d")
+_SENTENCE_ENDS = (".", "!", "?")
+BULLET = re.compile(r"^\s*(?:[•·▪●‣*–—-]\s|\(?[a-zA-Z0-9]{1,3}[.)]\s|§|[IVXLC]+\s[-–—]\s|Art\.\s)")
+
+
+def units(text: str) -> list[tuple[int, int]]:
+    """Return (start, end) of every unit, in reading order, without outer white space."""
+    found: list[tuple[int, int]] = []
+    for start, end in _blocks(text):
+        found += sentences(text, start, end, LONGEST)
+    return [(a, b) for a, b in found if b > a]
+
+
+def sentences(text: str, start: int, end: int, longest: int) -> list[tuple[int, int]]:
+    """Return the sentences of a paragraph without outer white space; those above `longest` characters are cut."""
+    return [_strip(text, a, b) for a, b in _sentences(text, start, end, longest)]
+
+
+def _blocks(text: str) -> Iterator[tuple[int, int]]:
+    """Join lines to paragraphs where they continue, and cell fragments to short blocks."""
+    lines = [m.span() for m in re.finditer(r"[^\n]*\S[^\n]*", text)]
+    if not lines:
+        return
+    lengths = sorted(b - a for a, b in lines)
+    full = max(45, int(0.7 * lengths[int(0.8 * (len(lengths) - 1))]))  # from this length on a line counts as full
+    start, end = lines[0]
+    last = lines[0]
+    for line in lines[1:]:
+        if _runs_on(text, last, line, full) or _fragments(text, (start, end), last, line):
+            end = line[1]
+        else:
+            yield start, end
+            start, end = line
+        last = line
+    yield start, end
+
+
+def _runs_on(text: str, line: tuple[int, int], following: tuple[int, int], full: int) -> bool:
+    first, second = text[slice(*line)].rstrip(), text[slice(*following)].lstrip()
+    if is_row(first) or is_row(second) or BULLET.match(second) or first.endswith((":", ";")):
+        return False
+    if second[:1].islower():
+        return True
+    return len(first) >= full and (not first.endswith(_SENTENCE_ENDS) or len(second) >= full)
+
+
+def _fragments(text: str, block: tuple[int, int], line: tuple[int, int], following: tuple[int, int]) -> bool:
+    first, second = text[slice(*line)], text[slice(*following)]
+    if max(len(first), len(second)) > SHORT_LINE or following[1] - block[0] > BLOCK:
+        return False
+    return not (is_row(first) or is_row(second))
+
+
+def is_row(line: str) -> bool:
+    """Return whether a line is a table row with its own statement: words, two or more numbers, enough digits."""
+    numbers = sum(bool(_NUMBER.search(word)) for word in line.split())
+    letters = sum(c.isalpha() for c in line)
+    return numbers >= 2 and letters >= 3 and numbers >= 0.3 * len(line.split())
+
+
+def _sentences(text: str, start: int, end: int, longest: int) -> Iterator[tuple[int, int]]:
+    for cut in sentence_ends(text, start, end):
+        if cut - start < SHORTEST:
+            continue
+        yield from shorten(text, start, cut, longest)
+        start = cut
+    yield from shorten(text, start, end, longest)
+
+
+def shorten(text: str, start: int, end: int, longest: int = LONGEST) -> Iterator[tuple[int, int]]:
+    """Split the span into pieces of at most `longest` characters."""
+    while end - start > longest:
+        piece = text[start : start + longest]
+        cut = next((at for mark in (";", ",", " ", "\n") if (at := piece.rfind(mark)) > longest // 2), longest - 1) + 1
+        yield start, start + cut
+        start += cut
+    yield start, end
+
+
+def _strip(text: str, start: int, end: int) -> tuple[int, int]:
+    piece = text[start:end]
+    return start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())

@@ -1,0 +1,446 @@
+"""The spans of the retrieved pages that support the claims of an answer.
+
+Words find spans, checks of numbers, names and negation exclude some, and the text model compares the few that remain. A
+sentence may also be supported in two parts, each by its own span.
+
+`fault` is a check that similarity cannot replace: a number, a name or a negation that a page does not have.
+Numbers are compared with a span by presence, position and year.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from math import exp
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from docmind.answers.align import Claim, Leaf, Library, Span, Unit, weakest
+from docmind.answers.names import Edits, compact, is_replaced, meets, named, no_edits, ocr_edits, replacements, words_of
+from docmind.answers.negation import is_flipped, tokens
+from docmind.answers.numbers import Figure, agree
+from docmind.answers.sentences import is_row
+from docmind.embedding import TextEmbedder, fold, prefix, words
+from docmind.errors import DocMindError
+from docmind.records.search import Degraded
+
+Standing = Literal["stand", "lack", "differ"]
+"""All there; one missing; one replaced by another."""
+
+HEADINGS = 40  # most units between a row and the years above the table
+_RESPECTIVELY = re.compile(r"\b(?:respectively|respectivamente)\b")
+_COMPARED, _SWAPPED, _FRAME = 90, 3, 4  # words
+_AROUND = 3  # words on each side that identify a number's place
+_CLEARLY = 2  # words by which another number must match better
+
+
+def numbers_stand(claim: Claim, span: Span) -> Standing:
+    """Return whether every number of a claim is in its span, in the same role.
+
+    A number may also be beside the span, in the file's name, or a year above a table's columns, but only where the span
+    has no other number in its place.
+    """
+    wanted = [figure for figure in claim.figures if figure.is_required]
+    if not wanted:
+        return "stand"
+    leaf = span.leaf
+    core = leaf.units[span.core].figures
+    if all(is_row(unit.text) for unit in leaf.units[span.first : span.last + 1]):
+        return _in_row(wanted, core, leaf, span.core)
+    held = [figure for unit in leaf.units[span.first : span.last + 1] for figure in unit.figures]
+    near = [figure for unit in neighbours(span) for figure in unit.figures] + leaf.label_figures
+    spare = [figure for figure in core if not any(agree(one, figure, leaf.scales) for one in claim.figures)]
+    for figure in wanted:
+        if any(agree(figure, other, leaf.scales) for other in core):
+            continue
+        if any(_is_like(figure, other) for other in spare) and not _fits(claim, figure, span):
+            return "differ" if _is_exchanged(claim, span) or not _in_place(claim, span, wanted) else "lack"
+        if not any(agree(figure, other, leaf.scales) for other in [*held, *near]):
+            return "differ" if _is_exchanged(claim, span) else "lack"
+    same = not _is_exchanged(claim, span) and _in_place(claim, span, wanted) and _paired(claim, held, span)
+    return "stand" if same else "differ"
+
+
+def _in_row(wanted: Sequence[Figure], row: Sequence[Figure], leaf: Leaf, at: int) -> Standing:
+    """Compare all numbers with one row of a table, and the years with the heads of their columns."""
+    heads = _years_above(leaf, at)
+    lacking = [figure for figure in wanted if not any(agree(figure, other, leaf.scales) for other in row)]
+    if any(not any(agree(figure, other) for other in [*heads, *leaf.label_figures]) for figure in lacking):
+        return "lack"
+    return "stand" if not heads or _in_column(wanted, row, heads, leaf.scales) else "differ"
+
+
+def _is_exchanged(claim: Claim, span: Span) -> bool:
+    """Return whether the claim has another number where the span has one, with the same words around it."""
+    offset = span.bounds[0]
+    units = span.leaf.units[span.first : span.last + 1]
+    there = [(unit.start - offset + f.start, unit.start - offset + f.end, f) for unit in units for f in unit.figures]
+    left = _with_figures(claim.text, [(f.start, f.end, f) for f in claim.figures])[:_COMPARED]
+    right = _with_figures(span.text, there)[: 2 * _COMPARED]
+    a, b = [key for key, _ in left], [key for key, _ in right]
+    for (i1, i2, j1, j2), before, after in replacements(a, b, _SWAPPED):
+        if not ((before >= 2 or i1 == 0) and (after >= 2 or i2 == len(a)) and before + after >= _FRAME):
+            continue
+        new = [figure for _, figure in left[i1:i2] if figure]
+        old = [figure for _, figure in right[j1:j2] if figure]
+        if new and old and not any(agree(one, other, span.leaf.scales) for one in new for other in old):
+            return True
+    return False
+
+
+def _with_figures(text: str, found: Sequence[tuple[int, int, Figure]]) -> list[tuple[str, Figure | None]]:
+    """Return words in order, with each number as one of them, by its value."""
+    row: list[tuple[str, Figure | None]] = []
+    at = 0
+    for start, end, figure in sorted(found, key=lambda one: one[:2]):
+        if start < at:
+            continue
+        row += [(word, None) for word in tokens(text[at:start])]
+        row.append(("#" + min(map(str, figure.values)) + figure.unit, figure))
+        at = end
+    return row + [(word, None) for word in tokens(text[at:])]
+
+
+def _is_like(one: Figure, other: Figure) -> bool:
+    return (one.is_year, one.unit, one.is_month) == (other.is_year, other.unit, other.is_month)
+
+
+def neighbours(span: Span) -> list[Unit]:
+    """Return the unit before a span and the one after it."""
+    units = span.leaf.units
+    return [*units[max(0, span.first - 1) : span.first], *units[span.last + 1 : span.last + 2]]
+
+
+def _years_above(leaf: Leaf, first: int) -> list[Figure]:
+    """Return the years in the nearest unit above that has several."""
+    for unit in reversed(leaf.units[max(0, first - HEADINGS) : first]):
+        years = [figure for figure in unit.figures if figure.is_year]
+        if len(years) >= 2:
+            return years
+    return []
+
+
+def _in_column(
+    wanted: Sequence[Figure], held: Sequence[Figure], years: Sequence[Figure], scales: tuple[float, ...]
+) -> bool:
+    """Return whether the numbers of a row are below the years that a claim gives them."""
+    asked = [figure for figure in wanted if figure.is_year and not any(agree(figure, other) for other in held)]
+    values = [figure for figure in held if not figure.is_month]
+    if not asked:
+        return True
+    if len(values) < len(years):
+        return False
+    below = [
+        years[at % len(years)]
+        for at, value in enumerate(values)
+        if (at < len(years) or len(values) % len(years) == 0) and any(agree(figure, value, scales) for figure in wanted)
+    ]
+    return not below or all(any(agree(year, head) for head in below) for year in asked)
+
+
+def _paired(claim: Claim, held: Sequence[Figure], span: Span) -> bool:
+    """Return whether numbers keep their years.
+
+    Where a page has as many numbers of one kind as years, they are paired in order; `respectively` does the same for
+    other numbers.
+    """
+    scales = span.leaf.scales
+    years = [figure for figure in held if figure.is_year]
+    said = [figure for figure in claim.figures if figure.is_year]
+    is_respective = _RESPECTIVELY.search(fold(span.text.lower())) is not None
+    values = [figure for figure in held if not figure.is_year and not figure.is_month]
+    for unit in {figure.unit for figure in values}:
+        row = [figure for figure in values if figure.unit == unit]
+        others = [figure for figure in values if figure.unit != unit][-len(row) :] if is_respective else []
+        for heads, asked in ((years, said), (others, claim.figures)):
+            if len(row) < 2 or len(heads) != len(row):
+                continue
+            asked = [one for one in asked if any(agree(one, head) for head in heads)]
+            if not asked:
+                continue
+            own = [f for f in claim.figures if not f.is_year and f.unit == unit and f not in asked]
+            if not _goes_with(own, asked, row, heads, scales):
+                return False
+    return True
+
+
+def _goes_with(
+    own: Sequence[Figure],
+    asked: Sequence[Figure],
+    row: Sequence[Figure],
+    heads: Sequence[Figure],
+    scales: tuple[float, ...],
+) -> bool:
+    for at, value in enumerate(own):
+        partners = asked[at : at + 1] if len(own) == len(asked) else asked
+        stands = [head for one, head in zip(row, heads, strict=True) if agree(value, one, scales)]
+        if stands and not any(agree(partner, head) for partner in partners for head in stands):
+            return False
+    return True
+
+
+def _in_place(claim: Claim, span: Span, wanted: Sequence[Figure]) -> bool:
+    """Return whether no other number of the span matches a number's place in the claim clearly better."""
+    text = span.text
+    if _RESPECTIVELY.search(fold(text.lower())):
+        return True
+    offset = span.bounds[0]
+    there = [
+        (figure, _around(text, unit.start - offset + figure.start, unit.start - offset + figure.end))
+        for unit in span.leaf.units[span.first : span.last + 1]
+        for figure in unit.figures
+    ]
+    for figure in wanted:
+        around = _around(claim.text, figure.start, figure.end)
+        right = wrong = 0
+        for other, place in there:
+            fit = _fit(around, place)
+            if agree(figure, other, span.leaf.scales):
+                right = max(right, fit)
+            elif other.is_year == figure.is_year:
+                wrong = max(wrong, fit)
+        if wrong >= _CLEARLY + 1 and wrong >= right + _CLEARLY:
+            return False
+    return True
+
+
+def _fits(claim: Claim, wanted: Figure, span: Span) -> bool:
+    """Return whether a number is in the span among the words that it has in the claim."""
+    text, offset = span.text, span.bounds[0]
+    around = _around(claim.text, wanted.start, wanted.end)
+    return any(
+        agree(wanted, figure, span.leaf.scales)
+        and _fit(around, _around(text, unit.start - offset + figure.start, unit.start - offset + figure.end))
+        >= _CLEARLY
+        for unit in span.leaf.units[span.first : span.last + 1]
+        for figure in unit.figures
+    )
+
+
+def _around(text: str, start: int, end: int) -> tuple[list[str], list[str]]:
+    before = tokens(text[max(0, start - 40) : start])
+    return before[::-1][:_AROUND], tokens(text[end : end + 40])[:_AROUND]
+
+
+def _fit(one: tuple[list[str], list[str]], other: tuple[list[str], list[str]]) -> int:
+    total = 0
+    for left, right in zip(one, other, strict=True):
+        for a, b in zip(left, right, strict=False):
+            if a != b:
+                break
+            total += 1
+    return total
+
+
+_IN_LABEL = 4  # letters of a name that may be part of a file's name: `Ulta` in `ULTABEAUTY_2023`
+_GENERIC = frozenset("company companhia compania empresa corporation group board".split())  # noqa: SIM905
+
+
+class Fault(NamedTuple):
+    """A part of the claim that a span does not support. `contradicts`: the span states otherwise, not just nothing."""
+
+    kind: Literal["number", "name", "negation"]
+    contradicts: bool
+
+
+def fault(claim: Claim, span: Span, known: set[str]) -> Fault | None:
+    """Return the part of a claim that its span does not support; None where no check fails.
+
+    `known` are words with a capital inside sentences of the retrieved pages.
+    """
+    numbers = numbers_stand(claim, span)
+    if numbers != "stand":
+        return Fault("number", numbers == "differ")
+    names = _names_stand(claim, span, known)
+    if names != "stand":
+        return Fault("name", names == "differ")
+    page_language = span.leaf.record.language
+    if is_flipped(claim.tokens, tokens(span.text), claim.language or page_language, page_language):
+        return Fault("negation", True)
+    return None
+
+
+def _names_stand(claim: Claim, span: Span, known: set[str]) -> Standing:
+    leaf = span.leaf
+    core = leaf.units[span.core].text
+    edits = _edits(claim, leaf)
+    is_swapped = any(is_replaced(claim.core, text, edits=edits) for text in (span.text, core))
+    if not claim.names:
+        return "differ" if is_swapped else "stand"
+    label = compact(leaf.label)
+    units = leaf.units[span.first : span.last + 1]
+    near = set().union(*(unit.names for unit in [*units, *neighbours(span), *leaf.units[:2]])) | leaf.label_names
+    for at, name in enumerate(claim.names):
+        if meets(name.key, near, edits=edits) or (len(name.key) >= _IN_LABEL and name.key in label):
+            continue
+        elsewhere = meets(name.key, leaf.names, edits=edits)
+        if not name.is_sure and not _begins_a_name(claim, at, known):
+            if is_swapped and not elsewhere:
+                return "differ"
+            continue
+        if not elsewhere or is_swapped or _has_other_names(claim, units):
+            return "differ" if is_swapped else "lack"
+    return "differ" if is_swapped else "stand"
+
+
+def _edits(claim: Claim, leaf: Leaf) -> Edits:
+    if leaf.record.text_source == "ocr":
+        return ocr_edits
+    if claim.language and leaf.record.language and claim.language != leaf.record.language:
+        return lambda key: int(len(key) >= 5)  # Brazil, Brasil
+    return no_edits
+
+
+def _begins_a_name(claim: Claim, at: int, known: set[str]) -> bool:
+    """Return whether a capital at the beginning of a sentence is that of a name."""
+    name = claim.names[at]
+    following = claim.names[at + 1] if at + 1 < len(claim.names) else None
+    goes_on = following is not None and following.is_sure and following.start - name.end <= 1
+    return goes_on or claim.text[name.end : name.end + 2] in ("'s", "’s") or name.key in known
+
+
+def _has_other_names(claim: Claim, units: Sequence[Unit]) -> bool:
+    """Return whether the span has names that the claim does not."""
+    said = words_of(claim.text) | {prefix(word) or word for word in words(fold(claim.text))}
+    return any(
+        name.is_sure
+        and name.key not in said
+        and name.key not in _GENERIC
+        and (prefix(name.key) or name.key) not in said
+        for unit in units
+        for name in named(unit.text)
+    )
+
+
+EMBEDDED = 160  # texts at most for one answer: 2-3 ms each on one core
+COMPARED = 3  # spans of one claim that the text model compares
+CERTAIN = 0.85  # coverage and order from which the text model is not needed
+VERBATIM = 0.98  # coverage and order from which contradicting spans do not count
+PARTED = 40  # sentences of one answer that are checked in parts
+LEAST_COVERAGE = 0.15  # of a claim's words, by weight
+LEAST_CLAUSE = 0.3  # of the words of each clause: an added clause must be supported too
+MARGIN = 0.05  # by which a span must be more similar to a claim than a contradicting one of the same page
+CONTRADICTED = 0.7  # coverage of a contradicting span from which a sentence is not checked in parts
+
+# A logistic regression on half of the documents, with the highest weight on hand-written sentences. Few false sentences
+# pass the checks, so a fit is unstable: `scripts/eval FOLDER fit-verify` prints laxer weights; stricter ones were kept.
+INTERCEPT, WEIGHTS = -8.5, np.array([5.9, 3.8, 6.6])
+INTERCEPT_ANY, WEIGHTS_ANY = -4.4, np.array([5.5, 6.1, 0.0])  # without a cosine
+
+
+class Evidence:
+    """The evidence for one answer in its pages. Used by one thread.
+
+    `degraded` is set where the text model failed: then words alone decide. `limit` is how many texts may still be
+    embedded.
+    """
+
+    def __init__(self, embedder: TextEmbedder, leaves: Sequence[Leaf]) -> None:
+        self._embedder, self.limit = embedder, EMBEDDED
+        self._library = Library(leaves)
+        self._known = {name.key for leaf in leaves for unit in leaf.units for name in named(unit.text) if name.is_sure}
+        self._vectors: dict[str, np.ndarray] = {}
+        self.degraded: tuple[Degraded, ...] = ()
+
+    def of(self, texts: Sequence[str]) -> list[list[Span]]:
+        """Return for each claim the one or two spans that support it, or none."""
+        known: dict[str, Claim] = {}  # repeated sentences are checked once
+        claims = [known.get(text) or known.setdefault(text, Claim(text)) for text in texts]
+        found = self.candidates(claims)
+        borne = [_best(spans) for spans, _ in found]
+        whole: list[list[Span]] = [[span] if span else [] for span in borne]
+        parts = [
+            (at, Claim(first), Claim(second))
+            for at, (claim, (_, is_contradicted)) in enumerate(zip(claims, found, strict=True))
+            if not borne[at] and not is_contradicted
+            for first, second in claim.halves()
+        ][: 3 * PARTED]
+        each = [part for _, first, second in parts for part in (first, second)]
+        spans = [_best(one) for one, _ in self.candidates(each)]
+        for number, (at, _, _) in enumerate(parts):
+            first, second = spans[2 * number : 2 * number + 2]
+            if first and second and not whole[at]:
+                is_same = first.leaf is second.leaf and first.bounds == second.bounds
+                whole[at] = [first] if is_same else [first, second]
+        return whole
+
+    def candidates(self, claims: Sequence[Claim]) -> list[tuple[list[Span], bool]]:
+        """Return for each claim the spans that pass all checks, with cosines; and whether a page contradicts it."""
+        once = {id(claim): self._standing(claim) for claim in {id(claim): claim for claim in claims}.values()}
+        found = [once[id(claim)] for claim in claims]
+        self._embed([text for claim, (spans, _) in zip(claims, found, strict=True) for text in _unsure(claim, spans)])
+        for claim, (spans, _) in zip(claims, found, strict=True):
+            vector = self._vectors.get(claim.core)
+            for span in spans:
+                other = self._vectors.get(_flat(span))
+                span.cosine = float(vector @ other) if vector is not None and other is not None else None
+        return found
+
+    def _standing(self, claim: Claim) -> tuple[list[Span], bool]:
+        """Return the spans of a claim without fault, and whether a very similar one contradicts it.
+
+        Where a page states the same with another number, name or a negation, less similar spans do not support the
+        claim.
+        """
+        standing: list[Span] = []
+        against: list[Span] = []
+        for span in self._library.spans(claim):
+            if span.coverage < LEAST_COVERAGE:
+                continue
+            wrong = fault(claim, span, self._known)
+            if wrong is None and weakest(claim, span) >= LEAST_CLAUSE:
+                standing.append(span)
+            elif wrong is not None and wrong.contradicts:
+                against.append(span)
+        left = [span for span in standing if all(_outweighs(span, other) for other in against)]
+        return left[:COMPARED], any(other.coverage >= CONTRADICTED for other in against)
+
+    def _embed(self, texts: Sequence[str]) -> None:
+        wanted = [text for text in dict.fromkeys(texts) if text not in self._vectors][: self.limit]
+        if not wanted or self.degraded:
+            return
+        self.limit -= len(wanted)
+        try:
+            vectors = self._embedder.embed_documents(wanted)
+        except (DocMindError, OSError, RuntimeError) as error:
+            self.degraded = (Degraded("verify", f"the text model cannot be used: {error}"),)
+            return
+        self._vectors.update(zip(wanted, vectors, strict=True))
+
+
+def likelihood(span: Span) -> float:
+    """Return the probability that a span without fault supports a claim, 0..1."""
+    z = INTERCEPT_ANY if span.cosine is None else INTERCEPT
+    z += float(features(span) @ (WEIGHTS_ANY if span.cosine is None else WEIGHTS))
+    return 1 / (1 + exp(-z))
+
+
+def features(span: Span) -> np.ndarray:
+    """Return the features of a span: coverage, order and cosine."""
+    return np.array([span.coverage, span.order, span.cosine or 0.0])
+
+
+def _best(spans: Sequence[Span]) -> Span | None:
+    good = [span for span in spans if likelihood(span) >= 0.5 or _is_certain(span)]
+    return max(good, key=lambda span: likelihood(span) + span.bonus) if good else None
+
+
+def _outweighs(span: Span, against: Span) -> bool:
+    if span.coverage >= VERBATIM and span.order >= VERBATIM:
+        return True
+    return span.likeness > against.likeness + (MARGIN if against.leaf is span.leaf else -MARGIN)
+
+
+def _is_certain(span: Span) -> bool:
+    return span.coverage >= CERTAIN and span.order >= CERTAIN
+
+
+def _unsure(claim: Claim, spans: Sequence[Span]) -> list[str]:
+    if not spans or _is_certain(spans[0]):
+        return []
+    return [claim.core, *(_flat(span) for span in spans)]
+
+
+def _flat(span: Span) -> str:
+    return " ".join(span.text.split())

@@ -1,0 +1,390 @@
+"""Verification of a language model's answers: each sentence is tied to the page text that supports it, or marked.
+
+A sentence is aligned with whole units of the retrieved pages' text. The model's own statements about its sources are
+not trusted: its marks are removed, and new numbers are assigned. Markdown is kept.
+
+Headings, questions, greetings and "the documents do not say" are separated from claims; in doubt a sentence is a claim.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from docmind.answers.align import Leaf
+from docmind.answers.sentences import shorten
+from docmind.answers.support import Evidence
+from docmind.documents import PageRecord, Words
+from docmind.embedding import TextEmbedder, name_of, sentence_ends
+from docmind.records.answers import Outcome, Sentence, Source
+from docmind.records.search import Degraded, Hit
+
+Kind = Literal["prose", "row", "head", "code"]
+
+MAYBE = "These passages may answer it:"
+
+_N = r"[1-9]\d{0,3}"
+_MARK = re.compile(
+    r"[ \t]{0,4}[\[【［]\s{0,3}(?:\^|"
+    r"(?:sources?|fontes?|fuentes?|refs?|documentos?|documents?|docs?)\s{0,2}[:#.]?\s{0,2})?"
+    rf"{_N}(?:\s{{0,2}}(?:[,;–—-]|and|e|y)\s{{0,2}}(?:sources?\s)?{_N}){{0,40}}(?:†[^\]】］\n]{{0,60}})?\s{{0,3}}[\]】］]"
+    r"(?:\([^()\s]{0,300}\))?",
+    re.IGNORECASE,
+)
+_HIDDEN = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\x00-\x08\x0b-\x1f\x7f]")
+_JOINER = re.compile(r"(?<![^\W\d_])[\u200c\u200d]+|[\u200c\u200d]+(?![^\W\d_])")
+_FENCE = re.compile(r"\s{0,3}(```|~~~)")
+_HEADING = re.compile(r"\s{0,3}#{1,6}\s")
+_RULE = re.compile(r"[\s*_=|:+-]+$")
+_LEAD = re.compile(r"\s{0,12}(?:>|[-*+•·▪●‣]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])(?:\s{1,8}\[[ xX]\])?\s{1,8}")
+_SEPARATOR = re.compile(r"\s{0,3}\|?(?:\s{0,8}:?-{2,}:?\s{0,8}\|?)+\s*$")
+_LIST_OF_SOURCES = re.compile(
+    r"[\s#*_]{0,8}(?:sources|references|citations|fontes|referências|fuentes|referencias)[\s:*_]{0,6}$", re.IGNORECASE
+)
+_NESTED = 8
+_SHORTEST = 16  # characters; `Yes.` belongs to the next sentence
+
+_GREETING = re.compile(
+    r"(?:hello|hi|hey|sure|certainly|of course|great question|thank you|thanks|you're welcome|i hope|let me know|"
+    r"feel free|please (?:let|note|feel|see|refer)|if you (?:have|need|want|would)|i(?:'m| am) (?:happy|glad)|"
+    r"i can help|ol[áa]|claro|obrigad[oa]|espero que|posso ajudar|se (?:precisar|quiser|tiver)|hola|"
+    r"por supuesto|gracias|puedo ayudar|si (?:necesita|quiere|tiene))\b",
+    re.IGNORECASE,
+)
+_SILENCE = re.compile(
+    r"\b(?:(?:documents?|pages?|passages?|texts?|sources?|excerpts?|context|information|report|contract)\b.{0,40}"
+    r"(?:do(?:es)? not|don't|doesn't|did not|didn't|no |nothing|lacks?|cannot|is not|are not)\b.{0,40}"
+    r"(?:say|state|mention|contain|provide|specif|include|give|address|answer|discuss|indicate|information|found|enough)|"
+    r"(?:i|we) (?:could not|couldn't|cannot|can't|can not|did not|didn't|do not|don't|am unable|was unable)\b.{0,30}"
+    r"(?:find|found|see|know|answer|determine|locate|tell|have)|"
+    r"(?:i'm|i am) (?:sorry|afraid|unable|not (?:sure|able))|not found in|there is no (?:information|mention|answer)|"
+    r"no information (?:is|was|on|about)|"
+    r"(?:documentos?|p[áa]ginas?|textos?|trechos?|fontes?|fuentes?|contexto|pasajes?)\b.{0,30}\b(?:n[ãa]o|no|nem|ni)\b.{0,30}"
+    r"(?:diz|dizem|menciona|cont[êeé]m|contiene|informa|trata|especific|responde|indica|fornece|proporciona|dicen?)|"
+    r"n[ãa]o (?:encontrei|encontramos|h[áa] informa|foi encontrad|sei)|"
+    r"no (?:encontr[ée]|encontramos|hay informaci|se encontr|s[ée]\b)|"
+    r"lo siento|sinto muito|desculpe)",
+    re.IGNORECASE,
+)
+_BUT = re.compile(
+    r"\b(?:but|however|although|though|only|mas|por[ée]m|embora|pero|aunque|sin embargo)\b|;", re.IGNORECASE
+)
+_ANNOUNCES = re.compile(
+    r"\b(?:here (?:is|are|'s)|following|below|as follows|summary|key (?:points|facts|findings)|based on|according to|"
+    r"seguintes?|abaixo|resumo|siguientes?|a continuaci[óo]n|resumen|segundo|seg[úu]n|de acordo com|de acuerdo con)\b",
+    re.IGNORECASE,
+)
+_INTERJECTED = re.compile(r"[\w\s'’,!-]{0,40}!$")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One sentence, table row or code block of a draft, as a span of it."""
+
+    start: int
+    end: int
+    kind: Kind
+    is_claim: bool
+
+
+def clean(text: str) -> str:
+    """Return the draft without marks such as `[1]`, `[2, 3]`, `【4†x】`, a final source list, and invisible characters.
+
+    Code blocks keep their brackets.
+    """
+    text = text.encode("utf-8", "replace").decode().replace("\r\n", "\n").replace("\r", "\n")
+    text = _JOINER.sub("", _HIDDEN.sub("", text))
+    lines = text.split("\n")
+    _drop_sources(lines)
+    kept, fenced = [], False
+    for line in lines:
+        if _FENCE.match(line):
+            fenced = not fenced
+        kept.append(line if fenced else _unmarked(line))
+    return "\n".join(kept).strip()
+
+
+def pieces(text: str) -> list[Piece]:
+    """Return the sentences of a clean draft, in order; they do not overlap."""
+    return [piece for piece in _pieces(text) if piece.end > piece.start]
+
+
+def _unmarked(line: str) -> str:
+    for _ in range(_NESTED):  # removing one mark from within another may form a third
+        line, count = _MARK.subn("", line)
+        if not count:
+            return line
+    return _MARK.sub("", line.replace("[", "(").replace("]", ")"))
+
+
+def _drop_sources(lines: list[str]) -> None:
+    """Remove a closing section that only lists the sources of the marks."""
+    at = len(lines)
+    listed = 0
+    while at and (not lines[at - 1].strip() or _MARK.match(lines[at - 1].lstrip(" \t-*•0123456789."))):
+        at -= 1
+        listed += bool(lines[at].strip())
+    if at and listed and _LIST_OF_SOURCES.match(lines[at - 1]):
+        del lines[at - 1 :]
+
+
+def _pieces(text: str) -> Iterator[Piece]:
+    block: tuple[int, int] | None = None  # the current paragraph or list item
+    rows: list[tuple[int, int]] = []
+    code = -1
+    at = 0
+    for line in text.split("\n"):
+        start, end = at, at + len(line)
+        at = end + 1
+        fence = _FENCE.match(line)
+        if code >= 0:
+            if fence:
+                yield _code(text, code, end)
+                code = -1
+            continue
+        lead = _leads(line)
+        is_row = line.lstrip().startswith("|") or bool(_SEPARATOR.match(line) and "|" in line)
+        if block and (fence or is_row or lead or not line.strip() or _HEADING.match(line) or _RULE.match(line)):
+            yield from _prose(text, *block)
+            block = None
+        if rows and not is_row:
+            yield from _table(text, rows)
+            rows = []
+        if fence:
+            code = start
+        elif is_row:
+            rows.append((start, end))
+        elif not line.strip() or _RULE.match(line):
+            continue
+        elif heading := _HEADING.match(line):
+            yield _trimmed(text, start + heading.end(), end, "head", is_claim=False)
+        else:
+            block = (block[0], end) if block and not lead else (start + lead, end)
+    if block:
+        yield from _prose(text, *block)
+    if rows:
+        yield from _table(text, rows)
+    if code >= 0:
+        yield _code(text, code, len(text))
+
+
+def _leads(line: str) -> int:
+    """Return the length of bullets, numbers and quotation marks at the start of a line."""
+    at = 0
+    for _ in range(4):
+        match = _LEAD.match(line, at)
+        if not match:
+            break
+        at = match.end()
+    return at
+
+
+def _prose(text: str, start: int, end: int) -> Iterator[Piece]:
+    for a, b in _sentences(text, start, end):
+        piece = _trimmed(text, a, b, "prose", is_claim=True)
+        said = text[piece.start : piece.end]
+        if any(char.isalnum() for char in said):
+            yield Piece(piece.start, piece.end, "prose", _claims(said))
+
+
+def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    for cut in sentence_ends(text, start, end):
+        if cut - start < _SHORTEST:
+            continue
+        yield from shorten(text, start, cut)
+        start = cut
+    yield from shorten(text, start, end)
+
+
+def _table(text: str, rows: list[tuple[int, int]]) -> Iterator[Piece]:
+    ruled = next((n for n, (a, b) in enumerate(rows) if _SEPARATOR.match(text[a:b])), -1)
+    for number, (start, end) in enumerate(rows):
+        if number == ruled:
+            continue
+        piece = _trimmed(text, start, end, "row", is_claim=number > ruled, also="|")
+        if any(char.isalnum() for char in text[piece.start : piece.end]):
+            yield Piece(piece.start, piece.end, "row" if piece.is_claim else "head", piece.is_claim)
+
+
+def _code(text: str, start: int, end: int) -> Piece:
+    return _trimmed(text, start, end, "code", is_claim=sum(c.isalpha() for c in text[start:end]) > 20)
+
+
+def _trimmed(text: str, start: int, end: int, kind: Kind, *, is_claim: bool, also: str = "") -> Piece:
+    piece = text[start:end]
+    left = len(piece) - len(piece.lstrip(" \t\n" + also))
+    return Piece(start + left, max(start + left, start + len(piece.rstrip(" \t\n" + also))), kind, is_claim)
+
+
+def _claims(said: str) -> bool:
+    """Return whether a sentence states something that a page could support. In doubt it does."""
+    bare = said.strip(" *_#>\"“”'")
+    count = len(bare.split())
+    figures = any(char.isdigit() for char in bare)
+    if bare.endswith(("?", "؟", "？")):
+        return False
+    if _SILENCE.search(bare) and not figures and not _BUT.search(bare):
+        return False
+    if _GREETING.match(bare) and not figures and count <= 18:
+        return False
+    if bare.endswith(":") and not figures and (count <= 4 or _ANNOUNCES.search(bare)):
+        return False
+    if said.startswith(("**", "__")) and said.endswith(("**", "__")) and count <= 8 and not figures:
+        return bare.endswith(".")
+    return not (count <= 4 and not figures and _INTERJECTED.match(bare))
+
+
+CHECKED = 200  # sentences of one answer; further ones count as unsupported
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A hit with its page, and the retrieved span of the window in `page.text`."""
+
+    hit: Hit
+    page: PageRecord
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """An answer with `[n]` marks after its supported sentences, the sentences, and the sources that they cite.
+
+    Sources count from 1 in the order of their first mention. `degraded` says where the text model could not be used:
+    then words alone decide, and fewer sentences are found to be supported.
+    """
+
+    answer: str
+    sentences: tuple[Sentence, ...]
+    sources: tuple[Source, ...]
+    degraded: tuple[Degraded, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A span of a page: an index into the passages, and characters of the page's text."""
+
+    page: int
+    start: int
+    end: int
+
+
+class Verifier:
+    """The verification of answers against pages. Thread-safe."""
+
+    def __init__(self, embedder: TextEmbedder) -> None:
+        self._embedder = embedder
+
+    def verify(self, text: str, passages: Sequence[Passage], *, epoch: int = 0) -> Verified:
+        """Check every sentence of `text` (plain or Markdown) against the whole pages of `passages`.
+
+        Embeds at most 160 sentences. `epoch` is that of the index when the passages were found. Raises `DamagedError`
+        where the words of a cited page are damaged.
+        """
+        answer = clean(text)
+        found = pieces(answer)
+        pages = _pages(passages)
+        leaves = leaves_of(passages)
+        evidence = Evidence(self._embedder, leaves)
+        claims = [at for at, piece in enumerate(found) if piece.is_claim][:CHECKED]
+        borne = evidence.of([answer[found[at].start : found[at].end] for at in claims])
+        places = {
+            at: [_Place(leaves.index(span.leaf), *span.bounds) for span in spans]
+            for at, spans in zip(claims, borne, strict=True)
+            if spans
+        }
+        return _assemble(answer, found, places, [group[0] for group in pages], epoch, evidence.degraded)
+
+
+def quoted(sources: Sequence[Source], outcome: Outcome = "answer") -> Verified:
+    """Return an answer made of quotes: the first one, or, where they only may answer, all of them after a sentence.
+
+    Each is in quotation marks and supported by itself.
+    """
+    if not sources:
+        return Verified("", (), ())
+    sentences: list[Sentence] = []
+    answer = f"{MAYBE}\n\n" if outcome == "maybe" else ""
+    for source in sources if outcome == "maybe" else sources[:1]:
+        quote = f"“{source.quote}”"
+        sentences.append(Sentence(quote, len(answer), len(answer) + len(quote), (source.n,), supported=True))
+        answer += f"{quote} [{source.n}]\n\n"
+    return Verified(answer.rstrip(), tuple(sentences), tuple(sources))
+
+
+def _pages(passages: Sequence[Passage]) -> list[list[Passage]]:
+    """Group the passages by page, pages in the order of their best passage."""
+    groups: dict[tuple[str, int], list[Passage]] = {}
+    for passage in passages:
+        groups.setdefault((passage.page.doc_id, passage.page.page_no), []).append(passage)
+    return list(groups.values())
+
+
+def leaves_of(passages: Sequence[Passage]) -> list[Leaf]:
+    """Return the pages of the passages, each once, prepared for comparison; in the order of their best passage."""
+    return [
+        Leaf(group[0].page, name_of(group[0].hit.document, ""), [(one.start, one.end) for one in group])
+        for group in _pages(passages)
+    ]
+
+
+def _assemble(
+    answer: str,
+    found: Sequence[Piece],
+    places: dict[int, list[_Place]],
+    pages: Sequence[Passage],
+    epoch: int,
+    degraded: tuple[Degraded, ...],
+) -> Verified:
+    merged = _merged([place for group in places.values() for place in group])
+    numbers: dict[_Place, int] = {}
+    sentences, text, at = [], "", 0
+    for index, piece in enumerate(found):
+        text += answer[at : piece.start]
+        start = len(text)
+        said = answer[piece.start : piece.end]
+        cited = list(dict.fromkeys(_holder(merged, place) for place in places.get(index, [])))
+        of = tuple(numbers.setdefault(place, len(numbers) + 1) for place in cited)
+        sentences.append(Sentence(said, start, start + len(said), of, bool(of), piece.is_claim))
+        text += said + ("\n" if of and piece.kind == "code" else "") + "".join(f" [{n}]" for n in of)
+        at = piece.end
+    text += answer[at:]
+    sources = tuple(_source(n, pages[place.page], place, epoch) for place, n in numbers.items())
+    return Verified(text, tuple(sentences), sources, degraded)
+
+
+def _merged(places: Sequence[_Place]) -> list[_Place]:
+    """Merge overlapping spans of one page."""
+    merged: list[_Place] = []
+    for place in sorted(set(places), key=lambda place: (place.page, place.start, place.end)):
+        last = merged[-1] if merged else None
+        if last and last.page == place.page and place.start < last.end:
+            merged[-1] = _Place(last.page, last.start, max(last.end, place.end))
+        else:
+            merged.append(place)
+    return merged
+
+
+def _holder(merged: Sequence[_Place], place: _Place) -> _Place:
+    return next(one for one in merged if one.page == place.page and one.start <= place.start and place.end <= one.end)
+
+
+def _source(n: int, passage: Passage, place: _Place, epoch: int) -> Source:
+    page = passage.page
+    return Source(
+        n=n,
+        document=passage.hit.document,
+        doc_id=page.doc_id,
+        page_no=page.page_no,
+        page_id=page.page_id,
+        quote=page.text[place.start : place.end],
+        boxes=Words.unpack(page.words).boxes_of(place.start, place.end),
+        page_width=page.width,
+        page_height=page.height,
+        index_epoch=epoch,
+        image_artifact_id=page.image.sha256,
+        image_artifact_suffix=page.image.suffix,
+    )

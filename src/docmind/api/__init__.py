@@ -1,0 +1,1 @@
+"""Interfaces for other programs, on the facade: LlamaIndex."""

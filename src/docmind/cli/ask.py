@@ -1,0 +1,394 @@
+"""`docmind ask`: one question, alone or in a conversation.
+
+The answer is streamed as it comes, then replaced by the checked text; Ctrl-C stops the answer, not the program.
+Conversations and checkpoints are named by their ids, parts of ids, or titles.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from types import FrameType
+from typing import TYPE_CHECKING
+
+import click
+
+from docmind.cli.context import filtered, filters_of, json_option, opened, print_json
+from docmind.cli.output import inert, marked, short, tell_narrow, tell_turn, turn_data
+from docmind.config import Settings
+from docmind.errors import CancelledError, ConfigError, NotFoundError
+from docmind.records.conversations import Mode, RunProgress, Thread, Turn, closest
+from docmind.records.search import LISTS_OF_QUESTIONS, Degraded, Filters, ListName
+
+if TYPE_CHECKING:
+    from docmind.application import DocMind
+
+
+_TAB = "    "
+
+
+class Stream:
+    """Shows one answer. Not thread-safe.
+
+    All output is inert: control characters are replaced one by one, so a sequence that is split over two pieces is as
+    harmless as a whole one. On a terminal that supports it, the text is erased once it is checked and printed again
+    with its markers; where it is taller than the screen, the checked text follows it.
+    """
+
+    def __init__(self, *, is_live: bool | None = None) -> None:
+        self._is_live = sys.stdout.isatty() if is_live is None else is_live
+        self._can_wipe = self._is_live and os.name == "posix" and os.environ.get("TERM", "dumb") != "dumb"
+        self._text = ""  # as received
+        self._shown = ""  # as printed on the screen
+        self._stage = ""
+
+    def show(self, now: RunProgress) -> None:
+        """Print what is new since the last call."""
+        if not self._is_live:
+            return
+        if now.text == self._text:
+            if not now.text and now.stage != self._stage and self._can_wipe:
+                self._stage = now.stage
+                self._write(f"\r\x1b[K{inert(now.stage)}…" if now.stage else "\r\x1b[K")
+            return
+        if not self._text or not now.text.startswith(self._text):  # it begins, or begins again with other words
+            self._clear()
+        piece = _on_screen(now.text[len(self._text) :])
+        self._text = now.text
+        self._shown += piece
+        self._write(piece)
+
+    def end(self, turn: Turn) -> None:
+        """Print the answer as it was checked, and its sources."""
+        written = self._shown
+        if self._clear():
+            tell_turn(turn)
+            return
+        checked = _on_screen(marked(turn.answer)) if turn.answer is not None else ""
+        is_new = checked.strip() != written.strip()
+        if is_new and checked:
+            self._write("\nWith its sources:\n")
+        tell_turn(turn, text=is_new)
+
+    def break_off(self) -> None:
+        """Keep what was printed, and move to a new line."""
+        if self._shown:
+            self._write("\n")
+        else:
+            self._clear()
+
+    def _clear(self) -> bool:
+        """Erase what was printed and return True; else move to a new line and return False."""
+        width, height = shutil.get_terminal_size()
+        rows = rows_of(self._shown, width) if self._shown else 1
+        is_clear = not self._shown or (self._can_wipe and rows < height)
+        if not is_clear:
+            self._write("\n")
+        elif self._can_wipe:
+            self._write("\r" + (f"\x1b[{rows - 1}A" if rows > 1 else "") + "\x1b[J")
+        self._shown = self._text = self._stage = ""
+        return is_clear
+
+    def _write(self, text: str) -> None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+
+def rows_of(text: str, width: int) -> int:
+    """Return how many rows of a terminal `width` cells wide a text takes."""
+    from rich.cells import cell_len
+
+    rows = 1
+    column = 0
+    for char in text:
+        if char == "\n":
+            rows, column = rows + 1, 0
+            continue
+        cells = cell_len(char)
+        if column + cells > width:
+            rows, column = rows + 1, 0
+        column += cells
+    return rows
+
+
+def _on_screen(text: str) -> str:
+    return inert(text, keep_lines=True).replace("\t", _TAB)
+
+
+NEW = "new"
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_SHORTEST = 4
+_WHOLE = 36  # characters of a whole id; the conversation checks whether it has it
+
+
+def thread_to_ask_in(desk: DocMind, name: str, *, is_begun: bool = False) -> Thread:
+    """Return the conversation of this name; create it where there is none.
+
+    A new conversation has the name as its id and is reported on stderr.
+
+    With `is_begun`, none is created. Raises `NotFoundError` for a deleted one, where several have this name, and for
+    what cannot be an id.
+    """
+    if name == NEW and not is_begun:
+        return desk.conversations.create()
+    try:
+        thread = desk.conversations.find_thread(name)
+    except NotFoundError:
+        if is_begun or _is_called(desk, name):  # several have this name
+            raise
+        if not _ID.fullmatch(name):
+            raise NotFoundError(
+                f"There is no conversation {inert(name)[:64]!r}, and none can be begun with that id.",
+                hint="An id is 1 to 64 of the characters A-Z a-z 0-9 _ -; `--thread new` makes one up.",
+            ) from None
+        click.echo(f"A new conversation begins: {name}", err=True)
+        return desk.conversations.create(thread_id=name)
+    if thread.deleted_at_ms is not None:
+        raise NotFoundError(
+            f"The conversation {thread.thread_id} was deleted.",
+            hint=f"Bring it back: docmind threads restore {thread.thread_id}",
+        )
+    return thread
+
+
+def checkpoint_named(desk: DocMind, thread_id: str, name: str) -> str:
+    """Return the checkpoint of this id, or of the only id that begins or ends so.
+
+    Raises `NotFoundError`.
+    """
+    view = desk.conversations.view(thread_id, last=1)
+    known = {run.checkpoint_id for run in view.runs}
+    if view.thread.checkpoint_id:
+        known.add(view.thread.checkpoint_id)
+    if name in known or len(name) >= _WHOLE:
+        return name
+    fitting = [id_ for id_ in known if len(name) >= _SHORTEST and (id_.startswith(name) or id_.endswith(name))]
+    if len(fitting) == 1:
+        return fitting[0]
+    shown = inert(name)[:64]
+    if fitting:
+        some = ", ".join(sorted(map(short, fitting))[:5])
+        raise NotFoundError(f"{len(fitting)} checkpoints begin or end with {shown}: {some}.", hint="Give more of it.")
+    raise NotFoundError(
+        f"This conversation has no checkpoint {shown!r}.",
+        hint=f"Run `docmind threads show {thread_id} --tree` to see them.",
+    )
+
+
+def _is_called(desk: DocMind, name: str) -> bool:
+    """Tell whether any conversation has this title, or an id that begins so."""
+    known = (*desk.conversations.threads(), *desk.conversations.threads(deleted=True))
+    return any(name == thread.title or (len(name) >= 4 and thread.thread_id.startswith(name)) for thread in known)
+
+
+_LOOK_S = 0.02
+
+
+def follow(desk: DocMind, run_id: str, show: Callable[[RunProgress], None]) -> RunProgress:
+    """Show the run until it is over, and return its end.
+
+    A second Ctrl-C is a `KeyboardInterrupt`.
+    """
+    with stoppable(desk, show) as look:
+        while True:
+            now = desk.conversations.run(run_id)
+            look(now)
+            if now.is_over:
+                return now
+            time.sleep(_LOOK_S)
+
+
+@contextmanager
+def stoppable(desk: DocMind, show: Callable[[RunProgress], None]) -> Iterator[Callable[[RunProgress], None]]:
+    """Yield a `show` that records its run; the first Ctrl-C stops that run, even while silent.
+
+    No work is interrupted in the middle: only a Ctrl-C before there is a run, and a second one, raise
+    `KeyboardInterrupt`.
+    """
+    running: list[str] = []
+    is_stopped = threading.Event()
+
+    def look(now: RunProgress) -> None:
+        running[:] = [now.run_id]
+        show(now)
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        if not running or is_stopped.is_set():
+            raise KeyboardInterrupt
+        is_stopped.set()
+        # Not here: the interrupted code may hold the lock that this takes.
+        threading.Thread(target=desk.conversations.stop, args=(running[0],), name="stop", daemon=True).start()
+
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        with _no_echo():
+            yield look
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _no_echo() -> Iterator[None]:
+    """Turn echo off, so that keys pressed meanwhile do not show in the answer.
+
+    They wait for the next question.
+    """
+    if sys.stdin is None or not sys.stdin.isatty() or not hasattr(os, "tcgetpgrp"):
+        yield
+        return
+    import termios
+
+    terminal = sys.stdin.fileno()
+    if not _is_ours(terminal):
+        yield
+        return
+    before = termios.tcgetattr(terminal)
+    quiet = termios.tcgetattr(terminal)
+    quiet[3] &= ~termios.ECHO
+    termios.tcsetattr(terminal, termios.TCSANOW, quiet)
+    try:
+        yield
+    finally:
+        if _is_ours(terminal):
+            termios.tcsetattr(terminal, termios.TCSANOW, before)
+
+
+def _is_ours(terminal: int) -> bool:
+    """Tell whether this process is in the foreground.
+
+    The system halts a background process that changes its terminal.
+    """
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:  # not the controlling terminal of this process
+        return False
+
+
+@click.command()
+@click.argument("question")
+@click.option("-k", "k", type=click.IntRange(1, 1000), default=None, help="How many pages to look at.")
+@click.option(
+    "--thread",
+    help="Go on with this conversation (id, its beginning, or title), or begin one with it; `new`: any.",
+)
+@click.option("--at", help="Ask at this checkpoint of the conversation, beside what came after it.")
+@click.option("--mode", type=click.Choice(["standard", "agent"]), help="How the question is worked on.")
+@click.option("--web", is_flag=True, help="Let this question search the web too, in agent mode.")
+@click.option(
+    "--modality",
+    "lists",
+    multiple=True,
+    type=click.Choice(LISTS_OF_QUESTIONS),
+    help="Look only in this list: words, code, page images by an image model or by late interaction; may be repeated.",
+)
+@click.option("--quotes", is_flag=True, help="Only quotes, whatever language model there is.")
+@filtered
+@json_option
+def ask(
+    question: str,
+    k: int | None,
+    thread: str | None,
+    at: str | None,
+    mode: Mode | None,
+    web: bool,
+    lists: tuple[ListName, ...],
+    quotes: bool,
+    docs: tuple[str, ...],
+    languages: tuple[str, ...],
+    tags: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Answer QUESTION from the documents, each sentence with its page; with --thread in a conversation."""
+    if not question.strip():  # before a conversation is created for it
+        raise ConfigError("The question is empty.", hint="Type a question in words.")
+    if at is not None and thread is None:
+        raise ConfigError("--at names a checkpoint of a conversation.", hint="Say which with --thread.")
+    if quotes and (thread is not None or mode is not None or web):
+        raise ConfigError("--quotes answers without a model and keeps nothing.", hint="Leave the other options out.")
+    mode = web_mode(mode) if web else mode
+    with opened() as desk:
+        filters = filters_of(desk, docs, languages, tags)
+        stream = Stream(is_live=False if as_json else None)
+        if not quotes:
+            desk.models.list()  # a fresh process has not looked for models yet
+        is_plain = thread is None and (mode or Settings.load().agent.mode) == "standard"
+        if quotes or (is_plain and desk.models.current() is None):
+            turn = _quoted(desk, question, k, filters, lists, () if quotes else desk.models.degraded())
+        else:
+            with stoppable(desk, stream.show) as look:
+                thread_id, checkpoint_id = _place(desk, thread, at)
+                try:
+                    turn = desk.conversations.ask(
+                        question,
+                        thread_id=thread_id,
+                        checkpoint_id=checkpoint_id,
+                        filters=filters,
+                        mode=mode,
+                        web=web,
+                        k=k,
+                        lists=lists or None,
+                        on_progress=look,
+                    )
+                except BaseException:
+                    stream.break_off()
+                    raise
+        is_found = turn.answer is not None and turn.answer.outcome != "not found"
+        documents = () if is_found else desk.documents()  # to suggest what is there instead
+    if as_json:
+        print_json(turn_data(turn))
+    else:
+        stream.end(turn)
+        if not is_found:
+            tell_narrow(documents, filters)
+        if turn.answer is not None and turn.answer.thread_id:
+            click.echo(f"Conversation {turn.answer.thread_id}, checkpoint {short(turn.checkpoint_id)}", err=True)
+    if turn.state == "stopped":
+        sys.exit(CancelledError.exit_code)
+
+
+def web_mode(mode: Mode | None) -> Mode:
+    """Return the mode of a question that may search the web.
+
+    Raises `ConfigError` where web search is impossible.
+    """
+    if Settings.load().web.provider == "off":
+        raise ConfigError("Web search is off.", hint="Set DOCMIND_WEB__PROVIDER; docs/settings.md tells how.")
+    if mode == "standard":
+        raise ConfigError("Only agent mode searches the web.", hint="Use --mode agent, or leave --mode out.")
+    return "agent"
+
+
+def _place(desk: DocMind, thread: str | None, at: str | None) -> tuple[str | None, str | None]:
+    """Return the conversation and the checkpoint to ask at."""
+    if thread is None:
+        return None, None
+    thread_id = thread_to_ask_in(desk, thread, is_begun=at is not None).thread_id
+    return thread_id, checkpoint_named(desk, thread_id, at) if at is not None else None
+
+
+def _quoted(
+    desk: DocMind,
+    question: str,
+    k: int | None,
+    filters: Filters,
+    lists: tuple[ListName, ...],
+    degraded: tuple[Degraded, ...],
+) -> Turn:
+    """Answer with quotes as a conversation without a model would, without loading LangGraph."""
+    asked_at_ms = int(time.time() * 1000)
+    answer = desk.ask(question, k=k, filters=filters, lists=lists or None)
+    answer = replace(answer, degraded=(*answer.degraded, *degraded))
+    nearest = () if answer.outcome != "not found" else closest(desk.search(question, filters=filters).hits)
+    meant = question if answer.outcome == "noted" else desk.memories.expand(question)
+    return Turn(
+        "", None, question, asked_at_ms, "answered", answer=answer, asked_as="" if meant == question else meant,
+        filters=filters, lists=lists, nearest=nearest,
+    )  # fmt: skip

@@ -1,0 +1,147 @@
+"""Helpers of all commands: opening the vault, `--json`, questions to the user, filters."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from docmind.config import Settings
+from docmind.errors import CancelledError
+from docmind.network import network_guard
+from docmind.records.documents import Box
+from docmind.records.search import Filters
+from docmind.runtime import start_logging
+
+if TYPE_CHECKING:
+    from docmind.application import DocMind
+
+
+_INNER = frozenset({"nearest_cosine"})  # passed between stages, of no use to other programs
+
+
+def plain(record: Any) -> dict[str, Any]:
+    """Convert a record to a JSON dict: boxes as `[x, y, w, h]`, timings as an object."""
+    made = {field.name: _value(getattr(record, field.name)) for field in fields(record) if field.name not in _INNER}
+    if "timings_ms" in made:
+        made["timings_ms"] = {name: round(ms, 2) for name, ms in made["timings_ms"]}
+    return made
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, Box):
+        return list(value)
+    if isinstance(value, tuple | list):
+        return [_value(item) for item in value]
+    return plain(value) if is_dataclass(value) else value
+
+
+__all__ = [
+    "confirm",
+    "filtered",
+    "filters_of",
+    "is_asking",
+    "json_option",
+    "opened",
+    "plain",
+    "print_json",
+    "tell_code",
+]
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+_filters = (
+    click.option("--doc", "docs", multiple=True, help="Only this document (id or file name); may be repeated."),
+    click.option("--language", "languages", multiple=True, help="Only pages in this language (en, pt, …)."),
+    click.option("--tag", "tags", multiple=True, help="Only documents with this tag; may be repeated."),
+)
+
+
+def filtered(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that narrow a search to a command: `docs`, `languages` and `tags`."""
+    for option in reversed(_filters):
+        command = option(command)
+    return command
+
+
+def filters_of(desk: DocMind, docs: Iterable[str], languages: tuple[str, ...], tags: tuple[str, ...]) -> Filters:
+    """Build filters from the options of `filtered`.
+
+    Raises `NotFoundError` for an unknown document.
+    """
+    doc_ids = tuple(desk.find_document(doc).doc_id for doc in docs)
+    return Filters(doc_ids=doc_ids, languages=tuple(language.lower() for language in languages), tags=tags)
+
+
+def opened(*, reminds: bool = True, accept: bool = False) -> DocMind:
+    """Open the configured vault; a context manager.
+
+    The recovery code of a new vault, or of one that a recovery code opened, is printed on stderr; later commands remind
+    there until it is confirmed, unless `reminds` is False. `accept` continues with a vault that lacks acknowledged
+    changes.
+    """
+    from docmind.application import DocMind
+
+    settings = Settings.load()
+    start_logging(settings.log_level)
+    network_guard().hold(settings.network.strict)
+    is_new = not (settings.data_dir / "vault.json").exists()
+    is_chosen = is_new or settings.keys.recovery_code is not None  # the code brings a new root key
+    ask = (lambda: _ask_passphrase(is_chosen=is_chosen)) if is_asking() else None
+    desk = DocMind(settings, ask_passphrase=ask, accept=accept)
+    code = desk.recovery_code()
+    if code and is_chosen:
+        made = (
+            "A new vault was made." if is_new else "The vault has a new key, and its old code opens nothing any more."
+        )
+        tell_code(made, code)
+    elif code and reminds:
+        click.echo(
+            "The recovery code of this vault was never confirmed: `docmind keys code` shows it, "
+            "`docmind keys confirm` once it is written down.",
+            err=True,
+        )
+    return desk
+
+
+def tell_code(why: str, code: str) -> None:
+    """Print a new recovery code on stderr, with what to do with it."""
+    click.echo(
+        f"{why} Its recovery code: {code}\n"
+        "Write it down and keep it away from this machine: it opens the vault when the key is lost. "
+        "Then run: docmind keys confirm",
+        err=True,
+    )
+
+
+def is_asking() -> bool:
+    """Tell whether a user can be asked. A process started without standard input has None there."""
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def confirm(question: str, *, refusal: str, yes: bool) -> None:
+    """Ask before what cannot be undone; `yes` is prior consent.
+
+    Raises `CancelledError` with `refusal`.
+    """
+    if yes:
+        return
+    if not is_asking():
+        raise CancelledError(refusal, hint="Confirm with --yes where nobody can be asked.")
+    if not click.confirm(question, err=True):
+        raise CancelledError(refusal, hint="Confirm with y, or use --yes.")
+
+
+def print_json(data: dict[str, Any]) -> None:
+    """Print one object on one line."""
+    # A name of arbitrary bytes arrives as surrogates, which no output accepts.
+    click.echo(json.dumps(data, ensure_ascii=False).encode("utf-8", "replace").decode())
+
+
+def _ask_passphrase(*, is_chosen: bool) -> str:
+    """Ask for the passphrase, twice for a new one: a typing error would lock its owner out."""
+    what = "Choose a new passphrase for the vault" if is_chosen else "Passphrase of the vault"
+    return str(click.prompt(what, hide_input=True, confirmation_prompt=is_chosen, err=True))

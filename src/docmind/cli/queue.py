@@ -1,0 +1,157 @@
+"""Commands about the queue: files that were submitted and are not read yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from docmind.cli.context import is_asking, json_option, opened, plain, print_json
+from docmind.cli.documents import ask_password, exit_with, telling
+from docmind.cli.output import counted, inert, progress_bar
+from docmind.errors import NotFoundError, PasswordNeededError
+from docmind.records.documents import UploadInfo, UploadState
+
+if TYPE_CHECKING:
+    from docmind.application import DocMind
+
+_UNREAD: tuple[UploadState, ...] = ("waiting", "reading", "paused")
+_files = click.argument("files", nargs=-1)
+
+
+@click.group()
+def queue() -> None:
+    """Manage files that were handed in and are not read: waiting, paused, locked, failed or cancelled.
+
+    FILES are numbers or names as `docmind queue list` shows them; without any, all that the command applies to.
+    """
+
+
+@queue.command("list")
+@json_option
+def list_(as_json: bool) -> None:
+    """List the files in the queue, and why those that failed did."""
+    with opened() as desk:
+        files = desk.queue.uploads()
+    if as_json:
+        print_json({"files": [plain(info) for info in files]})
+        return
+    if not files:
+        click.echo("The queue is empty.")
+    for info in files:
+        pages = f" ({info.pages_done:,} of {counted(info.pages, 'page')} read)" if info.pages else ""
+        state = (
+            "waiting" if info.state == "reading" else info.state
+        )  # nothing is read while this command holds the vault
+        click.echo(f"{info.upload_id:>5}  {state:9}  {inert(info.document)}{pages}")
+        if info.message:
+            click.echo(f"       {inert(info.message)} {inert(info.hint)}".rstrip())
+
+
+@queue.command()
+@_files
+@json_option
+def resume(files: tuple[str, ...], as_json: bool) -> None:
+    """Read files that wait or are paused, each from after its last page."""
+    _read(files, _UNREAD, (), as_json=as_json)
+
+
+@queue.command()
+@_files
+@json_option
+def retry(files: tuple[str, ...], as_json: bool) -> None:
+    """Read files again that failed or were cancelled."""
+    _read(files, ("failed", "cancelled"), (), as_json=as_json)
+
+
+@queue.command()
+@_files
+@click.option(
+    "--password-file",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="A file of passwords, one a line; each is tried.",
+)
+@json_option
+def unlock(files: tuple[str, ...], password_file: Path | None, as_json: bool) -> None:
+    """Read locked files: their passwords are asked for, used once and not kept."""
+    from docmind.cli.documents import read_passwords
+
+    passwords = read_passwords(password_file) if password_file else []
+    if not passwords and not is_asking():
+        raise PasswordNeededError("There is nobody to ask for a password.")
+    _read(files, ("locked",), passwords, as_json=as_json)
+
+
+@queue.command()
+@_files
+@json_option
+def pause(files: tuple[str, ...], as_json: bool) -> None:
+    """Leave files that wait unread until they are resumed, also by the app."""
+    with opened() as desk:
+        ids = desk.queue.pause(_chosen(desk, files, ("waiting", "reading")))
+        _tell(desk.queue.uploads(), ids, "Paused", as_json=as_json)
+
+
+@queue.command()
+@_files
+@json_option
+def cancel(files: tuple[str, ...], as_json: bool) -> None:
+    """Take files that wait or are paused out of the queue; `docmind queue retry` puts them back."""
+    with opened() as desk:
+        ids = desk.queue.cancel(_chosen(desk, files, _UNREAD))
+        _tell(desk.queue.uploads(), ids, "Not read", as_json=as_json)
+
+
+@queue.command()
+@_files
+@json_option
+def remove(files: tuple[str, ...], as_json: bool) -> None:
+    """Forget files that failed, are locked or were cancelled, and their bytes. Pages that were read stay."""
+    with opened() as desk:
+        ids = _chosen(desk, files, ("failed", "locked", "cancelled"))
+        _tell(desk.queue.remove(ids), ids, "Removed", as_json=as_json)
+
+
+def _read(files: Sequence[str], states: tuple[UploadState, ...], passwords: Sequence[str], *, as_json: bool) -> None:
+    """Read the chosen files and report what became of each."""
+    from docmind.cli.documents import Adding, pausing
+
+    with opened() as desk:
+        desk.queue.adopt()
+        ids = _chosen(desk, files, states)
+        desk.queue.resume(ids)
+        desk.queue.retry(ids)
+        adding = Adding(desk, passwords, ask_password if is_asking() else None)
+        with telling(adding, as_json=as_json), pausing(desk), progress_bar(quiet=as_json) as show:
+            adding.read(ids, show)
+    if not ids and not as_json:
+        click.echo("There is no such file in the queue.", err=True)
+    exit_with(adding.results)
+
+
+def _chosen(desk: DocMind, files: Iterable[str], states: tuple[UploadState, ...]) -> list[int]:
+    """Return ids of files in these states, by number or name; all where none is named."""
+    there = desk.queue.uploads(*states)
+    chosen: list[int] = []
+    for name in files:
+        found = [info.upload_id for info in there if name in (str(info.upload_id), info.document)]
+        if not found:
+            raise NotFoundError(
+                f"There is no file {name!r} in the queue that this can be done with.",
+                hint="Run `docmind queue list` to see what is in it.",
+            )
+        chosen += found
+    return list(dict.fromkeys(chosen)) if files else [info.upload_id for info in there]
+
+
+def _tell(files: Iterable[UploadInfo], ids: Sequence[int], what: str, *, as_json: bool) -> None:
+    changed = [info for info in files if info.upload_id in ids]
+    if as_json:
+        print_json({"files": [plain(info) for info in changed]})
+        return
+    for info in changed:
+        click.echo(f"{what}: {inert(info.document)}")
+    if not changed:
+        click.echo("There is no such file in the queue.", err=True)

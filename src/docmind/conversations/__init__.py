@@ -1,0 +1,5 @@
+"""Conversations: threads, turns, the graph of a turn, checkpoints, and export."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,5 @@
+from .service import Conversations
+
+__all__ = [
+    "Conversations",
+]

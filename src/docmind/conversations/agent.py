@@ -1,0 +1,230 @@
+"""Agent mode: a model that calls tools in a loop, limited in steps, seconds and tokens.
+
+The tools search, open a page, recall memories and search the web, which is offered only where the user agreed.
+Arguments come from a model and are checked; results come from documents and are quoted. Pictures and paths are never
+shown to a model.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Literal
+
+from langgraph.runtime import Runtime
+from langgraph.types import Command
+
+from docmind.conversations.nodes import Course, Means, Steps, written_of
+from docmind.conversations.prompts import named, shown, tokens_of
+from docmind.conversations.state import State, filters_of
+from docmind.errors import ConfigError, LanguageModelError, WebSearchError
+from docmind.llm import ChatModel, Message, Tool, ToolCall
+from docmind.records.documents import page_id_of
+from docmind.records.search import Degraded, PageHit
+
+_RESULT_TOKENS = 1_500  # of one tool's answer
+_PAGE_CHARACTERS = 5_000
+_LONGEST_QUERY = 1_000
+
+
+def _parameters(**described: tuple[str, str]) -> dict:
+    properties = {name: {"type": kind, "description": told} for name, (kind, told) in described.items()}
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+SEARCH = Tool(
+    "multimodal_search",
+    "Search all of the user's documents for passages, and for pages that look like what is asked. Use other words than"
+    " before.",
+    _parameters(query=("string", "what to look for")),
+)
+OPEN_PAGE = Tool(
+    "open_page",
+    "Read one whole page of a document that a passage came from.",
+    _parameters(document=("string", "its name, as the passages give it"), page=("integer", "page number, from 1")),
+)
+SEARCH_MEMORY = Tool(
+    "search_memory", "Look up what the user asked to be remembered.", _parameters(query=("string", "what about"))
+)
+WEB_SEARCH = Tool(
+    "web_search",
+    "Search the web. What it finds is shown to the user as such and is no source about the documents.",
+    _parameters(query=("string", "what to look for; nothing of the documents' text")),
+)
+
+
+class Tools:
+    """The tools that a model can call. Thread-safe."""
+
+    def __init__(self, means: Means, steps: Steps) -> None:
+        self._means, self._steps = means, steps
+
+    def offered(self, state: State) -> tuple[Tool, ...]:
+        """Return the tools of this question: web search only where it is set up and the user agreed."""
+        may_web = self._means.web is not None and state["question"]["web"]
+        return (SEARCH, OPEN_PAGE, SEARCH_MEMORY, *((WEB_SEARCH,) if may_web else ()))
+
+    def run(self, call: ToolCall, state: State, course: Course) -> str:
+        """Run a call and return its result as text for the model, or what is wrong with the call."""
+        doing: dict[str, Callable[[ToolCall, State, Course], str]] = {
+            SEARCH.name: self._search,
+            OPEN_PAGE.name: self._open_page,
+            SEARCH_MEMORY.name: self._search_memory,
+            WEB_SEARCH.name: self._web_search,
+        }
+        if call.name not in {tool.name for tool in self.offered(state)}:
+            return f"There is no tool {call.name[:40]!r}. There are: " + ", ".join(t.name for t in self.offered(state))
+        return doing[call.name](call, state, course)
+
+    def _search(self, call: ToolCall, state: State, course: Course) -> str:
+        query = _text(call, "query")
+        if not query:
+            return "The query is empty."
+        found = self._steps.search(query, state["question"], filters_of(state["question"]["filters"]))
+        more = self._steps.widen(course, found.hits)
+        known = {hit.page_id for hit in course.looks}
+        looks = [hit for hit in found.looks if hit.page_id not in known]
+        course.looks += looks
+        told = [shown(more, _RESULT_TOKENS)] if more else []
+        if looks:
+            told.append(f"The user is shown, found by their look: {', '.join(_place(hit) for hit in looks)}.")
+        return "\n".join(told) or "Nothing that was not there before."
+
+    def _open_page(self, call: ToolCall, state: State, course: Course) -> str:
+        name, number = _text(call, "document"), call.arguments.get("page")
+        if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= 1_000_000:
+            return "The page is a number from 1."
+        within = filters_of(state["question"]["filters"]).doc_ids
+        matches = [i for i in self._means.catalog.documents() if name and name in (i.document, i.doc_id, i.title)]
+        named = [i for i in matches if not within or i.doc_id in within]
+        if not named:
+            return "There is no document of that name among those the user asks about."
+        hit = self._steps.page_hit(named[0].doc_id, number)
+        if hit is None:
+            return f"It has {named[0].pages} pages."
+        self._steps.widen(course, [hit])
+        return f"Page {number}, {page_id_of(hit.doc_id, number)}:\n{hit.text[:_PAGE_CHARACTERS]}"
+
+    def _search_memory(self, call: ToolCall, state: State, course: Course) -> str:
+        known = self._means.recall(_text(call, "query"), course.thread_id)
+        return "\n".join(f"- {memory.text}" for memory in known.memories) or "Nothing about that is remembered."
+
+    def _web_search(self, call: ToolCall, state: State, course: Course) -> str:
+        query = _text(call, "query")
+        assert self._means.web is not None
+        if not query:
+            return "The query is empty."
+        try:
+            results = self._means.web(query)
+        except (ConfigError, WebSearchError) as error:
+            course.degraded.append(Degraded("web search", str(error)))
+            return f"The web could not be searched: {error}"
+        course.web += [result for result in results if result not in course.web]
+        told = "\n".join(f"- {result.title}: {result.excerpt} ({result.url})" for result in results)
+        return told[: int(_RESULT_TOKENS * 3.5)] or "Nothing was found."
+
+
+def _place(hit: PageHit) -> str:
+    return f"page {hit.page_no} of {named(hit.document)}"
+
+
+def _text(call: ToolCall, name: str) -> str:
+    value = call.arguments.get(name)
+    return " ".join(value.split())[:_LONGEST_QUERY] if isinstance(value, str) else ""
+
+
+Next = Literal["tools", "agent", "answer", "verify"]
+
+_STEP_CALLS = 4  # per step; further calls are dropped
+
+
+class Loop:
+    """The two nodes of the agent loop. Thread-safe: the messages of a run are in its `Course`."""
+
+    def __init__(self, means: Means, steps: Steps) -> None:
+        self._limits, self._steps, self._tools = means.settings.agent, steps, Tools(means, steps)
+
+    def agent(self, state: State, runtime: Runtime[Course]) -> Command[Next]:
+        """Run one step of the model, which gives tool calls or the answer.
+
+        A model that cannot call tools answers as in answer mode.
+        """
+        course = runtime.context
+        model = course.model
+        if model is None or model.info.is_tool_calling is False:
+            return self._as_usual(
+                course, "the language model in use cannot call tools" if model else "there is no language model"
+            )
+        if not course.messages:
+            course.messages = self._steps.messages(state, course, is_agent=True)
+        course.tell("writing", restart=True)
+        at = time.perf_counter()
+        try:
+            text, calls = self._step(model, state, course)
+        except LanguageModelError as error:
+            course.lasted("write", at)
+            if course.steps == 0 and model.info.is_tool_calling is None:  # perhaps it refuses only the tools
+                return self._as_usual(course, f"the language model refused tools: {error}")
+            return _end(course, "", model, [str(error), error.hint])
+        course.lasted("write", at)
+        if not calls or course.stop():
+            return _end(course, text, model, [])
+        course.messages.append(Message("assistant", text, calls=tuple(calls)))
+        return Command(goto="tools")
+
+    def tools(self, state: State, runtime: Runtime[Course]) -> Command[Next]:
+        """Run the tool calls of the last step."""
+        course = runtime.context
+        course.tell("searching", restart=True)
+        at = time.perf_counter()
+        for call in course.messages[-1].calls:
+            done = "Stopped." if course.stop() else self._tools.run(call, state, course)
+            course.messages.append(Message("tool", done, call_id=call.call_id))
+        course.steps += 1
+        course.lasted("tools", at)
+        return Command(goto="agent")
+
+    def _step(self, model: ChatModel, state: State, course: Course) -> tuple[str, list[ToolCall]]:
+        tools = self._tools.offered(state)
+        if self._is_spent(course):
+            course.messages.append(Message("user", "Answer now, with what you have."))
+            tools = ()
+        text: list[str] = []
+        calls: list[ToolCall] = []
+        for piece in (
+            model.step(course.messages, tools, course.stop) if tools else model.stream(course.messages, course.stop)
+        ):
+            if isinstance(piece, ToolCall):
+                calls.append(piece)
+            else:
+                text.append(piece)
+                course.tell("writing", piece)
+        written = "".join(text)
+        course.written_tokens += tokens_of(written) + sum(
+            tokens_of(json.dumps(c.arguments, default=str)) for c in calls
+        )
+        return written, calls[:_STEP_CALLS]
+
+    def _is_spent(self, course: Course) -> bool:
+        spent = (
+            "steps" if course.steps >= self._limits.max_steps
+            else "seconds" if time.perf_counter() - course.started >= self._limits.max_seconds
+            else "tokens" if course.written_tokens >= self._limits.max_tokens
+            else ""
+        )  # fmt: skip
+        if spent:
+            course.degraded.append(
+                Degraded("agent mode", f"the limit of {spent} was reached, and the answer asked for")
+            )
+        return bool(spent)
+
+    def _as_usual(self, course: Course, why: str) -> Command[Next]:
+        course.degraded.append(Degraded("agent mode", why))
+        return Command(goto="answer")
+
+
+def _end(course: Course, text: str, model: ChatModel, failure: list[str]) -> Command[Next]:
+    is_stopped = course.stop()
+    written = written_of(text, model.info.name, is_stopped=is_stopped, failure=failure, web=course.web)
+    return Command(update={"written": written}, goto="verify")

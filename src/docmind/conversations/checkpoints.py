@@ -1,0 +1,409 @@
+"""LangGraph's `SqliteSaver` over the single connection of `vault.db`.
+
+A conversation's state may hold plain data only: anything else is refused when it is written and when it is read.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import ormsgpack
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    get_checkpoint_id,
+    get_checkpoint_metadata,
+)
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.serde.types import ERROR
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.checkpoint.sqlite.utils import load_pending_writes, pending_writes_sql, search_where
+
+from docmind.errors import NotFoundError, StateRefusedError
+from docmind.storage import Connection, Database, Row, dbapi2
+
+DEEPEST = 16  # nested lists and dicts
+LARGEST = 1 << 20  # bytes of one checkpoint, or of one write
+_BASE64 = 1000  # characters; a longer text without spaces may be encoded bytes
+_WRITING_HINT = "Ask again, or in other words; what was there before is kept."
+_PATH_FIELDS = frozenset(("image_path", "thumbnail_path", "source_path"))
+_DATA_URL = re.compile(r"\s*data:(?:[\w.+-]+/[\w.+*-]+)?(?:;[\w=.+-]+)*,", re.IGNORECASE)
+_BASE64_TEXT = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
+_PATH = re.compile(r"[/\\~]|[A-Za-z]:|file:", re.IGNORECASE)
+_SCALARS = frozenset((str, int, bool, type(None)))
+_SHOWN_KEY = re.compile(r"[A-Za-z0-9_:.-]{1,40}")
+
+_Where = tuple[Any, Any] | None  # the path to a value, as (path to the parent, key)
+
+
+def refuse(value: Any, name: str = "state") -> None:
+    """Raise `StateRefusedError` unless the value may be stored.
+
+    Allowed: None, bool, int of 64 bits, finite float, str that is valid UTF-8, list, and dict with str keys, up to 16
+    deep. Not allowed even as text: a file path in a field that is named for one, a `data:` URL, and 1,000 or more
+    characters of base64. The message names the place, never what stands there.
+    """
+    _walk(value, name, is_new=True)
+
+
+def refuse_read(value: Any, name: str = "state") -> None:
+    """Check types and depth of decoded data; LangGraph adds two levels around the state."""
+    if not _is_plain(value, DEEPEST + 2):
+        _walk(value, name, is_new=False)
+
+
+def _is_plain(value: Any, depth: int) -> bool:
+    """Check a value without recording paths.
+
+    This is the fast way: nearly all that is read is valid, and there is much of it (400 states for 200 turns).
+    """
+    kind = type(value)
+    if kind is dict:
+        if not all(type(key) is str for key in value):
+            return False
+        value = value.values()
+    elif kind is not list:
+        return kind in _SCALARS or (kind is float and math.isfinite(value))
+    if not depth:
+        return False
+    return all(type(inner) in _SCALARS or _is_plain(inner, depth - 1) for inner in value)
+
+
+def _walk(value: Any, name: str, *, is_new: bool) -> None:
+    deepest = DEEPEST if is_new else DEEPEST + 2
+    left = LARGEST  # a value that fits has fewer parts than bytes; lists that share parts could have endlessly many
+    stack: list[tuple[Any, int, _Where]] = [(value, 1, None)]
+    while stack:
+        item, depth, where = stack.pop()
+        left -= 1
+        if left < 0:
+            raise _refused(name, where, f"has more than {LARGEST} parts", is_new)
+        kind = type(item)  # exactly: a subclass, such as a numpy float, would be read back as another type
+        if kind is str:
+            if is_new and (reason := _text(item, where)):
+                raise _refused(name, where, reason, is_new)
+        elif kind is dict:
+            if depth > deepest:
+                raise _refused(name, where, f"is nested more than {DEEPEST} deep", is_new)
+            for key, inner in item.items():
+                if type(key) is not str or not _is_utf8(key):
+                    raise _refused(name, where, "has a key that is not text", is_new)
+                stack.append((inner, depth + 1, (where, key)))
+        elif kind is list:
+            if depth > deepest:
+                raise _refused(name, where, f"is nested more than {DEEPEST} deep", is_new)
+            stack.extend((inner, depth + 1, (where, at)) for at, inner in enumerate(item))
+        elif kind is float:
+            if not math.isfinite(item):
+                raise _refused(name, where, "is not a finite number", is_new)
+        elif kind is int:
+            if not -(1 << 63) <= item < 1 << 63:
+                raise _refused(name, where, "is a number of more than 64 bits", is_new)
+        elif item is not None and kind is not bool:
+            raise _refused(name, where, f"is of the type {kind.__name__}, not plain data", is_new)
+
+
+def _text(text: str, where: _Where) -> str:
+    """Return why a text is refused, or an empty string."""
+    if len(text) > LARGEST:
+        return f"has more than {LARGEST} characters"
+    if not _is_utf8(text):
+        return "is not valid text"
+    key = where[1] if where else None
+    if text and (key in _PATH_FIELDS or (key == "path" and _PATH.search(text))):
+        return "is a file path"
+    if _DATA_URL.match(text):
+        return "is a data URL"
+    if len(text) >= _BASE64 and _is_base64(text):
+        return "is bytes written as base64"
+    return ""
+
+
+def _is_utf8(text: str) -> bool:
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_base64(text: str) -> bool:
+    """Tell whether a text is base64, in one piece or in the long lines of a mail.
+
+    Words on lines of their own are not base64.
+    """
+    lines = text.replace("\r", "").strip("\n").split("\n")
+    return len("".join(lines)) >= _BASE64 > 20 * len(lines) and all(map(_BASE64_TEXT.fullmatch, lines))
+
+
+def _refused(name: str, where: _Where, reason: str, is_new: bool) -> StateRefusedError:
+    steps: list[str] = []
+    while where:
+        where, key = where
+        shown = key if type(key) is str and _SHOWN_KEY.fullmatch(key) else "…"  # a key may hold a document's words
+        steps.append(f"[{key}]" if type(key) is int else f".{shown}")
+    place = name + "".join(reversed(steps))
+    if is_new:
+        return StateRefusedError(f"The conversation's state cannot keep {place}: it {reason}.", hint=_WRITING_HINT)
+    return StateRefusedError(f"A stored state of the conversation is refused: {place} {reason}.")
+
+
+_COLUMNS = "thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata"
+_PARTS = {"channel_values": dict, "channel_versions": dict, "versions_seen": dict, "id": str}
+
+
+class Saved(NamedTuple):
+    """A stored state. `values` are LangGraph's channels, including its own (`branch:to:…`)."""
+
+    checkpoint_id: str
+    parent_id: str | None
+    values: dict[str, Any]
+    metadata: dict[str, Any]
+
+
+class PlainSerializer(JsonPlusSerializer):
+    """Serializer for plain data in msgpack only.
+
+    There are no extension types, constructors, pickles or other encodings.
+
+    LangGraph's strict mode is not enough: it rebuilds paths, patterns and messages, and returns the arguments of what
+    it does not rebuild. Here all of them raise `StateRefusedError`.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(allowed_msgpack_modules=None)
+
+    def with_msgpack_allowlist(self, extra_allowlist: Any) -> PlainSerializer:
+        """Ignore the types of a graph's state, which LangGraph adds here: none is allowed."""
+        return self
+
+    def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
+        if obj is None:
+            return "null", b""
+        try:
+            data = ormsgpack.packb(obj, option=_PASS)
+        except ormsgpack.MsgpackEncodeError as error:
+            raise StateRefusedError("The conversation's state holds what is not plain data.") from error
+        if len(data) > LARGEST:
+            raise StateRefusedError(
+                f"The conversation's state takes {len(data):,} bytes; {LARGEST:,} are the most.",
+                hint="Ask a narrower question; what was there before is kept.",
+            )
+        return "msgpack", data
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:
+        kind, content = data
+        if kind == "null":
+            return None
+        if kind != "msgpack" or not isinstance(content, bytes):
+            raise StateRefusedError("A stored state of the conversation is refused: it is not in our encoding.")
+        try:
+            value = ormsgpack.unpackb(content)  # without a hook, any extension type is an error
+        except ValueError as error:
+            raise StateRefusedError("A stored state of the conversation is refused: it is not plain data.") from error
+        refuse_read(value)
+        return value
+
+
+_PASS = (
+    ormsgpack.OPT_PASSTHROUGH_DATACLASS
+    | ormsgpack.OPT_PASSTHROUGH_DATETIME
+    | ormsgpack.OPT_PASSTHROUGH_ENUM
+    | ormsgpack.OPT_PASSTHROUGH_UUID
+)
+
+
+class Checkpoints(SqliteSaver):
+    """LangGraph's `checkpoints` and `writes` tables, in transactions of `Database`.
+
+    As thread-safe as `Database`. LangGraph saves from its own threads: a caller that runs a graph must not hold a
+    transaction, or both wait for each other. Callers get `Saved` records, and LangGraph what its interface asks for.
+    """
+
+    def __init__(self, database: Database) -> None:
+        """Create the tables where they are missing."""
+        self._database = database
+        super().__init__(database.connection, serde=PlainSerializer())
+        self.jsonplus_serde = PlainSerializer()
+        self.setup()
+
+    def setup(self) -> None:
+        """Create the tables once, outside of any transaction: LangGraph's script would commit it."""
+        if self.is_setup:
+            return
+        # A read-only vault without tables for states has no conversations either.
+        if not self._database.is_read_only and not any(
+            name == "task_path" for _, name, *_ in self._database.all("PRAGMA table_info(writes)")
+        ):
+            with self._database.outside() as self.conn:
+                try:
+                    super().setup()
+                except dbapi2.OperationalError as error:  # LangGraph expects the exception class of sqlite3 here
+                    if "duplicate column name" not in str(error):
+                        raise
+        self.is_setup = True
+
+    @contextmanager
+    def cursor(self, transaction: bool = True) -> Iterator[Any]:
+        """Open a cursor for LangGraph, in its own write transaction or in a consistent read."""
+        # A turn ends by recording where its thread stands; listeners are not told of LangGraph's saves before that.
+        with self._database.transaction(is_step=True) if transaction else self._database.reading() as db:
+            self.conn = db  # after a damaged page the database has a new connection
+            cursor = db.cursor()
+            try:
+                yield cursor
+            finally:
+                cursor.close()
+
+    # LangGraph's interface
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Return the state that a config names, or the newest one. Raises `StateRefusedError`."""
+        found = next(self.list(_whole(config), limit=1), None)
+        return found._replace(config=config) if found and get_checkpoint_id(config) else found
+
+    def list(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,  # noqa: A002 (LangGraph's name)
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> Iterator[CheckpointTuple]:
+        """Return states, newest first, all read before the first is returned.
+
+        Raises `StateRefusedError`.
+        """
+        where, values = search_where(config, filter, before)
+        with self._database.reading() as db:
+            rows = _rows(db, f"{where} ORDER BY checkpoint_id DESC LIMIT ?", (*values, -1 if limit is None else limit))
+            writes = [db.execute(pending_writes_sql(True), row[:3]).fetchall() for row in rows]
+        return iter([self._tuple(row, pending) for row, pending in zip(rows, writes, strict=True)])
+
+    def put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Store a state durably. Raises `StateRefusedError` where it is not plain data."""
+        for channel, value in checkpoint["channel_values"].items():
+            refuse(value, channel)
+        refuse(dict(metadata), "metadata")
+        refuse(get_checkpoint_metadata(config, metadata), "metadata")  # including what LangGraph adds from the config
+        return super().put(_whole(config), checkpoint, metadata, new_versions)
+
+    def put_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Store what a task wrote.
+
+        Of an exception only the class is kept: its message may hold document text.
+        """
+        plain = [
+            (channel, type(value).__name__ if channel == ERROR and isinstance(value, BaseException) else value)
+            for channel, value in writes
+        ]
+        for channel, value in plain:
+            refuse(value, channel)
+        super().put_writes(_whole(config), plain, task_id, task_path)
+
+    # DocMind's own methods
+
+    def history(self, thread_id: str) -> tuple[Saved, ...]:
+        """Return every state of a thread, oldest first: the tree of its runs.
+
+        Raises `StateRefusedError`.
+        """
+        with self._database.reading() as db:
+            rows = _rows(db, "WHERE thread_id = ? AND checkpoint_ns = '' ORDER BY checkpoint_id", (thread_id,))
+        return tuple(map(self._saved, rows))
+
+    def chain(self, thread_id: str, checkpoint_id: str, limit: int | None = None) -> tuple[Saved, ...]:
+        """Return a state and its ancestors, up to the first state or `limit` of them.
+
+        Raises `NotFoundError`.
+        """
+        found: dict[str, Row] = {}
+        at: str | None = checkpoint_id
+        with self._database.reading() as db:
+            while at and at not in found and (limit is None or len(found) < limit):
+                where = "WHERE thread_id = ? AND checkpoint_ns = '' AND checkpoint_id = ?"
+                rows = _rows(db, where, (thread_id, at))
+                if not rows:
+                    break
+                found[at], at = rows[0], rows[0][3]
+        if not found and limit != 0:
+            raise NotFoundError(
+                "This conversation has no such point.", hint="Run `docmind threads show` to see the points it has."
+            )
+        return tuple(map(self._saved, found.values()))
+
+    def purge(self, thread_id: str) -> int:
+        """Delete all states of a thread and return how many there were.
+
+        Their bytes are erased only by `Database.scrub`.
+        """
+        with self._database.transaction() as db:
+            count = db.execute("SELECT count(*) FROM checkpoints WHERE thread_id = ?", (thread_id,)).fetchone()[0]
+            self.delete_thread(thread_id)
+        return count
+
+    def _saved(self, row: Row) -> Saved:
+        checkpoint, metadata = self._opened(row)
+        return Saved(row[2], row[3], checkpoint["channel_values"], metadata)
+
+    def _tuple(self, row: Row, writes: Sequence[Row]) -> CheckpointTuple:
+        checkpoint, metadata = self._opened(row)
+        thread_id, space, checkpoint_id, parent_id = row[:4]
+        place = {"thread_id": thread_id, "checkpoint_ns": space}
+        return CheckpointTuple(
+            {"configurable": {**place, "checkpoint_id": checkpoint_id}},
+            checkpoint,
+            metadata,
+            {"configurable": {**place, "checkpoint_id": parent_id}} if parent_id else None,
+            load_pending_writes(writes, self.serde),
+        )
+
+    def _opened(self, row: Row) -> tuple[Any, Any]:
+        """Decode a checkpoint and its metadata, and check the shape that readers rely on."""
+        _, _, checkpoint_id, _, kind, content, about = row
+        checkpoint = self.serde.loads_typed((kind, content))
+        if not _is_checkpoint(checkpoint) or checkpoint["id"] != checkpoint_id:
+            raise StateRefusedError("A stored state of the conversation is refused: it has not the shape of one.")
+        try:
+            metadata = {} if about is None else json.loads(about)
+        except (ValueError, TypeError, RecursionError) as error:
+            raise StateRefusedError("A stored state of the conversation is refused: its label is damaged.") from error
+        if not isinstance(metadata, dict):
+            raise StateRefusedError("A stored state of the conversation is refused: its label is damaged.")
+        refuse_read(metadata, "metadata")
+        return checkpoint, metadata
+
+
+def _is_checkpoint(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and all(isinstance(value.get(name), kind) for name, kind in _PARTS.items())
+        and all(isinstance(seen, dict) for seen in value["versions_seen"].values())
+    )
+
+
+def _whole(config: RunnableConfig) -> RunnableConfig:
+    """Add the root graph's namespace where none is named: LangGraph omits and requires it."""
+    return {**config, "configurable": {"checkpoint_ns": "", **config.get("configurable", {})}}
+
+
+def _rows(db: Connection, where: str, values: Sequence[object]) -> Sequence[Row]:
+    return db.execute(f"SELECT {_COLUMNS} FROM checkpoints {where}", values).fetchall()

@@ -1,0 +1,164 @@
+"""Stored conversations read back: the turns of one branch, and the tree of all runs.
+
+A question is one checkpoint, and its answer is the next, a child of the question. A branch without a question yet is a
+checkpoint that repeats its parent's state; the first checkpoint of a thread is one of these, so that even the first
+question can be asked again beside itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from docmind.conversations.checkpoints import Saved
+from docmind.conversations.state import Asked, answer_of, filters_of, lists_of, nearest_of, web_of
+from docmind.errors import NotFoundError
+from docmind.records.conversations import Run, Turn, TurnState
+
+_ASKED = "branch:to:contextualise"  # LangGraph's channel: the first step runs next
+Kind = Literal["question", "answer", "branch"]
+
+
+class History:
+    """All checkpoints of one thread, oldest first. Immutable."""
+
+    def __init__(self, thread_id: str | None, saved: Sequence[Saved]) -> None:
+        self._thread_id = thread_id
+        self._saved = {point.checkpoint_id: point for point in saved}
+        tried = [point for point in saved if _kind(point) == "answer"]
+        self._tried = {point.parent_id for point in tried}
+        self._answered = {point.parent_id for point in tried if point.values.get("answer")}
+
+    def __contains__(self, checkpoint_id: str) -> bool:
+        return checkpoint_id in self._saved
+
+    def way(self, checkpoint_id: str | None) -> list[Saved]:
+        """Return the turns from the start to a checkpoint, as the last checkpoint of each.
+
+        Raises `NotFoundError`.
+        """
+        if checkpoint_id is None:
+            return []
+        if checkpoint_id not in self._saved:
+            raise NotFoundError(
+                "This conversation has no such point.", hint="Run `docmind threads show` to see the points it has."
+            )
+        way: list[Saved] = []
+        at = self._saved.get(checkpoint_id)
+        while at is not None:
+            if _kind(at) != "branch":
+                way.append(at)
+            if _kind(at) == "answer":  # its parent is its own question
+                at = self._saved.get(at.parent_id or "")
+            at = self._saved.get(at.parent_id or "") if at is not None else None
+        return way[::-1]
+
+    def turns(self, checkpoint_id: str | None, last: int | None = None) -> tuple[list[Turn], int]:
+        """Return the turns up to a checkpoint, oldest first, and how many earlier ones were left out."""
+        way = self.way(checkpoint_id)
+        shown = way if last is None else way[max(0, len(way) - last) :]
+        return [self.turn(point) for point in shown], len(way) - len(shown)
+
+    def turn_at(self, checkpoint_id: str | None) -> Turn:
+        """Return the last turn up to a checkpoint.
+
+        Raises `NotFoundError` where nothing was asked before it.
+        """
+        way = self.way(checkpoint_id)
+        if not way:
+            raise NotFoundError("Nothing was asked at this point.", hint="Ask a question first.")
+        return self.turn(way[-1])
+
+    def turn(self, point: Saved) -> Turn:
+        """Build the turn of a checkpoint."""
+        values = point.values
+        question, asked, written, plain = (values.get(name) for name in ("question", "asked", "written", "answer"))
+        assert question is not None
+        answer = answer_of(plain, question["text"], self._thread_id, point.checkpoint_id) if plain else None
+        failure = (written or {}).get("failure") or ["", ""]
+        found = values.get("found") or {}
+        return Turn(
+            checkpoint_id=point.checkpoint_id,
+            before_id=self.question_of(point).parent_id,
+            question=question["text"],
+            asked_at_ms=question["asked_at_ms"],
+            state=_state(point),
+            answer=answer,
+            asked_as=_asked_as(asked, question["text"]),
+            mode=question["mode"],
+            filters=filters_of(question["filters"]),
+            lists=tuple(lists_of(question) or ()),
+            nearest=nearest_of(plain) if plain else (),
+            recalled=tuple(found.get("recalled", ())),
+            memories=tuple(values.get("memories") or ()),
+            web=web_of((written or {}).get("web") or []),
+            message=failure[0],
+            hint=failure[1],
+        )
+
+    def question_of(self, point: Saved) -> Saved:
+        """Return the checkpoint in which the question of a turn was stored."""
+        if _kind(point) == "answer" and point.parent_id in self._saved:
+            return self._saved[point.parent_id]
+        return point
+
+    def asked_id(self, checkpoint_id: str) -> str:
+        """Return the id of the checkpoint that holds the question of a turn."""
+        return self.question_of(self._saved[checkpoint_id]).checkpoint_id
+
+    def words(self) -> str:
+        """Return all questions and answers of the thread as text, on any branch."""
+        said = [point for point in self._saved.values() if self._is_told(point)]
+        return "\n".join(
+            f"{point.values['question']['text']}\n{(point.values.get('answer') or {}).get('answer', '')}"
+            for point in said
+        )
+
+    def runs(self, head: str | None) -> tuple[Run, ...]:
+        """Return every turn, oldest first; a question that a later try answered is listed once."""
+        current = {point.checkpoint_id for point in self.way(head)} if head in self._saved else set()
+        shown = [point for point in self._saved.values() if self._is_told(point)]
+        return tuple(
+            Run(
+                checkpoint_id=point.checkpoint_id,
+                parent_id=self._turn_before(point),
+                question=point.values["question"]["text"],
+                asked_at_ms=point.values["question"]["asked_at_ms"],
+                state=_state(point),
+                is_current=point.checkpoint_id in current,
+            )
+            for point in shown
+        )
+
+    def _is_told(self, point: Saved) -> bool:
+        kind = _kind(point)
+        if kind == "branch":
+            return False
+        if kind == "question":
+            return point.checkpoint_id not in self._tried
+        return bool(point.values.get("answer")) or point.parent_id not in self._answered
+
+    def _turn_before(self, point: Saved) -> str | None:
+        at = self._saved.get(self.question_of(point).parent_id or "")
+        while at is not None and _kind(at) == "branch":
+            at = self._saved.get(at.parent_id or "")
+        return at.checkpoint_id if at is not None else None
+
+
+def _asked_as(asked: Asked | None, question: str) -> str:
+    """Return the text that was searched for, where it leant on earlier turns or on a remembered definition."""
+    if asked is None:
+        return ""
+    return asked["text"] if asked["is_contextual"] or asked["text"] != " ".join(question.split()) else ""
+
+
+def _kind(point: Saved) -> Kind:
+    if _ASKED in point.values:
+        return "question"
+    return "answer" if point.metadata.get("source") == "loop" else "branch"
+
+
+def _state(point: Saved) -> TurnState:
+    if _kind(point) == "question" or not point.values.get("answer"):
+        return "unanswered"
+    return "stopped" if (point.values.get("written") or {}).get("is_stopped") else "answered"

@@ -1,0 +1,400 @@
+"""Steps of a turn: contextualise, retrieve, answer, verify, remember.
+
+Each writes a channel of the state. What a run uses and does not store is in `Means`, the vault's services, and in
+`Course`, the run's own data.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal, Protocol
+
+from langgraph.runtime import Runtime
+
+from docmind.answers import NOT_FOUND, Extract, Extractive, Passage, Verified, Verifier, quoted, with_looks
+from docmind.config import Settings
+from docmind.conversations.checkpoints import refuse
+from docmind.conversations.prompts import first_messages, understand
+from docmind.conversations.state import (
+    NOTHING_KEPT,
+    Found,
+    Question,
+    State,
+    Written,
+    filters_of,
+    lists_of,
+    plain_answer,
+)
+from docmind.documents import Catalog, PageRecord
+from docmind.errors import DamagedError, LanguageModelBrokenError, LanguageModelError, StateRefusedError
+from docmind.llm import ChatModel, Message, Stop
+from docmind.records.answers import NOTED, Answer, Outcome
+from docmind.records.conversations import MemoryList, RunStage, WebResult, closest
+from docmind.records.search import Degraded, Filters, Hit, ListName, MultimodalHit, MultimodalResult, SearchResult
+
+
+class Search(Protocol):
+    """A search of everything for a question, as the facade offers it."""
+
+    def __call__(
+        self,
+        question: str,
+        *,
+        k: int | None = None,
+        filters: Filters = Filters(),
+        lists: Sequence[ListName] | None = None,
+    ) -> MultimodalResult: ...
+
+
+class Tell(Protocol):
+    """A report of the current stage and a piece of the answer; `restart` discards the pieces reported so far."""
+
+    def __call__(self, stage: RunStage, piece: str = "", *, restart: bool = False) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """The services that every run uses.
+
+    `recall` returns what a model should know of a question of a thread, `told` the remembered facts that bear on it,
+    `expand` the question with what remembered definitions say that its terms stand for.
+    `requested` returns the facts that a question asks to remember, `note` stores one, `propose` returns facts in what
+    the user typed. `web` is None while web search is off.
+    """
+
+    settings: Settings
+    catalog: Catalog
+    search: Search
+    extractive: Extractive
+    lenient: Extractive
+    """The same without a threshold, for pages that the question itself points to."""
+    verifier: Verifier
+    epoch: Callable[[], int]
+    recall: Callable[[str, str | None], MemoryList]
+    told: Callable[[str, str | None], MemoryList]
+    expand: Callable[[str, str | None], str]
+    requested: Callable[[str], tuple[str, ...]]
+    note: Callable[[str], object]
+    propose: Callable[[str], tuple[str, ...]]
+    web: Callable[[str], tuple[WebResult, ...]] | None = None
+
+
+@dataclass(slots=True)
+class Course:
+    """The data of one run; used by its own thread only.
+
+    `said` are earlier turns as (question, answer).
+    """
+
+    stop: Stop
+    tell: Tell
+    show: Callable[[Sequence[Hit]], None]
+    """A report of the pages that were found, before anything is written about them."""
+    model: ChatModel | None = None
+    thread_id: str | None = None
+    said: tuple[tuple[str, str], ...] = ()
+    quoted: frozenset[str] = frozenset()
+    """The quotes of the previous turn: a follow-up asks for something else."""
+    search: SearchResult | None = None
+    is_recalled: bool = False
+    """Whether the question fell back on documents of the previous turn, or on a page beside the last source."""
+    passages: list[Passage] = field(default_factory=list)
+    looks: list[MultimodalHit] = field(default_factory=list)
+    """Pages found by their look, best first."""
+    extract: Extract | None = None
+    web: list[WebResult] = field(default_factory=list)
+    degraded: list[Degraded] = field(default_factory=list)
+    timings_ms: dict[str, float] = field(default_factory=dict)
+    messages: list[Message] = field(default_factory=list)
+    steps: int = 0
+    written_tokens: int = 0
+    started: float = field(default_factory=time.perf_counter)
+
+    def lasted(self, name: str, since: float) -> None:
+        """Add the time from `since` (of `time.perf_counter`) until now to the timing of `name`."""
+        self.timings_ms[name] = self.timings_ms.get(name, 0.0) + (time.perf_counter() - since) * 1000
+
+
+class Steps:
+    """The steps over one vault. Thread-safe: the data of a run is in its `Course`."""
+
+    def __init__(self, means: Means) -> None:
+        self._means = means
+
+    def contextualise(self, state: State, runtime: Runtime[Course]) -> dict[str, Any]:
+        """Resolve the question in its conversation, and choose the documents it may fall back on."""
+        course = runtime.context
+        course.tell("reading the question")
+        understood = understand(
+            state["question"]["text"], [asked for asked, _ in course.said if not self._means.requested(asked)]
+        )
+        kept = state.get("kept") or NOTHING_KEPT
+        page = None
+        if understood.page_step is not None and kept["place"]:
+            doc_id, page_no = kept["place"]
+            page = [doc_id, page_no + understood.page_step]
+        recall = (kept["cited"] or kept["retrieved"]) if understood.is_contextual else []
+        return {
+            "asked": {
+                "text": self._means.expand(understood.text, course.thread_id),
+                "is_contextual": understood.is_contextual,
+                "page": page,
+                "recall": list(recall),
+                "is_cited": bool(kept["cited"]),
+            }
+        }
+
+    def retrieve(self, state: State, runtime: Runtime[Course]) -> dict[str, Any]:
+        """Retrieve hits for the question.
+
+        A contextual question without any falls back on the documents of the latest answer.
+        """
+        course = runtime.context
+        course.tell("searching")
+        self._searched(state, course)
+        found = course.search
+        assert found is not None
+        course.passages = self._passages(found.hits)
+        course.show(found.hits)
+        recalled = sorted({hit.doc_id for hit in found.hits}) if course.is_recalled else []
+        return {"found": _plain_found(found, recalled)}
+
+    def mode(self, state: State) -> Literal["answer", "agent"]:
+        """Return the step that follows the search."""
+        is_agent = state["question"]["mode"] == "agent" and not self._requested(state)
+        return "agent" if is_agent else "answer"
+
+    def answer(self, state: State, runtime: Runtime[Course]) -> dict[str, Any]:
+        """Stream the model's text; without a model, or where it fails at once, the text is empty."""
+        course = runtime.context
+        model = course.model
+        if model is None or course.stop() or self._requested(state):
+            return {"written": written_of("", "", is_stopped=course.stop())}
+        course.tell("writing", restart=True)
+        at = time.perf_counter()
+        pieces: list[str] = []
+        failure: list[str] = []
+        try:
+            for piece in model.stream(self.messages(state, course), course.stop):
+                if not pieces:
+                    course.lasted("first token", at)
+                pieces.append(piece)
+                course.tell("writing", piece)
+        except LanguageModelError as error:
+            failure = [str(error), error.hint]
+        course.lasted("write", at)
+        text, name = "".join(pieces), model.info.name
+        return {"written": written_of(text, name, is_stopped=course.stop(), failure=failure, web=course.web)}
+
+    def messages(self, state: State, course: Course, *, is_agent: bool = False) -> list[Message]:
+        """Build the messages for the model, with room left for its answer."""
+        asked = state["question"]["text"]
+        try:
+            recalled = self._means.recall(asked, course.thread_id)
+        except DamagedError as error:
+            recalled = MemoryList((), (Degraded("memory", str(error)),))
+        course.degraded += recalled.degraded
+        memories = [memory.text for memory in recalled.memories]
+        llm = self._means.settings.llm
+        room = llm.context_tokens - llm.max_tokens - 64
+        return first_messages(asked, course.passages, course.said, memories, room=room, is_agent=is_agent)
+
+    def verify(self, state: State, runtime: Runtime[Course]) -> dict[str, Any]:
+        """Find the places that support each sentence; quote the documents where nothing was written."""
+        course = runtime.context
+        course.tell("checking")
+        self._searched(state, course)
+        written = state["written"]
+        assert written is not None
+        assert course.search is not None
+        facts = self._requested(state)
+        if facts and not written["is_stopped"]:
+            return {"answer": plain_answer(self._noted(state, course, facts))}
+        if written["failure"]:
+            course.degraded.append(Degraded("language model", written["failure"][0]))
+        at = time.perf_counter()
+        outcome: Outcome = "answer"
+        told: tuple[str, ...] = ()
+        is_written = bool(written["text"].strip()) and not written["failure"]
+        if is_written:
+            checked = self._means.verifier.verify(written["text"], course.passages, epoch=self._means.epoch())
+            course.lasted("verify", at)
+        elif written["is_stopped"]:
+            checked = Verified("", (), ())
+        else:
+            checked, outcome = self._quotes(state, course)
+            recalled = self._means.told(state["question"]["text"], course.thread_id)
+            told = tuple(memory.text for memory in recalled.memories)
+            course.degraded += recalled.degraded
+            course.lasted("quotes", at)
+        if not written["is_stopped"]:
+            checked = with_looks(checked, course.looks, self._means.catalog, self._means.epoch())
+        course.lasted("total", course.started)
+        answer = Answer(
+            question=state["question"]["text"],
+            answer=checked.answer,
+            found=bool(checked.sources),
+            sources=checked.sources,
+            degraded=tuple(dict.fromkeys((*course.search.degraded, *course.degraded, *checked.degraded))),
+            timings_ms=(*course.search.timings_ms[:-1], *course.timings_ms.items()),
+            sentences=checked.sentences,
+            model=written["model"] if is_written else "",
+            model_place=course.model.info.place if is_written and course.model is not None else "",
+            outcome="maybe" if outcome == "not found" and checked.sources else outcome,
+            told=told,
+        )
+        return {
+            "answer": plain_answer(answer, () if answer.found else closest(course.search.hits)),
+            "written": {**written, "text": ""},  # the text is in the answer
+        }
+
+    def remember(self, state: State, runtime: Runtime[Course]) -> dict[str, Any]:
+        """Store what the next turn may refer to, and propose what the user may want remembered."""
+        course = runtime.context
+        course.tell("remembering")
+        answer, found = state["answer"], state["found"]
+        assert answer is not None
+        assert found is not None
+        kept = state.get("kept") or NOTHING_KEPT
+        cited = list(dict.fromkeys(source["doc_id"] for source in answer["sources"]))
+        retrieved = list(dict.fromkeys(page.split("::page::")[0] for page in found["pages"]))
+        first = answer["sources"][0] if answer["sources"] else None
+        is_noted = answer["outcome"] == "noted"
+        proposals = self._means.propose(state["question"]["text"]) if course.thread_id and not is_noted else ()
+        return {
+            "kept": {
+                "cited": cited or kept["cited"],
+                "retrieved": retrieved or kept["retrieved"],
+                "place": [first["doc_id"], first["page_no"]] if first else kept["place"],
+            },
+            "memories": list(proposals),
+        }
+
+    def widen(self, course: Course, hits: Sequence[Hit]) -> list[Passage]:
+        """Add passages that a tool found and return the new ones; known passages are left out."""
+        known = {passage.hit.node_id for passage in course.passages}
+        more = [passage for passage in self._passages(hits) if passage.hit.node_id not in known]
+        course.passages += more
+        return more
+
+    def search(self, text: str, question: Question, filters: Filters) -> MultimodalResult:
+        """Search as the question wants it: how many pages, and which lists."""
+        return self._means.search(text, k=question["k"], filters=filters, lists=lists_of(question))
+
+    def page_hit(self, doc_id: str, page_no: int) -> Hit | None:
+        """Return a whole page as a hit; None where there is no such page."""
+        page = self._means.catalog.pages([(doc_id, page_no)]).get((doc_id, page_no))
+        named = self._means.catalog.name_and_title(doc_id)
+        return _whole(page, named[0]) if page is not None and named is not None else None
+
+    def _searched(self, state: State, course: Course) -> None:
+        """Set `course.search` unless it is set: a run that is resumed has none."""
+        if course.search is not None:
+            return
+        question, asked = state["question"], state["asked"]
+        assert asked is not None
+        if asked["page"]:
+            hit = self.page_hit(*asked["page"])
+            if hit is not None:
+                course.search = SearchResult(asked["text"], (hit,), timings_ms=(("total", 0.0),))
+                course.is_recalled = True
+                return
+        if self._requested(state):  # a request to remember something is no question to the documents
+            course.search = SearchResult(asked["text"], (), timings_ms=(("total", 0.0),))
+            return
+        filters = filters_of(question["filters"])
+        found = self.search(asked["text"], question, filters)
+        recall = [doc for doc in asked["recall"] if not filters.doc_ids or doc in filters.doc_ids]
+        if recall and not self._means.extractive.extract(asked["text"], found).sources:
+            again = self.search(asked["text"], question, replace(filters, doc_ids=tuple(recall)))
+            if again.hits:
+                found, course.is_recalled = again, True
+        course.search, course.looks = found, list(found.looks)
+
+    def _requested(self, state: State) -> tuple[str, ...]:
+        return self._means.requested(state["question"]["text"])
+
+    def _noted(self, state: State, course: Course, facts: tuple[str, ...]) -> Answer:
+        """Store what the user asked to have remembered, and say so. A step that runs again stores nothing twice."""
+        for fact in facts:
+            self._means.note(fact)
+        course.lasted("total", course.started)
+        return Answer(
+            question=state["question"]["text"],
+            answer=NOTED,
+            found=False,
+            degraded=tuple(course.degraded),
+            timings_ms=tuple(course.timings_ms.items()),
+            outcome="noted",
+            told=facts,
+        )
+
+    def _quotes(self, state: State, course: Course) -> tuple[Verified, Outcome]:
+        found = course.search
+        assert found is not None
+        asked = state["asked"]
+        assert asked is not None
+        is_pointed_at = course.is_recalled and (asked["is_cited"] or bool(asked["page"]))
+        extractive = self._means.lenient if is_pointed_at else self._means.extractive
+        besides = course.quoted if asked["is_contextual"] else ()
+        extract: Extract = extractive.extract(found.query, found, besides)
+        if not extract.sources:
+            return Verified(NOT_FOUND, (), ()), "not found"
+        epoch = self._means.epoch()
+        sources = [replace(source, index_epoch=epoch) for source in extract.sources]
+        return quoted(sources, extract.outcome), extract.outcome
+
+    def _passages(self, hits: Sequence[Hit]) -> list[Passage]:
+        pages = self._means.catalog.pages((hit.doc_id, hit.page_no) for hit in hits)
+        passages = []
+        for hit in hits:
+            page = pages.get((hit.doc_id, hit.page_no))
+            if page is not None and hit.text:  # deleted after the search, or a page without words
+                start = max(0, page.text.find(hit.text))
+                passages.append(Passage(hit, page, start, min(len(page.text), start + len(hit.text))))
+        return passages
+
+
+def _plain_found(found: SearchResult, recalled: list[str]) -> Found:
+    return {
+        "nodes": [hit.node_id for hit in found.hits],
+        "pages": [hit.page_id for hit in found.hits],
+        "recalled": recalled,
+    }
+
+
+def written_of(
+    text: str, model: str, *, is_stopped: bool, failure: Sequence[str] = (), web: Sequence[WebResult] = ()
+) -> Written:
+    """Return what a model wrote; a failure where its text cannot be stored in a conversation."""
+    try:
+        refuse(text, "answer")
+    except StateRefusedError:
+        failure, text = ("The language model wrote what is no text.", LanguageModelBrokenError.hint), ""
+    return {
+        "text": text,
+        "model": model,
+        "is_stopped": is_stopped,
+        "failure": list(failure),
+        "web": [asdict(result) for result in web],
+    }
+
+
+def _whole(page: PageRecord, document: str) -> Hit:
+    return Hit(
+        rank=1,
+        score=1.0,
+        document=document,
+        doc_id=page.doc_id,
+        page_no=page.page_no,
+        page_id=page.page_id,
+        modality="text",
+        text=page.text,
+        boxes=(),
+        node_id=page.page_id,
+        language=page.language,
+        page_width=page.width,
+        page_height=page.height,
+    )

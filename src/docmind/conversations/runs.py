@@ -1,0 +1,193 @@
+"""Running questions: each in its own thread, one at a time per conversation."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from docmind.errors import DocMindError, NotFoundError, VaultError
+from docmind.records.conversations import RunProgress, RunStage, RunState, Turn, closest
+from docmind.records.search import Hit
+from docmind.runtime import log_mistake
+
+Work = Callable[["LiveRun"], Turn]
+Watch = Callable[[RunProgress], None]
+_KEPT = 200  # finished runs whose progress can still be read
+
+
+class LiveRun:
+    """The handle of a running question.
+
+    Thread-safe: any thread may read its progress and stop it.
+    """
+
+    def __init__(self, thread_id: str, question: str, watch: Watch | None = None) -> None:
+        self._lock = threading.Lock()
+        self._stopped, self._over = threading.Event(), threading.Event()
+        self._pieces: list[str] = []
+        self._started = time.perf_counter()
+        self._watch = watch
+        self._progress = RunProgress(
+            run_id=secrets.token_hex(8),
+            thread_id=thread_id,
+            question=question,
+            state="waiting",
+            stage="waiting",
+            started_at_ms=int(time.time() * 1000),
+        )
+
+    @property
+    def run_id(self) -> str:
+        return self._progress.run_id
+
+    @property
+    def thread_id(self) -> str:
+        return self._progress.thread_id
+
+    def progress(self) -> RunProgress:
+        """Return the current progress as a record."""
+        with self._lock:
+            now = self._progress
+            if now.is_over:
+                return now
+            if len(self._pieces) > 1:
+                self._pieces = ["".join(self._pieces)]
+            text = self._pieces[0] if self._pieces else ""
+        return replace(now, text=text, elapsed_ms=self._elapsed())
+
+    def tell(self, stage: RunStage, piece: str = "", *, restart: bool = False) -> None:
+        """Set the current stage, and add a piece of the answer; `restart` discards the pieces added so far."""
+        with self._lock:
+            if restart:
+                self._pieces = []
+            if piece:
+                self._pieces.append(piece)
+            if stage != self._progress.stage or self._progress.state != "running":
+                self._progress = replace(self._progress, stage=stage, state="running")
+            if piece and self._progress.first_text_ms is None:
+                self._progress = replace(self._progress, first_text_ms=self._elapsed())
+        if self._watch is not None:
+            self._watch(self.progress())
+
+    def show(self, hits: Sequence[Hit]) -> None:
+        """Set the pages that were found, so that they can be looked at before the answer is there."""
+        with self._lock:
+            self._progress = replace(self._progress, pages=closest(hits))
+        if self._watch is not None:
+            self._watch(self.progress())
+
+    def by(self, model: str) -> None:
+        """Set the name of the model that writes."""
+        with self._lock:
+            self._progress = replace(self._progress, model=model)
+
+    def stop(self) -> None:
+        """Ask the run to stop; what was written so far is kept."""
+        self._stopped.set()
+
+    def is_stopped(self) -> bool:
+        return self._stopped.is_set()
+
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Wait until the run is over, at most `timeout_s` seconds; return whether it is."""
+        return self._over.wait(timeout_s)
+
+    def end(self, state: RunState, *, turn: Turn | None = None, message: str = "", hint: str = "") -> None:
+        now = self.progress()
+        with self._lock:
+            self._progress = replace(
+                now, state=state, stage="", turn=turn, message=message, hint=hint, elapsed_ms=self._elapsed()
+            )
+        self._over.set()
+        if self._watch is not None:
+            self._watch(self._progress)
+
+    def _elapsed(self) -> float:
+        return (time.perf_counter() - self._started) * 1000
+
+
+class Runs:
+    """All runs of this process. Thread-safe.
+
+    Turns of a conversation run one after another: the conversation's lock is held for the whole of a run.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._runs: dict[str, LiveRun] = {}
+        self._turns: dict[str, threading.RLock] = {}
+        self._is_closed = False
+
+    def alone(self, thread_id: str) -> threading.RLock:
+        """Return the lock of one conversation."""
+        with self._lock:
+            return self._turns.setdefault(thread_id, threading.RLock())
+
+    def start(self, run: LiveRun, work: Work) -> str:
+        """Run `work` in its own thread and return the run's id."""
+        self._enter(run)
+        threading.Thread(target=self._run, args=(run, work), name=f"run {run.run_id}", daemon=True).start()
+        return run.run_id
+
+    def here(self, run: LiveRun, work: Work) -> Turn:
+        """Run `work` in this thread. Raises its error."""
+        self._enter(run)
+        return self._work(run, work)
+
+    def get(self, run_id: str) -> LiveRun:
+        """Return a run. Raises `NotFoundError`."""
+        with self._lock:
+            run = self._runs.get(run_id)
+        if run is None:
+            raise NotFoundError("This question is not being answered any more.", hint="Open its conversation to see.")
+        return run
+
+    def live(self, thread_id: str) -> LiveRun | None:
+        """Return the oldest unfinished run of a conversation: it writes, or will write next."""
+        with self._lock:
+            runs = [run for run in self._runs.values() if run.thread_id == thread_id]
+        return next((run for run in runs if not run.progress().is_over), None)
+
+    def close(self) -> None:
+        """Stop all runs and wait for them, for at most ten seconds. Idempotent."""
+        with self._lock:
+            self._is_closed = True
+            runs = list(self._runs.values())
+        for run in runs:
+            run.stop()
+        until = time.monotonic() + 10
+        for run in runs:
+            run.wait(max(0.0, until - time.monotonic()))
+
+    def _enter(self, run: LiveRun) -> None:
+        with self._lock:
+            if self._is_closed:
+                raise VaultError("The vault is closed.")
+            over = [run_id for run_id, known in self._runs.items() if known.progress().is_over]
+            for run_id in over[: max(0, len(self._runs) - _KEPT)]:
+                del self._runs[run_id]
+            self._runs[run.run_id] = run
+
+    def _run(self, run: LiveRun, work: Work) -> None:
+        try:
+            self._work(run, work)
+        except DocMindError:
+            pass  # reported by the run's progress
+        except Exception as error:  # noqa: BLE001 - a bug: the run reports it, and the app goes on
+            log_mistake("docmind.runs", "a run failed", error)
+
+    def _work(self, run: LiveRun, work: Work) -> Turn:
+        try:
+            with self.alone(run.thread_id):
+                turn = work(run)
+        except DocMindError as error:
+            run.end("failed", message=str(error), hint=error.hint)
+            raise
+        except BaseException as error:
+            run.end("failed", message=f"This is a mistake in DocMind ({type(error).__name__}).", hint="Try again.")
+            raise
+        run.end("stopped" if turn.state == "stopped" else "done", turn=turn)
+        return turn

@@ -1,0 +1,342 @@
+"""Conversations as the facade offers them: threads, turns, time travel, comparison, export."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, Literal
+
+from docmind.config import Settings
+from docmind.conversations.sessions import Sessions
+from docmind.documents import Catalog
+from docmind.embedding import TextEmbedder
+from docmind.errors import DamagedError, NotFoundError
+from docmind.llm import LanguageModels
+from docmind.memory import Memories
+from docmind.records.answers import Source
+from docmind.records.conversations import (
+    Comparison,
+    Exported,
+    ExportFormat,
+    Mode,
+    RunProgress,
+    Thread,
+    ThreadReceipt,
+    ThreadView,
+    Turn,
+)
+from docmind.records.documents import ArtifactRef
+from docmind.records.search import Filters, ListName
+from docmind.storage import Artifacts, Database
+
+if TYPE_CHECKING:
+    from docmind.conversations.nodes import Search
+    from docmind.conversations.runs import Watch
+    from docmind.conversations.turns import Talk
+
+
+Change = tuple[Literal["same", "only_left", "only_right"], str]
+
+
+def compare(left: Turn, right: Turn) -> Comparison:
+    """Compare two turns: sentences apart from white space, page ids in order of citation."""
+    says_left, says_right = _sentences(left), _sentences(right)
+    changes: list[Change] = []
+    for kind, a, b, c, d in SequenceMatcher(None, says_left, says_right, autojunk=False).get_opcodes():
+        if kind == "equal":
+            changes.extend(("same", text) for text in says_left[a:b])
+        else:
+            changes.extend(("only_left", text) for text in says_left[a:b])
+            changes.extend(("only_right", text) for text in says_right[c:d])
+    pages_left, pages_right = _pages(left), _pages(right)
+    return Comparison(
+        left=left,
+        right=right,
+        changes=tuple(changes),
+        pages_both=tuple(page for page in pages_left if page in pages_right),
+        pages_left=tuple(page for page in pages_left if page not in pages_right),
+        pages_right=tuple(page for page in pages_right if page not in pages_left),
+    )
+
+
+def _sentences(turn: Turn) -> list[str]:
+    if turn.answer is None:
+        return []
+    if not turn.answer.sentences:
+        return [" ".join(turn.answer.answer.split())] if turn.answer.answer.strip() else []
+    return [" ".join(sentence.text.split()) for sentence in turn.answer.sentences]
+
+
+def _pages(turn: Turn) -> list[str]:
+    return list(dict.fromkeys(source.page_id for source in turn.answer.sources)) if turn.answer else []
+
+
+class Conversations:
+    """Threads and their turns. Thread-safe; turns of one thread run one after another.
+
+    Opening is cheap: LangGraph is loaded by the first question, the first view of a thread, or `warm`.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        database: Database,
+        artifacts: Artifacts,
+        catalog: Catalog,
+        embedder: TextEmbedder,
+        search: Search,
+        epoch: Callable[[], int],
+        memories: Memories,
+        models: LanguageModels,
+    ) -> None:
+        self._settings, self._database, self._artifacts, self._catalog = settings, database, artifacts, catalog
+        self._embedder, self._search, self._epoch, self._memories, self._models = (
+            embedder, search, epoch, memories, models,
+        )  # fmt: skip
+        self._sessions = Sessions(database)
+        self._lock = threading.Lock()
+        self._talk: Talk | None = None
+        self._said: dict[str, tuple[int, str]] = {}  # thread_id: when it was read, and its text in lower case
+
+    def warm(self) -> None:
+        """Load what the first question needs."""
+        self._started()
+
+    def close(self) -> None:
+        """Stop running questions; what was written so far is kept. Idempotent."""
+        with self._lock:
+            talk = self._talk
+        if talk is not None:
+            talk.runs.close()
+
+    # threads
+
+    def threads(self, search: str = "", *, deleted: bool = False) -> tuple[Thread, ...]:
+        """Return the threads whose title, questions or answers hold every word of `search`.
+
+        All of them where it is empty; newest first.
+        """
+        threads = self._sessions.all(deleted)
+        wanted = search.casefold().split()
+        return tuple(thread for thread in threads if all(word in self._words_of(thread) for word in wanted))
+
+    def thread(self, thread_id: str) -> Thread:
+        """Return a thread. Raises `NotFoundError`."""
+        return self._sessions.get(thread_id)
+
+    def find_thread(self, name: str) -> Thread:
+        """Return the one thread with this id, start of an id, or title. Raises `NotFoundError`."""
+        return self._sessions.find(name)
+
+    def create(self, title: str = "", *, thread_id: str | None = None) -> Thread:
+        """Create a thread; without a title, its first question becomes the title.
+
+        Raises `ConfigError`.
+        """
+        return self._sessions.create(title, thread_id)
+
+    def rename(self, thread_id: str, title: str) -> Thread:
+        """Rename a thread. Raises `NotFoundError`, `ConfigError`."""
+        return self._sessions.rename(thread_id, title)
+
+    def delete(self, thread_id: str) -> Thread:
+        """Mark a thread as deleted; `restore` undoes it. Raises `NotFoundError`."""
+        return self._sessions.delete(thread_id)
+
+    def restore(self, thread_id: str) -> Thread:
+        """Undo `delete`. Raises `NotFoundError`."""
+        return self._sessions.restore(thread_id)
+
+    def purge(self, thread_id: str) -> ThreadReceipt:
+        """Erase a thread, its turns and its memories; this cannot be undone.
+
+        Raises `NotFoundError`, and `DiskFullError` before anything is erased.
+        """
+        thread = self._sessions.get(thread_id)
+        self._database.check_room()
+        runs = self._started().runs
+        live = runs.live(thread_id)
+        if live is not None:
+            live.stop()
+        with runs.alone(thread_id):
+            with self._database.transaction():
+                checkpoints = self._started().checkpoints.purge(thread_id)
+                memories = self._memories.drop(thread_id)
+                self._sessions.drop(thread_id)
+            self._said.pop(thread_id, None)
+            self._database.scrub()
+        return ThreadReceipt(thread_id, thread.title, checkpoints, memories)
+
+    def view(self, thread_id: str, checkpoint_id: str | None = None, *, last: int | None = None) -> ThreadView:
+        """Return a thread up to a point, by default where it stands, with its `last` turns.
+
+        Raises `NotFoundError`.
+        """
+        thread = self._sessions.get(thread_id)
+        history = self._started().history(thread_id)
+        turns, earlier = history.turns(checkpoint_id or thread.checkpoint_id, last)
+        return ThreadView(thread, tuple(turns), history.runs(thread.checkpoint_id), earlier)
+
+    # time travel
+
+    def resume(self, thread_id: str, checkpoint_id: str) -> Thread:
+        """Continue at a point: what was asked after it stays in the tree.
+
+        Raises `NotFoundError`.
+        """
+        talk = self._started()
+        with talk.runs.alone(thread_id):
+            self._sessions.get(thread_id)
+            talk.check(thread_id, checkpoint_id)
+            return self._sessions.touch(thread_id, checkpoint_id, _now_ms())
+
+    def fork(self, thread_id: str, checkpoint_id: str) -> Thread:
+        """Begin a branch at a point, and continue there. Raises `NotFoundError`."""
+        talk = self._started()
+        with talk.runs.alone(thread_id):
+            self._sessions.get(thread_id)
+            return self._sessions.touch(thread_id, talk.branch(thread_id, checkpoint_id), _now_ms())
+
+    def compare(self, thread_id: str, left_checkpoint_id: str, right_checkpoint_id: str) -> Comparison:
+        """Compare two turns of a thread. Raises `NotFoundError`."""
+
+        self._sessions.get(thread_id)
+        history = self._started().history(thread_id)
+        return compare(history.turn_at(left_checkpoint_id), history.turn_at(right_checkpoint_id))
+
+    # asking
+
+    def start(
+        self,
+        question: str,
+        *,
+        thread_id: str,
+        checkpoint_id: str | None = None,
+        filters: Filters = Filters(),
+        mode: Mode | None = None,
+        web: bool = False,
+        k: int | None = None,
+        lists: Sequence[ListName] | None = None,
+    ) -> str:
+        """Ask in the background and return the run's id.
+
+        `web` is the user's consent for this question; `lists` are those to search, None for the configured ones.
+
+        Raises `NotFoundError`, and `ConfigError` where the question is empty.
+        """
+        self._sessions.get_open(thread_id)
+        talk = self._started()
+        run, asked = talk.begin(thread_id, question, filters, mode, k, None, web=web, lists=lists)
+        return talk.runs.start(run, lambda run: talk.turn(run, asked, checkpoint_id))
+
+    def retry(self, thread_id: str, checkpoint_id: str | None = None) -> str:
+        """Answer the question of a turn, the last by default; beside its answer where it has one.
+
+        Returns the run's id. Raises `NotFoundError`.
+        """
+        thread = self._sessions.get_open(thread_id)
+        return self._started().retry(thread_id, checkpoint_id or thread.checkpoint_id)
+
+    def ask(
+        self,
+        question: str,
+        *,
+        thread_id: str | None = None,
+        checkpoint_id: str | None = None,
+        filters: Filters = Filters(),
+        mode: Mode | None = None,
+        web: bool = False,
+        k: int | None = None,
+        lists: Sequence[ListName] | None = None,
+        on_progress: Watch | None = None,
+    ) -> Turn:
+        """Ask and wait; without a thread nothing is stored.
+
+        `on_progress` is called with each piece that is written.
+
+        Raises what `start` and the run raise.
+        """
+        if thread_id is not None:
+            self._sessions.get_open(thread_id)
+        talk = self._started()
+        run, asked = talk.begin(thread_id or "", question, filters, mode, k, on_progress, web=web, lists=lists)
+        if thread_id is None:
+            return talk.runs.here(run, lambda run: talk.once(run, asked))
+        return talk.runs.here(run, lambda run: talk.turn(run, asked, checkpoint_id))
+
+    def run(self, run_id: str) -> RunProgress:
+        """Return how far a question is. Raises `NotFoundError`."""
+        return self._started().runs.get(run_id).progress()
+
+    def live(self, thread_id: str) -> RunProgress | None:
+        """Return the progress of a thread's running or waiting question; None without one."""
+        talk = self._talk  # nothing runs before it exists
+        run = talk.runs.live(thread_id) if talk is not None else None
+        return run.progress() if run is not None else None
+
+    def stop(self, run_id: str) -> None:
+        """Stop writing; what was written so far is kept and checked. Raises `NotFoundError`."""
+        self._started().runs.get(run_id).stop()
+
+    def wait(self, run_id: str, timeout_s: float) -> RunProgress:
+        """Return the progress after the run is over or `timeout_s` seconds have passed.
+
+        Raises `NotFoundError`.
+        """
+        run = self._started().runs.get(run_id)
+        run.wait(timeout_s)
+        return run.progress()
+
+    # sources and export
+
+    def source_image(self, source: Source) -> bytes:
+        """Return the page as it was when it was cited (WebP).
+
+        Raises `NotFoundError`, `DamagedError`, `TamperedError`.
+        """
+        if source.image_artifact_id:
+            return self._artifacts.get(ArtifactRef(source.image_artifact_id, source.image_artifact_suffix))
+        return self._artifacts.get(self._catalog.page(source.doc_id, source.page_no).image)
+
+    def export(self, thread_id: str, format: ExportFormat, checkpoint_id: str | None = None) -> Exported:  # noqa: A002
+        """Export a thread to a file, up to one of its points. Raises `NotFoundError`."""
+        from docmind.conversations.export import export_thread
+
+        def image(source: Source) -> bytes | None:
+            try:
+                return self.source_image(source)
+            except (NotFoundError, DamagedError):  # the document was deleted, or its image is damaged: the quote stays
+                return None
+
+        return export_thread(self.view(thread_id, checkpoint_id), format, image)
+
+    # inside
+
+    def _started(self) -> Talk:
+        with self._lock:
+            if self._talk is None:
+                from docmind.conversations.turns import Talk
+
+                self._talk = Talk(
+                    self._settings, self._database, self._sessions, self._catalog, self._embedder, self._search,
+                    self._epoch, self._memories, self._models,
+                )  # fmt: skip
+            return self._talk
+
+    def _words_of(self, thread: Thread) -> str:
+        """Return title, questions and answers in lower case; read once per state of the thread."""
+        known = self._said.get(thread.thread_id)
+        if known is None or known[0] != thread.updated_at_ms:
+            words = ""
+            if thread.checkpoint_id is not None:
+                with suppress(DamagedError):  # the others are still searched; opening this one reports the damage
+                    words = self._started().history(thread.thread_id).words()
+            known = self._said[thread.thread_id] = (thread.updated_at_ms, words.casefold())
+        return f"{thread.title.casefold()} {known[1]}"
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)

@@ -1,0 +1,196 @@
+"""The state of a conversation as LangGraph stores it: plain data, one channel per step.
+
+The channels hold the current turn and nothing of the turns before, so a checkpoint stays as small as its turn; the
+history of a conversation is the chain of its checkpoints' parents.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, NotRequired, TypedDict
+
+from docmind.records.answers import Answer, Sentence, Source
+from docmind.records.conversations import Mode, WebResult
+from docmind.records.documents import Box
+from docmind.records.search import Degraded, Filters, Hit, ListName
+
+
+class Question(TypedDict):
+    """The user's question and its options, as asked."""
+
+    text: str
+    asked_at_ms: int
+    mode: Mode
+    filters: dict[str, list[str]]
+    k: int | None
+    web: bool
+    lists: NotRequired[list[ListName]]
+    """The lists to search; absent: as configured."""
+
+
+class Asked(TypedDict):
+    """The search text of a question.
+
+    `page` is a page that the question names by its place ("the next page"); `recall` are documents that a contextual
+    question falls back on, `is_cited` whether the latest answer cites them.
+    """
+
+    text: str
+    is_contextual: bool
+    page: list[Any] | None
+    recall: list[str]
+    is_cited: bool
+
+
+class Found(TypedDict):
+    """The result of retrieval, by reference. `recalled` are the documents it fell back on."""
+
+    nodes: list[str]
+    pages: list[str]
+    recalled: list[str]
+
+
+class Written(TypedDict):
+    """The model's text, its name, and whether the user stopped it.
+
+    `failure` is set where the model could not answer.
+    """
+
+    text: str
+    model: str
+    is_stopped: bool
+    failure: list[str]
+    web: list[dict[str, Any]]
+
+
+class Kept(TypedDict):
+    """What the next turn may refer to.
+
+    These are the documents of the latest answer, those of the latest retrieval, and the first place that the latest
+    answer cites, as [doc_id, page_no].
+    """
+
+    cited: list[str]
+    retrieved: list[str]
+    place: list[Any] | None
+
+
+class State(TypedDict):
+    """All channels. A step returns those that it changes."""
+
+    question: Question
+    asked: Asked | None
+    found: Found | None
+    written: Written | None
+    answer: dict[str, Any] | None
+    memories: list[str]
+    kept: Kept
+
+
+NOTHING_KEPT: Kept = {"cited": [], "retrieved": [], "place": None}
+
+
+def new_question(
+    text: str, filters: Filters, mode: Mode, k: int | None, *, web: bool, lists: Sequence[ListName] | None = None
+) -> Question:
+    """Return a question asked now; `lists` are those to search, None for the configured ones."""
+    question: Question = {
+        "text": text,
+        "asked_at_ms": int(time.time() * 1000),
+        "mode": mode,
+        "filters": plain_filters(filters),
+        "k": k,
+        "web": web,
+    }
+    return {**question, "lists": list(lists)} if lists else question
+
+
+def lists_of(question: Question) -> list[ListName] | None:
+    return question.get("lists")
+
+
+def new_turn(question: Question) -> dict[str, Any]:
+    """Return the state update for a question, with the previous turn's channels reset."""
+    return {"question": question, "asked": None, "found": None, "written": None, "answer": None, "memories": []}
+
+
+def filters_of(plain: Mapping[str, list[str]]) -> Filters:
+    return Filters(**{name: tuple(values) for name, values in plain.items()})
+
+
+def plain_filters(filters: Filters) -> dict[str, list[str]]:
+    return {name: list(values) for name, values in asdict(filters).items() if values}
+
+
+def plain_answer(answer: Answer, nearest: tuple[Hit, ...] = ()) -> dict[str, Any]:
+    """Convert an answer to plain data, without its question and the checkpoint's ids."""
+    return {
+        "answer": answer.answer,
+        "found": answer.found,
+        "outcome": answer.outcome,
+        "told": list(answer.told),
+        "model": answer.model,
+        "model_place": answer.model_place,
+        "sources": [_listed(asdict(source)) for source in answer.sources],
+        "sentences": [_spans(sentence) for sentence in answer.sentences],
+        "degraded": [asdict(part) for part in answer.degraded],
+        "timings_ms": dict(answer.timings_ms),
+        "nearest": [_listed(asdict(hit)) for hit in nearest],
+    }
+
+
+def answer_of(plain: Mapping[str, Any], question: str, thread_id: str | None, checkpoint_id: str | None) -> Answer:
+    """Restore an answer from `plain_answer`; one that was stored without an outcome was found or not found."""
+    return Answer(
+        question=question,
+        answer=plain["answer"],
+        found=plain["found"],
+        sources=tuple(_source(source) for source in plain["sources"]),
+        degraded=tuple(Degraded(**part) for part in plain["degraded"]),
+        timings_ms=tuple(plain["timings_ms"].items()),
+        sentences=tuple(_sentence(plain["answer"], sentence) for sentence in plain["sentences"]),
+        model=plain["model"],
+        model_place=plain.get("model_place", ""),
+        thread_id=thread_id,
+        checkpoint_id=checkpoint_id,
+        outcome=plain.get("outcome", "answer"),
+        told=tuple(plain.get("told", ())),
+    )
+
+
+def nearest_of(plain: Mapping[str, Any]) -> tuple[Hit, ...]:
+    return tuple(Hit(**{**hit, "boxes": _boxes(hit["boxes"])}) for hit in plain["nearest"])
+
+
+def web_of(plain: list[dict[str, Any]]) -> tuple[WebResult, ...]:
+    return tuple(WebResult(**result) for result in plain)
+
+
+def _spans(sentence: Sentence) -> dict[str, Any]:
+    """Convert a sentence without its text, which is in the answer."""
+    plain = asdict(sentence)
+    del plain["text"]
+    return _listed(plain)
+
+
+def _sentence(answer: str, plain: Mapping[str, Any]) -> Sentence:
+    text = answer[plain["start"] : plain["end"]]
+    return Sentence(text, plain["start"], plain["end"], tuple(plain["sources"]), plain["supported"], plain["is_claim"])
+
+
+def _source(plain: Mapping[str, Any]) -> Source:
+    return Source(**{**plain, "boxes": _boxes(plain["boxes"])})
+
+
+def _boxes(plain: list[list[float]]) -> tuple[Box, ...]:
+    return tuple(Box(*map(float, box)) for box in plain)
+
+
+def _listed(plain: dict[str, Any]) -> dict[str, Any]:
+    """Convert tuples to lists, and boxes of whole pixels to integers: a third of their size."""
+    listed = {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}
+    if "boxes" in listed:
+        listed["boxes"] = [[int(v) if float(v).is_integer() else v for v in box] for box in listed["boxes"]]
+    return listed

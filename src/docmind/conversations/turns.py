@@ -1,0 +1,256 @@
+"""Turns of conversations with LangGraph: a question is one checkpoint, its answer the next.
+
+The graph of a turn: contextualise, retrieve, answer (or agent), verify, remember.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END, START, StateGraph
+from langsmith.run_helpers import tracing_context
+
+from docmind.answers import Extractive, Verifier
+from docmind.config import Settings
+from docmind.conversations.agent import Loop
+from docmind.conversations.checkpoints import Checkpoints, Saved
+from docmind.conversations.history import History
+from docmind.conversations.nodes import Course, Means, Search, Steps
+from docmind.conversations.runs import LiveRun, Runs, Watch
+from docmind.conversations.sessions import Sessions
+from docmind.conversations.state import NOTHING_KEPT, Question, State, new_question, new_turn
+from docmind.documents import Catalog
+from docmind.embedding import TextEmbedder
+from docmind.errors import ConfigError
+from docmind.llm import LanguageModels
+from docmind.memory import Memories
+from docmind.records.conversations import Mode, Turn, WebResult
+from docmind.records.search import LISTS_OF_QUESTIONS, Filters, ListName
+from docmind.rich_text import clip
+from docmind.storage import Database
+
+QUESTION = START
+"""The node in whose name a question is written into a conversation: the first step runs next."""
+
+LAST = "remember"
+"""The node in whose name a branch is written: nothing runs next."""
+
+
+def graph_of(means: Means, checkpointer: BaseCheckpointSaver[Any] | None = None) -> Any:
+    """Compile the graph; without a checkpointer nothing of a run is stored."""
+    steps = Steps(means)
+    loop = Loop(means, steps)
+    builder = StateGraph(State, context_schema=Course)
+    for name, step in (
+        ("contextualise", steps.contextualise),
+        ("retrieve", steps.retrieve),
+        ("answer", steps.answer),
+        ("agent", loop.agent),
+        ("tools", loop.tools),
+        ("verify", steps.verify),
+        ("remember", steps.remember),
+    ):
+        builder.add_node(name, step)
+    builder.add_edge(START, "contextualise")
+    builder.add_edge("contextualise", "retrieve")
+    builder.add_conditional_edges("retrieve", steps.mode, ["answer", "agent"])
+    builder.add_edge("answer", "verify")
+    builder.add_edge("verify", LAST)
+    builder.add_edge(LAST, END)
+    return builder.compile(checkpointer=checkpointer)
+
+
+_MARKERS = re.compile(r" ?\[\d+\]")
+_TITLE = 72  # characters of a title made from a question
+_SAID = 6  # earlier turns that a run can see
+
+
+class Talk:
+    """Runs turns and reads them back.
+
+    Thread-safe; a caller that writes to a thread holds its lock of `runs`.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        database: Database,
+        sessions: Sessions,
+        catalog: Catalog,
+        embedder: TextEmbedder,
+        search: Search,
+        epoch: Callable[[], int],
+        memories: Memories,
+        models: LanguageModels,
+    ) -> None:
+        self.runs, self.checkpoints, self._database = Runs(), Checkpoints(database), database
+        self._sessions, self._models = sessions, models
+        self._mode: Mode = settings.agent.mode
+        lenient = settings.answer.model_copy(update={"threshold": 0.0})
+        means = Means(
+            settings=settings,
+            catalog=catalog,
+            search=search,
+            extractive=Extractive(settings.answer, catalog, embedder),
+            lenient=Extractive(lenient, catalog, embedder),
+            verifier=Verifier(embedder),
+            epoch=epoch,
+            recall=lambda question, thread_id: memories.recall(question, thread_id=thread_id),
+            told=lambda question, thread_id: memories.told(question, thread_id=thread_id),
+            expand=lambda question, thread_id: memories.expand(question, thread_id=thread_id),
+            requested=memories.requested,
+            note=memories.add,
+            propose=memories.propose,
+            web=_web(settings),
+        )
+        self._graph, self._unkept = graph_of(means, self.checkpoints), graph_of(means)
+        self._limit = 2 * settings.agent.max_steps + 20
+
+    def begin(
+        self,
+        thread_id: str,
+        question: str,
+        filters: Filters,
+        mode: Mode | None,
+        k: int | None,
+        watch: Watch | None,
+        *,
+        web: bool,
+        lists: Sequence[ListName] | None = None,
+    ) -> tuple[LiveRun, Question]:
+        """Create a run for a question. Raises `ConfigError` where it is empty, or a list is unknown."""
+        for name in lists or ():
+            if name not in LISTS_OF_QUESTIONS:
+                there = f"There are {', '.join(LISTS_OF_QUESTIONS)}."
+                raise ConfigError(f"A question cannot be asked of a list called {name!r}.", hint=there)
+        text = question.encode("utf-8", "replace").decode().strip()
+        if not text:
+            raise ConfigError("The question is empty.", hint="Type a question in words.")
+        return LiveRun(thread_id, text, watch), new_question(text, filters, mode or self._mode, k, web=web, lists=lists)
+
+    def turn(self, run: LiveRun, question: Question, checkpoint_id: str | None) -> Turn:
+        """Store a question where its thread stands, or at a given checkpoint, and answer it."""
+        thread = self._sessions.get_open(run.thread_id)  # it may have been deleted while the run waited
+        asked_id = self._ask(run.thread_id, checkpoint_id or thread.checkpoint_id, question)
+        self._sessions.touch(run.thread_id, asked_id, _now_ms())
+        if not thread.title:
+            self._sessions.rename(run.thread_id, _title(question["text"]))
+        return self._answer(run, asked_id)
+
+    def retry(self, thread_id: str, checkpoint_id: str | None) -> str:
+        """Answer a turn's question, beside its answer where it has one; return the run's id."""
+        history = self.history(thread_id)
+        turn = history.turn_at(checkpoint_id)
+        run = LiveRun(thread_id, turn.question)
+        if turn.state == "unanswered":
+            asked_id = history.asked_id(turn.checkpoint_id)
+            return self.runs.start(run, lambda run: self._answer(run, asked_id))
+        question = new_question(turn.question, turn.filters, turn.mode, None, web=False, lists=turn.lists)
+        return self.runs.start(run, lambda run: self.turn(run, question, turn.before_id))
+
+    def _ask(self, thread_id: str, checkpoint_id: str | None, question: Question) -> str:
+        """Store a question after a checkpoint, or as the first; return the checkpoint that holds it."""
+        if checkpoint_id is None:
+            checkpoint_id = self._saved(
+                self._graph.update_state(_config(thread_id), {"kept": NOTHING_KEPT}, as_node=LAST)
+            )
+        else:
+            self.check(thread_id, checkpoint_id)
+        return self._saved(
+            self._graph.update_state(_config(thread_id, checkpoint_id), new_turn(question), as_node=QUESTION)
+        )
+
+    def _answer(self, run: LiveRun, asked_id: str) -> Turn:
+        """Answer the question of a checkpoint. Raises what the steps raise; the question stays."""
+        course = self._course(run, self._before(run.thread_id, asked_id))
+        config = {**_config(run.thread_id, asked_id), "recursion_limit": self._limit}
+        with tracing_context(enabled=False):  # whatever the environment says: nothing of a turn is sent anywhere
+            self._graph.invoke(None, config, context=course, durability="exit")
+        newest = self.checkpoints.get_tuple(_config(run.thread_id))
+        assert newest is not None
+        answer_id = newest.checkpoint["id"]  # the thread is locked for this run
+        self._sessions.touch(run.thread_id, answer_id, _now_ms())
+        self._database.settle()
+        return History(run.thread_id, self.checkpoints.chain(run.thread_id, answer_id, 2)[::-1]).turn_at(answer_id)
+
+    def once(self, run: LiveRun, question: Question) -> Turn:
+        """Answer a question outside of any conversation: nothing is stored."""
+        course = self._course(run, ())
+        with tracing_context(enabled=False):
+            values = self._unkept.invoke(new_turn(question), {"recursion_limit": self._limit}, context=course)
+        saved = Saved("", None, values, {"source": "loop"})
+        return History(None, [saved]).turn(saved)
+
+    def branch(self, thread_id: str, checkpoint_id: str) -> str:
+        """Create a sibling of what follows this checkpoint; return its id.
+
+        Raises `NotFoundError`.
+        """
+        self.check(thread_id, checkpoint_id)
+        config = _config(thread_id, checkpoint_id)
+        kept = self._graph.get_state(config).values.get("kept") or NOTHING_KEPT
+        return self._saved(self._graph.update_state(config, {"kept": kept}, as_node=LAST))
+
+    def check(self, thread_id: str, checkpoint_id: str) -> None:
+        """Raise `NotFoundError` where the thread has no such checkpoint."""
+        self.checkpoints.chain(thread_id, checkpoint_id, 1)
+
+    def history(self, thread_id: str) -> History:
+        return History(thread_id, self.checkpoints.history(thread_id))
+
+    def _course(self, run: LiveRun, before: Sequence[Turn]) -> Course:
+        model = self._models.current()
+        if model is not None:
+            run.by(model.info.name)
+        return Course(
+            stop=run.is_stopped,
+            tell=run.tell,
+            show=run.show,
+            model=model,
+            thread_id=run.thread_id or None,
+            said=tuple((turn.question, _MARKERS.sub("", turn.answer.answer) if turn.answer else "") for turn in before),
+            quoted=frozenset(source.quote for turn in before[-1:] if turn.answer for source in turn.answer.sources),
+            degraded=list(self._models.degraded()),
+            started=time.perf_counter(),
+        )
+
+    def _before(self, thread_id: str, asked_id: str) -> list[Turn]:
+        """Return the turns before a question, oldest first."""
+        chain = self.checkpoints.chain(thread_id, asked_id, 3 * _SAID + 1)[::-1]
+        return History(thread_id, chain).turns(chain[-1].parent_id, _SAID)[0] if len(chain) > 1 else []
+
+    def _saved(self, config: Any) -> str:
+        return config["configurable"]["checkpoint_id"]
+
+
+def _config(thread_id: str, checkpoint_id: str | None = None) -> RunnableConfig:
+    place = {"thread_id": thread_id, "checkpoint_ns": ""}
+    return {"configurable": {**place, "checkpoint_id": checkpoint_id} if checkpoint_id else place}
+
+
+def _title(question: str) -> str:
+    line = clip(question, 10_000)
+    return line if len(line) <= _TITLE else re.sub(r"\s+\S*$", "", line[:_TITLE]) + "…"
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)
+
+
+def _web(settings: Settings) -> Callable[[str], tuple[WebResult, ...]] | None:
+    """Return web search, set up at its first call; None where it is off."""
+    if settings.web.provider == "off":
+        return None
+
+    def search(query: str) -> tuple[WebResult, ...]:
+        from docmind.network import search_web
+
+        provider = search_web(settings.web)
+        return provider.search(query) if provider is not None else ()
+
+    return search

@@ -1,0 +1,26 @@
+from .catalog import Catalog, PageRecord
+from .chunk_store import NodeRecord, NodeStore
+from .language import language_of, majority, with_ordinals
+from .page_images import IMAGE_SUFFIX, PageList, Place
+from .page_vectors import PageVectors
+from .uploads import HandedIn, Uploads, need_room, refused
+from .words import Words
+
+__all__ = [
+    "IMAGE_SUFFIX",
+    "Catalog",
+    "HandedIn",
+    "NodeRecord",
+    "NodeStore",
+    "PageList",
+    "PageRecord",
+    "PageVectors",
+    "Place",
+    "Uploads",
+    "Words",
+    "language_of",
+    "majority",
+    "need_room",
+    "refused",
+    "with_ordinals",
+]

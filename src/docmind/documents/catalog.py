@@ -1,0 +1,409 @@
+"""The catalogue: the documents and pages of the vault, and the order of their changes."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from docmind.documents.words import Words
+from docmind.errors import DamagedError, NotFoundError
+from docmind.records.documents import ArtifactRef, Box, DocumentInfo, DocumentStatus, PageView, TextSource, page_id_of
+from docmind.records.search import Degraded
+from docmind.storage import Connection, Database, Row
+
+
+@dataclass(frozen=True, slots=True)
+class PageRecord:
+    """One stored page. `words` is packed (`docmind.documents.words`)."""
+
+    doc_id: str
+    page_no: int
+    width: int
+    height: int
+    text: str
+    words: bytes = field(repr=False)
+    text_source: TextSource
+    confidence: float
+    language: str
+    image: ArtifactRef
+    thumbnail: ArtifactRef
+
+    @property
+    def page_id(self) -> str:
+        return page_id_of(self.doc_id, self.page_no)
+
+
+_DAMAGED_NAMED = 5  # damaged pages that one search names
+
+_PAGE_COLUMNS = (
+    "doc_id, page_no, width, height, text, words, text_source, confidence, language,"
+    " image, image_suffix, thumbnail, thumbnail_suffix"
+)
+
+
+_QUEUED: dict[str, DocumentStatus] = {
+    "waiting": "reading",
+    "reading": "reading",
+    "paused": "paused",
+    "cancelled": "stopped",
+    "failed": "failed",
+    "locked": "failed",
+}
+
+
+class Catalog:
+    """The document tables of `vault.db`. Thread-safe as `Database` is.
+
+    Sealing a file and writing the row that names it must be one step, and so must deleting both, because another thread
+    may write or delete a row that shares the file. Hold the lock `naming` for each such step, and take it before a
+    transaction begins, never inside one.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+        self.naming = threading.RLock()
+        self._damaged: dict[tuple[str, int], str] = {}  # pages that could not be read since the vault was opened
+
+    # documents
+
+    def begin_document(self, info: DocumentInfo, original: ArtifactRef) -> None:
+        """Acknowledge a document: from now on a restart continues its ingestion.
+
+        An existing document is begun again, and keeps its tags where none are given.
+        """
+        with self._db.transaction() as db:
+            self._db.recount()
+            db.execute(
+                "INSERT INTO documents (doc_id, document, title, kind, status, pages, bytes, tags, original,"
+                " original_suffix, added_at_ms) VALUES (?, ?, ?, ?, 'reading', ?, ?, ?, ?, ?, ?)"
+                " ON CONFLICT (doc_id) DO UPDATE SET status = 'reading', message = '', document = excluded.document,"
+                " title = excluded.title, kind = excluded.kind, pages = excluded.pages, original = excluded.original,"
+                " original_suffix = excluded.original_suffix,"
+                " tags = CASE excluded.tags WHEN '[]' THEN tags ELSE excluded.tags END",
+                (
+                    info.doc_id,
+                    info.document,
+                    info.title,
+                    info.kind,
+                    info.pages,
+                    info.bytes,
+                    json.dumps(info.tags),
+                    original.sha256,
+                    original.suffix,
+                    info.added_at_ms,
+                ),
+            )
+
+    def finish_document(self, doc_id: str, *, language: str) -> int:
+        """Mark a document ready and return the epoch of this change. Raises `NotFoundError`."""
+        with self._db.transaction() as db:
+            self._db.recount()
+            marked = db.execute(
+                "UPDATE documents SET status = 'ready', language = ?, message = '' WHERE doc_id = ?", (language, doc_id)
+            )
+            if not marked.rowcount:
+                raise NotFoundError(f"There is no document {doc_id}.")
+            return self._changed(db, doc_id)
+
+    def fail_document(self, doc_id: str, message: str) -> None:
+        """Keep the document as failed, with the sentence that says why."""
+        with self._db.transaction() as db:
+            db.execute("UPDATE documents SET status = 'failed', message = ? WHERE doc_id = ?", (message, doc_id))
+
+    def delete_document(self, doc_id: str, *, keep_uploads: bool = False) -> tuple[int, list[ArtifactRef]]:
+        """Delete the rows of one document.
+
+        Returns the epoch and the artifacts that are no longer referred to.
+
+        Its files in the queue are deleted too, unless `keep_uploads` is set: then it can still be read from there. The
+        artifacts are listed in `doomed` until `buried` is called: so a process killed in between leaves no orphans.
+        """
+        for place in [place for place in self._damaged if place[0] == doc_id]:
+            del self._damaged[place]
+        with self._db.transaction() as db:
+            self._db.recount()
+            refs = {
+                ArtifactRef(*pair)
+                for row in db.execute(
+                    "SELECT image, image_suffix, thumbnail, thumbnail_suffix FROM pages WHERE doc_id = ?", (doc_id,)
+                )
+                for pair in (row[:2], row[2:])
+            }
+            refs |= {
+                ArtifactRef(*row)
+                for row in db.execute("SELECT original, original_suffix FROM documents WHERE doc_id = ?", (doc_id,))
+            }
+            if not keep_uploads:
+                refs |= {
+                    ArtifactRef(*row)
+                    for row in db.execute("SELECT artifact, artifact_suffix FROM uploads WHERE doc_id = ?", (doc_id,))
+                }
+                db.execute("DELETE FROM uploads WHERE doc_id = ?", (doc_id,))
+            hashes = db.execute("SELECT DISTINCT content_hash FROM nodes WHERE doc_id = ?", (doc_id,)).fetchall()
+            db.execute("DELETE FROM documents WHERE doc_id = ?", (doc_id,))
+            db.executemany(
+                "DELETE FROM vectors WHERE content_hash = ?1 AND NOT EXISTS"
+                " (SELECT 1 FROM nodes WHERE content_hash = ?1)",
+                hashes,
+            )
+            epoch = self._changed(db, doc_id)
+            unreferenced = [ref for ref in refs if not self._is_referenced(db, ref.sha256)]
+            db.executemany(
+                "INSERT OR IGNORE INTO doomed (sha256, suffix) VALUES (?, ?)",
+                [(ref.sha256, ref.suffix) for ref in unreferenced],
+            )
+            return epoch, unreferenced
+
+    def doomed(self) -> list[ArtifactRef]:
+        """Return artifacts that an interrupted deletion left to unlink, except those referred to again."""
+        with self._db.reading() as db:
+            rows = db.execute("SELECT sha256, suffix FROM doomed").fetchall()
+            return [ArtifactRef(*row) for row in rows if not self._is_referenced(db, row[0])]
+
+    def buried(self) -> None:
+        """Note that everything doomed was unlinked.
+
+        The caller must prevent another deletion meanwhile.
+        """
+        if self._db.one("SELECT 1 FROM doomed LIMIT 1") is not None:
+            with self._db.transaction(is_step=True) as db:
+                db.execute("DELETE FROM doomed")
+
+    def images_of(self, doc_id: str) -> list[ArtifactRef]:
+        """Return the page images and thumbnails of a document that no other document shows."""
+        rows = self._db.all(
+            "SELECT image, image_suffix, thumbnail, thumbnail_suffix FROM pages p WHERE doc_id = ?1"
+            " AND NOT EXISTS (SELECT 1 FROM pages q WHERE q.image = p.image AND q.doc_id != ?1)"
+            " AND NOT EXISTS (SELECT 1 FROM pages q WHERE q.thumbnail = p.thumbnail AND q.doc_id != ?1)",
+            (doc_id,),
+        )
+        return list(dict.fromkeys(ArtifactRef(*pair) for row in rows for pair in (row[:2], row[2:])))
+
+    def document(self, doc_id: str) -> DocumentInfo:
+        """Return one document. Raises `NotFoundError`."""
+        found = self._documents("WHERE d.doc_id = ?", (doc_id,))
+        if not found:
+            raise NotFoundError(f"There is no document {doc_id}.")
+        return found[0]
+
+    def name_and_title(self, doc_id: str) -> tuple[str, str] | None:
+        """Return file name and title of one document without reading its pages.
+
+        Returns None where there is none.
+        """
+        row = self._db.one("SELECT document, title FROM documents WHERE doc_id = ?", (doc_id,))
+        return (row[0], row[1]) if row else None
+
+    def documents(self) -> list[DocumentInfo]:
+        """Return all documents, the newest first."""
+        return self._documents("ORDER BY d.added_at_ms DESC, d.document", ())
+
+    def holds(self, kind: str) -> bool:
+        """Return whether any document is of this kind."""
+        return self._db.one("SELECT 1 FROM documents WHERE kind = ?", (kind,)) is not None
+
+    def state_of(self, doc_id: str) -> tuple[bool, ArtifactRef | None]:
+        """Return whether a document is ready, and its sealed original.
+
+        The result is False and None where there is none.
+        """
+        row = self._db.one("SELECT status, original, original_suffix FROM documents WHERE doc_id = ?", (doc_id,))
+        return (row[0] == "ready", ArtifactRef(row[1], row[2])) if row else (False, None)
+
+    def original(self, doc_id: str) -> ArtifactRef:
+        """Return the sealed original of a document. Raises `NotFoundError`."""
+        row = self._db.one("SELECT original, original_suffix FROM documents WHERE doc_id = ?", (doc_id,))
+        if row is None:
+            raise NotFoundError(f"There is no document {doc_id}.")
+        return ArtifactRef(*row)
+
+    # pages
+
+    def put_pages(self, pages: Sequence[PageRecord]) -> None:
+        """Store pages, replacing existing ones."""
+        for page in pages:
+            self._damaged.pop((page.doc_id, page.page_no), None)
+        with self._db.transaction() as db:
+            db.executemany(
+                f"INSERT OR REPLACE INTO pages (page_id, {_PAGE_COLUMNS}) VALUES ({', '.join('?' * 14)})",
+                [
+                    (
+                        *(page.page_id, page.doc_id, page.page_no, page.width, page.height, page.text, page.words),
+                        *(page.text_source, page.confidence, page.language),
+                        *(page.image.sha256, page.image.suffix, page.thumbnail.sha256, page.thumbnail.suffix),
+                    )
+                    for page in pages
+                ],
+            )
+
+    def page(self, doc_id: str, page_no: int) -> PageRecord:
+        """Return one page. Raises `NotFoundError`, `DamagedError`."""
+        row = self._db.one(f"SELECT {_PAGE_COLUMNS} FROM pages WHERE doc_id = ? AND page_no = ?", (doc_id, page_no))
+        if row is None:
+            raise NotFoundError(f"There is no page {page_no} in document {doc_id}.")
+        return _page(row)
+
+    def pages(self, keys: Iterable[tuple[str, int]]) -> dict[tuple[str, int], PageRecord]:
+        """Return pages by (doc_id, page_no) without missing and damaged ones.
+
+        `damage` names the damaged.
+        """
+        found = {}
+        for key in dict.fromkeys(keys):
+            try:
+                found[key] = self.page(*key)
+            except NotFoundError:
+                continue
+            except DamagedError:
+                self.note_damage(*key)
+        return found
+
+    def pages_of(self, doc_id: str) -> list[PageRecord]:
+        """Return all pages of one document in order without damaged ones, which `damage` names."""
+        try:
+            rows = self._db.all(f"SELECT {_PAGE_COLUMNS} FROM pages WHERE doc_id = ? ORDER BY page_no", (doc_id,))
+            return [_page(row) for row in rows]
+        except DamagedError:
+            numbers = self._db.all("SELECT page_no FROM pages WHERE doc_id = ? ORDER BY page_no", (doc_id,))
+            return list(self.pages((doc_id, number) for (number,) in numbers).values())
+
+    def note_damage(self, doc_id: str, page_no: int = 0) -> None:
+        """Record that a page, or with 0 a whole document, was left out because it could not be read."""
+        if (doc_id, page_no) not in self._damaged:
+            try:
+                named = self.name_and_title(doc_id)
+            except DamagedError:
+                named = None
+            self._damaged[(doc_id, page_no)] = named[0] if named else f"document {doc_id[:12]}"
+
+    def damage(self) -> tuple[Degraded, ...]:
+        """Return what was found damaged since the vault was opened and is left out, for search results."""
+        known = sorted((name, page_no) for (_, page_no), name in self._damaged.items())
+        if not known:
+            return ()
+        listed = [f"page {page_no} of {name}" if page_no else name for name, page_no in known]
+        more = f" and {len(listed) - _DAMAGED_NAMED} more" if len(listed) > _DAMAGED_NAMED else ""
+        told = "; ".join(listed[:_DAMAGED_NAMED])
+        return (Degraded("damaged", f"{told}{more} cannot be read and is left out: vault.db is damaged there"),)
+
+    def page_view(self, doc_id: str, page_no: int) -> PageView:
+        """Return one page with its words, as shown to a person. Raises `NotFoundError`."""
+        info, page = self.document(doc_id), self.page(doc_id, page_no)
+        words = Words.unpack(page.words)
+        return PageView(
+            doc_id=doc_id,
+            document=info.document,
+            page_no=page_no,
+            pages=info.pages,
+            page_id=page.page_id,
+            width=page.width,
+            height=page.height,
+            text=page.text,
+            text_source=page.text_source,
+            confidence=page.confidence,
+            language=page.language,
+            words=tuple(
+                (page.text[start:end], Box(*map(float, box)))
+                for start, end, box in zip(words.starts, words.ends, words.boxes, strict=True)
+            ),
+        )
+
+    # epochs and counts
+
+    def epoch(self) -> int:
+        """Return the number of the newest change; 0 for an empty vault."""
+        row = self._db.one("SELECT max(epoch) FROM changes")
+        return row[0] or 0 if row else 0
+
+    def changes_since(self, epoch: int) -> dict[str, int]:
+        """Return documents changed after `epoch`, with and in order of the epoch of their last change."""
+        rows = self._db.all("SELECT doc_id, epoch FROM changes WHERE epoch > ? ORDER BY epoch", (epoch,))
+        return dict(rows)
+
+    def changed_at(self, doc_id: str) -> int:
+        """Return the epoch of a document's last change; 0 where there was none."""
+        row = self._db.one("SELECT max(epoch) FROM changes WHERE doc_id = ?", (doc_id,))
+        return row[0] or 0 if row else 0
+
+    def touch(self, doc_id: str) -> tuple[int, int]:
+        """Record a change of a document outside these tables.
+
+        Returns the epoch of its last change, and the new one.
+        """
+        with self._db.transaction() as db:
+            return self.changed_at(doc_id), self._changed(db, doc_id)
+
+    def counts(self) -> tuple[int, int, int]:
+        """Return the numbers of documents, pages and nodes."""
+        row = self._db.one(
+            "SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM pages), (SELECT count(*) FROM nodes)"
+        )
+        return row if row is not None else (0, 0, 0)  # type: ignore[return-value]
+
+    def artifact_ids(self) -> set[str]:
+        """Return the ids of all artifacts that rows refer to, read from indexes only because page rows are long."""
+        rows = self._db.all(
+            "SELECT image FROM pages UNION ALL SELECT thumbnail FROM pages UNION ALL SELECT original FROM documents"
+            " UNION ALL SELECT artifact FROM uploads WHERE state <> 'done'"
+        )
+        return {sha256 for (sha256,) in rows}
+
+    def unreferenced(self, refs: Iterable[ArtifactRef]) -> list[ArtifactRef]:
+        """Return those of these artifacts that no row refers to."""
+        with self._db.reading() as db:
+            return [ref for ref in refs if not self._is_referenced(db, ref.sha256)]
+
+    def _is_referenced(self, db: Connection, sha256: str) -> bool:
+        row = db.execute(
+            "SELECT EXISTS (SELECT 1 FROM pages WHERE image = ?1) OR EXISTS (SELECT 1 FROM pages WHERE thumbnail = ?1)"
+            " OR EXISTS (SELECT 1 FROM documents WHERE original = ?1)"
+            " OR EXISTS (SELECT 1 FROM uploads WHERE artifact = ?1 AND state <> 'done')",
+            (sha256,),
+        ).fetchone()
+        return bool(row[0])
+
+    def _changed(self, db: Connection, doc_id: str) -> int:
+        cursor = db.execute("INSERT INTO changes (doc_id, at_ms) VALUES (?, ?)", (doc_id, int(time.time() * 1000)))
+        db.execute("DELETE FROM changes WHERE doc_id = ? AND epoch < ?", (doc_id, cursor.lastrowid))
+        return cursor.lastrowid
+
+    def _documents(self, where: str, parameters: tuple[object, ...]) -> list[DocumentInfo]:
+        rows = self._db.all(
+            "SELECT d.doc_id, d.document, d.title, d.kind, d.status, d.pages, d.language, d.bytes, d.added_at_ms,"
+            " d.message, d.tags, (SELECT count(*) FROM pages p WHERE p.doc_id = d.doc_id),"
+            " (SELECT count(*) FROM pages p WHERE p.doc_id = d.doc_id AND p.text_source = 'ocr'),"
+            " (SELECT u.state FROM uploads u WHERE u.doc_id = d.doc_id AND u.state <> 'done'"
+            "  ORDER BY u.upload_id DESC LIMIT 1)"
+            f" FROM documents d {where}",
+            parameters,
+        )
+        return [_document(row) for row in rows]
+
+
+def _document(row: Row) -> DocumentInfo:
+    doc_id, document, title, kind, status, pages, language, size, added, message, tags, done, ocr, queued = row
+    # The state of a document that is not ready is that of its file in the queue.
+    status_: DocumentStatus = _QUEUED[queued] if status != "ready" and queued in _QUEUED else status
+    return DocumentInfo(
+        doc_id,
+        document,
+        title,
+        kind,
+        status_,
+        pages,
+        done,
+        ocr,
+        language,
+        size,
+        added,
+        message,
+        tuple(json.loads(tags)),
+    )
+
+
+def _page(row: Row) -> PageRecord:
+    image, thumbnail = ArtifactRef(row[9], row[10]), ArtifactRef(row[11], row[12])
+    return PageRecord(*row[:9], image=image, thumbnail=thumbnail)

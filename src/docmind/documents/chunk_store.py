@@ -1,0 +1,210 @@
+"""Nodes of the vault, and the vectors of their embedded texts.
+
+Token vectors are stored as `u8 version=1 ‖ u8 dim ‖ u16 count, little-endian ‖ zlib of (count, dim) int8`.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+
+from docmind.errors import DamagedError
+from docmind.records.documents import Modality
+from docmind.storage import Connection, Database, Row
+
+_TOKENS = struct.Struct("<BBH")
+_VERSION = 1
+_AT_ONCE = 256  # rows of one query
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRecord:
+    """One node: `text[start:end]` of its page.
+
+    `content_hash` names what was embedded, and so its vector.
+    """
+
+    node_id: str
+    doc_id: str
+    page_no: int
+    ordinal: int
+    start: int
+    end: int
+    modality: Modality
+    language: str
+    content_hash: bytes
+
+
+_NODE_COLUMNS = 'node_id, doc_id, page_no, ordinal, start, "end", modality, language, content_hash'
+
+
+def _drop_unused(db: Connection, hashes: Sequence[Row]) -> None:
+    """Delete the vectors, of all models, that no node uses any more.
+
+    `hashes` are rows of one content hash.
+    """
+    db.executemany(
+        "DELETE FROM vectors WHERE content_hash = ?1 AND NOT EXISTS (SELECT 1 FROM nodes WHERE content_hash = ?1)",
+        hashes,
+    )
+
+
+def pack(tokens: np.ndarray) -> bytes:
+    """Pack token vectors `(count, dim)` int8 for storage; dim at most 255, count at most 65,535."""
+    count, dim = tokens.shape
+    return _TOKENS.pack(_VERSION, dim, count) + zlib.compress(tokens.tobytes(), 1)
+
+
+def unpack(data: bytes) -> np.ndarray:
+    """Unpack token vectors to `(count, dim)` int8. Raises `DamagedError`."""
+    try:
+        version, dim, count = _TOKENS.unpack_from(data)
+        raw = zlib.decompressobj().decompress(data[_TOKENS.size :], count * dim + 1)
+        if version != _VERSION or len(raw) != count * dim:
+            raise ValueError("not token vectors")
+    except (struct.error, zlib.error, ValueError) as error:
+        raise DamagedError("The token vectors of a passage are damaged.") from error
+    return np.frombuffer(raw, np.int8).reshape(count, dim)
+
+
+class NodeStore:
+    """The node and vector tables of `vault.db`. Thread-safe as `Database` is."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether the vault is open for reading only."""
+        return self._db.is_read_only
+
+    def replace(self, doc_id: str, nodes: Sequence[NodeRecord]) -> None:
+        """Replace all nodes of a document by these, keeping the vectors that they share."""
+        with self._db.transaction() as db:
+            old = db.execute("SELECT DISTINCT content_hash FROM nodes WHERE doc_id = ?", (doc_id,)).fetchall()
+            db.execute("DELETE FROM nodes WHERE doc_id = ?", (doc_id,))
+            self.put(nodes)
+            _drop_unused(db, old)
+
+    def forget(self, doc_id: str) -> None:
+        """Delete all nodes and pages of a document that is read again.
+
+        The next start sets their artifacts aside.
+        """
+        with self._db.transaction() as db:
+            self.replace(doc_id, [])
+            db.execute("DELETE FROM pages WHERE doc_id = ?", (doc_id,))
+
+    def put(self, nodes: Sequence[NodeRecord]) -> None:
+        """Store nodes, replacing existing ones."""
+        with self._db.transaction() as db:
+            db.executemany(
+                f"INSERT OR REPLACE INTO nodes ({_NODE_COLUMNS}) VALUES ({', '.join('?' * 9)})",
+                [
+                    (
+                        *(node.node_id, node.doc_id, node.page_no, node.ordinal, node.start, node.end),
+                        *(node.modality, node.language, node.content_hash),
+                    )
+                    for node in nodes
+                ],
+            )
+
+    def nodes_of(self, doc_id: str) -> list[NodeRecord]:
+        """Return all nodes of one document in page order."""
+        rows = self._db.all(f"SELECT {_NODE_COLUMNS} FROM nodes WHERE doc_id = ? ORDER BY page_no, ordinal", (doc_id,))
+        return [NodeRecord(*row) for row in rows]
+
+    def of_page(self, doc_id: str, page_no: int) -> list[NodeRecord]:
+        """Return the nodes of one page in reading order."""
+        rows = self._db.all(
+            f"SELECT {_NODE_COLUMNS} FROM nodes WHERE doc_id = ? AND page_no = ? ORDER BY ordinal", (doc_id, page_no)
+        )
+        return [NodeRecord(*row) for row in rows]
+
+    def nodes(self, node_ids: Iterable[str]) -> dict[str, NodeRecord]:
+        """Return nodes by id, without missing ones."""
+        found = {}
+        for node_id in node_ids:
+            row = self._db.one(f"SELECT {_NODE_COLUMNS} FROM nodes WHERE node_id = ?", (node_id,))
+            if row is not None:
+                found[node_id] = NodeRecord(*row)
+        return found
+
+    def put_vectors(self, fingerprint: str, vectors: Mapping[bytes, np.ndarray]) -> None:
+        """Store vectors as float16 by content hash and model fingerprint, if a node with that content exists.
+
+        A vector reveals much of its text, so none is stored for a node that was deleted meanwhile.
+        """
+        with self._db.transaction() as db:
+            db.executemany(
+                "INSERT OR REPLACE INTO vectors SELECT ?1, ?2, ?3"
+                " WHERE EXISTS (SELECT 1 FROM nodes WHERE content_hash = ?1)",
+                [(key, fingerprint, vector.astype("<f2").tobytes()) for key, vector in vectors.items()],
+            )
+
+    def vectors(self, fingerprint: str, hashes: Iterable[bytes]) -> dict[bytes, np.ndarray]:
+        """Return vectors of one model as float32 `(dim,)`, without missing and damaged ones: both can be made again."""
+        found = {}
+        wanted = list(dict.fromkeys(hashes))
+        for start in range(0, len(wanted), _AT_ONCE):
+            some = wanted[start : start + _AT_ONCE]
+            try:
+                kept = self._kept_vectors(fingerprint, some)
+            except DamagedError:  # one at a time: the others are whole
+                kept = {}
+                for key in some:
+                    with suppress(DamagedError):
+                        kept |= self._kept_vectors(fingerprint, [key])
+            found.update((key, np.frombuffer(kept[key], "<f2").astype(np.float32)) for key in some if key in kept)
+        return found
+
+    def _kept_vectors(self, fingerprint: str, hashes: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Return stored vectors of one model. Raises `DamagedError` where one of them is damaged."""
+        return dict(
+            self._db.all(
+                "SELECT content_hash, vector FROM vectors WHERE fingerprint = ?"
+                f" AND content_hash IN ({', '.join('?' * len(hashes))})",
+                (fingerprint, *hashes),
+            )
+        )
+
+    def put_tokens(self, fingerprint: str, tokens: Mapping[bytes, np.ndarray]) -> None:
+        """Store token vectors `(count, dim)` int8 by content hash and fingerprint, if a node and its vector exist.
+
+        They are deleted with the vector, because both reveal the same text.
+        """
+        with self._db.transaction() as db:
+            db.executemany(
+                "INSERT OR REPLACE INTO tokens SELECT ?1, ?2, ?3"
+                " WHERE EXISTS (SELECT 1 FROM nodes WHERE content_hash = ?1)"
+                " AND EXISTS (SELECT 1 FROM vectors WHERE content_hash = ?1)",
+                [(key, fingerprint, pack(rows)) for key, rows in tokens.items()],
+            )
+
+    def tokens(self, fingerprint: str, hashes: Iterable[bytes]) -> dict[bytes, np.ndarray]:
+        """Return token vectors `(count, dim)` int8, without missing ones. Raises `DamagedError`."""
+        found: dict[bytes, bytes] = {}
+        with self._db.reading() as db:
+            for key in dict.fromkeys(hashes):
+                row = db.execute(
+                    "SELECT tokens FROM tokens WHERE content_hash = ? AND fingerprint = ?", (key, fingerprint)
+                ).fetchone()
+                if row is not None:
+                    found[key] = row[0]
+        return {key: unpack(data) for key, data in found.items()}
+
+    def without_tokens(self, fingerprint: str, hashes: Iterable[bytes]) -> set[bytes]:
+        """Return those of these contents that have no token vectors."""
+        with self._db.reading() as db:
+            return {
+                key
+                for key in dict.fromkeys(hashes)
+                if not db.execute(
+                    "SELECT 1 FROM tokens WHERE content_hash = ? AND fingerprint = ?", (key, fingerprint)
+                ).fetchone()
+            }

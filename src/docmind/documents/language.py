@@ -1,0 +1,57 @@
+"""The language of a page and of a document, as ISO 639-1 codes.
+
+A language is an empty string where it is unknown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from functools import cache, lru_cache
+from typing import Any
+
+_ENOUGH = 40  # letters; below that the guess is unreliable
+_MUCH = 4_000  # characters that are enough; more only cost time
+
+_ORDINAL_LANGUAGES = frozenset({"pt", "es", "gl"})
+_DEGREE = re.compile(r"(?<=\d)°(?!\s?[CFK\d'’′])")
+
+
+def language_of(text: str) -> str:
+    """Return the language of one page's text.
+
+    Returns "" where it has too few letters or the guess is uncertain.
+    """
+    return _language_of(text[:_MUCH])
+
+
+@lru_cache(maxsize=8)  # equal pages follow each other, for example in a file of one repeated line
+def _language_of(text: str) -> str:
+    letters = "".join(char if char.isalpha() else " " for char in text)
+    letters = " ".join(letters.split())
+    if len(letters) < _ENOUGH or len(letters) < 0.4 * len(text.strip()):
+        return ""
+    code, probability = _identifier().classify(letters)
+    return str(code) if probability > 0.8 and len(code) == 2 else ""
+
+
+def with_ordinals(text: str, language: str) -> str:
+    """Replace degree signs by ordinal signs in Portuguese and Spanish OCR text: `5°` was read for `5º`.
+
+    Degrees of temperature and angles, which are followed by their unit, stay. The length does not change.
+    """
+    return _DEGREE.sub("º", text) if language in _ORDINAL_LANGUAGES else text
+
+
+def majority(languages: Iterable[str]) -> str:
+    """Return the most common language, ignoring pages without one; "" where there is none."""
+    counts = Counter(language for language in languages if language)
+    return counts.most_common(1)[0][0] if counts else ""
+
+
+@cache
+def _identifier() -> Any:
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

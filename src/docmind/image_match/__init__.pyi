@@ -1,0 +1,5 @@
+from .matcher import ImageMatcher
+
+__all__ = [
+    "ImageMatcher",
+]

@@ -1,0 +1,128 @@
+"""The index of an open vault: opened at first use, brought up to date, and rebuilt after a failure."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from docmind.config import Settings
+from docmind.documents import Catalog, NodeStore
+from docmind.embedding import TextEmbedder
+from docmind.errors import DiskFullError, DocMindError, IndexEngineError, VaultError
+from docmind.index.blinding import Blinder
+from docmind.index.engine import NO_EPOCH, IndexEngine
+from docmind.index.engines import IndexChoice, open_index
+from docmind.index.sync import IndexSync, PageImages, PageMultivectors, Report
+from docmind.records.search import Filters
+from docmind.storage import Database, Preferences
+
+
+@dataclass(slots=True)
+class OpenIndex:
+    """An open index, and the writer that keeps it in step with the vault."""
+
+    index: IndexEngine
+    mirror: IndexSync
+    is_current: bool = False
+
+
+class SearchIndex:
+    """The index of a vault. Thread-safe: concurrent callers wait for the first.
+
+    Every method that uses the index raises `VaultError` after `close`, and `IndexEngineError` where it fails.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        key: bytes,
+        database: Database,
+        catalog: Catalog,
+        nodes: NodeStore,
+        embedder: TextEmbedder,
+    ) -> None:
+        """Open nothing yet. `key` is the vault's index key."""
+        self._settings, self._key, self._database = settings, key, database
+        self._catalog, self._nodes, self._embedder = catalog, nodes, embedder
+        self.blind, self.names = Blinder(key), settings.database
+        self.choice = IndexChoice(settings.index, Preferences(database))
+        self.holds_multivectors = settings.qdrant.url is not None and settings.qdrant.multivectors
+        self._images: PageImages | None = None
+        self._late: PageMultivectors | None = None
+        self._lock = threading.RLock()  # guards what is open
+        self._catching_up = threading.RLock()  # held for long, and never taken while the other one is held
+        self._open: OpenIndex | None = None
+        self._is_closed = False
+
+    def take_pages_from(self, images: PageImages, late: PageMultivectors) -> None:
+        """Set where vectors of page images come from. Call it before the index is used."""
+        self._images, self._late = images, late
+
+    def started(self) -> OpenIndex:
+        """Return the open index, which may lag behind the vault."""
+        with self._lock:
+            if self._is_closed:  # what is opened now would never be closed
+                raise VaultError("The vault is closed.")
+            if self._open is None:
+                settings = self._settings
+                index = open_index(
+                    settings, settings.data_dir / "index", self._embedder.dim, key=self._key,
+                    at_rest=self.choice.at_rest(), is_writable=not self._database.is_read_only,
+                )  # fmt: skip
+                late = self._late if index.holds_originals and settings.qdrant.multivectors else None
+                self._open = OpenIndex(
+                    index,
+                    IndexSync(
+                        self._catalog, self._nodes, index, self._embedder, self.blind, self.names, self._images, late
+                    ),
+                )
+            return self._open
+
+    def ready(self) -> OpenIndex:
+        """Return the index, up to date with the vault. The engine starts while the model loads."""
+        with self._catching_up:
+            opened = self.started()
+            if not opened.is_current:
+                # A text model that cannot be loaded is reported where it is used: search by words works without it.
+                with suppress(DocMindError, OSError, RuntimeError):
+                    self._embedder.warm()
+                opened.mirror.catch_up()
+                opened.is_current = True
+            return opened
+
+    def heal(self) -> OpenIndex:
+        """Return the index after it failed: updated once more, or rebuilt."""
+        with self._catching_up:
+            self.started().is_current = False
+            return self.ready()
+
+    def mirror(self) -> IndexSync:
+        """Return the mirror, with the index up to date."""
+        return self.ready().mirror
+
+    def rebuild(self, report: Report | None = None) -> int:
+        """Rebuild the index beside the old one; return how many documents it holds."""
+        return self.started().mirror.rebuild(report)
+
+    def epoch(self) -> int:
+        """Return the vault epoch that the index holds; -1 where it holds none or cannot be opened."""
+        try:
+            return self.started().index.epoch()
+        except (DiskFullError, IndexEngineError):
+            return NO_EPOCH
+
+    def narrowed(self, filters: Filters) -> Filters:
+        """Return the filters in the form that the index stores, with blinded tags."""
+        return replace(filters, tags=tuple(self.blind.tag(tag) for tag in filters.tags))
+
+    def close(self) -> None:
+        """Make the index durable and close it. Idempotent."""
+        with self._catching_up, self._lock:
+            if self._open is not None:
+                # What the index could not store, on a full disk for example, is sent again at the next start.
+                with suppress(DiskFullError, IndexEngineError):
+                    self._open.mirror.commit()
+                self._open.index.close()
+            self._open = None
+            self._is_closed = True

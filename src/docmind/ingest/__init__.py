@@ -1,0 +1,5 @@
+"""Ingestion: the pipeline from a file to a searchable document, LlamaIndex nodes, and the queue of jobs."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,10 @@
+from .jobs import IngestQueue, Progress
+from .llama_nodes import WindowParser
+from .pipeline import Ingest
+
+__all__ = [
+    "Ingest",
+    "IngestQueue",
+    "Progress",
+    "WindowParser",
+]

@@ -1,0 +1,436 @@
+"""The job queue of ingestion: files are submitted, read one by one, paused, cancelled and retried.
+
+`docmind.documents.uploads.Uploads` holds the rows; this module decides which is read next, and by whom: by the
+background thread, which takes waiting files in order, or by a caller that reads its own files synchronously.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+from docmind.documents import Uploads
+from docmind.errors import CancelledError, DocMindError, NotFoundError
+from docmind.ingest.pipeline import Ingest, Step
+from docmind.records.documents import AddResult, QueueProgress, QueueState, Upload, UploadInfo, UploadState
+from docmind.runtime import Background, log_mistake
+
+Progress = Callable[[QueueProgress], None]
+
+_UNREAD: tuple[UploadState, ...] = ("waiting", "reading", "paused")
+_ENDED: tuple[UploadState, ...] = ("failed", "locked", "cancelled")
+_CLOSING_S = 30.0
+_WINDOW_S = 120.0  # how far back the rate is measured: scans and plain text alternate
+_SURE_S, _SURE_PAGES = 5.0, 16  # before that the rate is meaningless: the first pages come out of buffers
+_SLOW_S, _SLOW_PAGES = 15.0, 2  # enough for pages read by OCR, which are slow
+
+
+class IngestQueue:
+    """The queue of files. Thread-safe; one file is read at a time."""
+
+    def __init__(self, uploads: Uploads, ingest: Ingest) -> None:
+        self._uploads, self._ingest = uploads, ingest
+        self._changed = threading.Condition(threading.RLock())
+        self._thread = Background("queue")
+        self._held: set[int] = set()  # files that a caller reads itself
+        self._passwords: dict[int, str] = {}  # each is used once and never kept
+        self._current: _Current | None = None
+        self._pace = _Pace()
+        self._trouble = ""  # why nothing is read although files wait
+        self._is_closed = self._is_adopted = False
+
+    # handing in
+
+    def submit(self, uploads: Iterable[Upload], *, total_bytes: int = 0) -> tuple[int, ...]:
+        """Queue files to be read in the background, and return their ids.
+
+        They are durable when this returns.
+
+        `total_bytes` is their size, where it is known before they are in memory. A password is kept in memory until
+        its file has been tried. Raises `DiskFullError`; then none of them is queued. Raises `CancelledError` after
+        `close`.
+        """
+        self._check_open()
+        ids = self.hold(uploads, total_bytes=total_bytes)
+        with self._changed:
+            self._passwords |= {upload_id: password for upload_id, password in ids.items() if password is not None}
+            self._held.difference_update(ids)
+        self.start()
+        return tuple(ids)
+
+    def add(self, uploads: Iterable[Upload], files_total: int, progress: Progress | None) -> list[AddResult]:
+        """Queue files, then read those that wait already and then these, synchronously.
+
+        Refused files are removed.
+
+        Raises `DiskFullError` and `CancelledError`; the files that were not read wait in the queue then.
+        """
+        ids = self.hold(uploads)
+        results: list[AddResult] = []
+        try:
+            self.finish(progress)
+            for upload_id, password in ids.items():
+                place = len(results), files_total or len(ids)
+                results.append(self.read(upload_id, password=password, progress=progress, place=place))
+                if progress:
+                    progress(QueueProgress("reading", place[1], len(results), file=results[-1].document))
+        finally:
+            self.release(ids, list(ids)[: len(results)])
+            self._ingest.commit(lazily=progress is not None)
+        return results
+
+    def hold(self, uploads: Iterable[Upload], *, total_bytes: int = 0) -> dict[int, str | None]:
+        """Queue files for a caller that calls `read` for each and then `release`.
+
+        Returns passwords by id.
+
+        Raises `DiskFullError`; then none of them is queued.
+        """
+        self.adopt()
+        passwords: list[str | None] = []
+
+        def noted() -> Iterator[Upload]:
+            for upload in uploads:
+                passwords.append(upload.password)
+                yield upload
+
+        ids = self._uploads.hand_in(noted(), total_bytes=total_bytes, held=self._held)
+        return dict(zip(ids, passwords, strict=True))
+
+    def finish(self, progress: Progress | None = None) -> list[AddResult]:
+        """Read all waiting files that no other caller holds, synchronously; return their results.
+
+        Failed files stay in the queue, because there may be no user to see the results. Raises as `add` does.
+        """
+        self.adopt()
+        waiting = [] if self._is_working() else self._uploads.waiting(self._held)
+        results = []
+        for upload_id in waiting:
+            try:
+                results.append(self.read(upload_id, progress=progress, place=(len(results), len(waiting))))
+            except NotFoundError:  # removed meanwhile
+                continue
+        return results
+
+    def read(
+        self,
+        upload_id: int,
+        *,
+        password: str | None = None,
+        progress: Progress | None = None,
+        place: tuple[int, int] = (0, 1),
+    ) -> AddResult:
+        """Read one file synchronously.
+
+        `place` is how many of how many were read before, for `progress`.
+
+        Raises `CancelledError` where it was paused or cancelled, `NotFoundError` where it was removed, and errors that
+        concern all files; it waits in the queue then.
+        """
+        is_ours = upload_id in self._held
+        self._held.add(upload_id)  # before it waits, so that no other thread takes it
+        try:
+            info = self._uploads.get(upload_id)
+            if info.state in ("locked", "failed"):
+                self._uploads.move([upload_id], (info.state,), "waiting")
+            return self._read(_Current(info, self._pace, progress, place), password)
+        finally:
+            if not is_ours:
+                self._held.discard(upload_id)
+            self._ingest.commit(lazily=True)
+
+    def release(self, upload_ids: Collection[int], settled: Sequence[int] = ()) -> None:
+        """End a caller's hold on files: those in `settled` are removed, the others wait in the queue."""
+        with self._changed:
+            self._held.difference_update(upload_ids)
+            self._changed.notify_all()
+        self._uploads.remove(settled, states=("done", "failed", "locked"))
+
+    # looking
+
+    def uploads(self, *states: UploadState, newest: int = 0) -> tuple[UploadInfo, ...]:
+        """Return the files in these states (all where none is named), in order.
+
+        With `newest`, it returns only the last so many.
+        """
+        return tuple(self._uploads.all(*states, newest=newest))
+
+    def counts(self) -> dict[UploadState, int]:
+        """Return the number of files in each state."""
+        return self._uploads.counts()
+
+    def progress(self) -> QueueProgress:
+        """Return a snapshot of the queue."""
+        batch, current = self._uploads.batch(), self._current
+        state: QueueState = "idle"
+        if current is not None or (batch.waiting and self._is_working()):
+            state = "reading"
+        elif batch.paused or (batch.waiting and self._trouble):
+            state = "paused"
+        told = QueueProgress(
+            state=state,
+            files_total=batch.total,
+            files_done=batch.settled,
+            waiting=batch.waiting,
+            paused=batch.paused,
+            message=self._trouble,
+        )
+        return told if current is None else current.on(told, batch.bytes)
+
+    # acting
+
+    def start(self) -> None:
+        """Read waiting files in the background from now on. Raises `CancelledError` after `close`."""
+        with self._changed:
+            self._check_open()
+            self._trouble = ""
+            try:
+                self.adopt()  # at once, so that the next query shows what waits
+            except DocMindError as error:
+                self._give_up(error)
+            self._thread.start(self._work)
+            self._changed.notify_all()
+
+    def adopt(self) -> None:
+        """Put files that an earlier process left half read back to waiting. Idempotent."""
+        with self._changed:
+            if not self._is_adopted:
+                self._uploads.adopt()
+                self._is_adopted = True
+
+    def pause(self, upload_ids: Sequence[int] | None = None) -> list[int]:
+        """Pause these files (None: all) until `resume`; the one being read stops after its page."""
+        with self._changed:
+            paused = self._uploads.move(upload_ids, ("waiting", "reading"), "paused")
+            self._stop(upload_ids)
+        return paused
+
+    def resume(self, upload_ids: Sequence[int] | None = None) -> list[int]:
+        """Continue paused files after their last stored page.
+
+        It also restarts a queue that an error has stopped.
+        """
+        return self._put_back(upload_ids, ("paused",))
+
+    def retry(self, upload_ids: Sequence[int] | None = None) -> list[int]:
+        """Put files that failed, are locked or were cancelled back to waiting."""
+        return self._put_back(upload_ids, _ENDED)
+
+    def unlock(self, upload_id: int, password: str) -> None:
+        """Try a locked file with this password, once; it is not kept. Raises `NotFoundError`."""
+        self._uploads.get(upload_id)
+        with self._changed:
+            self._passwords[upload_id] = password
+            if not self._put_back([upload_id], ("locked",)):
+                self._passwords.pop(upload_id, None)
+
+    def cancel(self, upload_ids: Sequence[int] | None = None) -> list[int]:
+        """Cancel unread files; stored pages stay, and `retry` puts the files back until `remove`."""
+        with self._changed:
+            cancelled = self._uploads.move(upload_ids, _UNREAD, "cancelled")
+            self._stop(upload_ids)
+        return cancelled
+
+    def remove(self, upload_ids: Sequence[int]) -> list[UploadInfo]:
+        """Remove files that are not being read, and their bytes where no document uses them."""
+        return self._uploads.remove(upload_ids)
+
+    def close(self) -> None:
+        """Stop reading after the current page, and wait for that half a minute at most. Idempotent."""
+        with self._changed:
+            self._is_closed = True
+            self._passwords.clear()
+            if self._current is not None:
+                self._current.stop.set()
+            self._changed.notify_all()
+        self._thread.join(_CLOSING_S)
+
+    # inside
+
+    def _put_back(self, upload_ids: Sequence[int] | None, states: Sequence[UploadState]) -> list[int]:
+        with self._changed:
+            moved = self._uploads.move(upload_ids, states, "waiting")
+            self._trouble = ""
+            self._changed.notify_all()
+        return moved
+
+    def _stop(self, upload_ids: Sequence[int] | None) -> None:
+        current = self._current
+        if current is not None and (upload_ids is None or current.upload_id in upload_ids):
+            current.stop.set()
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise CancelledError("DocMind is being closed.")
+
+    def _is_working(self) -> bool:
+        return self._thread.is_running and not self._trouble
+
+    def _read(self, current: _Current, password: str | None) -> AddResult:
+        """Read one file to its end and record the outcome in its row."""
+        with self._changed:
+            while self._current is not None:
+                self._changed.wait()
+            self._check_open()
+            info = self._uploads.get(current.upload_id)
+            if info.state not in ("waiting", "reading"):  # since it was chosen
+                raise CancelledError(f"{info.document} is {info.state}.")
+            self._current = current
+        try:
+            self._ingest.start()
+            current.opens()
+            file = self._uploads.handed_in(current.upload_id)
+            result = self._ingest.read(file, current.step(), password=password)
+            if result.status != "added":  # "added" is recorded together with the document
+                self._uploads.settle(current.upload_id, result)
+            return result
+        finally:
+            with self._changed:
+                self._current = None
+                self._changed.notify_all()
+
+    def _work(self) -> None:
+        """Run the background thread: read one file after another until `close`."""
+        while (info := self._wait()) is not None:
+            password = self._passwords.pop(info.upload_id, None)
+            try:
+                self._take(info, password)
+            except CancelledError:
+                continue  # its row says whether it is paused, cancelled, or to be read again
+            except DocMindError as error:
+                if not isinstance(error, NotFoundError) or self._uploads.has(info.upload_id):
+                    self._give_up(error)
+
+    def _take(self, info: UploadInfo, password: str | None) -> None:
+        try:
+            self._read(_Current(info, self._pace), password)
+            self._ingest.commit(lazily=self._uploads.next(self._held) is not None)
+        except DocMindError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a bug of ours: it is recorded for this file, and the next one is read
+            log_mistake("docmind.queue", "reading ended", error)
+            kind = type(error).__name__
+            mistake = f"{info.document} could not be read: a mistake in DocMind ({kind}); the log has the details."
+            self._uploads.settle(info.upload_id, AddResult(info.document, "refused", error=kind, message=mistake))
+
+    def _wait(self) -> UploadInfo | None:
+        """Wait for and return the next waiting file; None once `close` was called."""
+        is_fresh = False
+        with self._changed:
+            while not self._is_closed:
+                try:
+                    self.adopt()
+                    info = None if self._trouble else self._uploads.next(self._held)
+                except DocMindError as error:
+                    info = None
+                    self._give_up(error)
+                if info is not None:
+                    if is_fresh:
+                        self._pace = _Pace()
+                    return info
+                is_fresh = True
+                self._changed.wait()
+            return None
+
+    def _give_up(self, error: DocMindError) -> None:
+        """Stop the queue for an error that concerns all files, such as a full disk.
+
+        The files wait until the user resumes, or until the next start.
+        """
+        log_mistake("docmind.queue", "reading ended", error)
+        self._trouble = f"{error} {error.hint}".strip()
+
+
+class _Current:
+    """The file being read. `progress` reads it from other threads: fields are only replaced, never changed."""
+
+    def __init__(
+        self, info: UploadInfo, pace: _Pace, tell: Progress | None = None, place: tuple[int, int] = (0, 1)
+    ) -> None:
+        self.upload_id, self.stop = info.upload_id, threading.Event()
+        self._info, self._pace, self._tell, self._place = info, pace, tell, place
+        self._at = ("starting", 0, 0)
+
+    def opens(self) -> None:
+        """Note that the file is being opened."""
+        self._at = ("opening", 0, 0)
+
+    def step(self) -> Step:
+        """Return the callbacks for the pipeline."""
+        from docmind.ingest.pipeline import Step
+
+        return Step(self._page, self._pace.keep, self._check)
+
+    def on(self, queue: QueueProgress, bytes_left: int) -> QueueProgress:
+        """Add this file's progress to that of the queue.
+
+        `bytes_left` counts all unread files and this one.
+        """
+        stage, done, total = self._at
+        return QueueProgress(
+            state=queue.state,
+            files_total=queue.files_total,
+            files_done=queue.files_done,
+            waiting=max(0, queue.waiting - 1),
+            paused=queue.paused,
+            file=self._info.document,
+            stage="stopping" if self.stop.is_set() else stage,
+            pages_done=done,
+            pages_total=total,
+            eta_ms=self._pace.eta_ms(total - done if total else None, max(0, bytes_left - self._info.bytes)),
+            message=queue.message,
+        )
+
+    def _page(self, stage: str, done: int, total: int) -> None:
+        if not self._at[2]:
+            self._pace.open(done, total, self._info.bytes)
+        self._at = (stage, done, total)
+        if self._tell:
+            files_done, files_total = self._place
+            self._tell(self.on(QueueProgress("reading", files_total, files_done), 0))
+
+    def _check(self) -> None:
+        if self.stop.is_set():
+            raise CancelledError("Stopped.")
+
+
+class _Pace:
+    """The rate of pages, measured on stored pages, and an estimate of the pages in files not opened yet.
+
+    Written by the reading thread; `eta_ms` may be called from any.
+    """
+
+    def __init__(self) -> None:
+        self._seen: deque[tuple[float, int]] = deque([(time.monotonic(), 0)])
+        self._kept = self._last = 0
+        self._pages, self._bytes = 0, 0
+
+    def open(self, done: int, pages: int, size: int) -> None:
+        """Note that another file is open; `done` of its `pages` were stored before."""
+        if not self._bytes:  # exclude the time of starting the models
+            self._seen[0] = (time.monotonic(), 0)
+        self._last = done
+        self._pages, self._bytes = self._pages + pages, self._bytes + size
+
+    def keep(self, done: int) -> None:
+        """Note that `done` pages of the open file are stored."""
+        now = time.monotonic()
+        self._kept, self._last = self._kept + done - self._last, done
+        self._seen.append((now, self._kept))
+        while len(self._seen) > 2 and now - self._seen[0][0] > _WINDOW_S:
+            self._seen.popleft()
+
+    def eta_ms(self, pages_left: int | None, bytes_behind: int) -> float | None:
+        """Estimate the time for this file and those behind it, assuming constant pages per byte.
+
+        Returns None until enough pages were measured.
+        """
+        (since, before), (_, kept) = self._seen[0], self._seen[-1]
+        took, pages = time.monotonic() - since, kept - before
+        is_sure = (took >= _SURE_S and pages >= _SURE_PAGES) or (took >= _SLOW_S and pages >= _SLOW_PAGES)
+        if not is_sure or pages_left is None or not self._bytes:
+            return None
+        behind = bytes_behind * self._pages / self._bytes
+        return (pages_left + behind) * took / pages * 1000

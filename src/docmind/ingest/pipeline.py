@@ -1,0 +1,340 @@
+"""The ingestion pipeline: from a file to a searchable, sealed document.
+
+    sealed file --reader--> pages --OCR--> artifacts, then rows --pipeline--> nodes and vectors --mirror--> index
+
+Reading runs in a separate process, OCR in others; this thread seals, embeds and commits their pages, a few at a time
+and in page order. Committed work is not repeated after a crash or a pause.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from docmind.config import Settings
+from docmind.documents import (
+    Catalog,
+    HandedIn,
+    NodeStore,
+    PageRecord,
+    Uploads,
+    language_of,
+    majority,
+    need_room,
+    refused,
+)
+from docmind.embedding import TextEmbedder, token_embedder
+from docmind.errors import (
+    CancelledError,
+    DiskFullError,
+    DocMindError,
+    IndexMismatchError,
+    NotFoundError,
+    PasswordNeededError,
+    ReadingError,
+    VaultError,
+)
+from docmind.image_match import ImageMatcher
+from docmind.index import SearchIndex
+from docmind.reading import Ocr, OcrPass, Reader, Reading
+from docmind.records.documents import AddResult, DeleteReceipt, DocumentInfo, ParsedPage, Upload
+from docmind.storage import Artifacts, Database, Sealable
+from docmind.visual import Visual
+
+if TYPE_CHECKING:
+    from docmind.ingest.llama_nodes import Pipeline
+
+_BATCH, _BATCH_S = 8, 2.0  # pages per commit, or seconds: the most that a crash can lose, mainly of slow OCR pages
+
+
+@dataclass(frozen=True)
+class Step:
+    """Callbacks of `Ingest`.
+
+    `page` gets the stage and the pages done of all, `kept` the number of stored pages; `check` raises `CancelledError`
+    to stop.
+    """
+
+    page: Callable[[str, int, int], None] = lambda stage, done, total: None
+    kept: Callable[[int], None] = lambda done: None
+    check: Callable[[], None] = lambda: None
+
+
+class Ingest:
+    """The writer that adds and deletes documents.
+
+    Thread-safe: it adds one at a time, and deletes at any time.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        database: Database,
+        catalog: Catalog,
+        nodes: NodeStore,
+        artifacts: Artifacts,
+        uploads: Uploads,
+        embedder: TextEmbedder,
+        index: SearchIndex,
+        lookalike: ImageMatcher,
+        visual: Visual,
+    ) -> None:
+        self._settings, self._db, self._catalog, self._nodes = settings, database, catalog, nodes
+        self._artifacts, self._uploads = artifacts, uploads
+        self._reader, self._ocr = Reader(settings.reading), Ocr(settings.reading)
+        self._embedder, self._index, self._lookalike, self._visual = embedder, index, lookalike, visual
+        self._tokens = token_embedder(embedder, settings.retrieve.rerank)
+        self._turn, self._starting = threading.Lock(), threading.Lock()
+        self._rows = catalog.naming
+        self._is_started = False
+
+    def start(self) -> None:
+        """Open the index and set aside artifacts that no row names; the methods below do it at their first call.
+
+        After a crash such artifacts are not deleted, because the rows may be what was lost. Idempotent. Raises
+        `VaultError` where the vault is read-only or closed.
+        """
+        self._db.check_writable()
+        self._index.started()
+        with self._starting:
+            if not self._is_started:
+                with self._rows:
+                    self._artifacts.set_aside(self._catalog.artifact_ids())
+                self._is_started = True
+
+    def read(self, file: HandedIn, step: Step, *, password: str | None = None) -> AddResult:
+        """Read one uploaded file, or return why it was refused.
+
+        Pages stored before are not read again.
+
+        A file that is refused at once leaves no document. If some pages were stored before, they stay, in a document
+        marked as failed.
+
+        Raises only what concerns all files: `VaultError`, `IndexEngineError`, and `CancelledError` where `step.check`
+        does. The pages read until then are kept, and the next call continues after them.
+        """
+        started = time.monotonic()
+        self.start()
+        self._index.ready()
+        with self._alone(step):
+            had_pages = self._pages_of(file.doc_id) > 0
+            try:
+                try:
+                    data = self._artifacts.get(file.original)
+                except (NotFoundError, VaultError) as error:  # this file is lost or damaged, the others are not
+                    result = self._refuse(file, error, had_pages=had_pages)
+                else:
+                    result = self._add(file, Upload(file.name, data, password, file.tags), step)
+            except ReadingError as error:
+                result = self._refuse(file, error, had_pages=had_pages)
+            except CancelledError:
+                if not self._pages_of(file.doc_id):
+                    self._forget(file.doc_id)
+                raise
+            except NotFoundError:
+                result = AddResult(file.name, "cancelled", message="It was deleted while it was being read.")
+        return replace(result, duration_ms=(time.monotonic() - started) * 1000)
+
+    def delete(self, doc_id: str) -> DeleteReceipt:
+        """Delete a document from the vault, the artifacts and the index.
+
+        An index without disk space, or of another model, is updated later, because deleting must work on a full disk.
+        Where there is no room for the log of the database, the page images are deleted first; a `DiskFullError` after
+        that leaves a document without them, to be deleted again. Raises `NotFoundError`, `IndexEngineError`.
+        """
+        self.start()
+        with contextlib.suppress(DiskFullError, IndexMismatchError):
+            self._index.ready()
+        with self._rows:
+            info = self._catalog.document(doc_id)
+            nodes, artifacts = len(self._nodes.nodes_of(doc_id)), 0
+            try:
+                _, unreferenced = self._catalog.delete_document(doc_id)
+            except DiskFullError:
+                artifacts = self._artifacts.delete(self._catalog.images_of(doc_id))
+                _, unreferenced = self._catalog.delete_document(doc_id)
+            artifacts += self._artifacts.delete(unreferenced)
+            self._catalog.buried()
+        self._db.settle()
+        with contextlib.suppress(DiskFullError):
+            mirror = self._index.started().mirror
+            mirror.delete(doc_id)
+            mirror.commit()
+        return DeleteReceipt(doc_id, info.document, info.pages_done, nodes, artifacts)
+
+    def commit(self, *, lazily: bool = False) -> None:
+        """Make the index durable after documents were added, and wake the services of page images.
+
+        With `lazily` the index is skipped where it was made durable a moment ago.
+        """
+        self.start()
+        self._index.started().mirror.commit(lazily=lazily)
+        self._lookalike.wake()
+        self._visual.wake()
+
+    def close(self) -> None:
+        """End the reading and OCR processes."""
+        self._reader.close()
+        self._ocr.close()
+
+    def _add(self, file: HandedIn, upload: Upload, step: Step) -> AddResult:
+        doc_id = file.doc_id
+        known = self._known(doc_id)
+        if known is not None and known.status == "ready":
+            told = f"It is here already, as {known.document}." if known.document != upload.name else ""
+            if not set(upload.tags) <= set(known.tags):
+                told = f"{told} Its tags stay as they are.".strip()
+            return AddResult(upload.name, "already", doc_id, known.pages, known.ocr_pages, message=told)
+        need_room(self._settings, 2 * len(upload.data))
+        stored = self._catalog.pages_of(doc_id) if known else []
+        with self._reader.read(upload, skip={page.page_no for page in stored}, waiting=step.check) as reading:
+            if stored and known is not None and reading.pages != known.pages:  # drawn differently than before
+                self._nodes.forget(doc_id)
+                return self._add(file, upload, step)
+            info = DocumentInfo(
+                doc_id=doc_id,
+                document=upload.name,
+                title=reading.title,
+                kind=reading.kind,
+                status="reading",
+                pages=reading.pages,
+                pages_done=len(stored),
+                ocr_pages=0,
+                language="",
+                bytes=len(upload.data),
+                added_at_ms=int(time.time() * 1000),
+                tags=upload.tags,
+            )
+            with self._rows, self._db.transaction():
+                self._uploads.begin(file.upload_id)  # raises where the document was deleted meanwhile
+                self._catalog.begin_document(info, file.original)
+            told, language = self._read(info, reading, stored, step)
+            message = " ".join(filter(None, [reading.told, told]))
+            with self._db.transaction():  # the document is ready and its file out of the queue, both or neither
+                self._catalog.finish_document(doc_id, language=language)
+                self._uploads.settle(file.upload_id, AddResult(upload.name, "added", message=message))
+        self._db.settle()
+        ready = self._catalog.document(doc_id)
+        self._index.started().mirror.put(doc_id)
+        return AddResult(upload.name, "added", doc_id, ready.pages, ready.ocr_pages, message=message)
+
+    def _read(self, info: DocumentInfo, reading: Reading, stored: list[PageRecord], step: Step) -> tuple[str, str]:
+        """Seal and commit all pages; return notes for the user, and the language of most pages.
+
+        Where `step.check` raises, the pages read so far are stored before the exception is passed on.
+        """
+        from docmind.ingest.llama_nodes import Pipeline  # a second of LlamaIndex, while the first pages are being read
+
+        pipeline = Pipeline(info, self._nodes, self._embedder, self._tokens)
+        if stored:
+            nodes, made = pipeline.run(stored)
+            with self._rows, self._db.transaction():
+                self._catalog.original(info.doc_id)  # raises where the document was deleted meanwhile
+                self._nodes.replace(info.doc_id, nodes)
+                pipeline.keep(made)
+        done = len(stored)
+        languages = [page.language for page in stored]
+        batch: list[ParsedPage] = []
+        sealed_at = time.monotonic()
+        step.page("reading", done, info.pages)
+
+        def waiting() -> None:
+            step.check()
+            step.page("ocr", done, info.pages)
+
+        with OcrPass(self._ocr, self._settings.reading.workers, waiting) as ocr:
+            try:
+                for page in ocr.through(reading):
+                    batch.append(page)
+                    done += 1
+                    step.page("reading", done, info.pages)
+                    if len(batch) >= _BATCH or time.monotonic() - sealed_at > _BATCH_S:
+                        languages += self._seal(info, pipeline, batch)
+                        batch, sealed_at = [], time.monotonic()
+                        step.kept(done)
+                    step.check()
+            except CancelledError:
+                if batch:
+                    self._seal(info, pipeline, batch)
+                raise
+        if batch:
+            languages += self._seal(info, pipeline, batch)
+        step.kept(done)
+        step.page("indexing", done, info.pages)
+        return ocr.told(), majority(languages)
+
+    def _seal(self, info: DocumentInfo, pipeline: Pipeline, pages: list[ParsedPage]) -> list[str]:
+        files = [
+            Sealable(data, ".webp.enc", {"kind": kind, "doc_id": info.doc_id, "page_no": page.page_no})
+            for page in pages
+            for kind, data in (("page", page.image), ("thumbnail", page.thumbnail))
+        ]
+        refs = iter([self._artifacts.ref_of(file.plaintext, file.suffix) for file in files])
+        records = [
+            PageRecord(
+                doc_id=info.doc_id,
+                page_no=page.page_no,
+                width=page.width,
+                height=page.height,
+                text=page.text,
+                words=page.words,
+                text_source=page.text_source,
+                confidence=page.confidence,
+                language=language_of(page.text),
+                image=next(refs),
+                thumbnail=next(refs),
+            )
+            for page in pages
+        ]
+        nodes, made = pipeline.run(records)
+        need_room(self._settings, 0)
+        with self._rows:
+            self._catalog.original(info.doc_id)  # raises where the document was deleted meanwhile
+            self._artifacts.put_many(files)
+            with self._db.transaction(is_step=True):  # the last one marks the document ready
+                self._catalog.put_pages(records)
+                self._nodes.put(nodes)
+                pipeline.keep(made)
+        return [record.language for record in records]
+
+    def _refuse(self, file: HandedIn, error: DocMindError, *, had_pages: bool) -> AddResult:
+        """Record that a file cannot be read; pages stored before this attempt stay."""
+        if isinstance(error, DiskFullError):
+            raise error
+        if had_pages:
+            locked = "Reading was cut off, and its password is needed to go on."
+            self._catalog.fail_document(file.doc_id, locked if isinstance(error, PasswordNeededError) else str(error))
+        else:
+            self._forget(file.doc_id)
+        return refused(file.name, error)
+
+    def _forget(self, doc_id: str) -> None:
+        """Delete a document that is not ready; its file stays in the queue, to be tried again."""
+        with self._rows:
+            known = self._known(doc_id)
+            if known is not None and known.status != "ready":
+                _, unreferenced = self._catalog.delete_document(doc_id, keep_uploads=True)
+                self._artifacts.delete(unreferenced)
+
+    def _pages_of(self, doc_id: str) -> int:
+        known = self._known(doc_id)
+        return known.pages_done if known is not None else 0
+
+    def _known(self, doc_id: str) -> DocumentInfo | None:
+        try:
+            return self._catalog.document(doc_id)
+        except NotFoundError:
+            return None
+
+    @contextlib.contextmanager
+    def _alone(self, step: Step) -> Iterator[None]:
+        while not self._turn.acquire(timeout=0.1):
+            step.check()
+        try:
+            yield
+        finally:
+            self._turn.release()

@@ -1,0 +1,261 @@
+"""The choice of the language model for answers: the served models, the chosen one, and why there is none."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Protocol
+
+from docmind.config import LLMSettings
+from docmind.errors import LanguageModelError
+from docmind.records.conversations import ModelInfo, ModelList
+from docmind.records.documents import Capability
+from docmind.records.search import Degraded
+
+if TYPE_CHECKING:
+    from docmind.llm.base import ChatModel
+    from docmind.llm.client import ServedModel
+    from docmind.llm.discover import Found
+    from docmind.network import Resolve
+    from docmind.storage import Preferences
+
+_KEPT_S = 30.0
+_KEPT_EMPTY_S = 3.0  # so that the next question finds a server that was just started
+_WAIT_S = 0.28
+_CHOICE = "llm.model"
+_QUOTES = "quotes from your pages"
+
+
+class _Discover(Protocol):
+    def __call__(self, settings: LLMSettings) -> Found: ...
+
+
+class LanguageModels:
+    """The language models. Thread-safe. Probes run in one thread at a time; their results are replaced as a whole.
+
+    That thread also imports the client libraries, once there is a model.
+    """
+
+    def __init__(
+        self,
+        settings: LLMSettings,
+        preferences: Preferences,
+        *,
+        discover: _Discover | None = None,
+        resolve: Resolve | None = None,
+    ) -> None:
+        self._settings = settings
+        self._preferences = preferences
+        self._discover = discover
+        self._resolve = resolve
+        self._changed = threading.Condition()
+        self._choice: object = None
+        self._is_read = False
+        self._found: Found | None = None
+        self._found_at = 0.0
+        self._is_probing = False
+        self._is_doubted = False
+        self._served: dict[ModelInfo, ServedModel] = {}
+
+    def list(self, *, refresh: bool = False) -> ModelList:
+        """Return the models offered now, within about a second; results of the last 30 seconds are reused.
+
+        `refresh` probes again.
+        """
+        choice = self._chosen()
+        if self._settings.provider == "off":
+            return ModelList((), None, is_off=True)
+        found = self._fresh() if not refresh else None
+        if found is None:
+            found = self._probe(newer_than=time.monotonic() if refresh else 0.0)
+        return ModelList(found.models, self._pick(found), choice == "off", (*found.degraded, *self._gone(found)))
+
+    def choose(self, model: ModelInfo | None) -> None:
+        """Choose the model for answers; None means none, only quotes. Raises `EndpointRefusedError`."""
+        if model is None:
+            kept: object = "off"
+        else:
+            from docmind.network import permit
+
+            permit(model.url, self._settings.allowed_hosts)
+            kept = {"provider": model.provider, "url": model.url, "model": model.model}
+        self._preferences.put(_CHOICE, kept)
+        with self._changed:
+            self._choice, self._is_read = kept, True
+
+    def current(self) -> ChatModel | None:
+        """Return the model to ask, or None where there is none. Waits at most 0.3 s, for the first probe."""
+        if self._chosen() == "off" or self._settings.provider == "off":
+            return None
+        found = self._known()
+        info = self._pick(found) if found else None
+        return self._model(info, found) if found and info else None
+
+    def degraded(self) -> tuple[Degraded, ...]:
+        """Return why no model answers, where one was configured or chosen. Does not wait."""
+        if self._chosen() == "off" or self._settings.provider == "off":
+            return ()
+        found = self._known(wait_s=0.0)
+        if found is None:
+            waiting = (Degraded("answers", "the servers of language models have not answered yet."),)
+            return waiting if self._settings.url or self._settings.model or self._chosen() else ()
+        if self._pick(found) is not None:
+            return ()
+        return (*(found.degraded if self._settings.url else ()), *self._gone(found))
+
+    def capability(self) -> Capability:
+        """Return the capability for `status`. Waits as `current` does."""
+        if self._settings.provider == "off" or self._chosen() == "off":
+            how = "unset DOCMIND_LLM__PROVIDER" if self._settings.provider == "off" else "choose a model in Settings"
+            return Capability("answers", "off", f"{_QUOTES}; no language model is asked", how)
+        found = self._known()
+        info = self._pick(found) if found else None
+        if info is None:
+            reasons = self.degraded()
+            why = reasons[0].reason.rstrip(".") if reasons else "no language model is served on this machine"
+            hint = "start Ollama, llama.cpp, LM Studio or vLLM here, or set DOCMIND_LLM__URL"
+            return Capability("answers", "missing", f"{_QUOTES}; {why}", hint)
+        where = f"at {info.url}, which is not this machine" if info.is_remote else "on this machine"
+        return Capability("answers", "present", f"written by {info.model} {where}, checked against your pages")
+
+    def warm(self) -> None:
+        """Probe in the background, so that the first question does not wait. Returns at once."""
+        if self._chosen() != "off" and self._settings.provider != "off":
+            self._refresh_soon()
+
+    def _chosen(self) -> object:
+        """Return the stored choice: None, "off", or provider, url and model. Read once, by the calling thread."""
+        with self._changed:
+            if not self._is_read:
+                self._choice, self._is_read = self._preferences.get(_CHOICE), True
+            return self._choice
+
+    def _pick(self, found: Found) -> ModelInfo | None:
+        """Return the chosen model, else the configured one, else the first of the configured server, else the first."""
+        choice, settings = self._choice, self._settings
+        if choice == "off":
+            return None
+        if isinstance(choice, dict):
+            for model in found.models:
+                if {"provider": model.provider, "url": model.url, "model": model.model} == choice:
+                    return model
+            return None
+        models = list(found.at_url if settings.url else found.models)
+        if settings.model:
+            names = (settings.model, f"{settings.model}:latest")
+            models = [model for model in models if model.model in names or model.name in names]
+        return models[0] if models else None
+
+    def _gone(self, found: Found) -> tuple[Degraded, ...]:
+        if self._pick(found) is not None or self._choice == "off":
+            return ()
+        if isinstance(self._choice, dict):
+            model, url = self._choice.get("model", ""), self._choice.get("url", "")
+            return (Degraded("answers", f"the model {model}, chosen in Settings, is not offered at {url} now."),)
+        if self._settings.model:
+            return (Degraded("answers", f"the model {self._settings.model} (DOCMIND_LLM__MODEL) is not offered now."),)
+        return ()
+
+    def _model(self, info: ModelInfo, found: Found) -> ServedModel:
+        from docmind.llm.client import ServedModel
+        from docmind.network import resolve_here
+
+        with self._changed:
+            if info not in self._served:
+                secret = self._settings.api_key if info in found.at_url else None
+                key = secret.get_secret_value() if secret else ""
+                self._served[info] = ServedModel(info, self._settings, key=key, resolve=self._resolve or resolve_here)
+            return self._served[info]
+
+    def _fresh(self) -> Found | None:
+        with self._changed:
+            kept_s = _KEPT_S if self._found and self._found.models else _KEPT_EMPTY_S
+            return self._found if time.monotonic() - self._found_at < kept_s else None
+
+    def _known(self, wait_s: float = _WAIT_S) -> Found | None:
+        """Return the last result; probes in the background where it is old."""
+        found = self._fresh()
+        if found is not None:
+            return found
+        self._refresh_soon()
+        with self._changed:
+            if self._found is None or not self._found.models:
+                self._changed.wait_for(lambda: not self._is_probing, wait_s)
+            return self._found
+
+    def _refresh_soon(self) -> None:
+        with self._changed:
+            if self._is_probing:
+                return
+            self._is_probing = True
+        threading.Thread(target=self._look, name="docmind-models", daemon=True).start()
+
+    def _look(self) -> None:
+        found = self._ask_all(is_asked_again=True)
+        info = self._pick(found)
+        if info is not None:
+            with suppress(LanguageModelError):  # raised again when the model is asked
+                self._model(info, found).warm()
+
+    def _probe(self, newer_than: float) -> Found:
+        """Probe in this thread, or wait for the thread that does."""
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: not self._is_probing)
+                if self._found is not None and self._found_at > newer_than and self._fresh() is not None:
+                    return self._found
+                self._is_probing = True
+            return self._ask_all()
+
+    def _ask_all(self, *, is_asked_again: bool = False) -> Found:
+        """Probe once. With `is_asked_again` a chosen model that does not answer in time is kept until the next probe.
+
+        A busy machine is slow, and a server that has ended is reported when it is asked.
+        """
+        found = None
+        try:
+            from docmind.llm.discover import discover
+
+            found = (self._discover or discover)(self._settings)
+            last = self._found
+            is_lost = last is not None and self._pick(last) is not None and self._pick(found) is None
+            self._is_doubted = is_lost and is_asked_again and not self._is_doubted
+            if last is not None and self._is_doubted:
+                found = last
+            return found
+        finally:
+            with self._changed:
+                self._is_probing = False
+                if found is not None:
+                    self._found, self._found_at = found, time.monotonic()
+                    if self._is_doubted:
+                        self._found_at -= _KEPT_S - _KEPT_EMPTY_S
+                self._changed.notify_all()
+
+
+class OneModel(LanguageModels):
+    """One given model, or none: servers are not probed. For programs with their own model, and for tests."""
+
+    def __init__(self, model: ChatModel | None = None) -> None:
+        self.model = model
+
+    def list(self, *, refresh: bool = False) -> ModelList:
+        return ModelList((self.model.info,), self.model.info) if self.model else ModelList((), None)
+
+    def choose(self, model: ModelInfo | None) -> None:
+        if model is None:
+            self.model = None
+
+    def current(self) -> ChatModel | None:
+        return self.model
+
+    def degraded(self) -> tuple[Degraded, ...]:
+        return ()
+
+    def capability(self) -> Capability:
+        state = "present" if self.model else "missing"
+        return Capability("answers", state, f"written by {self.model.info.model}" if self.model else _QUOTES)
+
+    def warm(self) -> None:
+        """Do nothing: there is nothing to probe."""

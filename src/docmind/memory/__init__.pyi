@@ -1,0 +1,6 @@
+from .service import LONGEST, Memories
+
+__all__ = [
+    "LONGEST",
+    "Memories",
+]

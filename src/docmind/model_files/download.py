@@ -1,0 +1,322 @@
+"""Download of a model file by file to a temporary folder, renamed into place when all files are checked.
+
+Received bytes stay in `NAME.part` and are not fetched again. The name of a part contains the checksum of the whole
+file, so that parts of two versions are never mixed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import portalocker
+
+from docmind.errors import ConfigError, DiskFullError, DownloadError
+from docmind.model_files.checkpoint import (
+    CONFIG,
+    INDEX,
+    MANIFEST,
+    WHOLE,
+    UnusableError,
+    is_wanted,
+    lacking_beside,
+    read_checkpoint,
+    sha256_of,
+)
+from docmind.model_files.hub import Hub, HubFile, Listing
+from docmind.model_files.known import Known
+from docmind.records.models import PullProgress
+from docmind.storage import disk_error, free_bytes, is_folder, is_regular, open_own, write_private
+
+_MARGIN = 200 << 20  # bytes that stay free
+_TELL_S = 0.1
+_WORTH_GOING_ON = 8 << 20
+_PAUSE_S = 1.0
+_PART = re.compile(r"(.+)\.[0-9a-f]{1,16}\.part")
+
+
+class Pull:
+    """One download of one model. Not thread-safe."""
+
+    def __init__(
+        self,
+        name: str,
+        known: Known,
+        models_dir: Path,
+        hub: Hub,
+        progress: Callable[[PullProgress], None],
+        check: Callable[[], None],
+    ) -> None:
+        self._name, self._known, self._hub = name, known, hub
+        self._place, self._beside = models_dir / name, models_dir / f"{name}.part"
+        self._progress, self._check = progress, check
+        self._told_at = 0.0
+        self._before, self._total = 0, 0
+
+    def run(self) -> dict[str, str]:
+        """Fetch the missing files, put the model in its place, and return the sha256 of each file.
+
+        Raises `DownloadError`, `DiskFullError`, `ConfigError` where the folder cannot be written to, and whatever
+        `check` raises. An existing model stays in place until the new one is complete.
+        """
+        with _writing(self._beside.parent), alone(self._place):
+            self._beside.mkdir(mode=0o700, parents=True, exist_ok=True)
+            listing = self._listing()
+            sums = {file.name: digest for file in listing.files if (digest := self._found(file))}
+            self._total = listing.bytes
+            self._make_room(listing, sums)
+            for file in listing.files:
+                if file.name not in sums:
+                    sums[file.name] = self._fetched(file, listing.commit)
+                self._before += file.size
+            self._settle(listing, sums)
+        self._tell("", 0, is_over=True)
+        return sums
+
+    def _listing(self) -> Listing:
+        repository = self._known.repository
+        listing = self._hub.listing(repository, self._known.revision)
+        names = {file.name for file in listing.files}
+        if CONFIG not in names or not names & {WHOLE, INDEX}:
+            if listing.is_adapter:
+                raise DownloadError(f"{repository} holds an adapter, and no whole model.")
+            raise DownloadError(f"{repository} holds no weights as safetensors.")
+        if lacking := lacking_beside(names):
+            raise DownloadError(f"{repository} holds no {lacking}.")
+        return listing
+
+    def _found(self, file: HubFile) -> str:
+        """Return the sha256 of a file that an earlier try or the existing model has.
+
+        The result is empty where none does.
+        """
+        target = self._beside / file.name
+        if digest := _verified(target, file):
+            return digest
+        target.unlink(missing_ok=True)
+        if digest := _verified(self._place / file.name, file):
+            self._check()
+            try:
+                os.link(self._place / file.name, target)
+            except OSError:  # a file system without links
+                shutil.copyfile(self._place / file.name, target)
+        return digest
+
+    def _make_room(self, listing: Listing, sums: dict[str, str]) -> None:
+        """Remove files of another version, and check that the rest fits. Raises `DiskFullError`.
+
+        Files with names that a download never gives are foreign, and stay.
+        """
+        expected = {name for file in listing.files for name in (file.name, self._part(file).name)}
+        needed = listing.bytes
+        for path in self._beside.iterdir():
+            if path.name in expected:
+                needed -= path.stat().st_size
+            elif _is_own(path):
+                path.unlink()
+        free = free_bytes(self._beside)
+        if needed > 0 and len(sums) < len(listing.files) and free < needed + _MARGIN:
+            raise DiskFullError(
+                f"{self._name} needs {needed / 1e6:,.1f} MB more, and {_MARGIN >> 20} MB to spare; "
+                f"{free / 1e6:,.0f} MB are free where models lie.",
+                hint="Free some disk space, or choose another folder with DOCMIND_VISUAL__MODELS_DIR.",
+            )
+
+    def _part(self, file: HubFile) -> Path:
+        return self._beside / f"{file.name}.{(file.sha256 or file.blob or str(file.size))[:16]}.part"
+
+    def _fetched(self, file: HubFile, commit: str) -> str:
+        """Fetch one file completely and return its sha256. A file with wrong contents is deleted."""
+        part = self._part(file)
+        while True:
+            start = part.stat().st_size if part.exists() else 0
+            try:
+                if start < file.size or not part.exists():
+                    self._take(file, commit, part, start)
+                break
+            except DownloadError:
+                # An occasional dropped connection should not end a download of hours.
+                if (part.stat().st_size if part.exists() else 0) - start < _WORTH_GOING_ON:
+                    raise
+                time.sleep(_PAUSE_S)
+                self._check()
+        digest = _verified(part, file)
+        if not digest:
+            part.unlink(missing_ok=True)
+            raise DownloadError(
+                f"{file.name} is not what {self._hub.host} announced.",
+                hint="Try again: this file is fetched again from its beginning, and what else has arrived is kept.",
+            )
+        os.replace(part, self._beside / file.name)
+        return digest
+
+    def _take(self, file: HubFile, commit: str, part: Path, start: int) -> None:
+        """Append the missing bytes to the part.
+
+        Raises `DownloadError` where too few or too many arrive.
+        """
+        repository = self._known.repository
+        with (
+            self._hub.opened(repository, commit, file, start) as (begins, pieces),
+            os.fdopen(open_own(part, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "ab", buffering=0) as out,
+        ):
+            out.truncate(begins)
+            done = begins
+            self._tell(file.name, done, now=True)
+            for piece in pieces:
+                self._check()
+                if done + len(piece) > file.size:
+                    break
+                _write(out.fileno(), piece)
+                done += len(piece)
+                self._tell(file.name, done)
+            else:
+                os.fsync(out.fileno())
+                if done < file.size:
+                    raise DownloadError(f"{self._hub.host} broke off in the middle.")
+                self._tell(file.name, done, now=True)
+                return
+        part.unlink()
+        raise DownloadError(f"{self._hub.host} sends more than it announced.")
+
+    def _settle(self, listing: Listing, sums: dict[str, str]) -> None:
+        """Check the complete model again, write its manifest, and move it into place."""
+        repository = self._known.repository
+        try:
+            read = read_checkpoint(self._beside)
+            if read.kind != self._known.kind:
+                raise UnusableError(f"Its architecture is {read.architecture!r}.")
+        except UnusableError as error:
+            raise DownloadError(f"{repository} holds no model that can be run. {error}") from error
+        told = {"repository": repository, "revision": listing.commit, "sha256": sums}
+        write_private(self._beside / MANIFEST, json.dumps(told, indent=1).encode(), replace=True)
+        before = self._free_name()
+        try:
+            if self._place.exists():
+                self._place.rename(before)
+            self._beside.rename(self._place)
+        except OSError as error:
+            raise DownloadError(
+                f"{self._name} has been fetched, but its place is taken: {error.strerror}.",
+                hint="Close what uses the model (`docmind models disable`), and try again: nothing is fetched twice.",
+            ) from error
+        _discard(before)
+
+    def _free_name(self) -> Path:
+        """Return the path for the replaced model: `NAME.old`, or with a number where that cannot be emptied."""
+        number = 1
+        while True:
+            place = self._place.with_name(f"{self._name}.old" + (f"-{number}" if number > 1 else ""))
+            _discard(place)
+            if not os.path.lexists(place):
+                return place
+            number += 1
+
+    def _tell(self, file: str, done: int, *, now: bool = False, is_over: bool = False) -> None:
+        at = time.monotonic()
+        if now or is_over or at - self._told_at >= _TELL_S:
+            self._told_at = at
+            self._progress(PullProgress(self._name, file, self._before + done, self._total, is_over))
+
+
+@contextlib.contextmanager
+def alone(place: Path) -> Iterator[None]:
+    """Hold the lock on fetching and removing a model.
+
+    Raises `DownloadError` at once where another holds it.
+    """
+    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with os.fdopen(open_own(place.with_name(f".{place.name}.lock"), os.O_RDWR | os.O_CREAT), "r+b") as lock:
+        try:
+            portalocker.lock(lock, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
+        except portalocker.exceptions.AlreadyLocked as error:
+            raise DownloadError(
+                f"{place.name} is being fetched already.", hint="Wait for the other download, or stop it."
+            ) from error
+        except portalocker.exceptions.LockException as error:
+            raise ConfigError(
+                f"The file system of {place.parent} refuses to lock a file: {error}.",
+                hint="Choose another folder with DOCMIND_VISUAL__MODELS_DIR.",
+            ) from error
+        yield
+
+
+def remove(place: Path) -> None:
+    """Delete a model and its partial downloads, but no file that came another way.
+
+    Raises `DownloadError` while it is being fetched, and `ConfigError`.
+    """
+    with _writing(place.parent), alone(place):
+        for path in (place, place.with_name(f"{place.name}.part"), place.with_name(f"{place.name}.old")):
+            _discard(path)
+
+
+@contextlib.contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    """Translate errors of writing to the folder into one sentence."""
+    try:
+        yield
+    except BrokenPipeError:  # the reader of the progress has ended
+        raise
+    except OSError as error:
+        full = DiskFullError(
+            "There is no room left for the model; what has arrived is kept.",
+            hint="Free some disk space and try again: fetching goes on from there.",
+        )
+        failure = ConfigError(
+            f"Models cannot be kept in {folder}: {error.strerror}.",
+            hint="Check the folder and its permissions, or choose another with DOCMIND_VISUAL__MODELS_DIR.",
+        )
+        raise disk_error(error, failure, full) from error
+
+
+def _verified(path: Path, file: HubFile) -> str:
+    """Return the sha256 of a file that matches what the hub announced; empty where it does not."""
+    if not path.is_file() or path.stat().st_size != file.size:
+        return ""
+    digest = sha256_of(path)
+    if file.sha256:
+        return digest if digest == file.sha256 else ""
+    return digest if file.blob in ("", _git_sum(path)) else ""
+
+
+def _git_sum(path: Path) -> str:
+    """Return git's name of these contents: SHA-1 over a header with the size, and the bytes."""
+    whole = hashlib.sha1(f"blob {path.stat().st_size}\0".encode(), usedforsecurity=False)
+    with path.open("rb") as file:
+        while piece := file.read(1 << 20):
+            whole.update(piece)
+    return whole.hexdigest()
+
+
+def _write(number: int, piece: bytes) -> None:
+    left = memoryview(piece)
+    while left:
+        left = left[os.write(number, left) :]
+
+
+def _is_own(path: Path) -> bool:
+    """Return whether a download made this: a regular file named as a model's file, a part of one, or the manifest."""
+    part = _PART.fullmatch(path.name)
+    return is_regular(path) and (path.name == MANIFEST or is_wanted(part[1] if part else path.name))
+
+
+def _discard(directory: Path) -> None:
+    """Remove the directory of a model, but no link to one.
+
+    Files that no download made stay, and the directory with them.
+    """
+    if not is_folder(directory):
+        return
+    for path in list(directory.iterdir()):
+        if _is_own(path):
+            path.unlink()
+    if not any(directory.iterdir()):
+        directory.rmdir()

@@ -1,0 +1,17 @@
+from .endpoint import Connection, Endpoint, Resolve, fetch, permit, resolve_here
+from .guard import Guard, GuardState, Mode, network_guard
+from .web_search import search_web
+
+__all__ = [
+    "Connection",
+    "Endpoint",
+    "Guard",
+    "GuardState",
+    "Mode",
+    "Resolve",
+    "fetch",
+    "network_guard",
+    "permit",
+    "resolve_here",
+    "search_web",
+]

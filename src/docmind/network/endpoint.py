@@ -1,0 +1,341 @@
+"""The egress rule, which decides what addresses may be reached, and connections that enforce it.
+
+This machine may always be reached, any other host only where the user has allowed it. A name is resolved, every address
+of it is checked, and the connection uses the checked address: a later change of the name has no effect (no DNS
+rebinding). Where `docmind.network` guards the process, the guard is told of that address. No redirects, no proxies, no
+cookies, no compressed bodies, and a limit on the bytes read.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from docmind.errors import ConfigError, EndpointRefusedError
+from docmind.network.guard import network_guard
+
+Resolve = Callable[[str, int], Sequence[str]]
+"""Returns the addresses of a host name; raises `OSError` where it has none."""
+Watch = Callable[[bytes], None]
+"""Called with each piece of a response's body before it is passed on; raises to refuse it."""
+
+_URL = re.compile(r"(https?)://(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::([0-9]{1,5}))?(/[a-z0-9._~/+-]*)?", re.IGNORECASE)
+_NAME = re.compile(r"(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*")
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
+_ALLOWED = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::([0-9]{1,5}))?", re.IGNORECASE)
+_METADATA = frozenset(
+    ipaddress.ip_address(text) for text in ("fd00:ec2::254", "100.100.100.200", "192.0.0.192", "168.63.129.16")
+)  # where clouds hand out credentials, beside the link-local ones
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_SENT = ("content-type", "content-length", "transfer-encoding", "accept")
+_DROPPED = ("content-encoding", "set-cookie")
+_CONNECT_S = 5.0
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+def resolve_here(host: str, port: int) -> Sequence[str]:
+    """Return the addresses to which this system resolves a name, without duplicates.
+
+    Raises `OSError`.
+    """
+    with network_guard().resolving():
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(one[4][0]) for one in found))
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """An address that may be reached, made only by `permit`.
+
+    `is_local` means that it names this machine.
+    """
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+    is_local: bool
+
+    @property
+    def label(self) -> str:
+        """Host and port, as written in a URL."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """The normalized URL, without a slash at its end."""
+        return f"{self.scheme}://{self.label}{self.path}"
+
+    def addresses(self, resolve: Resolve = resolve_here) -> tuple[str, ...]:
+        """Return the IP addresses that may be connected to.
+
+        Raises `EndpointRefusedError`, or `httpx.ConnectError` for an unknown name.
+        """
+        literal = _literal(self.host)
+        if literal is not None:
+            return (str(literal),)
+        try:
+            found = [ipaddress.ip_address(text) for text in resolve(self.host, self.port)]
+        except OSError as error:
+            raise httpx.ConnectError(f"{self.host} is not known") from error
+        for address in found:
+            if self.is_local and not address.is_loopback:
+                raise EndpointRefusedError(
+                    f"{self.host} should be this machine, but its name leads to {address}.",
+                    hint="Write 127.0.0.1 in place of the name, and look at this system's hosts file.",
+                )
+            _refuse_special(address, self.host)
+        if not found:
+            raise httpx.ConnectError(f"{self.host} has no address")
+        return tuple(str(address) for address in found)
+
+
+def permit(url: str, allowed: str = "") -> Endpoint:
+    """Return the endpoint of a URL on this machine or on the list `allowed`.
+
+    Nothing is resolved yet.
+
+    `allowed` holds `name` or `name:port`, separated by commas. Raises `EndpointRefusedError`, and `ConfigError` where
+    the list is malformed.
+    """
+    match = _URL.fullmatch(url.strip())
+    if match is None:
+        raise EndpointRefusedError(
+            f"{_short(url)} is not an address that can be asked.",
+            hint="Write it as http://host:port or https://host:port, without user names and question marks.",
+        )
+    scheme, host, path = match[1].lower(), match[2].lower().strip("[]"), (match[4] or "").rstrip("/")
+    port = int(match[3] or (443 if scheme == "https" else 80))
+    literal = _literal(host)
+    if not 1 <= port <= 65_535 or "/../" in f"{path}/" or (literal is None and not _is_name(host)):
+        raise EndpointRefusedError(
+            f"{_short(url)} is not an address that can be asked.",
+            hint="Write the host as a name or as four decimal numbers, and a port from 1 to 65535.",
+        )
+    if literal is not None:
+        host = str(literal)
+        _refuse_special(literal, host)
+    is_local = literal.is_loopback if literal is not None else host == "localhost" or host.endswith(".localhost")
+    if not is_local and not any(host == name and at in (None, port) for name, at in allow_list(allowed)):
+        raise EndpointRefusedError(f"{host} is not this machine, and it is not allowed.")
+    return Endpoint(scheme, host, port, path, is_local)
+
+
+def allow_list(text: str) -> tuple[tuple[str, int | None], ...]:
+    """Parse a list of allowed hosts into pairs (host, port or None for any).
+
+    Raises `ConfigError`.
+    """
+    entries: list[tuple[str, int | None]] = []
+    for entry in filter(None, (part.strip() for part in text.split(","))):
+        match = _ALLOWED.fullmatch(entry)
+        host = match[1].lower().strip("[]") if match else ""
+        literal = _literal(host)
+        if match is None or (literal is None and not _is_name(host)) or int(match[2] or 1) not in range(1, 65_536):
+            raise ConfigError(
+                f"{_short(entry)} is not a host that can be allowed.",
+                hint="Name hosts as `name` or `name:port`, separated by commas, without http:// and without *.",
+            )
+        entries.append((str(literal or host), int(match[2]) if match[2] else None))
+    return tuple(entries)
+
+
+class Connection(httpx.BaseTransport):
+    """An httpx transport for one endpoint and one request at a time.
+
+    `abort` may be called from any thread.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        watch: Watch,
+        *,
+        headers: Mapping[str, str] | None = None,
+        resolve: Resolve = resolve_here,
+    ) -> None:
+        self.endpoint = endpoint
+        self._watch = watch
+        self._headers = dict(headers or {})
+        self._resolve = resolve
+        self._lock = threading.Lock()
+        self._sockets: list[socket.socket] = []
+        self._is_aborted = False
+        # Without TLS a context without certificates is enough: it is cheap to make and would accept no server.
+        needs_trust = endpoint.scheme == "https"
+        trust = httpx.create_ssl_context(trust_env=False) if needs_trust else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        self._inner = httpx.HTTPTransport(verify=trust, trust_env=False)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Send the request to an address of the endpoint that is checked now.
+
+        Raises `EndpointRefusedError` and httpx's errors.
+        """
+        url, there = request.url, self.endpoint
+        if (url.scheme, url.host, url.port or _default_port(url.scheme)) != (there.scheme, there.host, there.port):
+            raise EndpointRefusedError(f"Only {there.label} may be asked here, not {_short(str(url))}.")
+        failure = httpx.ConnectError(f"{there.label} cannot be reached")
+        for address in there.addresses(self._resolve):
+            if self._is_aborted:
+                break
+            try:
+                with self._permitted(address):
+                    response = self._inner.handle_request(self._pinned(request, address))
+            except (httpx.ConnectError, httpx.ConnectTimeout) as error:  # nothing was sent: try the next address
+                failure = error
+                continue
+            return self._checked(response)
+        raise failure
+
+    def abort(self) -> None:
+        """Close the connection now: a thread that reads the response gets an httpx error at once."""
+        with self._lock:
+            self._is_aborted = True
+            for one in self._sockets:
+                _hang_up(one)
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def _permitted(self, address: str) -> AbstractContextManager[None]:
+        """Let this thread through the guard of the process; loopback addresses need no permit."""
+        is_here = ipaddress.ip_address(address).is_loopback
+        return nullcontext() if is_here else network_guard().permitted([address], self.endpoint.port)
+
+    def _pinned(self, request: httpx.Request, address: str) -> httpx.Request:
+        """Return the same request to a checked address, with the original Host and TLS name, and only known headers."""
+        there = self.endpoint
+        host = there.label if there.port != _default_port(there.scheme) else there.label.rpartition(":")[0]
+        headers = {"Host": host, "User-Agent": "docmind", "Accept-Encoding": "identity", "Connection": "close"}
+        headers |= {name: request.headers[name] for name in _SENT if name in request.headers} | self._headers
+        extensions: dict[str, Any] = {**request.extensions, "trace": self._trace}
+        if there.scheme == "https" and _literal(there.host) is None:
+            extensions["sni_hostname"] = there.host
+        pinned = request.url.copy_with(host=address)
+        return httpx.Request(request.method, pinned, headers=headers, stream=request.stream, extensions=extensions)
+
+    def _checked(self, response: httpx.Response) -> httpx.Response:
+        if 300 <= response.status_code < 400:
+            response.close()
+            raise EndpointRefusedError(
+                f"{self.endpoint.label} sends the request on to another address, which is not followed.",
+                hint="Set the address to where the server really is.",
+            )
+        headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _DROPPED]
+        stream = _Watched(response.stream, self._watch)  # type: ignore[arg-type]
+        return httpx.Response(response.status_code, headers=headers, stream=stream, extensions=response.extensions)
+
+    def _trace(self, event: str, info: Mapping[str, Any]) -> None:
+        if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
+            opened = info["return_value"].get_extra_info("socket")
+            with self._lock:
+                self._sockets.append(opened)
+                if self._is_aborted:
+                    _hang_up(opened)
+
+
+class _Watched(httpx.SyncByteStream):
+    def __init__(self, stream: httpx.SyncByteStream, watch: Watch) -> None:
+        self._stream = stream
+        self._watch = watch
+
+    def __iter__(self) -> Iterator[bytes]:
+        for piece in self._stream:
+            self._watch(piece)
+            yield piece
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+def fetch(
+    endpoint: Endpoint,
+    path: str,
+    *,
+    timeout_s: float,
+    max_bytes: int,
+    body: Any = None,
+    query: Mapping[str, str] | None = None,
+    headers: Mapping[str, str] | None = None,
+    resolve: Resolve = resolve_here,
+) -> tuple[int, bytes]:
+    """Send one small request and return status and body: GET, or POST where there is a `body` (sent as JSON).
+
+    It ends after `timeout_s` in total, even where the server sends slowly. Raises `EndpointRefusedError` and httpx's
+    errors.
+    """
+    taken = 0
+
+    def watch(piece: bytes) -> None:
+        nonlocal taken
+        taken += len(piece)
+        if taken > max_bytes:
+            raise httpx.RemoteProtocolError(f"more than {max_bytes} bytes")
+
+    connection = Connection(endpoint, watch, headers=headers, resolve=resolve)
+    limit = threading.Timer(timeout_s, connection.abort)
+    limit.daemon = True
+    limit.start()
+    try:
+        with httpx.Client(transport=connection, trust_env=False, timeout=timeout_s) as client:
+            method = "GET" if body is None else "POST"
+            answer = client.request(method, f"{endpoint.url}{path}", params=query, json=body)
+            return answer.status_code, answer.content
+    finally:
+        limit.cancel()
+
+
+def _literal(host: str) -> Address | None:
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
+
+
+def _is_name(host: str) -> bool:
+    """Return whether this is a host name.
+
+    Its last part is no number, which systems would read as an address.
+    """
+    return bool(_NAME.fullmatch(host)) and not _NUMBER.fullmatch(host.rpartition(".")[2])
+
+
+def _refuse_special(address: Address, host: str) -> None:
+    """Raise `EndpointRefusedError` for addresses that are never allowed.
+
+    These are link-local and metadata addresses, multicast, unspecified and reserved ones, and IPv4 embedded in IPv6.
+    """
+    inner = address
+    if isinstance(address, ipaddress.IPv6Address):
+        disguised = address.ipv4_mapped or address.sixtofour or address.teredo or address.is_site_local
+        if address in _NAT64:
+            inner = ipaddress.IPv4Address(address.packed[-4:])
+            disguised = inner.is_loopback
+    else:
+        disguised = address.is_reserved or address.packed[0] == 0
+    if disguised or inner.is_link_local or inner.is_multicast or inner.is_unspecified or inner in _METADATA:
+        told = f"{address} is" if host == str(address) else f"{host} leads to {address}, which is"
+        raise EndpointRefusedError(f"{told} never asked.", hint="Name a server by its own ordinary address.")
+
+
+def _default_port(scheme: str) -> int:
+    return 443 if scheme == "https" else 80
+
+
+def _hang_up(opened: socket.socket) -> None:
+    with suppress(OSError):  # closed already
+        socket.socket.shutdown(opened, socket.SHUT_RDWR)  # the TLS shutdown would wait for the other side
+
+
+def _short(text: str) -> str:
+    return repr("".join(char if " " < char <= "~" else "?" for char in text[:80]))

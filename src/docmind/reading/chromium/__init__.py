@@ -1,0 +1,1 @@
+"""Headless Chromium without network access, which draws books in a separate process."""

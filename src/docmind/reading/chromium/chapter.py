@@ -1,0 +1,143 @@
+"""A chapter of a book prepared for drawing: well formed, without active content, with our page styles."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+import lxml.html
+from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
+
+from docmind.reading.chromium.print import Resource
+from docmind.reading.formats.html import blocks_of, parse
+from docmind.reading.formats.typeset import Text
+
+# fmt: off
+_ACTS = frozenset((
+    "script", "iframe", "frame", "object", "embed", "applet", "audio", "video", "base", "portal", "fencedframe",
+))
+# fmt: on
+_XHTML, _XML_NAMES = "http://www.w3.org/1999/xhtml", frozenset(("amp", "lt", "gt", "quot", "apos"))
+_PROLOGUE = re.compile(
+    r"\s*(?:<\?xml[^>]*\?>)?\s*(?:<!--.*?-->\s*)*(?:<!DOCTYPE[^>\[]*(?:\[[^\]]*\])?[^>]*>)?", re.I | re.S
+)
+_ENTITY = re.compile(r"&([A-Za-z][A-Za-z0-9]*);")
+_SOFT_HYPHEN = "\xad"
+# Sheets are ours; a line is never cut off at their edge, and words are what is written, not how it is joined or broken.
+_RULES = """
+@page { size: auto !important; margin: 0.6in !important; }
+html, body { height: auto !important; max-height: none !important; overflow: visible !important;
+  position: static !important; column-count: auto !important; overflow-wrap: break-word; }
+* { font-variant-ligatures: none !important; hyphens: manual !important; }
+img, svg { max-width: 100% !important; max-height: 6.6in; }
+pre { white-space: pre-wrap !important; overflow-wrap: anywhere !important; }
+"""
+_EXACT = "@page { margin: 0 !important; } html, body { margin: 0 !important; }"
+
+
+def letters_of(text: str, name: str) -> Counter[str]:
+    """Count each letter and digit of a chapter, as the plain reader reads it."""
+    counts: Counter[str] = Counter()
+    for block in blocks_of(parse(text, name)):
+        pieces = [block.text] if isinstance(block, Text) else [cell for row in block.rows for cell in row]
+        for piece in pieces:
+            counts.update(filter(str.isalnum, piece.casefold()))
+    return counts
+
+
+def drawable(text: str, name: str, *, is_styled: bool = True, is_exact: bool = False) -> Resource:
+    """Return the chapter for Chromium, without the book's own styles unless `is_styled`.
+
+    A page that `is_exact` has the size given by its publisher: its layout is not overridden. Broken markup is repaired
+    as the plain reader does it. Raises `CorruptFileError`.
+    """
+    text = _PROLOGUE.sub("", text, count=1).replace(_SOFT_HYPHEN, "")
+    tree = _well_formed(text)
+    is_xml = tree is not None
+    if tree is None:
+        tree = parse(text, name)
+    _clean(tree, is_styled)
+    _add_rules(tree, _EXACT if is_exact else _RULES, is_xml)
+    if is_xml:
+        kind = "image/svg+xml" if _name(tree) == "svg" else "application/xhtml+xml"
+        return Resource(kind, etree.tostring(tree, encoding="utf-8", xml_declaration=True))
+    shown = lxml.html.tostring(tree, encoding="unicode", doctype="<!DOCTYPE html>")
+    return Resource("text/html; charset=utf-8", str(shown).encode("utf-8", "replace"))
+
+
+def _well_formed(text: str) -> etree._Element | None:
+    """Parse a well-formed XHTML or SVG chapter; None where it has to be repaired."""
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True)
+    try:
+        tree = etree.fromstring(_without_names(text).encode("utf-8", "replace"), parser)
+    except (etree.XMLSyntaxError, ValueError):
+        return None
+    return tree if etree.QName(tree).namespace == _XHTML or _name(tree) == "svg" else None
+
+
+def _without_names(text: str) -> str:
+    """Replace entities such as `&nbsp;` by their characters, because the document type that defines them is removed."""
+
+    def spelled(match: re.Match[str]) -> str:
+        if match[1] in _XML_NAMES:
+            return match[0]
+        known = html.unescape(match[0])
+        return known if known != match[0] else f"&amp;{match[1]};"
+
+    return _ENTITY.sub(spelled, text)
+
+
+def _clean(tree: etree._Element, is_styled: bool) -> None:
+    for element in list(_elements(tree)):
+        name = _name(element)
+        acts = name in _ACTS or (name == "meta" and element.get("http-equiv"))
+        acts = acts or (name == "link" and "stylesheet" not in (element.get("rel") or "").lower())
+        if acts or (not is_styled and name in ("style", "link")):
+            _drop(element)
+            continue
+        for attribute in list(element.attrib):
+            lowered = str(attribute).lower()
+            if lowered.startswith("on") or lowered == "loading" or (not is_styled and lowered == "style"):
+                del element.attrib[attribute]
+
+
+def _elements(tree: etree._Element) -> Iterator[etree._Element]:
+    for element in tree.iter():
+        if isinstance(element.tag, str):
+            yield element
+
+
+def _name(element: etree._Element) -> str:
+    return str(element.tag).rpartition("}")[2].lower()
+
+
+def _drop(element: etree._Element) -> None:
+    """Remove an element that cannot be shown, but keep its fallback contents (as in `object`) and what follows it."""
+    parent = element.getparent()
+    if parent is None:
+        return
+    if _name(element) not in ("script", "style"):
+        _append(parent, element.getprevious(), element.text)
+        for child in list(element):
+            element.addprevious(child)
+    _append(parent, element.getprevious(), element.tail)
+    parent.remove(element)
+
+
+def _append(parent: etree._Element, before: etree._Element | None, text: str | None) -> None:
+    if text and before is None:
+        parent.text = (parent.text or "") + text
+    elif text and before is not None:
+        before.tail = (before.tail or "") + text
+
+
+def _add_rules(tree: etree._Element, rules: str, is_xml: bool) -> None:
+    """Add our styles behind all other styles of the head."""
+    space = f"{{{etree.QName(tree).namespace}}}" if is_xml and etree.QName(tree).namespace else ""
+    head = next((element for element in tree if isinstance(element.tag, str) and _name(element) == "head"), tree)
+    style = etree.SubElement(head, f"{space}style") if is_xml else lxml.html.fragment_fromstring("<style></style>")
+    style.text = rules
+    if not is_xml:
+        head.append(style)

@@ -1,0 +1,196 @@
+"""Detection of file types by content. The name only decides between kinds of plain text.
+
+It opens hostile archives, so it runs in the reading process.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from pathlib import PurePath
+
+from docmind.errors import CorruptFileError, EmptyFileError, PasswordNeededError, UnsupportedFileError
+from docmind.records.documents import Upload
+
+_IMAGES = (
+    (b"\x89PNG\r\n\x1a\n", "png"),
+    (b"\xff\xd8\xff", "jpeg"),
+    (b"GIF87a", "gif"),
+    (b"GIF89a", "gif"),
+    (b"II*\x00", "tiff"),
+    (b"MM\x00*", "tiff"),
+    (b"II+\x00", "tiff"),
+    (b"MM\x00+", "tiff"),
+)
+DRAWN = "epub"  # the kind of file whose pages Chromium draws
+PICTURES = ("png", "jpeg", "webp", "gif", "bmp", "tiff")
+"""The kinds that are pictures."""
+
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+_OTHERS = (
+    (b"{\\rtf", "a rich text (RTF) file"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
+    (b"Rar!", "a RAR archive"),
+    (b"\x7fELF", "a program"),
+    (b"MZ", "a program"),
+    (b"ID3", "a sound file"),
+    (b"OggS", "a sound file"),
+    (b"SQLite format 3\x00", "a database"),
+    (b"%!PS", "a PostScript file"),
+)
+# Kinds by suffix. Plain text under such a name is a broken download or a wrong name, never intended.
+_PROMISES = {
+    "pdf": "a PDF",
+    "docx": "a Word document",
+    "xlsx": "an Excel workbook",
+    "epub": "an EPUB book",
+    **dict.fromkeys(("png", "jpg", "jpeg", "gif", "webp", "tif", "tiff", "bmp"), "a picture"),
+}
+_CODE = """bash c cc clj cmake cpp cs css cxx dart elm erl ex exs f90 fs go gradle groovy h hh hpp hs java jl js jsx kt
+kts less lua mjs ml nim php pl pm ps1 py pyi r rb rs sass scala scss sh sol sql svelte swift tcl ts tsx vb vue zig
+zsh"""
+_TEXT_NAMES = {
+    "md": "markdown",
+    "markdown": "markdown",
+    "csv": "csv",
+    "tsv": "csv",
+    "html": "html",
+    "htm": "html",
+    **dict.fromkeys(_CODE.split(), "code"),
+}
+_HTML = re.compile(rb"^\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
+_BOMS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
+_UTF16_ALIKE = 0.3  # share of zero bytes in Latin text written in UTF-16 without a mark at its start
+
+
+def identify(upload: Upload) -> tuple[str, Upload]:
+    """Return the kind of the file, and the file to read: a locked office file is unlocked.
+
+    Raises `CorruptFileError`, `EmptyFileError`, `PasswordNeededError` or `UnsupportedFileError`.
+    """
+    data = upload.data
+    if not data.strip(b"\x00 \t\r\n"):
+        raise EmptyFileError(f"{upload.name} is empty: it holds nothing but spaces or zeros.")
+    if data.startswith(_OLE):
+        upload = Upload(upload.name, _unlock(upload))
+        return _in_zip(upload), upload
+    if data.startswith(_ZIP):
+        return _in_zip(upload), upload
+    # Some mail gateways and scanners put lines before the header; readers accept it within the first kilobyte.
+    if b"%PDF-" in data[:1024]:
+        return "pdf", upload
+    return _image(data) or _text(upload), upload
+
+
+def _image(data: bytes) -> str | None:
+    for signature, kind in _IMAGES:
+        if data.startswith(signature):
+            return kind
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "webp"
+    # Two letters are a weak signature: require the reserved zeros and a known header size too.
+    if (
+        data[:2] == b"BM"
+        and data[6:10] == bytes(4)
+        and data[14:18] in (b"\x0c\0\0\0", b"\x28\0\0\0", b"\x6c\0\0\0", b"\x7c\0\0\0")
+    ):
+        return "bmp"
+    return None
+
+
+def _text(upload: Upload) -> str:
+    suffix = _suffix(upload.name)
+    for signature, what in _OTHERS:
+        if upload.data.startswith(signature):
+            raise UnsupportedFileError(f"{upload.name} is {what}, which DocMind does not read.")
+    is_text = _looks_like_text(upload.data, 0.02 if suffix in _TEXT_NAMES or suffix in ("txt", "log") else 0.0)
+    is_html = _TEXT_NAMES.get(suffix) != "code" and bool(_HTML.match(upload.data[:4096]))
+    if suffix in _PROMISES:
+        found = "a web page" if is_html else "plain text" if is_text else "something else"
+        raise CorruptFileError(f"{upload.name} is named like {_PROMISES[suffix]} but holds {found}.")
+    if not is_text:
+        raise UnsupportedFileError(f"{upload.name} is not a type of file that DocMind reads.")
+    return "html" if is_html else _TEXT_NAMES.get(suffix, "txt")
+
+
+def _looks_like_text(data: bytes, forgiven: float) -> bool:
+    """Return whether data looks like text: few zeros and control characters, up to the share `forgiven`."""
+    sample = data[:65_536]
+    if sample.startswith(_BOMS):
+        return True
+    zeros = sample.count(0) / len(sample)
+    if zeros > _UTF16_ALIKE:
+        return min(sample[::2].count(0), sample[1::2].count(0)) < 0.02 * len(sample)
+    controls = sum(sample.count(byte) for byte in range(32) if byte not in b"\t\n\r\f\x1b")
+    return zeros <= forgiven and controls <= max(forgiven, 0.005) * len(sample)
+
+
+def _in_zip(upload: Upload) -> str:
+    try:
+        with zipfile.ZipFile(io.BytesIO(upload.data)) as archive:
+            names = set(archive.namelist())
+            mime = (
+                archive.read("mimetype")[:64]
+                if "mimetype" in names and archive.getinfo("mimetype").file_size < 256
+                else b""
+            )
+    except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError) as error:
+        promised = _PROMISES.get(_suffix(upload.name), "an archive")
+        raise CorruptFileError(f"{upload.name} is {promised} that is broken or was cut off.") from error
+    if "word/document.xml" in names:
+        return "docx"
+    if "xl/workbook.xml" in names or "xl/workbook.bin" in names:
+        if "xl/workbook.bin" in names:
+            raise UnsupportedFileError(
+                f"{upload.name} is a binary Excel workbook.", hint="Save it as .xlsx and add that."
+            )
+        return "xlsx"
+    if mime.startswith(b"application/epub+zip") or "META-INF/container.xml" in names or _suffix(upload.name) == "epub":
+        return "epub"
+    if any(name.startswith("ppt/") for name in names):
+        raise UnsupportedFileError(f"{upload.name} is a PowerPoint presentation, which DocMind does not read.")
+    if mime.startswith(b"application/vnd.oasis"):
+        raise UnsupportedFileError(f"{upload.name} is an OpenDocument file, which DocMind does not read.")
+    if _suffix(upload.name) in _PROMISES:
+        raise CorruptFileError(f"{upload.name} is not {_PROMISES[_suffix(upload.name)]} inside.")
+    raise UnsupportedFileError(f"{upload.name} is an archive.", hint="Unpack it and add the files.")
+
+
+def _unlock(upload: Upload) -> bytes:
+    """Decrypt an OLE file: a current office file with a password.
+
+    One from before 2007 is refused.
+    """
+    import msoffcrypto
+    import olefile
+
+    name = upload.name
+    try:
+        with olefile.OleFileIO(io.BytesIO(upload.data)) as ole:
+            is_locked = ole.exists("EncryptedPackage")
+    except (OSError, ValueError, IndexError, TypeError) as error:
+        raise CorruptFileError(f"{name} is an office file that is broken or was cut off.") from error
+    if not is_locked:
+        raise UnsupportedFileError(
+            f"{name} is an office file of the kind used before 2007.",
+            hint="Save it as .docx, .xlsx or PDF and add that.",
+        )
+    if not upload.password:
+        raise PasswordNeededError(f"A password is needed to open {name}.")
+    target = io.BytesIO()
+    try:
+        locked = msoffcrypto.OfficeFile(io.BytesIO(upload.data))
+        locked.load_key(password=upload.password, verify_password=True)  # pyright: ignore[reportCallIssue]
+        locked.decrypt(target)
+    except (msoffcrypto.exceptions.InvalidKeyError, msoffcrypto.exceptions.DecryptionError) as error:
+        raise PasswordNeededError(f"That password does not open {name}.") from error
+    except msoffcrypto.exceptions.FileFormatError as error:
+        raise CorruptFileError(f"{name} is a locked office file that is broken.") from error
+    return target.getvalue()
+
+
+def _suffix(name: str) -> str:
+    return PurePath(name).suffix.lower().removeprefix(".")

@@ -1,0 +1,119 @@
+"""The readers, one per file format with one interface, run only in a reading process.
+
+A reader opens an upload and returns pages by number, so that pages stored already cost nothing. Several readers share
+the title, as a document's metadata gives it, and zip archives, whose declared sizes are checked before unpacking.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import re
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from docmind.errors import CorruptFileError, ReadingError, TooLargeError, UnsupportedFileError
+from docmind.records.documents import ParsedPage, Upload
+
+_TOOL_TITLE = re.compile(
+    r"^(microsoft (word|powerpoint|excel)\s*-|untitled|sem t[ií]tulo|sin t[ií]tulo|document\d*$|slide \d|powerpoint|"
+    r"print|.*\.(docx?|xlsx?|pptx?|pdf|indd|qxd|tex|dvi|rtf|odt|html?|txt|tiff?|wpd|fm|cdr|ai|eps|jpe?g|png)$)",
+    re.IGNORECASE,
+)
+
+
+def sensible_title(raw: str, name: str) -> str:
+    """Return the title from the metadata.
+
+    Returns an empty string where a tool wrote it or it repeats the file's name.
+    """
+    title = " ".join("".join(char for char in raw if char.isprintable() or char.isspace()).split())
+    letters = sum(char.isalpha() for char in title)
+    if letters < 3 or letters < 0.4 * len(title) or _TOOL_TITLE.match(title):
+        return ""
+    if title.casefold() in (name.casefold(), name.rpartition(".")[0].casefold()):
+        return ""
+    return title[:300]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The reading settings a reader needs, as plain values: a reading process does not load pydantic."""
+
+    max_pages: int = 5_000
+    max_page_megapixels: float = 100.0
+    max_unpacked_mb: int = 200
+    max_text_mb: int = 50
+    image_side_px: int = 1_600
+    image_quality: int = 80
+    thumbnail_side_px: int = 320
+
+
+class Opened(Protocol):
+    """An open document: its title (may be empty), its number of pages, and each page by number from 1.
+
+    `if_blank` is the error class with which a document of only blank pages is refused; None where it is accepted.
+    """
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def pages(self) -> int: ...
+
+    @property
+    def if_blank(self) -> type[ReadingError] | None: ...
+
+    def page(self, page_no: int) -> ParsedPage: ...
+
+
+Open = Callable[[Upload, str, Rules], Opened]
+
+# Named, not imported: a PDF must not wait for the office libraries.
+_READERS = {
+    "pdf": "docmind.reading.formats.pdf:open_pdf",
+    **dict.fromkeys(("png", "jpeg", "webp", "gif", "bmp", "tiff"), "docmind.reading.formats.image:open_image"),
+    **dict.fromkeys(("txt", "markdown", "csv", "code"), "docmind.reading.formats.text:open_text"),
+    "html": "docmind.reading.formats.html:open_html",
+    "docx": "docmind.reading.formats.docx:open_docx",
+    "xlsx": "docmind.reading.formats.xlsx:open_xlsx",
+    "epub": "docmind.reading.formats.epub:open_epub",
+}
+
+
+def reader(kind: str) -> Open:
+    """Return the opening function for one kind of file. Raises `UnsupportedFileError`."""
+    try:
+        module, function = _READERS[kind].split(":")
+    except KeyError:
+        raise UnsupportedFileError(f"There is no reader for {kind}; there are {', '.join(sorted(_READERS))}.") from None
+    return getattr(importlib.import_module(module), function)
+
+
+_MB = 1024 * 1024
+_RATIO, _FROM = 300, 20 * _MB  # text in office files shrinks to a tenth or a fiftieth, never to a three-hundredth
+
+
+def open_archive(upload: Upload, rules: Rules) -> zipfile.ZipFile:
+    """Open an archive after its declared sizes were found acceptable.
+
+    A member that unpacks to more than it declares fails its checksum in `zipfile`. Raises `TooLargeError` or
+    `CorruptFileError`.
+    """
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(upload.data))
+    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+        raise CorruptFileError(f"{upload.name} is broken or was cut off.") from error
+    members = archive.infolist()
+    unpacked = sum(member.file_size for member in members)
+    swollen = any(m.file_size > _FROM and m.file_size > _RATIO * max(1, m.compress_size) for m in members)
+    if unpacked > rules.max_unpacked_mb * _MB or swollen:
+        raise TooLargeError(
+            f"{upload.name} unpacks to {unpacked / _MB:,.0f} MB, more than can be sound.",
+            hint="Leave it out if you do not know its sender; else raise DOCMIND_READING__MAX_UNPACKED_MB.",
+        )
+    if any(member.flag_bits & 1 for member in members):
+        raise CorruptFileError(f"{upload.name} holds parts that are locked.")
+    return archive

@@ -1,0 +1,381 @@
+"""Layout of text without pages onto sheets, which are drawn as pages.
+
+The input is blocks, the output sheets of placed lines. Every word gets a box, so that it can be shown and cited.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import chain, islice
+from pathlib import Path
+from typing import Literal
+
+from PIL import Image, ImageDraw, ImageFont
+
+from docmind.documents import Words
+from docmind.errors import EmptyFileError, TooLargeError
+from docmind.reading.formats import Rules
+from docmind.reading.formats.image import encode
+from docmind.records.documents import ParsedPage
+
+Face = Literal["body", "bold", "mono", "h1", "h2", "h3"]
+
+WIDTH, HEIGHT, MARGIN = 1_131, 1_600, 110  # A4 at the usual size of a page image
+_FONTS = Path(__file__).parents[2] / "fonts"
+_FACES: dict[Face, tuple[str, int]] = {
+    "body": ("DejaVuSans.ttf", 22),
+    "bold": ("DejaVuSans-Bold.ttf", 22),
+    "mono": ("DejaVuSansMono.ttf", 18),
+    "h1": ("DejaVuSans-Bold.ttf", 36),
+    "h2": ("DejaVuSans-Bold.ttf", 29),
+    "h3": ("DejaVuSans-Bold.ttf", 25),
+}
+_COLUMN_GAP, _NARROWEST, _CELL_MAX = 18, 60, 2_000
+_SAMPLE = 100  # rows that settle the widths of a table's columns
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A heading or paragraph, or with `verbatim` lines whose spaces matter."""
+
+    text: str
+    face: Face = "body"
+    verbatim: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of cells; the first row is the header where `has_header`."""
+
+    rows: Iterable[Sequence[str]]
+    has_header: bool = False
+
+
+Block = Text | Table
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One run of text at a place: `start` in the sheet's text, `x`, `y` of its top left corner."""
+
+    text: str
+    start: int
+    x: float
+    y: float
+    face: Face
+
+
+@dataclass(slots=True)
+class Sheet:
+    """One page: its text and the place of each line."""
+
+    text: str = ""
+    lines: list[Line] = field(default_factory=list)
+
+
+@cache
+def font(face: Face) -> ImageFont.FreeTypeFont:
+    """Return the bundled font of a face at its size."""
+    name, size = _FACES[face]
+    return ImageFont.truetype(_FONTS / name, size)
+
+
+def line_height(face: Face) -> int:
+    """Return the pixels from one line to the next."""
+    return round(_FACES[face][1] * 1.4)
+
+
+def flow(blocks: Iterable[Block], name: str, max_pages: int) -> list[Sheet]:
+    """Return all sheets of a text.
+
+    Raises `TooLargeError` above `max_pages`, and then returns no sheets.
+    """
+    flow = _Flow(name, max_pages)
+    for block in blocks:
+        if isinstance(block, Table):
+            flow.table(block)
+        elif block.verbatim:
+            flow.verbatim(block.text, block.face)
+        else:
+            flow.paragraph(block.text, block.face)
+    return flow.finish()
+
+
+class _Flow:
+    def __init__(self, name: str, max_pages: int) -> None:
+        self._name = name
+        self._max_pages = max_pages
+        self._sheets: list[Sheet] = []
+        self._parts: list[str] = []
+        self._length = 0
+        self._lines: list[Line] = []
+        self._y = float(MARGIN)
+
+    def finish(self) -> list[Sheet]:
+        if self._lines:
+            self._turn()
+        return self._sheets
+
+    def paragraph(self, text: str, face: Face) -> None:
+        words = text.split()
+        if not words:
+            return
+        step = line_height(face)
+        if face in ("h1", "h2", "h3"):
+            self._room(3 * step)  # a heading is not left alone at the end of a sheet
+        before = "\n\n"
+        for line, glue in wrap(words, face, WIDTH - 2 * MARGIN):
+            self._room(step)
+            self._put(line, before if before == "\n\n" else glue, MARGIN, face)
+            before = "\n"
+            self._y += step
+        self._y += step // 2
+
+    def verbatim(self, text: str, face: Face) -> None:
+        step, wide = line_height(face), font(face).getlength("0")
+        columns = int((WIDTH - 2 * MARGIN) / wide)
+        before = "\n\n"
+        for raw in text.expandtabs(8).splitlines():
+            shown = raw.rstrip()
+            indent = len(shown) - len(shown.lstrip())
+            if not shown:
+                self._y += step
+                before = "\n\n"
+            inset = min(indent, columns // 2)
+            for at in range(indent, len(shown), columns - inset):
+                self._room(step)
+                before += " " * indent if at == indent else ""  # in the text too: in code they have a meaning
+                self._put(shown[at : at + columns - inset], before, MARGIN + inset * wide, face)
+                self._y += step
+                before = ""
+            before = before or "\n"
+        self._y += step // 2
+
+    def table(self, table: Table) -> None:
+        rows = iter(table.rows)
+        sample = list(islice(rows, _SAMPLE))
+        edges = _columns(sample)
+        before = "\n\n"
+        for number, row in enumerate(chain(sample, rows)):
+            cells = [" ".join(str(cell).split())[:_CELL_MAX] for cell in row]
+            if not any(cells):
+                continue
+            face: Face = "bold" if table.has_header and number == 0 else "body"
+            if edges is None:
+                self._long_row(cells, before)
+            else:
+                self._row(cells, edges, before, face)
+            before = "\n"
+        self._y += line_height("body") // 2
+
+    def _long_row(self, cells: list[str], before: str) -> None:
+        """Place a row of a table that is wider than a sheet as running text."""
+        step = line_height("body")
+        for line, glue in wrap(" | ".join(cells).split(), "body", WIDTH - 2 * MARGIN):
+            self._room(step)
+            self._put(line, before or glue, MARGIN, "body")
+            before = ""
+            self._y += step
+
+    def _row(self, cells: list[str], edges: list[tuple[float, float]], before: str, face: Face) -> None:
+        """Place cells side by side; in the text they follow each other, each complete."""
+        step = line_height(face)
+        wrapped = [list(wrap(cell.split(), face, wide)) for cell, (_, wide) in zip(cells, edges, strict=False)]
+        tall = max(map(len, wrapped), default=1)
+        self._room(min(tall * step, HEIGHT - 2 * MARGIN))
+        top = self._y
+        for lines, (x, _) in zip(wrapped, edges, strict=False):
+            for number, (line, glue) in enumerate(lines):
+                if top + (number + 1) * step > HEIGHT - MARGIN:  # a cell taller than a sheet runs on below the others
+                    self._turn()
+                    top = self._y - number * step
+                self._y = top + number * step
+                self._put(line, glue.replace("\n", " ") if number else before, x, face)
+            before = " | " if lines else before
+        self._y = max(self._y, top + (tall - 1) * step) + step
+
+    def _room(self, tall: float) -> None:
+        if self._y + tall > HEIGHT - MARGIN and self._lines:
+            self._turn()
+
+    def _put(self, text: str, before: str, x: float, face: Face) -> None:
+        if self._parts:
+            self._parts.append(before)
+            self._length += len(before)
+        self._parts.append(text)
+        self._lines.append(Line(text, self._length, x, self._y, face))
+        self._length += len(text)
+
+    def _turn(self) -> None:
+        if len(self._sheets) >= self._max_pages:
+            raise TooLargeError(
+                f"{self._name} fills more than {self._max_pages:,} pages.",
+                hint="Split the file, or raise DOCMIND_READING__MAX_PAGES.",
+            )
+        self._sheets.append(Sheet("".join(self._parts), self._lines))
+        self._parts, self._lines, self._length, self._y = [], [], 0, float(MARGIN)
+
+
+def wrap(words: Sequence[str], face: Face, wide: float) -> Iterator[tuple[str, str]]:
+    """Yield lines at most `wide` pixels long, each with its separator: a line break, or "" inside a long word."""
+    measure = _measure(face)
+    space = measure(" ")
+    line: list[str] = []
+    used, glue = 0.0, "\n"
+    for word in words:
+        length = measure(word)
+        if line and used + space + length > wide:
+            yield " ".join(line), glue
+            line, used, glue = [], 0.0, "\n"
+        if length > wide:
+            *whole, word = _break(word, measure, wide)
+            for piece in whole:
+                yield piece, glue
+                glue = ""
+            length = measure(word)
+        used += length + (space if line else 0.0)
+        line.append(word)
+    if line:
+        yield " ".join(line), glue
+
+
+def _break(word: str, measure: Callable[[str], float], wide: float) -> list[str]:
+    pieces, start, used = [], 0, 0.0
+    for at, char in enumerate(word):
+        length = measure(char)
+        if used + length > wide and at > start:
+            pieces.append(word[start:at])
+            start, used = at, 0.0
+        used += length
+    return [*pieces, word[start:]]
+
+
+@cache
+def _measure(face: Face) -> Callable[[str], float]:
+    """Return a function that measures words and caches the widths, because a text repeats the same words."""
+    known: dict[str, float] = {}
+    of = font(face).getlength
+
+    def measure(word: str) -> float:
+        length = known.get(word)
+        if length is None:
+            if len(known) > 200_000:
+                known.clear()
+            # Shaping a very long word at once is slow and useless: it will be broken.
+            length = of(word) if len(word) < 400 else 1e9
+            known[word] = length
+        return length
+
+    return measure
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> list[tuple[float, float]] | None:
+    """Return left edge and width of each column; None where the columns do not fit on a sheet."""
+    count = max(map(len, rows), default=0)
+    room = WIDTH - 2 * MARGIN - _COLUMN_GAP * (count - 1)
+    if count == 0 or room / count < _NARROWEST:
+        return None
+    measure = _measure("bold")
+    widest, words = [float(_NARROWEST)] * count, [float(_NARROWEST)] * count
+    for row in rows:
+        for number, cell in enumerate(row):
+            parts = str(cell).split()[:60]
+            widest[number] = max(widest[number], min(measure(" ".join(parts)), 2.0 * room))
+            words[number] = max(words[number], min(max(map(measure, parts), default=0.0), room / 3))
+    if sum(words) > room:
+        return None
+    spare = room - sum(words)
+    wants = [wide - word for wide, word in zip(widest, words, strict=True)]
+    share = min(1.0, spare / max(sum(wants), 1.0))
+    edges, x = [], float(MARGIN)
+    for word, want in zip(words, wants, strict=True):
+        edges.append((x, word + want * share + 1.0))
+        x += word + want * share + _COLUMN_GAP
+    return edges
+
+
+DRAWN_KEPT = 4
+"""Number of pages kept for later sheets that look the same, 100 KB each."""
+
+_WORD = re.compile(r"\S+")
+# What no font draws and no reader wants; tabs and line ends are handled before.
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u200b\ufeff\ud800-\udfff\ufffe\uffff]")
+
+
+def printable(text: str) -> str:
+    """Remove control characters and other invisible marks."""
+    return _CONTROL.sub("", text)
+
+
+class LaidOut:
+    """A document without pages of its own, on sheets.
+
+    Raises `EmptyFileError` where no block holds text.
+    """
+
+    if_blank = EmptyFileError
+
+    def __init__(self, blocks: Iterable[Block], title: str, name: str, rules: Rules) -> None:
+        self._sheets = flow(blocks, name, rules.max_pages)
+        self._rules = rules
+        self._drawn: dict[tuple[Line, ...], ParsedPage] = {}
+        self.title = title
+        self.pages = len(self._sheets)
+        if not self._sheets:
+            raise EmptyFileError(
+                f"{name} holds no text.", hint="If it holds pictures only, save it as PDF and add that."
+            )
+
+    def page(self, page_no: int) -> ParsedPage:
+        """Return one page. A sheet that looks like one of the last few is not drawn again.
+
+        Drawing and encoding take 0.1 s a sheet: a text of 5 MB that repeats one letter has 1,700 equal ones.
+        """
+        sheet = self._sheets[page_no - 1]
+        look = tuple(sheet.lines)
+        page = self._drawn.pop(look, None)
+        page = replace(page, page_no=page_no) if page is not None else self._draw_page(sheet, page_no)
+        self._drawn[look] = page  # the newest is the last
+        while len(self._drawn) > DRAWN_KEPT:
+            del self._drawn[next(iter(self._drawn))]
+        return page
+
+    def _draw_page(self, sheet: Sheet, page_no: int) -> ParsedPage:
+        image, words = _draw(sheet, self._rules.image_side_px / HEIGHT)
+        picture = encode(image, self._rules)
+        return ParsedPage(
+            page_no=page_no,
+            width=picture.width,
+            height=picture.height,
+            text=sheet.text,
+            words=words.pack(),
+            image=picture.image,
+            thumbnail=picture.thumbnail,
+            text_source="layer",
+            confidence=1.0,
+        )
+
+
+def _draw(sheet: Sheet, scale: float) -> tuple[Image.Image, Words]:
+    """Draw a sheet in grey at the size of the layout, then scale it and its boxes to the requested size."""
+    image = Image.new("L", (WIDTH, HEIGHT), 255)
+    pen = ImageDraw.Draw(image)
+    spans: list[tuple[int, int]] = []
+    boxes: list[tuple[float, float, float, float]] = []
+    for line in sheet.lines:
+        face, tall = font(line.face), line_height(line.face)
+        x, last = line.x, 0
+        for match in _WORD.finditer(line.text):
+            x += face.getlength(line.text[last : match.start()])
+            wide = face.getlength(match.group())
+            pen.text((x, line.y), match.group(), fill=0, font=face)
+            spans.append((line.start + match.start(), line.start + match.end()))
+            boxes.append((x * scale, line.y * scale, wide * scale, 0.9 * tall * scale))
+            x, last = x + wide, match.end()
+    if scale != 1.0:
+        size = (round(WIDTH * scale), round(HEIGHT * scale))
+        image = image.resize(size, Image.Resampling.BILINEAR, reducing_gap=2.0)
+    return image.convert("RGB"), Words.of(spans, boxes)

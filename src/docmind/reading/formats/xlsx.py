@@ -1,0 +1,65 @@
+"""Excel workbooks: each sheet a heading and a table of what its cells show."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import zipfile
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+from xml.etree.ElementTree import ParseError
+
+import openpyxl
+from openpyxl.utils.exceptions import InvalidFileException
+
+from docmind.errors import CorruptFileError
+from docmind.reading.formats import Rules, open_archive, sensible_title
+from docmind.reading.formats.typeset import Block, LaidOut, Table, Text, printable
+from docmind.records.documents import Upload
+
+_BROKEN = (KeyError, ValueError, TypeError, IndexError, AttributeError, zipfile.BadZipFile, ParseError, SyntaxError)
+
+
+def open_xlsx(upload: Upload, kind: str, rules: Rules) -> LaidOut:
+    """Open a workbook. Raises `TooLargeError`, `CorruptFileError` or `EmptyFileError`."""
+    open_archive(upload, rules).close()
+    try:
+        book = openpyxl.load_workbook(io.BytesIO(upload.data), read_only=True, data_only=True, keep_links=False)
+        title = sensible_title(book.properties.title or "", upload.name)
+        return LaidOut(_blocks(book), title, upload.name, rules)
+    except (*_BROKEN, InvalidFileException) as error:
+        raise CorruptFileError(f"{upload.name} is an Excel workbook that is broken.") from error
+
+
+def _blocks(book: Any) -> Iterator[Block]:
+    for sheet in book.worksheets:
+        rows = _rows(sheet)
+        first = next(rows, None)
+        if first is None:
+            continue
+        yield Text(printable(sheet.title), "h2")
+        yield Table(chain([first], rows), has_header=False)
+
+
+def _rows(sheet: Any) -> Iterator[list[str]]:
+    """Yield non-empty rows, whatever range the sheet declares: a range of 17 thousand million cells is legal."""
+    sheet.reset_dimensions()
+    for row in sheet.iter_rows(values_only=True):
+        cells = [_shown(value) for value in row]
+        while cells and not cells[-1]:
+            cells.pop()
+        if cells:
+            yield cells
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, float):
+        return f"{value:.10g}"
+    if isinstance(value, dt.datetime):
+        return value.date().isoformat() if value.time() == dt.time() else value.isoformat(" ", "minutes")
+    return printable(str(value))

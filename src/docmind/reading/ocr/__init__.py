@@ -1,0 +1,1 @@
+"""Optical character recognition of page images, in separate processes."""

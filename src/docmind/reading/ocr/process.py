@@ -1,0 +1,83 @@
+"""The OCR process: images in, text with boxes out, until the pipe is closed.
+
+Models are loaded once. The text of a rotated page is put in order while it is upright; its boxes are mapped back.
+
+in   {engine, languages, language} + a page image; or {..., picture: rules, turn} + a picture from anywhere
+out  {confidence} + text, words; or {error, message}
+"""
+
+from __future__ import annotations
+
+import io
+from typing import Any, BinaryIO, Protocol
+
+import numpy as np
+from PIL import Image
+
+from docmind.documents import Words
+from docmind.errors import UnsupportedFileError
+from docmind.reading.formats import Rules
+from docmind.reading.formats.image import open_query
+from docmind.reading.ocr.reading_order import Spot, page_of
+from docmind.runtime import Frame, serve_requests
+
+
+def turn_back(boxes: np.ndarray, turn: int, width: int, height: int) -> np.ndarray:
+    """Map boxes x, y, w, h (n, 4) from an image turned counter-clockwise by `turn` back to the image of that size."""
+    x, y, w, h = boxes.reshape(-1, 4).T
+    if turn == 90:  # the left edge of the turned image was the top edge
+        return np.stack([width - y - h, x, h, w], axis=1)
+    if turn == 180:
+        return np.stack([width - x - w, height - y - h, w, h], axis=1)
+    if turn == 270:
+        return np.stack([y, height - x - w, h, w], axis=1)
+    return boxes.reshape(-1, 4)
+
+
+class Engine(Protocol):
+    """An engine that finds rows of text on an image, and may turn it counter-clockwise, in degrees."""
+
+    def rows(self, image: Image.Image, language: str) -> tuple[list[list[Spot]], int]: ...
+
+
+def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
+    """Read images until there are no more."""
+    engines: dict[str, Engine] = {}
+
+    def answer(header: dict[str, Any], blobs: list[bytes]) -> Frame:
+        name = header["engine"]
+        if name not in engines:
+            engines[name] = _load(name, header["languages"])
+        image = _picture(blobs[0], header) if "picture" in header else Image.open(io.BytesIO(blobs[0]))
+        text, words, confidence = recognise(engines[name], image.convert("RGB"), header["language"])
+        return {"confidence": confidence}, [text.encode("utf-8", "replace"), words.pack()]
+
+    serve_requests(incoming, outgoing, answer)
+
+
+def recognise(engine: Engine, image: Image.Image, language: str) -> tuple[str, Words, float]:
+    """Return text, words with boxes in the image's own pixels, and certainty."""
+    rows, turn = engine.rows(image, language)
+    text, words, confidence = page_of(rows)
+    boxes = turn_back(words.boxes, turn, *image.size)
+    low = np.clip(boxes[:, :2], 0, image.size)
+    high = np.clip(boxes[:, :2] + boxes[:, 2:], 0, image.size)
+    return text, Words(words.starts, words.ends, np.hstack([low, high - low])), round(float(confidence), 4)
+
+
+def _picture(data: bytes, header: dict[str, Any]) -> Image.Image:
+    """Open an untrusted picture: of a known kind, within its limits, upright by its EXIF orientation."""
+    image = open_query("the picture", data, Rules(**header["picture"]))
+    if image is None:
+        raise UnsupportedFileError("it is not a picture")
+    return image.rotate(-header["turn"], Image.Resampling.BICUBIC, expand=True, fillcolor="white")
+
+
+def _load(name: str, languages: str) -> Engine:
+    if name == "tesseract":
+        from docmind.reading.ocr.tesseract import Tesseract
+
+        return Tesseract(languages)
+    from docmind.reading.ocr.rapidocr import Rapid
+
+    return Rapid()

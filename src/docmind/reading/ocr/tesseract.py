@@ -1,0 +1,94 @@
+"""Tesseract, if the user has installed it: its command, one thread, words and boxes as a table."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+
+from PIL import Image
+
+from docmind.reading.ocr.reading_order import Spot, certainty
+
+_CODES = {"en": "eng", "pt": "por", "es": "spa", "fr": "fra", "de": "deu", "it": "ita"}
+_TIMEOUT_S = 100
+_SURE = 0.8
+
+
+class Tesseract:
+    """The installed command and its languages. `wanted` is a list such as `eng+por+spa`."""
+
+    def __init__(self, wanted: str) -> None:
+        command = shutil.which("tesseract")
+        if command is None:
+            raise FileNotFoundError("tesseract is not installed")
+        self._command = command
+        self._has_orientation = "osd" in languages()
+        self._wanted = "+".join(code for code in wanted.split("+") if code in languages()) or "eng"
+
+    def rows(self, image: Image.Image, language: str) -> tuple[list[list[Spot]], int]:
+        """Turn an image upright.
+
+        Return its lines in Tesseract's order and that turn, counter-clockwise in degrees.
+        """
+        code = _CODES.get(language, "")
+        wanted = code if code in self._wanted.split("+") else self._wanted
+        lines, turn = self._read(image, wanted), 0
+        # Detecting the rotation of a page costs as much as reading it, so only a page that reads badly is tested.
+        if certainty(lines) < _SURE and self._has_orientation and (turn := self._turn(image)):
+            lines = self._read(image.rotate(turn, expand=True), wanted)
+        return [[line] for line in lines], turn
+
+    def _read(self, image: Image.Image, wanted: str) -> list[Spot]:
+        return list(_spots(self._run(_pixels(image), "-l", wanted, "--dpi", "150", "tsv")))
+
+    def _turn(self, image: Image.Image) -> int:
+        """Return how far the page is turned; 0 where there is too little text to tell."""
+        told = dict(line.split(":", 1) for line in self._run(_pixels(image), "--psm", "0").splitlines() if ":" in line)
+        if float(told.get("Orientation confidence", 0)) < 2:
+            return 0
+        return int(told.get("Orientation in degrees", 0)) % 360
+
+    def _run(self, picture: bytes, *arguments: str) -> str:
+        done = subprocess.run(  # its own threads make it eight times slower
+            [self._command, "stdin", "stdout", *arguments],
+            input=picture,
+            capture_output=True,
+            timeout=_TIMEOUT_S,
+            env={**os.environ, "OMP_THREAD_LIMIT": "1"},
+            check=False,
+        )
+        return done.stdout.decode("utf-8", "replace")
+
+
+def languages() -> tuple[str, ...]:
+    """Return the languages of the installed Tesseract; none where it is not installed."""
+    command = shutil.which("tesseract")
+    if command is None:
+        return ()
+    listed = subprocess.run([command, "--list-langs"], capture_output=True, timeout=20, check=False).stdout
+    return tuple(listed.decode("utf-8", "replace").split("\n")[1:])
+
+
+def _pixels(image: Image.Image) -> bytes:
+    target = io.BytesIO()
+    image.convert("L").save(target, "PPM")
+    return target.getvalue()
+
+
+def _spots(table: str) -> Iterator[Spot]:
+    """Join words to one spot per line, because lines are what is put in reading order."""
+    lines: dict[tuple[str, ...], list[dict[str, str]]] = {}
+    for row in csv.DictReader(io.StringIO(table), delimiter="\t", quoting=csv.QUOTE_NONE):
+        if row.get("level") == "5" and (row.get("text") or "").strip():
+            lines.setdefault((row["block_num"], row["par_num"], row["line_num"]), []).append(row)
+    for words in lines.values():
+        boxes = tuple((float(w["left"]), float(w["top"]), float(w["width"]), float(w["height"])) for w in words)
+        left, top = min(x for x, _, _, _ in boxes), min(y for _, y, _, _ in boxes)
+        right, bottom = max(x + wide for x, _, wide, _ in boxes), max(y + tall for _, y, _, tall in boxes)
+        text = " ".join("".join(w["text"].split()) for w in words)
+        score = sum(float(w["conf"]) * len(w["text"]) for w in words) / sum(len(w["text"]) for w in words) / 100
+        yield Spot(text, ((left, top), (right, top), (right, bottom), (left, bottom)), score, boxes)

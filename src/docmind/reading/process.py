@@ -1,0 +1,97 @@
+"""The reading process: one document in, its pages out, one frame each.
+
+in   {name, password, rules, skip, broken, browser} + the file
+out  {kind, title, pages, told}, then {page_no, ...} + text, words, image, thumbnail for each page, then {end}
+     or {error, message, hint} in place of any of them
+     or {browser}: this kind is read in a process that may start a browser (`chromium.process`), if there is one
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO
+
+from docmind.errors import CorruptFileError, ReadingError, TooLargeError
+from docmind.reading import file_type
+from docmind.reading.formats import Opened, Rules, reader
+
+# Loaded before the first document arrives, because most are PDFs: a spare process is then ready.
+from docmind.reading.formats.pdf import unreadable_page
+from docmind.records.documents import ParsedPage, Upload
+from docmind.runtime import read_frame, refusal, write_frame
+
+Opening = Callable[[str, Upload, Rules], tuple[Opened, str]]
+"""Opens a file of a kind; what comes with it is a sentence on what went differently, or ""."""
+
+
+def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
+    """Read one document and end."""
+    frame = read_frame(incoming)
+    if frame is not None:
+        answer(*frame, outgoing, lambda kind, upload, rules: (reader(kind)(upload, kind, rules), ""))
+
+
+def answer(header: dict[str, Any], blobs: list[bytes], outgoing: BinaryIO, opening: Opening) -> None:
+    """Send the contents of a document, or why it cannot be read."""
+    name = header["name"]
+    try:
+        _read(header, blobs[0], outgoing, opening)
+    except ReadingError as error:
+        write_frame(outgoing, *refusal(error))
+    except MemoryError:
+        write_frame(outgoing, *refusal(_too_much_memory(name)))
+    except Exception as error:  # noqa: BLE001 - a parser that trips over a hostile file: the file is at fault until shown otherwise
+        write_frame(outgoing, *refusal(CorruptFileError(f"{name} is broken inside ({type(error).__name__}).")))
+
+
+def _read(header: dict[str, Any], data: bytes, outgoing: BinaryIO, opening: Opening) -> None:
+    upload = Upload(header["name"], data, header["password"])
+    rules = Rules(**header["rules"])
+    kind, upload = file_type.identify(upload)
+    if kind == file_type.DRAWN and header["browser"]:
+        write_frame(outgoing, {"browser": True})
+        return
+    opened, told = opening(kind, upload, rules)
+    write_frame(outgoing, {"kind": kind, "title": opened.title, "pages": opened.pages, "told": told})
+    skip, broken = set(header["skip"]), set(header["broken"])
+    for page in _not_all_blank(opened, skip, broken, rules, upload.name):
+        _send(outgoing, page)
+    write_frame(outgoing, {"end": True})
+
+
+def _not_all_blank(opened: Opened, skip: set[int], broken: set[int], rules: Rules, name: str) -> Iterator[ParsedPage]:
+    """Yield all pages; blank ones at the start are held back until a page with contents follows."""
+    waiting: list[ParsedPage] = []
+    shown = bool(skip or broken) or opened.if_blank is None
+    for page_no in range(1, opened.pages + 1):
+        if page_no in skip:
+            continue
+        page = unreadable_page(page_no, rules) if page_no in broken else opened.page(page_no)
+        if not shown and page.text_source == "none" and not page.needs_ocr:
+            waiting.append(page)
+            continue
+        shown = True
+        yield from waiting
+        waiting.clear()
+        yield page
+    if not shown and opened.if_blank is not None:
+        raise opened.if_blank(f"{name} has no text and no marks on any page.")
+
+
+def _send(outgoing: BinaryIO, page: ParsedPage) -> None:
+    head = {
+        "page_no": page.page_no,
+        "width": page.width,
+        "height": page.height,
+        "text_source": page.text_source,
+        "confidence": page.confidence,
+        "needs_ocr": page.needs_ocr,
+    }
+    write_frame(outgoing, head, [page.text.encode("utf-8", "replace"), page.words, page.image, page.thumbnail])
+
+
+def _too_much_memory(name: str) -> TooLargeError:
+    return TooLargeError(
+        f"{name} needs more memory than a reading process may use.",
+        hint="Split the file, or raise DOCMIND_READING__MEMORY_MB.",
+    )

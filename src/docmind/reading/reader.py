@@ -1,0 +1,336 @@
+"""The reader: any file to pages, in a separate process that may be killed.
+
+with Reader(settings.reading) as reader, reader.read(upload) as reading:
+    for page in reading:
+        ...
+
+The file may have taken over the process, so every message from it is checked.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeGuard, get_args
+
+from docmind.config import ReadingSettings
+from docmind.documents import Words
+from docmind.errors import (
+    DamagedError,
+    EmptyFileError,
+    ReaderFailedError,
+    ReadingError,
+    TooLargeError,
+    WorkerFailedError,
+)
+from docmind.reading.chromium import browser as chromium
+from docmind.reading.file_type import DRAWN
+from docmind.records.documents import ParsedPage, TextSource, Upload
+from docmind.runtime import Frame, Header, Limits, Worker, error_named
+
+_KIND = re.compile("[a-z]{1,8}")
+_LARGEST_SIDE, _MOST = 65_535, 1 << 31  # pixels; pages
+_LONGEST_SENTENCE = 500
+
+
+def opening_of(header: dict[str, Any]) -> tuple[str, str, int, str]:
+    """Return kind, title, number of pages, and a note about them. Raises `WorkerFailedError`."""
+    kind, title, pages, told = (header.get(name) for name in ("kind", "title", "pages", "told"))
+    is_named = isinstance(kind, str) and _KIND.fullmatch(kind)
+    if not (is_named and isinstance(title, str) and _is_count(pages) and isinstance(told, str)):
+        raise WorkerFailedError("a worker opened a file and did not say what it is")
+    return str(kind), title, pages, told[:_LONGEST_SENTENCE]
+
+
+def page_of(frame: Frame, pages: int, before: Collection[int]) -> ParsedPage:
+    """Return a page: one of `pages` that is not in `before`, and that can be stored and shown.
+
+    Raises `WorkerFailedError`.
+    """
+    header, blobs = frame
+    try:
+        text, words, image, thumbnail = blobs
+        Words.unpack(words)
+        page = ParsedPage(text=text.decode(), words=words, image=image, thumbnail=thumbnail, **header)
+    except (TypeError, ValueError, DamagedError) as error:
+        raise WorkerFailedError("a worker sent a page that cannot be read") from error
+    sides = _is_count(page.width) and _is_count(page.height) and max(page.width, page.height) <= _LARGEST_SIDE
+    told = page.text_source in get_args(TextSource) and isinstance(page.confidence, int | float)
+    if not (sides and told and _is_count(page.page_no) and page.page_no <= pages and page.page_no not in before):
+        raise WorkerFailedError("a worker sent a page that cannot be one of this document")
+    return page
+
+
+def _is_count(value: object) -> TypeGuard[int]:
+    return type(value) is int and 1 <= value <= _MOST
+
+
+_ENTRY = "docmind.reading.process:serve"
+_DRAWING = "docmind.reading.chromium.process:serve"
+_RULES = (
+    "max_pages",
+    "max_page_megapixels",
+    "max_unpacked_mb",
+    "max_text_mb",
+    "image_side_px",
+    "image_quality",
+    "thumbnail_side_px",
+)
+_DEATHS = 3  # pages that may kill their process before reading of the document is abandoned
+
+
+class Reader:
+    """Reader of documents. Thread-safe; each document gets a fresh process.
+
+    A spare process is started in advance, so that a small file does not wait for an interpreter. `close` ends it.
+    """
+
+    def __init__(self, settings: ReadingSettings) -> None:
+        self._settings = settings
+        self._rules = {name: getattr(settings, name) for name in _RULES}
+        self._limits = Limits(
+            memory_mb=settings.memory_mb, cpu_s=int(settings.timeout_s) + 2 * settings.max_pages, file_mb=0
+        )
+        self._lock = threading.Lock()
+        self._spare: Worker | None = None
+        self._closed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def warm(self) -> None:
+        """Start the spare process now, where there is none."""
+        with self._lock:
+            if self._spare is None and not self._closed:
+                self._spare = Worker(_ENTRY, self._limits)
+
+    def read(
+        self, upload: Upload, *, skip: Collection[int] = (), waiting: Callable[[], None] = lambda: None
+    ) -> Reading:
+        """Open one document; the `Reading` yields its pages, without those in `skip`, which are stored already.
+
+        `waiting` is called periodically while opening takes long, and may end it by raising.
+
+        Raises `EmptyFileError`, `CorruptFileError`, `UnsupportedFileError`, `PasswordNeededError`, `TooLargeError` or
+        `ReaderFailedError`; iterating over the Reading may raise them too.
+        """
+        if not upload.data:
+            raise EmptyFileError(f"{upload.name} is empty: it has no bytes.")
+        limit = self._settings.max_file_mb
+        if len(upload.data) > limit * 1024 * 1024:
+            size = len(upload.data) / 1024 / 1024
+            raise TooLargeError(
+                f"{upload.name} has {size:,.0f} MB; the limit is {limit:,} MB.",
+                hint="Split the file, or raise DOCMIND_READING__MAX_FILE_MB.",
+            )
+        return Reading(self, upload, skip, waiting)
+
+    def close(self) -> None:
+        """End the spare process. An open Reading continues."""
+        with self._lock:
+            spare, self._spare, self._closed = self._spare, None, True
+        if spare is not None:
+            spare.kill()
+
+    def start(self, upload: Upload, skip: Collection[int], broken: Collection[int], browser: str) -> Worker:
+        """Give the document to a fresh process; it may reply that it should be drawn with `browser`."""
+        with self._lock:
+            worker, self._spare = self._spare, None
+        if worker is None or not worker.is_alive:
+            worker = Worker(_ENTRY, self._limits)
+        self._hand(worker, upload, {"skip": sorted(skip), "broken": sorted(broken), "browser": browser})
+        self.warm()
+        return worker
+
+    def start_drawing(self, upload: Upload, skip: Collection[int], broken: Collection[int], header: Header) -> Worker:
+        """Give the document to a fresh process that draws it with a browser, and limits itself after starting that."""
+        worker = Worker(_DRAWING, Limits(local_sockets=True))
+        own = {"memory_mb": self._limits.memory_mb, "cpu_s": self._limits.cpu_s, "timeout_s": self.timeout_s}
+        self._hand(worker, upload, {"skip": sorted(skip), "broken": sorted(broken), **own, **header})
+        return worker
+
+    def _hand(self, worker: Worker, upload: Upload, header: Header) -> None:
+        own = {"name": upload.name, "password": upload.password, "rules": self._rules}
+        try:
+            worker.send(own | header, [upload.data])
+        except WorkerFailedError:
+            worker.kill()
+            raise
+
+    @property
+    def browser(self) -> str:
+        """Return the program that draws the pages of books, or ""."""
+        return chromium.find_browser(self._settings.browser)
+
+    @property
+    def is_drawing_wanted(self) -> bool:
+        return self._settings.browser != "off"
+
+    @property
+    def timeout_s(self) -> float:
+        return self._settings.timeout_s
+
+
+class Reading:
+    """One open document: iterate over it once for its pages, in order.
+
+    Use it from one thread; `close` may be called from any. Pages are made on demand: a slow consumer slows the reading
+    process down. A page that kills the process twice becomes an empty sheet, and a fresh process continues after it; a
+    single death may be due to a lack of memory.
+    """
+
+    kind: str
+    title: str
+    pages: int
+    told: str
+    """A sentence about deviations from the normal reading; "" where there were none."""
+
+    def __init__(self, reader: Reader, upload: Upload, skip: Collection[int], waiting: Callable[[], None]) -> None:
+        self._reader = reader
+        self._upload = upload
+        self._waiting = waiting
+        self._skip = set(skip)
+        self._browser = reader.browser
+        self._folder: Path | None = None
+        self._broken: set[int] = set()
+        self._suspect: int | None = None  # the page, 0 for opening, at which a process has died once
+        self._asked_at = 0.0
+        self._closed = False
+        self._worker: Worker | None = None
+        try:
+            self._open_twice()
+        except WorkerFailedError as error:
+            self.close()
+            raise self._failed("while it was opened", error) from error
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __iter__(self) -> Iterator[ParsedPage]:
+        try:
+            while True:
+                try:
+                    frame = self._receive()
+                    if frame[0].get("end"):
+                        return
+                    page = page_of(frame, self.pages, self._skip)
+                except WorkerFailedError as error:
+                    self._restart(error)
+                    continue
+                self._skip.add(page.page_no)
+                yield page
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """End the reading at once. Idempotent."""
+        self._closed = True
+        self._end()
+
+    def _end(self) -> None:
+        folder, self._folder = self._folder, None
+        if folder is not None and self._worker is not None and self._worker.is_alive:
+            chromium.end_tree(self._worker.pid)  # a process that is still ending would create its folder again
+        if self._worker is not None:
+            self._worker.kill()
+        if folder is not None:
+            chromium.remove_folder(folder)
+
+    def _open_twice(self) -> None:
+        self._asked_at = time.monotonic()
+        try:
+            self._open()
+        except WorkerFailedError:
+            if not self._may_try_again(0):
+                raise
+            self._end()
+            self._open()
+
+    def _may_try_again(self, at: int) -> bool:
+        """Return whether a process died at this page for the first time, and was not stopped for being slow."""
+        is_first, self._suspect = self._suspect != at, at
+        was_quick = time.monotonic() - self._asked_at < self._reader.timeout_s / 2
+        return is_first and was_quick and not self._closed
+
+    def _open(self) -> None:
+        self._start(self._reader.start(self._upload, self._skip, self._broken, self._browser))
+        header, _ = self._receive()
+        drawn = header.get("browser") is True and bool(self._browser)
+        failed = ""
+        if drawn:
+            try:
+                header = self._draw()
+            except WorkerFailedError as error:
+                if self._closed:
+                    raise
+                drawn, failed, self._browser = False, str(error), ""
+                self._end()
+                self._start(self._reader.start(self._upload, self._skip, self._broken, ""))
+                header, _ = self._receive()
+        self.kind, self.title, self.pages, self.told = opening_of(header)
+        if self.kind == DRAWN and not drawn and self._reader.is_drawing_wanted:
+            self.told = chromium.plain_since(failed or "no Chromium, Chrome or Edge was found on this computer")
+
+    def _start(self, worker: Worker) -> None:
+        self._worker = worker
+        if self._closed:  # closed from another thread while the process was started
+            worker.kill()
+
+    def _draw(self) -> Header:
+        """Start a process that draws the document with the browser, and return its opening header."""
+        self._end()
+        self._folder = chromium.make_folder()
+        header = {"program": self._browser, "folder": str(self._folder)}
+        self._start(self._reader.start_drawing(self._upload, self._skip, self._broken, header))
+        while "wait" in (header := self._receive()[0]):
+            self._waiting()
+        return header
+
+    def _receive(self) -> Frame:
+        assert self._worker is not None
+        self._asked_at = time.monotonic()
+        frame = self._worker.receive(self._reader.timeout_s)
+        if "error" in frame[0]:
+            raise error_named(frame[0], ReadingError)
+        return frame
+
+    def _restart(self, error: WorkerFailedError) -> None:
+        """Continue after the page that killed the process, unless we stopped it or too many pages have.
+
+        A process that dies while it opens the document again counts as one more death at the same page.
+        """
+        before = self.pages
+        while True:
+            at = next((number for number in range(1, before + 1) if number not in self._skip | self._broken), None)
+            if self._closed or at is None or len(self._broken) >= _DEATHS:
+                raise self._failed("while it was closed" if self._closed else f"at page {at}", error) from error
+            if not self._may_try_again(at):
+                self._broken.add(at)
+            self._end()
+            try:
+                self._open()
+                break
+            except WorkerFailedError as again:
+                error = again
+        if self.pages != before:  # drawn before and laid out now: earlier pages do not match the new numbering
+            raise self._failed(f"at page {at}", error) from error
+
+    def _failed(self, where: str, error: WorkerFailedError) -> ReaderFailedError:
+        return ReaderFailedError(f"Reading {self._upload.name} broke off {where}: {error}.")

@@ -1,0 +1,1 @@
+"""Frozen records that cross the boundaries between packages, one module per domain."""

@@ -1,0 +1,112 @@
+"""Frozen records of answers: sources, sentences, and the answer they belong to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from docmind.records.documents import Box
+from docmind.records.search import Degraded
+
+SourceKind = Literal["quote", "look"]
+"""Words of a page; a page that was found by its look, of which nothing is quoted."""
+
+BY_LOOK = "found by its look"
+"""The words beside a source of the kind `look`, wherever sources are shown."""
+
+NOTED = "I will remember this."
+"""The answer to a request to remember something."""
+
+TOLD = "You told me"
+"""The words before a fact that the user had remembered, wherever an answer shows one."""
+
+Outcome = Literal["answer", "maybe", "not found", "noted"]
+"""Whether the first quote answers the question, passages may answer it, or no page says it; or a fact was stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A hit cited in an answer: the verbatim quote and its place. Boxes cover the quoted words.
+
+    A source of the kind `look` has neither.
+
+    `index_epoch` and the image's artifact id identify the page as it was when it was cited.
+    """
+
+    n: int
+    document: str
+    doc_id: str
+    page_no: int
+    page_id: str
+    quote: str
+    boxes: tuple[Box, ...]
+    page_width: int
+    page_height: int
+    index_epoch: int = 0
+    image_artifact_id: str = ""
+    image_artifact_suffix: str = ""
+    kind: SourceKind = "quote"
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One sentence of an answer: `answer[start:end] == text`, and its `[n]` markers follow at `end`.
+
+    `sources` are numbers of the answer's sources, best first. A claim without any is not supported by a page; what is
+    no claim (a greeting, a heading, "the documents do not say") needs none.
+    """
+
+    text: str
+    start: int
+    end: int
+    sources: tuple[int, ...] = ()
+    supported: bool = False
+    is_claim: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`answer` holds `[n]` markers that name `sources`; where `found` is False there are none.
+
+    `outcome` tells how sure quotes are. Where `found` is False it is "not found", or "noted" for a request to remember
+    the facts in `told`. With any other outcome, `told` are facts remembered earlier that bear on the question; a model
+    reads them with the question, so there are none where one wrote the answer.
+
+    `model` names what wrote the answer, and is empty where it is made of quotes; `model_place` says where that ran, and
+    is empty where it was not recorded. `thread_id` and `checkpoint_id` are None for a question that belongs to no
+    conversation.
+    """
+
+    question: str
+    answer: str
+    found: bool
+    sources: tuple[Source, ...] = ()
+    degraded: tuple[Degraded, ...] = ()
+    timings_ms: tuple[tuple[str, float], ...] = ()
+    sentences: tuple[Sentence, ...] = ()
+    model: str = ""
+    thread_id: str | None = None
+    checkpoint_id: str | None = None
+    model_place: str = ""
+    outcome: Outcome = "answer"
+    told: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.found and self.outcome in ("not found", "noted"):
+            raise ValueError("An answer that was found has sources.")
+        if not self.found and self.outcome != "noted":
+            object.__setattr__(self, "outcome", "not found")
+
+    @property
+    def further(self) -> tuple[Source, ...]:
+        """The quotes beside the one that answers; none where a model wrote the answer, or no quote surely answers."""
+        if self.model or self.outcome != "answer" or not self.sentences:
+            return ()
+        shown = {number for sentence in self.sentences for number in sentence.sources}
+        return tuple(source for source in self.sources if source.n not in shown)
+
+    @property
+    def writer(self) -> str:
+        """The model without its protocol, and where it ran: `parrot-7b on this machine`; empty for quotes."""
+        name = self.model.partition("/")[2] or self.model
+        return f"{name} on {self.model_place}" if name and self.model_place else name

@@ -1,0 +1,233 @@
+"""Frozen records of documents, pages, uploads, search hits and answers.
+
+Boxes are `[x, y, w, h]` in pixels of the stored page image, origin top left. Page numbers count from 1.
+Times end in `_ms` (durations) or `_at_ms` (Unix time).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+Modality = Literal["text", "table", "code", "image_caption", "pdf_page_image"]
+PAGE_IMAGE: Modality = "pdf_page_image"
+"""Name of the modality of page images."""
+
+TextSource = Literal["layer", "ocr", "none"]
+DocumentStatus = Literal["reading", "paused", "stopped", "ready", "failed"]
+UploadState = Literal["waiting", "reading", "paused", "failed", "locked", "done", "cancelled"]
+AddStatus = Literal["added", "already", "refused", "cancelled"]
+QueueState = Literal["idle", "reading", "paused"]
+CapabilityState = Literal["present", "missing", "off"]
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_SUFFIX = re.compile(r"(\.[a-z0-9]{1,8}){1,2}")
+
+
+class Box(NamedTuple):
+    """A rectangle in page-image pixels: left, top, width, height."""
+
+    x: float
+    y: float
+    w: float
+    h: float
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactRef:
+    """Sealed bytes by id: 64 hex digits and a suffix such as `.webp.enc`."""
+
+    sha256: str
+    suffix: str
+
+    def __post_init__(self) -> None:
+        if not _SHA256.fullmatch(self.sha256) or not _SUFFIX.fullmatch(self.suffix):
+            raise ValueError("an artifact is named by 64 hex digits and a short suffix")
+
+    @property
+    def file_name(self) -> str:
+        return f"{self.sha256}{self.suffix}"
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """One uploaded file: its name (for display, never opened), its bytes, a password if it is locked, and tags."""
+
+    name: str
+    data: bytes = field(repr=False)
+    password: str | None = field(default=None, repr=False)
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedPage:
+    """One page as a reading process returns it.
+
+    `words` is the packed word list of `docmind.documents.words`; its boxes are pixels of `image`. `needs_ocr` means
+    that `text` is missing or unreliable.
+    """
+
+    page_no: int
+    width: int
+    height: int
+    text: str
+    words: bytes = field(repr=False)
+    image: bytes = field(repr=False)
+    thumbnail: bytes = field(repr=False)
+    text_source: TextSource
+    confidence: float
+    needs_ocr: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PageView:
+    """One page as shown to a person. `words` are `(text, box)` in reading order."""
+
+    doc_id: str
+    document: str
+    page_no: int
+    pages: int
+    page_id: str
+    width: int
+    height: int
+    text: str
+    text_source: TextSource
+    confidence: float
+    language: str
+    words: tuple[tuple[str, Box], ...] = field(repr=False, default=())
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentInfo:
+    """One ingested document.
+
+    `language` is the ISO 639-1 code of most of its pages, or an empty string.
+    """
+
+    doc_id: str
+    document: str
+    title: str
+    kind: str
+    status: DocumentStatus
+    pages: int
+    pages_done: int
+    ocr_pages: int
+    language: str
+    bytes: int
+    added_at_ms: int
+    message: str = ""
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AddResult:
+    """Outcome of one file. Where it was refused, `error` is the class name and `message` the sentence."""
+
+    document: str
+    status: AddStatus
+    doc_id: str | None = None
+    pages: int = 0
+    ocr_pages: int = 0
+    error: str = ""
+    message: str = ""
+    hint: str = ""
+    exit_code: int = 0
+    duration_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class UploadInfo:
+    """One file in the queue.
+
+    `result` is the outcome of one that is done; `error` is the class name and `message` the sentence where it failed or
+    is locked. `pages` is 0 until it has been opened.
+    """
+
+    upload_id: int
+    document: str
+    state: UploadState
+    bytes: int
+    doc_id: str
+    tags: tuple[str, ...] = ()
+    result: AddStatus | None = None
+    error: str = ""
+    message: str = ""
+    hint: str = ""
+    added_at_ms: int = 0
+    changed_at_ms: int = 0
+    pages: int = 0
+    pages_done: int = 0
+    ocr_pages: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class QueueProgress:
+    """A snapshot of the queue.
+
+    `eta_ms` is None while it is unknown; `waiting` counts the files behind the one being read; `message` says why the
+    queue has paused by itself.
+    """
+
+    state: QueueState = "idle"
+    files_total: int = 0
+    files_done: int = 0
+    waiting: int = 0
+    paused: int = 0
+    file: str = ""
+    stage: str = ""
+    pages_done: int = 0
+    pages_total: int = 0
+    eta_ms: float | None = None
+    message: str = ""
+
+    @property
+    def is_busy(self) -> bool:
+        return self.state == "reading"
+
+    @property
+    def unread(self) -> int:
+        """The number of files not read yet, including the one being read."""
+        return self.waiting + self.paused + (1 if self.file else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Capability:
+    """One optional part: what it provides, and the command or switch that adds it."""
+
+    name: str
+    state: CapabilityState
+    detail: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    version: str
+    vault_id: str
+    key_source: str
+    documents: int
+    pages: int
+    nodes: int
+    vault_bytes: int
+    free_bytes: int
+    index_engine: str
+    index_epoch: int
+    vault_epoch: int
+    capabilities: tuple[Capability, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteReceipt:
+    """What a deletion removed."""
+
+    doc_id: str
+    document: str
+    pages: int
+    nodes: int
+    artifacts: int
+
+
+def page_id_of(doc_id: str, page_no: int) -> str:
+    """Return the id of one page: `{doc_id}::page::{page_no}`."""
+    return f"{doc_id}::page::{page_no}"

@@ -1,0 +1,223 @@
+"""Frozen records of searches: filters, page hits, merged lists, pages found by a picture, heat maps.
+
+Boxes, pages and times are those of `records.documents`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from docmind.records.documents import PAGE_IMAGE, Box, Modality
+
+ListName = Literal["text", "code", "image", "lookalike", "visual"]
+"""Text search; text search in source code only; SigLIP; image matching; late interaction on pages (ColPali)."""
+
+LISTS_OF_QUESTIONS: tuple[ListName, ...] = ("text", "code", "image", "visual")
+"""The lists that a question can be looked up in; image matching needs a picture."""
+
+MergeStrategy = Literal["rrf", "score", "interleaved", "grouped"]
+
+Rerank = Literal["off", "image", "late"]
+"""Which kind of model, if any, reranks the first pages of the merged list."""
+
+ListState = Literal["ran", "empty", "off", "failed", "timed out"]
+
+Quad = tuple[tuple[float, float], ...]
+"""Four corners in pixels of the page image, clockwise from the top left of the picture; empty where there are none.
+
+They may lie beyond the page, as those of a photograph do that shows the table too.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Filters of a search. Within a field any value may match; all fields must match.
+
+    Empty means no limit.
+    """
+
+    doc_ids: tuple[str, ...] = ()
+    modalities: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Degraded:
+    """An optional stage was skipped: which, and why."""
+
+    stage: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageHit:
+    """A page that a search found.
+
+    `score` is comparable within one result only: a fused score of words, a cosine (SigLIP), an unbounded MaxSim (late
+    interaction) or a probability (image matching).
+    """
+
+    rank: int
+    score: float
+    document: str
+    doc_id: str
+    page_no: int
+    page_id: str
+    page_width: int
+    page_height: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit(PageHit):
+    """A page found by its text: `text` is the passage, `boxes` its place on the page image."""
+
+    modality: Modality = PAGE_IMAGE
+    text: str = ""
+    boxes: tuple[Box, ...] = ()
+    node_id: str = ""
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """Hits of a search; `nearest_cosine` is that of the nearest window, None where no text model was used."""
+
+    query: str
+    hits: tuple[Hit, ...]
+    degraded: tuple[Degraded, ...] = ()
+    timings_ms: tuple[tuple[str, float], ...] = ()
+    nearest_cosine: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PageHits:
+    """One ranked list of pages. `timings_ms` are pairs of stage and duration."""
+
+    hits: tuple[PageHit, ...]
+    degraded: tuple[Degraded, ...] = ()
+    timings_ms: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PageScores:
+    """A model's scores of given pages, in their order: a cosine or a MaxSim.
+
+    A score is None where the model has no vectors of the page.
+    """
+
+    scores: tuple[float | None, ...]
+    degraded: tuple[Degraded, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A picture compared with a page: agreement of the ink, 0..1, number of blocks, agreeing features, place."""
+
+    likeness: float
+    blocks: int
+    inliers: int
+    quad: Quad
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting(PageHit):
+    """A page that a picture may show.
+
+    `score` is the probability of it; `found` means that it is reliable. `inliers` counts the features that agree on the
+    place.
+    """
+
+    found: bool
+    quad: Quad = ()
+    inliers: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Sightings:
+    """The pages that a picture may show, the likeliest first.
+
+    `found` is set where any of them is reliable.
+
+    `timings_ms` are pairs of stage and duration. Pages that share one image are hits of the same score.
+    """
+
+    hits: tuple[Sighting, ...]
+    found: bool
+    degraded: tuple[Degraded, ...] = ()
+    timings_ms: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A hit's place in one list: `score` is the list's own, `normalised` lies in 0..1 within that list."""
+
+    list: ListName
+    rank: int
+    score: float
+    normalised: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MultimodalHit(Hit):
+    """One entry of the merged list.
+
+    `score` is that of the merge; `origins` are the lists that hold it, best first.
+
+    `source` is the list that ranked it best. `quad` is where a picture matches the page, and `found` means that this
+    match is reliable; None where no picture was searched for.
+    """
+
+    source: ListName
+    origins: tuple[Origin, ...] = ()
+    quad: Quad = ()
+    found: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListReport:
+    """Outcome of one list: how many hits it gave, how long it took, and why it gave none."""
+
+    list: ListName
+    state: ListState
+    count: int = 0
+    duration_ms: float = 0.0
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MultimodalResult(SearchResult):
+    """All lists merged. `query` is empty for a picture without words.
+
+    `looks` are pages that stand out in a list of page images, best first; agreement with words does not count.
+
+    `found` is None where no picture was given.
+
+    `is_final` is False for what is shown before the text on the picture has been read. `cache_hit_rate` is that of the
+    query embeddings since the start, None before the first.
+    """
+
+    hits: tuple[MultimodalHit, ...]
+    lists: tuple[ListReport, ...] = ()
+    looks: tuple[MultimodalHit, ...] = ()
+    merge: MergeStrategy = "rrf"
+    found: bool | None = None
+    is_final: bool = True
+    picture_text: str = ""
+    cache_hit_rate: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HeatMap:
+    """Similarity of each patch of a page to each token of a question.
+
+    `values` are `len(tokens)` x `rows` x `cols` bytes, 0 (nothing) to 255 (the best of this token), row by row.
+    """
+
+    model: str
+    page_id: str
+    tokens: tuple[str, ...]
+    rows: int
+    cols: int
+    values: bytes = field(repr=False)

@@ -1,0 +1,19 @@
+from . import highlight
+from .markdown import markdown_of, words
+from .parse import blocks_of
+from .sanitize import clip, escape, flow, one_line, plain_line, quote_lines, shorten, visible
+
+__all__ = [
+    "blocks_of",
+    "clip",
+    "escape",
+    "flow",
+    "highlight",
+    "markdown_of",
+    "one_line",
+    "plain_line",
+    "quote_lines",
+    "shorten",
+    "visible",
+    "words",
+]

@@ -1,0 +1,185 @@
+"""Highlights and outlines on page images, drawn on the server so that they look the same in every theme."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+
+from PIL import Image, ImageChops, ImageDraw
+
+from docmind.records.documents import Box
+from docmind.records.search import Quad
+
+INK = (255, 222, 77)
+EDGE = (214, 132, 0)
+RIM = (205, 201, 192)
+LINE = (13, 122, 122)
+_SHADE = (224, 228, 229)  # what lies outside of an outline is darkened by this factor
+_FINE = 2  # an outline is drawn this many times larger, which smooths slanted lines
+_FAR = 1e6  # pixels: no photograph extends this far beyond its page
+_SLIM = 1.5  # pixels: a clipped outline thinner than this is not visible
+
+_Point = tuple[float, float]
+
+_READING = 0.64  # of a page image's pixels: print of 10 points is 12 to 13 pixels high then
+_PAD = 0.12  # of a box's height, on every side: strokes extend a little beyond the letters
+
+
+def marked(image: bytes, boxes: Sequence[Box], page_size: tuple[int, int], *, width: int = 0) -> bytes:
+    """Return the page as JPEG with `boxes` highlighted, scaled down to `width` (0: not scaled).
+
+    `boxes` are pixels of an image of `page_size`.
+    """
+    picture = _sized(_picture(image), width)
+    picture = _mark(picture, _scaled(boxes, page_size, picture))
+    return _jpeg(picture, _thumbnail_rim(picture) if width else 1)
+
+
+def outlined(image: bytes, quad: Quad, page_size: tuple[int, int], *, width: int = 0) -> bytes:
+    """Return the page as JPEG with `quad` outlined, scaled down to `width` (0: not scaled).
+
+    `quad` is in pixels of an image of `page_size`. Parts of the outline beyond the page are clipped, as for a
+    photograph that also shows the table below the page.
+    """
+    picture = _sized(_picture(image), width)
+    rim = _thumbnail_rim(picture) if width else 1
+    thick = max(2.5, picture.width / (150 if width else 220))
+    across, down = picture.width / max(1, page_size[0]), picture.height / max(1, page_size[1])
+    corners = [(x * across, y * down) for x, y in quad]
+    inset = rim + thick / 2
+    corners = _clipped(corners, (inset, inset, picture.width - 1 - inset, picture.height - 1 - inset))
+    return _jpeg(_outline(picture, corners, thick) if corners else picture, rim)
+
+
+def framed(image: bytes) -> bytes:
+    """Return a thumbnail as JPEG, with a border that separates it from a white background."""
+    picture = _picture(image)
+    return _jpeg(picture, _thumbnail_rim(picture))
+
+
+def _thumbnail_rim(picture: Image.Image) -> int:
+    return max(1, picture.width // 120)  # thumbnails are shown at a fraction of their pixels
+
+
+def strip(image: bytes, boxes: Sequence[Box], page_size: tuple[int, int]) -> bytes | None:
+    """Return the part of the page that holds the boxes as JPEG, with a small margin.
+
+    Returns None without boxes.
+    """
+    picture = _picture(image)
+    scaled = _scaled(boxes, page_size, picture)
+    if not scaled:
+        return None
+    height = max(bottom - top for _, top, _, bottom in scaled)
+    top = max(0, min(box[1] for box in scaled) - 1.6 * height)
+    bottom = min(picture.height, max(box[3] for box in scaled) + 1.6 * height)
+    bottom = min(bottom, top + 0.5 * picture.width)
+    left = max(0, min(box[0] for box in scaled) - 2 * height)
+    right = min(picture.width, max(box[2] for box in scaled) + 2 * height)
+    if right - left < 0.5 * picture.width:  # short quotes keep their surroundings, and letters their size
+        middle, half = (left + right) / 2, 0.25 * picture.width
+        left = min(max(0, middle - half), picture.width - 2 * half)
+        right = left + 2 * half
+    picture = _mark(picture, scaled)
+    return _jpeg(picture.crop((round(left), round(top), round(right), max(round(top) + 1, round(bottom)))))
+
+
+def reading_width(image: bytes) -> int:
+    """Return the width in pixels at which a strip's letters have the size of the surrounding text."""
+    return round(_READING * Image.open(io.BytesIO(image)).width)
+
+
+def _picture(image: bytes) -> Image.Image:
+    return Image.open(io.BytesIO(image)).convert("RGB")
+
+
+def _sized(picture: Image.Image, width: int) -> Image.Image:
+    if not 0 < width < picture.width:
+        return picture
+    return picture.resize((width, max(1, round(picture.height * width / picture.width))), Image.Resampling.LANCZOS)
+
+
+def _scaled(
+    boxes: Sequence[Box], page_size: tuple[int, int], picture: Image.Image
+) -> list[tuple[float, float, float, float]]:
+    """Return boxes as corners (left, top, right, bottom) in pixels of `picture`, padded and kept inside it."""
+    across, down = picture.width / max(1, page_size[0]), picture.height / max(1, page_size[1])
+    corners = []
+    for x, y, w, h in boxes:
+        pad = _PAD * h * down
+        left, right = max(0.0, x * across - pad), min(picture.width - 1.0, (x + w) * across + pad)
+        top, bottom = max(0.0, y * down - pad), min(picture.height - 1.0, (y + h) * down + pad)
+        if right > left and bottom > top:
+            corners.append((left, top, right, bottom))
+    return corners
+
+
+def _mark(picture: Image.Image, corners: Sequence[tuple[float, float, float, float]]) -> Image.Image:
+    if not corners:
+        return picture
+    ink = Image.new("RGB", picture.size, (255, 255, 255))
+    brush = ImageDraw.Draw(ink)
+    radius = max(1, picture.width // 400)
+    for corner in corners:
+        brush.rounded_rectangle(corner, radius, fill=INK)
+    picture = ImageChops.multiply(picture, ink)  # like a marker pen: letters stay black
+    brush = ImageDraw.Draw(picture)
+    for corner in corners:
+        brush.rounded_rectangle(corner, radius, outline=EDGE, width=max(1, picture.width // 700))
+    return picture
+
+
+def _clipped(corners: Sequence[_Point], frame: tuple[float, float, float, float]) -> list[_Point]:
+    """Clip a polygon to the frame (Sutherland and Hodgman); empty where nothing visible remains."""
+    polygon = [corner for corner in corners if all(abs(value) < _FAR for value in corner)]  # False for NaN
+    if len(polygon) != len(corners):
+        return []
+    left, top, right, bottom = frame
+    for axis, edge, side in ((0, left, 1), (1, top, 1), (0, right, -1), (1, bottom, -1)):
+        kept: list[_Point] = []
+        for here, there in zip(polygon, polygon[1:] + polygon[:1], strict=True):
+            is_in, follows = side * (here[axis] - edge) >= 0, side * (there[axis] - edge) >= 0
+            if is_in:
+                kept.append(here)
+            if is_in != follows:
+                part = (edge - here[axis]) / (there[axis] - here[axis])
+                kept.append((here[0] + part * (there[0] - here[0]), here[1] + part * (there[1] - here[1])))
+        polygon = kept
+    if not polygon:
+        return []
+    xs, ys = zip(*polygon, strict=True)
+    return polygon if min(max(xs) - min(xs), max(ys) - min(ys)) >= _SLIM else []
+
+
+def _outline(picture: Image.Image, corners: Sequence[_Point], thick: float) -> Image.Image:
+    """Draw the outline in the app's colour with a white border, visible on dark pictures.
+
+    The picture outside of it is shaded.
+    """
+    fine = [(x * _FINE, y * _FINE) for x, y in corners]
+    inside = _mask(picture, lambda brush: brush.polygon(fine, fill=255))
+    shaded = ImageChops.multiply(picture, Image.new("RGB", picture.size, _SHADE))
+    picture = Image.composite(picture, shaded, inside)
+    for colour, wide in (((255, 255, 255), 1.6 * thick), (LINE, thick)):
+        across = max(1, round(wide * _FINE))
+        stroke = _mask(picture, lambda brush, across=across: _stroke(brush, fine, across))
+        picture.paste(colour, mask=stroke)
+    return picture
+
+
+def _stroke(brush: ImageDraw.ImageDraw, corners: Sequence[_Point], across: int) -> None:
+    brush.line([*corners, corners[0], corners[1]], fill=255, width=across, joint="curve")
+
+
+def _mask(picture: Image.Image, draw: Callable[[ImageDraw.ImageDraw], None]) -> Image.Image:
+    mask = Image.new("L", (picture.width * _FINE, picture.height * _FINE))
+    draw(ImageDraw.Draw(mask))
+    return mask.reduce(_FINE)
+
+
+def _jpeg(picture: Image.Image, rim: int = 1) -> bytes:
+    corner = (0, 0, picture.width - 1, picture.height - 1)
+    ImageDraw.Draw(picture).rectangle(corner, outline=RIM, width=rim)
+    out = io.BytesIO()
+    picture.save(out, "JPEG", quality=88)
+    return out.getvalue()

@@ -1,0 +1,52 @@
+from . import quiet, seccomp
+from .background import Background, log_mistake
+from .client import Ask, Client, error_named
+from .deadline import Clock, Errand, Errands, Outcome, ms_since
+from .extras import need_extra
+from .import_lock import ALONE
+from .logging import start_logging
+from .priority import Check, Interactive
+from .sandbox import Way
+from .worker import (
+    Frame,
+    Header,
+    Limits,
+    Worker,
+    apply,
+    isolation,
+    read_frame,
+    refusal,
+    serve_requests,
+    write_frame,
+)
+
+__all__ = [
+    "ALONE",
+    "Ask",
+    "Background",
+    "Check",
+    "Client",
+    "Clock",
+    "Errand",
+    "Errands",
+    "Frame",
+    "Header",
+    "Interactive",
+    "Limits",
+    "Outcome",
+    "Way",
+    "Worker",
+    "apply",
+    "error_named",
+    "isolation",
+    "log_mistake",
+    "ms_since",
+    "need_extra",
+    "quiet",
+    "read_frame",
+    "refusal",
+    "seccomp",
+    "serve_requests",
+    "start_logging",
+    "write_frame",
+]

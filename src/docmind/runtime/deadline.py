@@ -1,0 +1,143 @@
+"""Run callables with a deadline, and measure how long stages take.
+
+Each call runs in its own daemon thread, so one that hangs delays its caller by at most its limit and never delays
+others. A pool of the standard library would wait for a hanging call when the process ends, and queue others behind it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, wait
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+AT_ONCE = 8
+"""Largest number of threads per name; a further call waits for a free one within its own limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Errand(Generic[T]):
+    """A callable and its time limit in seconds."""
+
+    call: Callable[[], T]
+    limit_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[T]):
+    """Outcome of a call. `late` is a sentence where it did not finish in time, else `result` gives its result."""
+
+    future: Future[T]
+    duration_ms: float
+    late: str = ""
+
+    def result(self) -> T:
+        """Return what the call returned, or raise what it raised. Do not use it where `late` is set."""
+        return self.future.result(timeout=0)
+
+
+@dataclass(eq=False, slots=True)
+class _Call(Generic[T]):
+    """One running call: its deadline `end`, and the time `back` at which it finished."""
+
+    end: float
+    future: Future[T] = field(default_factory=Future)
+    back: float = 0.0
+
+
+class Errands:
+    """Runner of named calls.
+
+    Thread-safe; its threads are daemons, so that the process may end at any time.
+
+    While a call exceeds its limit, no other call starts under the same name: its caller gets a late `Outcome` at once.
+    """
+
+    def __init__(self, at_once: int = AT_ONCE) -> None:
+        self._at_once = at_once
+        self._changed = threading.Condition()
+        self._running: dict[str, set[_Call]] = {}
+
+    def run(self, errands: Mapping[str, Errand[T]]) -> dict[str, Outcome[T]]:
+        """Run all calls in parallel; return when each has finished or exceeded its limit."""
+        started = time.monotonic()
+        calls = {name: self._begin(name, errand, started, patient=False) for name, errand in errands.items()}
+        for name, errand in errands.items():
+            if calls[name] == "":  # no thread was free: start the others first, then wait for one
+                calls[name] = self._begin(name, errand, started, patient=True)
+        return {name: _outcome(calls[name], errand, started) for name, errand in errands.items()}
+
+    def busy(self) -> int:
+        """Return how many calls are still running."""
+        with self._changed:
+            return sum(map(len, self._running.values()))
+
+    def _begin(self, name: str, errand: Errand[T], started: float, *, patient: bool) -> _Call[T] | str:
+        """Start a call and return it, or return why not: an empty string where all threads are in use."""
+        call = _Call[T](started + errand.limit_s)
+        with self._changed:
+            running = self._running.setdefault(name, set())
+
+            def is_stuck() -> bool:
+                return any(one.end < time.monotonic() for one in running)
+
+            if patient:
+                self._changed.wait_for(lambda: len(running) < self._at_once or is_stuck(), call.end - time.monotonic())
+            if is_stuck():
+                return "It is not back from an earlier search yet."
+            if len(running) >= self._at_once:
+                return "Too many searches go on at once." if patient else ""
+            running.add(call)
+        threading.Thread(target=self._run, args=(name, errand, call), name=f"errand {name}", daemon=True).start()
+        return call
+
+    def _run(self, name: str, errand: Errand[T], call: _Call[T]) -> None:
+        try:
+            result = errand.call()
+        except BaseException as error:  # noqa: BLE001 - it is raised again in the caller's thread
+            self._back(name, call)
+            call.future.set_exception(error)
+        else:
+            self._back(name, call)
+            call.future.set_result(result)
+
+    def _back(self, name: str, call: _Call) -> None:
+        call.back = time.monotonic()
+        with self._changed:
+            self._running[name].discard(call)
+            self._changed.notify_all()
+
+
+def _outcome(call: _Call[T] | str, errand: Errand[T], started: float) -> Outcome[T]:
+    if isinstance(call, str):
+        return Outcome(Future(), (time.monotonic() - started) * 1000, call)
+    wait([call.future], max(0.0, call.end - time.monotonic()))
+    if call.future.done():
+        return Outcome(call.future, (call.back - started) * 1000)
+    return Outcome(call.future, errand.limit_s * 1000, f"It took longer than {errand.limit_s:g} s.")
+
+
+def ms_since(started: float) -> float:
+    """Return the milliseconds since `started`, a value of `time.perf_counter`."""
+    return (time.perf_counter() - started) * 1000
+
+
+class Clock:
+    """Durations of stages, in milliseconds."""
+
+    def __init__(self) -> None:
+        self._started = self._at = time.perf_counter()
+        self._laps: list[tuple[str, float]] = []
+
+    def lap(self, stage: str) -> None:
+        """End a stage, which began when the one before it ended."""
+        self._laps.append((stage, ms_since(self._at)))
+        self._at = time.perf_counter()
+
+    def timings(self) -> tuple[tuple[str, float], ...]:
+        """Return the stages in order, then the total until now."""
+        return (*self._laps, ("total", ms_since(self._started)))

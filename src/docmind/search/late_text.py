@@ -1,0 +1,109 @@
+"""Late interaction over the pages that the lists found: the matching window of each page, and its score.
+
+Older vaults have windows without token vectors; `fill` makes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from docmind.documents import Catalog, NodeRecord, NodeStore
+from docmind.embedding import QueryTokens, TokenEmbedder, embedded_spans, embedded_text, label_of, whole_words
+from docmind.errors import NotFoundError
+from docmind.late_interaction import matches, scores
+from docmind.records.documents import DocumentInfo
+
+PAGES = 25  # of the ranking are scored
+WINDOWS = 8  # of one page at most
+_BATCH = 64  # texts per transaction: the most that a crash can lose
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """MaxSim of pages by page id, which is that of their best window. `nodes` has their windows, best first.
+
+    `missing` counts pages of which no window has token vectors.
+    """
+
+    pages: Mapping[str, float]
+    nodes: Mapping[str, Sequence[NodeRecord]]
+    missing: int
+
+
+class Rerank:
+    """Scoring of windows by their stored token vectors. Thread-safe."""
+
+    def __init__(self, catalog: Catalog, nodes: NodeStore, embedder: TokenEmbedder) -> None:
+        self._catalog, self._nodes, self._embedder = catalog, nodes, embedder
+
+    def likeness(self, query: QueryTokens, pages: Mapping[str, Sequence[str]]) -> Likeness:
+        """Score pages; `pages` gives for each page id the nodes to prefer. Raises `DamagedError`."""
+        windows = {page_id: self._windows(page_id, first) for page_id, first in pages.items()}
+        hashes = [node.content_hash for nodes in windows.values() for node in nodes]
+        tokens = self._nodes.tokens(self._embedder.token_fingerprint, hashes)
+        known = [key for key in dict.fromkeys(hashes) if key in tokens]
+        found = dict(zip(known, scores(query, [tokens[key] for key in known]).tolist(), strict=True))
+        best: dict[str, float] = {}
+        ranked: dict[str, Sequence[NodeRecord]] = {}
+        for page_id, nodes in windows.items():
+            told = [found[node.content_hash] for node in nodes if node.content_hash in found]
+            if told:
+                best[page_id] = max(told)
+                ranked[page_id] = sorted(nodes, key=lambda node: -found.get(node.content_hash, -1.0))
+        return Likeness(best, ranked, sum(1 for nodes in windows.values() if nodes) - len(best))
+
+    def matches(self, query: QueryTokens, node: NodeRecord) -> list[tuple[int, int]]:
+        """Return spans of the node's text, whole words, that match the question; none without token vectors.
+
+        Raises `NotFoundError`, `DamagedError`.
+        """
+        tokens = self._nodes.tokens(self._embedder.token_fingerprint, [node.content_hash]).get(node.content_hash)
+        if tokens is None:
+            return []
+        text = self._catalog.page(node.doc_id, node.page_no).text[node.start : node.end]
+        label = label_of(self._catalog.document(node.doc_id), self._embedder)
+        spans = self._embedder.token_spans(embedded_text(label, text))
+        if len(spans) != len(tokens):  # it was embedded with another label
+            return []
+        inside = embedded_spans(label, text, spans)
+        in_text = inside[:, 1] > 0
+        return whole_words(text, matches(query, tokens[in_text], inside[in_text]))
+
+    def fill(self, report: Callable[[int, int], None] | None = None) -> int:
+        """Make missing token vectors; return of how many windows. Idempotent: existing ones are not made again."""
+        ready = [info for info in self._catalog.documents() if info.status == "ready"]
+        made = 0
+        for done, info in enumerate(ready, 1):
+            made += self._fill(info)
+            if report:
+                report(done, len(ready))
+        return made
+
+    def _fill(self, info: DocumentInfo) -> int:
+        nodes = {node.content_hash: node for node in self._nodes.nodes_of(info.doc_id)}
+        missing = self._nodes.without_tokens(self._embedder.token_fingerprint, nodes)
+        wanted = [node for key, node in nodes.items() if key in missing]
+        label = label_of(info, self._embedder) if wanted else ""
+        for at in range(0, len(wanted), _BATCH):
+            batch = wanted[at : at + _BATCH]
+            try:
+                texts = [embedded_text(label, self._text(node)) for node in batch]
+            except NotFoundError:  # deleted meanwhile
+                return at
+            vectors, tokens = self._embedder.embed_with_tokens(texts)
+            hashes = [node.content_hash for node in batch]
+            known = self._nodes.vectors(self._embedder.fingerprint, hashes)
+            made = {key: vector for key, vector in zip(hashes, vectors, strict=True) if key not in known}
+            self._nodes.put_vectors(self._embedder.fingerprint, made)
+            self._nodes.put_tokens(self._embedder.token_fingerprint, dict(zip(hashes, tokens, strict=True)))
+        return len(wanted)
+
+    def _text(self, node: NodeRecord) -> str:
+        return self._catalog.page(node.doc_id, node.page_no).text[node.start : node.end]
+
+    def _windows(self, page_id: str, first: Iterable[str]) -> list[NodeRecord]:
+        doc_id, page_no = page_id.split("::page::")
+        place = {node_id: at for at, node_id in enumerate(first)}
+        nodes = self._nodes.of_page(doc_id, int(page_no))
+        return sorted(nodes, key=lambda node: place.get(node.node_id, len(place)))[:WINDOWS]

@@ -1,0 +1,197 @@
+"""The lists of one question: how they are asked and what they return, for words, code and page images.
+
+A list that fails, or takes too long, is reported and left out.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Protocol
+
+from docmind.config import Settings
+from docmind.documents import Catalog
+from docmind.errors import DocMindError
+from docmind.records.documents import PAGE_IMAGE
+from docmind.records.models import ModelKind
+from docmind.records.search import (
+    Degraded,
+    Filters,
+    Hit,
+    ListName,
+    ListReport,
+    ListState,
+    MultimodalHit,
+    PageHit,
+    PageHits,
+    PageScores,
+    SearchResult,
+    Sighting,
+)
+from docmind.runtime import Errand, Errands, Outcome, ms_since
+from docmind.search.fusion import DedupKey
+
+FAILURES = (DocMindError, OSError, RuntimeError, ValueError, MemoryError)
+"""Errors of models, engines and files, which end one list and not the search. Bugs of DocMind are not caught."""
+
+NO_MODEL = "No model for it is in use; `docmind models list` shows those there are."
+
+_MERGED = {each.name for each in fields(MultimodalHit)}
+_FIELDS = {kind: [each.name for each in fields(kind) if each.name in _MERGED] for kind in (PageHit, Hit, Sighting)}
+
+_KIND: Mapping[ListName, ModelKind] = {"image": "image", "visual": "late"}
+
+
+class Words(Protocol):
+    """The text search."""
+
+    def __call__(self, question: str, *, k: int, filters: Filters, dedup_key: DedupKey) -> SearchResult: ...
+
+
+class VisualSearch(Protocol):
+    """The search of pages by their images."""
+
+    def is_on(self, kind: ModelKind) -> bool: ...
+
+    def search_images(
+        self, question: str | None = None, *, picture: bytes | None = None, k: int = 20, filters: Filters = Filters()
+    ) -> PageHits: ...
+
+    def search_late(self, question: str, *, k: int = 20, filters: Filters = Filters()) -> PageHits: ...
+
+    def score_pages(
+        self, kind: ModelKind, places: Sequence[tuple[str, int]], question: str | None, picture: bytes | None = None
+    ) -> PageScores: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The result of one list, and what was missing. `nothing` says why it is empty, `text` what was read for it.
+
+    `nearest_cosine` is that of a search of words, as in its `SearchResult`.
+    """
+
+    hits: Sequence[MultimodalHit]
+    degraded: tuple[Degraded, ...] = ()
+    nothing: str = ""
+    text: str = ""
+    nearest_cosine: float | None = None
+
+
+@dataclass(slots=True)
+class Gathered:
+    """The lists received so far, and the state of each. For one search, in one thread."""
+
+    lists: dict[ListName, Sequence[MultimodalHit]] = field(default_factory=dict)
+    reports: dict[ListName, ListReport] = field(default_factory=dict)
+    degraded: list[Degraded] = field(default_factory=list)
+    errors: dict[ListName, Exception] = field(default_factory=dict)
+    stages: dict[str, float] = field(default_factory=dict)
+    """Steps after the lists, with their milliseconds."""
+    nearest_cosine: float | None = None
+    """Of the list of words."""
+
+    def report(self, name: ListName, state: ListState, ms: float = 0.0, reason: str = "", *, stage: str = "") -> None:
+        """Record the state of a list; `stage` names what was missing, where that has another name than the list."""
+        self.reports[name] = ListReport(name, state, len(self.lists.get(name, ())), ms, reason)
+        if state in ("failed", "timed out"):
+            self.degraded.append(Degraded(stage or name, reason))
+
+    def lacks(self, degraded: Iterable[Degraded]) -> None:
+        """Record what was missing, each once."""
+        self.degraded += [each for each in degraded if each not in self.degraded]
+
+    def take(self, name: ListName, listed: Listed, ms: float) -> None:
+        """Add a list that was received."""
+        self.lists[name] = listed.hits
+        if name == "text":
+            self.nearest_cosine = listed.nearest_cosine
+        self.lacks(listed.degraded)
+        self.report(name, "ran" if listed.hits else "empty", ms, "" if listed.hits else listed.nothing)
+
+    def settle(self, name: ListName, outcome: Outcome[Listed], *, stage: str = "") -> Listed | None:
+        """Add a list that was received, or record its timeout or failure and return None."""
+        if outcome.late:
+            self.report(name, "timed out", outcome.duration_ms, outcome.late, stage=stage)
+            return None
+        try:
+            listed = outcome.result()
+        except FAILURES as error:
+            self.errors[name] = error
+            self.report(name, "failed", outcome.duration_ms, sentence_of(error), stage=stage)
+            return None
+        self.take(name, listed, outcome.duration_ms)
+        return listed
+
+
+def sentence_of(error: Exception) -> str:
+    """Return why something is missing, and what can be done about it."""
+    if isinstance(error, DocMindError):
+        return f"{error} {error.hint}".strip()
+    return f"It broke off ({type(error).__name__}: {error})."
+
+
+class Lists:
+    """The execution of lists. Thread-safe."""
+
+    def __init__(self, settings: Settings, catalog: Catalog, words: Words, eyes: VisualSearch | None) -> None:
+        """Set up; `words` searches text, `eyes` page images."""
+        self._limit_s = settings.visual.list_timeout_s
+        self._catalog, self._words, self._eyes = catalog, words, eyes
+        self._errands = Errands()
+
+    def ask(
+        self, question: str, depth: Mapping[ListName, int], filters: Filters, dedup_key: DedupKey, gathered: Gathered
+    ) -> None:
+        """Ask the lists that `depth` names, each to its depth; several lists run in parallel."""
+        if list(depth) == ["text"]:  # in this thread: a search of text alone has no extra cost
+            at = time.perf_counter()
+            listed = self.words(question, "text", depth["text"], filters, dedup_key)
+            gathered.take("text", listed, ms_since(at))
+            return
+
+        def call(name: ListName) -> Callable[[], Listed]:
+            if name in _KIND:
+                return lambda: self.images(name, question, None, depth[name], filters)
+            return lambda: self.words(question, name, depth[name], filters, dedup_key)
+
+        outcomes = self._errands.run({name: Errand(call(name), self._limit_s) for name in depth})
+        for name in depth:
+            gathered.settle(name, outcomes[name])
+
+    def words(self, question: str, name: ListName, k: int, filters: Filters, dedup_key: DedupKey = "page_id") -> Listed:
+        """Search text, or code, which is the same search with a filter."""
+        if name == "code":
+            filters = replace(filters, modalities=("code",))
+        found = self._words(question, k=k, filters=filters, dedup_key=dedup_key)
+        hits = [listed(hit, name) for hit in found.hits]
+        return Listed(hits, found.degraded, nearest_cosine=found.nearest_cosine)
+
+    def images(self, name: ListName, question: str | None, picture: bytes | None, k: int, filters: Filters) -> Listed:
+        """Search pages by their images: for a question, or for a picture."""
+        assert self._eyes is not None
+        if name == "visual":
+            found = self._eyes.search_late(question or "", k=k, filters=filters)
+        else:
+            found = self._eyes.search_images(question, picture=picture, k=k, filters=filters)
+        return Listed([listed(hit, name) for hit in found.hits], found.degraded)
+
+    def why_not(self, name: ListName, filters: Filters) -> tuple[ListState, str] | None:
+        """Return why a list is not asked; None where it is."""
+        wanted = filters.modalities
+        if name == "code" and wanted and "code" not in wanted:
+            return "off", "Code is not among what is asked for."
+        if name == "code" and not self._catalog.holds("code"):
+            return "empty", "No document is source code."
+        if name in _KIND and wanted and PAGE_IMAGE not in wanted:
+            return "off", "Page images are not among what is asked for."
+        if name in _KIND and (self._eyes is None or not self._eyes.is_on(_KIND[name])):
+            return "off", NO_MODEL
+        return None
+
+
+def listed(hit: PageHit, source: ListName) -> MultimodalHit:
+    """Return a hit of one list as an entry of the merged list; what a kind of hit does not know stays empty."""
+    values = {name: getattr(hit, name) for name in _FIELDS[type(hit)]}
+    return MultimodalHit(source=source, **values)

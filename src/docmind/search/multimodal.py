@@ -1,0 +1,268 @@
+"""Multimodal search: a question or a picture over words, code and page images, in one ranked list.
+
+The list of words is the whole text search. Where no other list has results, its hits are the hits.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import get_args
+
+from docmind.config import Settings
+from docmind.documents import Catalog, NodeStore
+from docmind.errors import ConfigError, DamagedError
+from docmind.image_match import ImageMatcher
+from docmind.reading import PictureText, telling, turn_of
+from docmind.records.search import (
+    LISTS_OF_QUESTIONS,
+    Degraded,
+    Filters,
+    ListName,
+    MergeStrategy,
+    MultimodalHit,
+    MultimodalResult,
+    Rerank,
+)
+from docmind.runtime import Errand, Errands, ms_since
+from docmind.search.fusion import DedupKey, looking_alike, merged, standing_out, strategy_of
+from docmind.search.lists import Gathered, Listed, Lists, VisualSearch, Words, listed
+from docmind.search.query_cache import QueryCache
+from docmind.search.visual_rerank import VisualReranker
+
+DEPTH = 20
+"""The depth of each list where several are merged: agreement further down has little weight."""
+
+_BY_PICTURE: tuple[ListName, ...] = ("lookalike", "text", "image")
+_LIKELY = 0.1  # pages below this probability are dropped where other lists have results
+
+
+class MultimodalSearch:
+    """The search over every kind of list. Thread-safe."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        catalog: Catalog,
+        nodes: NodeStore,
+        words: Words,
+        lookalike: ImageMatcher,
+        eyes: VisualSearch | None,
+        queries: QueryCache,
+    ) -> None:
+        """Set up; `words` searches text, `eyes` page images; `queries` caches the embeddings of questions."""
+        self._settings, self._catalog, self._nodes = settings, catalog, nodes
+        self._lookalike, self._queries = lookalike, queries
+        self._lists = Lists(settings, catalog, words, eyes)
+        self._text = PictureText(settings.reading)
+        self._second = VisualReranker(settings.visual, eyes)
+        self._looking = Errands()  # separate from those of questions, so that a slow picture delays no question
+
+    def search(
+        self,
+        question: str,
+        *,
+        k: int | None = None,
+        filters: Filters = Filters(),
+        merge: MergeStrategy | None = None,
+        lists: Sequence[ListName] | None = None,
+        limits: Mapping[ListName, int] | None = None,
+        dedup_key: DedupKey | None = None,
+        rerank: Rerank | None = None,
+    ) -> MultimodalResult:
+        """Return the best `k` hits of all lists, or of `lists` where any are named; `limits` sets their depth.
+
+        What is None is as configured; `rerank` is the kind of model that reranks the first pages. Raises `ConfigError`
+        for an unknown list or strategy, and the errors of the text search where no list gave an answer.
+        """
+        started = time.perf_counter()
+        chosen = self._settings.search
+        merge = strategy_of(merge or chosen.merge)
+        lists, limits = lists or chosen.asked(), limits or chosen.limits()
+        wanted = _checked(lists, limits)
+        k = k or self._settings.retrieve.k
+        dedup_key = dedup_key or self._settings.retrieve.dedup_key
+        gathered = Gathered()
+        kind = self._second.kind(rerank, gathered)
+        for name in wanted:
+            if why := self._lists.why_not(name, filters):
+                gathered.report(name, why[0], reason=why[1])
+        asked: list[ListName] = [name for name in wanted if name not in gathered.reports]
+        if not lists and asked == ["text", "code"]:
+            asked.remove("code")
+            gathered.report("code", "off", reason="Alone beside the list of words it would say the same twice.")
+        deep = k if len(asked) == 1 and kind is None else max(k, DEPTH)
+        depth: dict[ListName, int] = {name: limits.get(name, deep) for name in asked}
+        self._lists.ask(question, depth, filters, dedup_key, gathered)
+        if "text" in gathered.errors and not gathered.lists:
+            raise gathered.errors["text"]
+        at = time.perf_counter()
+        ordered = self._merged(gathered, merge, dedup_key)
+        if kind is not None:
+            ordered = self._second.over(ordered, kind, gathered, question=question)
+        hits = self._first(ordered, k)
+        return MultimodalResult(
+            query=question,
+            hits=tuple(hits),
+            lists=tuple(gathered.reports[name] for name in wanted),
+            looks=self._looks(gathered),
+            merge=merge,
+            degraded=tuple(dict.fromkeys((*gathered.degraded, *self._catalog.damage()))),
+            timings_ms=_timings(gathered, at, started),
+            nearest_cosine=gathered.nearest_cosine,
+            cache_hit_rate=self._queries.hit_rate(),
+        )
+
+    def see(
+        self,
+        picture: bytes,
+        *,
+        question: str = "",
+        k: int = 8,
+        filters: Filters = Filters(),
+        merge: MergeStrategy | None = None,
+        name: str = "The picture",
+        read: bool = True,
+        on_first: Callable[[MultimodalResult], None] | None = None,
+        rerank: Rerank | None = None,
+    ) -> MultimodalResult:
+        """Return the pages that `picture` may show, or be about, the likeliest first; `question` is searched as well.
+
+        `on_first` gets the result of image matching alone, in this thread; what it raises ends the search. Then the
+        words on the picture are read, which takes seconds, unless `read` is False, and searched for; and similar pages
+        are found by an image model, where one is in use. A page that the picture was found to show keeps its place.
+        Finally the kind of model that `rerank` names, or that is configured, reranks the first pages. Raises the errors
+        of `lookalike.search` for a picture that cannot be opened, and `ConfigError`.
+        """
+        started = time.perf_counter()
+        strategy = strategy_of(merge or self._settings.search.merge)
+        depth = max(k, DEPTH)
+        looked = self._lookalike.search(picture, k=depth, filters=filters, name=name)
+        gathered = Gathered()
+        kind = self._second.kind(rerank, gathered)
+        shown = Listed([listed(hit, "lookalike") for hit in looked.hits], looked.degraded)
+        gathered.take("lookalike", shown, ms_since(started))
+        gathered.report("text", "off", reason="There are no words to look for.")
+        if why := self._lists.why_not("image", filters):
+            gathered.report("image", why[0], reason=why[1])
+        limit_s = self._settings.visual.list_timeout_s
+        if question:
+            words = Errand(lambda: self._lists.words(question, "text", depth, filters), limit_s)
+            gathered.settle("text", self._looking.run({"question": words})["question"])
+
+        def result(text: str = "", *, is_final: bool = True) -> MultimodalResult:
+            at = time.perf_counter()
+            ordered = self._merged(gathered, strategy)
+            if is_final and kind is not None:
+                ordered = self._second.over(
+                    ordered, kind, gathered, question=question or telling(text), picture=picture
+                )
+            hits = [replace(hit, found=bool(hit.found)) for hit in self._first(ordered, k)]
+            return MultimodalResult(
+                query=question,
+                hits=tuple(hits),
+                lists=tuple(gathered.reports[each] for each in _BY_PICTURE if each in gathered.reports),
+                merge=strategy,
+                found=looked.found,
+                is_final=is_final,
+                picture_text=text,
+                degraded=tuple(dict.fromkeys((*gathered.degraded, *self._catalog.damage()))),
+                timings_ms=_timings(gathered, at, started),
+                cache_hit_rate=self._queries.hit_rate(),
+            )
+
+        if on_first is not None:
+            on_first(result(is_final=False))
+        errands: dict[str, Errand[Listed]] = {}
+        if read and self._text.missing:
+            gathered.degraded.append(Degraded("ocr", self._text.missing))
+        elif read:
+            best = next((hit for hit in looked.hits if hit.quad and hit.score >= _LIKELY), None)
+            turn = turn_of(best.quad) if best else 0.0
+            reading = Errand(
+                lambda: self._read(picture, turn, question, depth, filters), self._settings.reading.timeout_s + limit_s
+            )
+            errands["text"] = reading
+        if not why:
+            errands["image"] = Errand(lambda: self._lists.images("image", None, picture, depth, filters), limit_s)
+        outcomes = self._looking.run(errands)
+        if "image" in outcomes:
+            gathered.settle("image", outcomes["image"])
+        if "text" not in outcomes:
+            return result()
+        before = gathered.reports["text"]
+        settled = gathered.settle("text", outcomes["text"], stage="ocr")
+        if settled is None and gathered.lists.get("text"):  # the results of the question stay
+            gathered.reports["text"] = before
+        return result(settled.text if settled else "")
+
+    def close(self) -> None:
+        """End the process that reads pictures. Idempotent."""
+        self._text.close()
+
+    def _read(self, picture: bytes, turn: float, question: str, k: int, filters: Filters) -> Listed:
+        """Search the pages with the words on a picture and the words of the question given with it."""
+        text = self._text.read(picture, turn)
+        words = f"{question} {telling(text)}".strip()
+        if not words:
+            return Listed((), nothing="No words were read on the picture.")
+        return replace(self._lists.words(words, "text", k, filters), text=text)
+
+    def _merged(
+        self, gathered: Gathered, strategy: MergeStrategy, dedup_key: DedupKey = "page_id"
+    ) -> Sequence[MultimodalHit]:
+        """Merge all lists."""
+        lists: dict[ListName, Sequence[MultimodalHit]] = {n: hits for n, hits in gathered.lists.items() if hits}
+        if len(lists) > 1 and "image" in lists:
+            lists["image"] = standing_out(lists["image"])
+        if len(lists) > 1 and "lookalike" in lists:
+            lists["lookalike"] = [hit for hit in lists["lookalike"] if hit.found or hit.score >= _LIKELY]
+        return merged(lists, strategy, dedup_key=dedup_key, rrf_k=self._settings.retrieve.rrf_k)
+
+    def _looks(self, gathered: Gathered) -> tuple[MultimodalHit, ...]:
+        """Return the pages that stand out by their look and are still there."""
+        looks = looking_alike(gathered.lists, self._settings.search.looks)
+        return tuple(self._first(looks, len(looks)))
+
+    def _first(self, ordered: Sequence[MultimodalHit], k: int) -> list[MultimodalHit]:
+        """Return the first `k` hits; those found only by their images get the beginning of their text."""
+        hits: list[MultimodalHit] = []
+        for hit in ordered:
+            if len(hits) >= k:
+                break
+            if told := self._told(hit):
+                hits.append(replace(told, rank=len(hits) + 1))
+        return hits
+
+    def _told(self, hit: MultimodalHit) -> MultimodalHit | None:
+        """Add the beginning of its page's text to a hit not found by words; None where the page was deleted."""
+        if hit.node_id:
+            return hit
+        page = self._catalog.pages([(hit.doc_id, hit.page_no)]).get((hit.doc_id, hit.page_no))
+        if page is None:
+            return None
+        try:
+            first = next(iter(self._nodes.of_page(hit.doc_id, hit.page_no)), None)
+        except DamagedError:
+            self._catalog.note_damage(hit.doc_id, hit.page_no)
+            return None
+        return replace(hit, text=page.text[first.start : first.end] if first else "", language=page.language)
+
+
+def _checked(lists: Sequence[ListName] | None, limits: Mapping[ListName, int]) -> tuple[ListName, ...]:
+    """Return the lists to ask, each once, in the order of the reports."""
+    for name in (*(lists or ()), *limits):
+        if name not in LISTS_OF_QUESTIONS:
+            there = f"There are {', '.join(LISTS_OF_QUESTIONS)}."
+            hint = "It is one of pictures, not of questions. " if name in get_args(ListName) else ""
+            raise ConfigError(f"A question cannot be asked of a list called {name!r}.", hint=hint + there)
+    if any(limit < 1 for limit in limits.values()):
+        raise ConfigError("The limit of a list is at least 1.", hint="Leave a list out by naming the others.")
+    return tuple(name for name in LISTS_OF_QUESTIONS if not lists or name in lists)
+
+
+def _timings(gathered: Gathered, merging: float, started: float) -> tuple[tuple[str, float], ...]:
+    lists = [(name, report.duration_ms) for name, report in gathered.reports.items() if report.duration_ms]
+    merge = max(0.0, ms_since(merging) - sum(gathered.stages.values()))
+    return (*lists, *gathered.stages.items(), ("merge", merge), ("total", ms_since(started)))

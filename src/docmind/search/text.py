@@ -1,0 +1,261 @@
+"""The text search: embed the question, search both lists at once, fuse pages, rerank, one hit per page."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from docmind.config import Settings
+from docmind.documents import Catalog, NodeRecord, NodeStore, PageRecord, Words
+from docmind.embedding import QueryTokens, TextEmbedder, knows_language, query_terms, token_embedder
+from docmind.errors import DamagedError, DocMindError, IndexEngineError, IndexMismatchError
+from docmind.index import Query, Scored, SearchIndex, Sparse
+from docmind.records.search import Degraded, Filters, Hit, SearchResult
+from docmind.runtime import ms_since
+from docmind.search.fusion import DedupKey, lift, rank_pages, rrf
+from docmind.search.late_text import PAGES, Rerank
+from docmind.search.query_cache import QueryCache
+
+_PAGES_PER_WINDOW = 3  # a page has a few windows, and one BM25 vector
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranking:
+    """Page ids with fused scores, best first; for each page the nodes in the dense list, best first.
+
+    `read` has the nodes of pages that late interaction has scored, best first.
+    """
+
+    pages: list[tuple[str, float]]
+    nodes: dict[str, list[str]]
+    read: Mapping[str, Sequence[NodeRecord]]
+    vector: np.ndarray | None
+    nearest_cosine: float | None
+    degraded: list[Degraded]
+    timings_ms: dict[str, float]
+
+
+class TextSearch:
+    """The text search. Thread-safe."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        catalog: Catalog,
+        nodes: NodeStore,
+        index: SearchIndex,
+        embedder: TextEmbedder,
+        queries: QueryCache | None = None,
+    ) -> None:
+        """Set up; `queries` caches the embeddings of questions, and is created where none is given."""
+        self._settings, self._catalog, self._nodes = settings, catalog, nodes
+        self._index, self._embedder, self._blind = index, embedder, index.blind
+        self._queries = queries or QueryCache()
+        tokens = token_embedder(embedder, settings.retrieve.rerank)
+        is_fused = settings.retrieve.fusion in ("sum", "rrf")  # other settings use one list alone
+        self._tokens = tokens if is_fused else None
+        self.rerank = Rerank(catalog, nodes, tokens) if tokens else None
+
+    def search(
+        self,
+        question: str,
+        *,
+        k: int | None = None,
+        filters: Filters = Filters(),
+        dedup_key: DedupKey = "page_id",
+    ) -> SearchResult:
+        """Return the best `k` hits, one per page by default. An empty vault gives an empty result.
+
+        The index is brought up to date first; one that is lost or damaged is rebuilt from the vault, once. Raises
+        `IndexEngineError`. Without the text model pages are found by their words alone, and `degraded` says so.
+        """
+        self._index.ready()
+        started = time.perf_counter()
+        try:
+            ranking = self._rank(question, filters)
+        except IndexMismatchError:
+            raise
+        except IndexEngineError:
+            self._index.heal()
+            started = time.perf_counter()
+            ranking = self._rank(question, filters)
+        at = time.perf_counter()
+        hits = self._hits(ranking, k or self._settings.retrieve.k, dedup_key)
+        timings = {**ranking.timings_ms, "hits": ms_since(at), "total": ms_since(started)}
+        return SearchResult(
+            question,
+            hits,
+            (*ranking.degraded, *self._catalog.damage()),
+            tuple(timings.items()),
+            nearest_cosine=ranking.nearest_cosine,
+        )
+
+    def _rank(self, question: str, filters: Filters) -> _Ranking:
+        timings: dict[str, float] = {}
+        degraded: list[Degraded] = []
+        at = time.perf_counter()
+        vector, tokens = self._embed(question, degraded)
+        timings["embed"] = ms_since(at)
+        at = time.perf_counter()
+        dense, sparse = self._lists(question, vector, filters)
+        timings["search"] = ms_since(at)
+        at = time.perf_counter()
+        nodes: dict[str, list[str]] = {}
+        for point in dense:
+            nodes.setdefault(str(point.payload["page_id"]), []).append(point.id)
+        pages = self._fuse(
+            [(str(point.payload["page_id"]), point.score) for point in dense],
+            [(str(point.payload["page_id"]), point.score) for point in sparse],
+            english=knows_language(self._embedder, question),
+        )
+        timings["fuse"] = ms_since(at)
+        at = time.perf_counter()
+        read: Mapping[str, Sequence[NodeRecord]] = {}
+        if tokens is not None:
+            pages, read = self._reranked(question, tokens, pages, nodes, degraded)
+        timings["rerank"] = ms_since(at)
+        nearest = dense[0].score if dense else None
+        return _Ranking(pages, nodes, read, vector, nearest, degraded, timings)
+
+    def _embed(self, question: str, degraded: list[Degraded]) -> tuple[np.ndarray | None, QueryTokens | None]:
+        if self._settings.retrieve.fusion == "sparse":
+            return None, None
+        why = ""
+        if (tokens := self._tokens) is not None:
+            try:
+                return self._queries.get(
+                    tokens.token_fingerprint, question, lambda: tokens.embed_query_with_tokens(question)
+                )
+            except (DocMindError, OSError, RuntimeError) as error:
+                why = str(error)
+        try:
+            embedder = self._embedder
+            vector = self._queries.get(embedder.fingerprint, question, lambda: embedder.embed_query(question))
+        except (DocMindError, OSError, RuntimeError) as error:
+            degraded.append(Degraded("dense", f"the text model cannot be used: {error}"))
+            return None, None
+        if why:
+            degraded.append(Degraded("late interaction", why))
+        return vector, None
+
+    def _reranked(
+        self,
+        question: str,
+        tokens: QueryTokens,
+        pages: list[tuple[str, float]],
+        nodes: Mapping[str, Sequence[str]],
+        degraded: list[Degraded],
+    ) -> tuple[list[tuple[str, float]], Mapping[str, Sequence[NodeRecord]]]:
+        """Return the pages with late interaction added to the first of them, and their windows, best first."""
+        if self.rerank is None or not len(tokens.vectors):
+            return pages, {}
+        try:
+            likeness = self.rerank.likeness(tokens, {page: nodes.get(page, ()) for page, _ in pages[:PAGES]})
+        except DamagedError as error:
+            degraded.append(Degraded("late interaction", str(error)))
+            return pages, {}
+        if likeness.missing:
+            degraded.append(
+                Degraded(
+                    "late interaction",
+                    f"{likeness.missing} of the first pages were added before it was there; `docmind reindex` makes"
+                    " what it needs.",
+                )
+            )
+        return lift(pages, likeness.pages, english=knows_language(self._embedder, question)), likeness.nodes
+
+    def _lists(self, question: str, vector: np.ndarray | None, filters: Filters) -> tuple[list[Scored], list[Scored]]:
+        """Return the dense and the sparse list, in one round trip to the engine."""
+        filters = self._index.narrowed(filters)
+        collection, limit = self._settings.database.qdrant_text_collection, self._settings.retrieve.candidates
+        queries: dict[str, Query] = {}
+        if vector is not None:
+            queries["dense"] = Query(collection, "text-dense", self._blind.dense(vector), limit, filters)
+        terms = query_terms(question)
+        if len(terms.indices) and self._settings.retrieve.fusion != "dense":
+            sparse = Sparse(self._blind.sparse(terms.indices), terms.values)
+            queries["sparse"] = Query(collection, "text-sparse", sparse, max(1, limit // _PAGES_PER_WINDOW), filters)
+        if not queries:
+            return [], []
+        found = dict(zip(queries, self._index.started().index.search(list(queries.values())), strict=True))
+        return found.get("dense", []), found.get("sparse", [])
+
+    def _fuse(
+        self, dense: list[tuple[str, float]], sparse: list[tuple[str, float]], *, english: bool
+    ) -> list[tuple[str, float]]:
+        if self._settings.retrieve.fusion == "rrf":
+            ranked = [list(dict.fromkeys(page for page, _ in scored)) for scored in (dense, sparse)]
+            return rrf(ranked, self._settings.retrieve.rrf_k)
+        return rank_pages(dense, dict(sparse), english=english)
+
+    def _hits(self, ranking: _Ranking, k: int, dedup_key: DedupKey) -> tuple[Hit, ...]:
+        hits: list[Hit] = []
+        seen: set[str] = set()
+        names: dict[str, tuple[str, str] | None] = {}
+        for page_id, score in ranking.pages:
+            if len(hits) >= k:
+                break
+            key = doc_id, page_no = _page_key(page_id)
+            if dedup_key == "doc_id" and doc_id in seen:
+                continue
+            try:
+                page = self._catalog.pages([key]).get(key)
+                nodes = self._nodes_of(page_id, ranking) if page else []
+                if doc_id not in names:
+                    names[doc_id] = self._catalog.name_and_title(doc_id)
+            except DamagedError:  # reported by `damage`, like pages that cannot be read
+                self._catalog.note_damage(doc_id, page_no)
+                continue
+            name = names[doc_id]
+            if page is None or name is None or not nodes:  # deleted between the search and now
+                continue
+            seen.add(doc_id)
+            for node in nodes if dedup_key == "node_id" else nodes[:1]:
+                if len(hits) < k:
+                    hits.append(_hit(len(hits) + 1, score, name[0], page, node))
+        return tuple(hits)
+
+    def _nodes_of(self, page_id: str, ranking: _Ranking) -> list[NodeRecord]:
+        """Return the page's nodes, best first: by late interaction, else by the dense list or by stored vectors."""
+        if page_id in ranking.read:
+            named = ranking.nodes.get(page_id, ())
+            best, *others = ranking.read[page_id]
+            return [best, *(node for node in others if not named or node.node_id in named)]
+        if page_id in ranking.nodes:
+            found = self._nodes.nodes(ranking.nodes[page_id])
+            return list(found.values())
+        nodes = self._nodes.of_page(*_page_key(page_id))
+        if ranking.vector is None or len(nodes) < 2:
+            return nodes
+        vectors = self._nodes.vectors(self._embedder.fingerprint, (node.content_hash for node in nodes))
+        target = ranking.vector
+        return sorted(
+            nodes,
+            key=lambda node: -float(vectors[node.content_hash] @ target) if node.content_hash in vectors else 1.0,
+        )
+
+
+def _page_key(page_id: str) -> tuple[str, int]:
+    doc_id, page_no = page_id.split("::page::")
+    return doc_id, int(page_no)
+
+
+def _hit(rank: int, score: float, document: str, page: PageRecord, node: NodeRecord) -> Hit:
+    return Hit(
+        rank=rank,
+        score=score,
+        document=document,
+        doc_id=page.doc_id,
+        page_no=page.page_no,
+        page_id=page.page_id,
+        modality=node.modality,
+        text=page.text[node.start : node.end],
+        boxes=Words.unpack(page.words).boxes_of(node.start, node.end),
+        node_id=node.node_id,
+        language=node.language,
+        page_width=page.width,
+        page_height=page.height,
+    )

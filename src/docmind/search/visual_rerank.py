@@ -1,0 +1,134 @@
+"""Reranking of the first pages of the merged list by a visual model. Off unless requested.
+
+Where it fails, times out or has no result, the list stays as it is, and the reason is reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby, takewhile
+from math import isfinite
+from typing import get_args
+
+from docmind.config import VisualSettings
+from docmind.errors import ConfigError
+from docmind.records.models import ModelKind
+from docmind.records.search import Degraded, MultimodalHit, PageScores, Rerank
+from docmind.runtime import Errand, Errands
+from docmind.search.fusion import LATE_WEIGHT, mean_and_spread, standardise
+from docmind.search.lists import FAILURES, NO_MODEL, Gathered, VisualSearch, sentence_of
+
+PAGES = 20
+"""Pages of the merged list that are reranked: as many as each list names."""
+
+WEIGHTS: Mapping[ModelKind, float] = {"late": LATE_WEIGHT, "image": LATE_WEIGHT / 2}
+"""The weight of the model, against 1.0 of the merged list: as measured for late interaction on text, and half of it for
+one vector per page, which reads no small print. It was not measured with real weights of page models."""
+
+_NAME = "rerank"
+_KINDS: Mapping[Rerank, ModelKind | None] = {"off": None, "image": "image", "late": "late"}
+
+
+class VisualReranker:
+    """The reranking of merged hits. Thread-safe."""
+
+    def __init__(self, settings: VisualSettings, eyes: VisualSearch | None) -> None:
+        self._by_default: Rerank = settings.rerank
+        self._limit_s, self._eyes = settings.list_timeout_s, eyes
+        self._errands = Errands()
+
+    def kind(self, rerank: Rerank | None, gathered: Gathered) -> ModelKind | None:
+        """Return the kind of model that reranks: the requested or the configured one; None where none does.
+
+        Raises `ConfigError` for an unknown kind.
+        """
+        asked = self._by_default if rerank is None else rerank
+        if asked not in _KINDS:
+            there = ", ".join(get_args(Rerank))
+            raise ConfigError(f"There is no second look called {asked!r}.", hint=f"There are {there}.")
+        kind = _KINDS[asked]
+        if kind is not None and (self._eyes is None or not self._eyes.is_on(kind)):
+            gathered.lacks([Degraded(_NAME, NO_MODEL)])
+            return None
+        return kind
+
+    def over(
+        self,
+        hits: Sequence[MultimodalHit],
+        kind: ModelKind,
+        gathered: Gathered,
+        *,
+        question: str = "",
+        picture: bytes | None = None,
+    ) -> Sequence[MultimodalHit]:
+        """Return all of `hits`, the first pages reordered by their images; scores stay those of the merge.
+
+        One vector per page is compared with `picture` where there is one, late interaction always with `question`.
+        Pages that the picture was found to show, and those without vectors, keep their places.
+        """
+        assert self._eyes is not None
+        eyes = self._eyes
+        blocks = _blocks(hits)
+        found = {block[0].page_id for block in blocks if any(hit.found for hit in block)}
+        pages = [hit for hit in _first_pages(blocks) if hit.page_id not in found]
+        if len(pages) < 2:
+            return hits
+        if kind == "late":
+            picture = None
+            if not question:
+                gathered.lacks([Degraded(_NAME, "There are no words that pages could be compared with.")])
+                return hits
+        words = None if picture is not None else question
+        places = [(hit.doc_id, hit.page_no) for hit in pages]
+        errand = Errand(lambda: eyes.score_pages(kind, places, words, picture), self._limit_s)
+        outcome = self._errands.run({_NAME: errand})[_NAME]
+        gathered.stages[_NAME] = outcome.duration_ms
+        if outcome.late:
+            gathered.lacks([Degraded(_NAME, outcome.late)])
+            return hits
+        try:
+            scored: PageScores = outcome.result()
+        except FAILURES as error:
+            gathered.lacks([Degraded(_NAME, sentence_of(error))])
+            return hits
+        gathered.lacks(scored.degraded)
+        scores = {
+            hit.page_id: score
+            for hit, score in zip(pages, scored.scores, strict=True)
+            if score is not None and isfinite(score)
+        }
+        return _moved(blocks, scores, WEIGHTS[kind])
+
+
+def _blocks(hits: Sequence[MultimodalHit]) -> list[list[MultimodalHit]]:
+    """Group adjacent hits of one page, which move together."""
+    return [list(block) for _, block in groupby(hits, key=lambda hit: hit.page_id)]
+
+
+def _first_pages(blocks: Sequence[Sequence[MultimodalHit]]) -> list[MultimodalHit]:
+    """Return the first hit of each of the first pages."""
+    pages: dict[str, MultimodalHit] = {}
+    for block in blocks:
+        pages.setdefault(block[0].page_id, block[0])
+    return list(pages.values())[:PAGES]
+
+
+def _moved(
+    blocks: Sequence[Sequence[MultimodalHit]], scores: Mapping[str, float], weight: float
+) -> list[MultimodalHit]:
+    """Reorder pages that have a score among themselves; others, and pages behind the first ones, stay.
+
+    The addition to the score of the merge is weight x standardised score x the spread of the merge's scores, as in
+    `fusion.lift`. Equal scores keep their order.
+    """
+    first = {hit.page_id for hit in _first_pages(blocks)}
+    head = list(takewhile(lambda number: blocks[number][0].page_id in first, range(len(blocks))))
+    slots = [number for number in head if blocks[number][0].page_id in scores]
+    _, spread = mean_and_spread([blocks[number][0].score for number in slots])
+    added = standardise(scores)
+
+    def total(number: int) -> float:
+        return blocks[number][0].score + weight * spread * added[blocks[number][0].page_id]
+
+    ordered = dict(zip(slots, sorted(slots, key=total, reverse=True), strict=True))
+    return [hit for number in range(len(blocks)) for hit in blocks[ordered.get(number, number)]]

@@ -1,0 +1,85 @@
+"""Services of an open vault, wired together once; each starts at first use."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from docmind.config import Settings
+from docmind.documents import Catalog, NodeStore, Uploads
+from docmind.embedding import TextEmbedder
+from docmind.errors import DiskFullError
+from docmind.image_match import ImageMatcher
+from docmind.index import Report, SearchIndex
+from docmind.ingest import Ingest, IngestQueue
+from docmind.records.documents import DeleteReceipt
+from docmind.search import PageSearch, QueryCache, TextSearch
+from docmind.storage import Artifacts, Database
+from docmind.visual import Visual
+
+
+class Services:
+    """The services of search and ingestion. Thread-safe."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        index_key: bytes,
+        database: Database,
+        artifacts: Artifacts,
+        catalog: Catalog,
+        nodes: NodeStore,
+        embedder: TextEmbedder,
+        queries: QueryCache,
+    ) -> None:
+        self._database = database
+        self.index = SearchIndex(settings, index_key, database, catalog, nodes, embedder)
+        self.lookalike = ImageMatcher(settings.reading, database, catalog, artifacts)
+        self.visual = Visual(settings, database, catalog, artifacts, self.index)
+        self.index.take_pages_from(self.visual.images, self.visual.late)
+        uploads = Uploads(settings, database, catalog, artifacts)
+        self.ingest = Ingest(
+            settings, database, catalog, nodes, artifacts, uploads, embedder, self.index, self.lookalike, self.visual
+        )
+        self.queue = IngestQueue(uploads, self.ingest)
+        self.text = TextSearch(settings, catalog, nodes, self.index, embedder, queries)
+        self.pages = PageSearch(settings, self.index, catalog, self.visual, queries)
+
+    def warm(self) -> None:
+        """Start search, and from now on process page images in the background."""
+        self.index.ready()
+        if not self._database.is_read_only:
+            self.lookalike.follow()
+            self.visual.follow()
+
+    def delete(self, doc_id: str) -> DeleteReceipt:
+        """Delete a document from the vault, the artifacts, the index and the models' results.
+
+        Raises `NotFoundError`, `IndexEngineError`.
+        """
+        try:
+            return self.ingest.delete(doc_id)
+        finally:
+            with suppress(DiskFullError):  # what needs disk space to be moved is zeroed at the next start
+                self.visual.sweep()
+
+    def reindex(self, report: Report | None) -> int:
+        """Compute missing token vectors, rebuild the index, and process new page images.
+
+        Returns how many documents the index holds. The index is built even where the vectors cannot be computed.
+        """
+        self._database.check_writable()
+        self.index.started()
+        try:
+            if self.text.rerank is not None:
+                self.text.rerank.fill(report)
+        finally:
+            documents = self.index.rebuild(report)
+        self.lookalike.renew()
+        return documents
+
+    def close(self) -> None:
+        """Make the index durable and end every child process. Idempotent."""
+        self.lookalike.close()
+        self.visual.close()
+        self.ingest.close()
+        self.index.close()

@@ -1,0 +1,59 @@
+from .artifacts import ORIGINAL, Artifacts, Label, Sealable
+from .data_folder import LATE, check_folder, own_files, remove_strays
+from .database import Connection, Database, Row, check_whole, dbapi2
+from .files import (
+    OPENING,
+    Reserve,
+    check_room,
+    disk_error,
+    free_bytes,
+    is_disk_full,
+    is_folder,
+    is_regular,
+    keep_private,
+    open_own,
+    read_own,
+    reading,
+    replacing,
+    write_private,
+)
+from .keys import AskPassphrase, open_keys
+from .lock import OwnerLock, hold
+from .mark import Mark
+from .preferences import Preferences
+
+__all__ = [
+    "LATE",
+    "OPENING",
+    "ORIGINAL",
+    "Artifacts",
+    "AskPassphrase",
+    "Connection",
+    "Database",
+    "Label",
+    "Mark",
+    "OwnerLock",
+    "Preferences",
+    "Reserve",
+    "Row",
+    "Sealable",
+    "check_folder",
+    "check_room",
+    "check_whole",
+    "dbapi2",
+    "disk_error",
+    "free_bytes",
+    "hold",
+    "is_disk_full",
+    "is_folder",
+    "is_regular",
+    "keep_private",
+    "open_keys",
+    "open_own",
+    "own_files",
+    "read_own",
+    "reading",
+    "remove_strays",
+    "replacing",
+    "write_private",
+]

@@ -1,0 +1,385 @@
+"""Sealed files in format DMA1: page images, thumbnails and originals, named by a keyed hash.
+
+    off size  DMA1, big-endian                    AAD = bytes 0..51 ‖ u8 len(id) ‖ id ‖ u8 len(suffix) ‖ suffix
+    0   4     magic "DMA1"                        per-file key = HKDF-SHA256(data_key, salt, info="DMA1 file")
+    4   3     version=1, alg=1 (AES-256-GCM), flags: bit 0 = labelled (unknown ones are refused)
+    7   1     reserved 0
+    8   8     key_id    16 16 salt    32 12 nonce    44 8 plaintext_len
+    52  n     ciphertext   52+n 16 GCM tag   68+n 32 SHA-256 of all bytes before (finds rot without the key)
+
+The id is HMAC-SHA256(id_key, "DMA1" ‖ plaintext): equal bytes are stored once, the id survives a change of data key,
+and nobody without the key can check whether the vault holds a known file.
+
+A labelled artifact holds a label, its plaintext and padding; the id covers the plaintext only. Equal bytes are stored
+once, with their first label. It says what a file belongs to, so that a lost document can be recovered.
+
+    labelled plaintext = u32 label bytes ‖ u64 payload bytes ‖ label (JSON, UTF-8) ‖ payload ‖ zeros to the padded size
+
+The padded size follows PADME (Nikitin et al. 2019, "Reducing Metadata Leakage from Encrypted Files"): at most about
+12% more bytes, and the size then shows only its magnitude and does not identify a known file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import hmac
+import json
+import os
+import re
+import secrets
+import struct
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from docmind.errors import (
+    DamagedError,
+    DiskFullError,
+    NotFoundError,
+    TamperedError,
+    VaultError,
+    VaultFormatError,
+    WrongKeyError,
+)
+from docmind.records.documents import ArtifactRef
+from docmind.storage.aside import Aside
+from docmind.storage.files import disk_error, replacing, sync_folder
+from docmind.storage.keys import Keyset, derive
+
+Label = Mapping[str, object]
+_LENGTHS = struct.Struct(">IQ")
+
+
+def padded_length(length: int) -> int:
+    """Return the next size of the PADME series, which keeps only the highest bits of `length`."""
+    if length < 2:
+        return length
+    exponent = length.bit_length() - 1
+    mask = (1 << (exponent - exponent.bit_length())) - 1
+    return (length + mask) & ~mask
+
+
+def pack_label(label: Label, payload: bytes) -> bytes:
+    """Return the padded plaintext of a labelled artifact."""
+    text = json.dumps(label, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    length = _LENGTHS.size + len(text) + len(payload)
+    padding = bytes(padded_length(length) - length)
+    return b"".join((_LENGTHS.pack(len(text), len(payload)), text, payload, padding))
+
+
+def unpack_label(plaintext: bytes) -> tuple[Label, bytes]:
+    """Return the label and the payload. Raises `DamagedError`."""
+    try:
+        label_size, payload_size = _LENGTHS.unpack_from(plaintext)
+        start = _LENGTHS.size + label_size
+        if start + payload_size > len(plaintext):
+            raise ValueError("longer than what holds it")
+        label = json.loads(plaintext[_LENGTHS.size : start])
+        if not isinstance(label, dict):
+            raise ValueError("not a label")
+    except (struct.error, ValueError) as error:
+        raise DamagedError("The label of an artifact is damaged.") from error
+    return label, plaintext[start : start + payload_size]
+
+
+_HEADER = struct.Struct(">4sBBBB8s16s12sQ")
+_TAG, _CHECKSUM = 16, 32
+_OVERHEAD = _HEADER.size + _TAG + _CHECKSUM
+ORIGINAL = ".original.enc"  # one suffix for originals of all kinds: the name of a file does not show its kind
+_LABELLED = 1
+_STRAY = re.compile(r"\.new-[0-9a-f]{16}")  # a file that is being written
+_OURS = re.compile(r"([0-9a-f]{64})(?:\.[a-z0-9]{1,8}){1,2}")
+
+
+@dataclass(frozen=True, slots=True)
+class PruneReport:
+    """Result of `prune`: counts of removed files and of those that could not be removed, and sizes in bytes."""
+
+    removed: int
+    freed_bytes: int
+    total_bytes: int
+    failed: int
+
+
+class Sealable(NamedTuple):
+    """Bytes to seal, the suffix of their file, and an optional label (`docmind.storage.artifacts`)."""
+
+    plaintext: bytes
+    suffix: str
+    label: Label | None = None
+
+
+def seal(
+    plaintext: bytes, keys: Keyset, ref: ArtifactRef, *, salt: bytes, nonce: bytes, label: Label | None = None
+) -> bytes:
+    """Return the bytes of one DMA1 file.
+
+    `salt` (16 bytes) and `nonce` (12 bytes) must be fresh; they are arguments for test vectors.
+    """
+    flags = 0 if label is None else _LABELLED
+    if label is not None:
+        plaintext = pack_label(label, plaintext)
+    header = _HEADER.pack(b"DMA1", 1, 1, flags, 0, keys.primary, salt, nonce, len(plaintext))
+    file_key = derive(keys.data_keys[keys.primary], salt, b"DMA1 file")
+    sealed = header + AESGCM(file_key).encrypt(nonce, plaintext, _associated(header, ref))
+    return sealed + hashlib.sha256(sealed).digest()
+
+
+def unseal(data: bytes, keys: Keyset, ref: ArtifactRef) -> bytes:
+    """Return the plaintext.
+
+    Raises `DamagedError` (rot), `WrongKeyError` (a key we do not hold), `TamperedError` (changed) and
+    `VaultFormatError` (a newer format).
+    """
+    return unseal_labelled(data, keys, ref)[0]
+
+
+def unseal_labelled(data: bytes, keys: Keyset, ref: ArtifactRef) -> tuple[bytes, Label | None]:
+    """Return the plaintext and its label, None where it has none. Raises as `unseal` does."""
+    check(data, ref)
+    header = data[: _HEADER.size]
+    _, version, algorithm, flags, reserved, key_id, salt, nonce, _ = _HEADER.unpack(header)
+    if (version, algorithm, flags & ~_LABELLED, reserved) != (1, 1, 0, 0):
+        raise VaultFormatError(f"Artifact {ref.sha256[:12]} was written by a newer DocMind.")
+    if key_id not in keys.data_keys:
+        raise WrongKeyError(f"Artifact {ref.sha256[:12]} was sealed with a key that is not in this vault.")
+    file_key = derive(keys.data_keys[key_id], salt, b"DMA1 file")
+    try:
+        plaintext = AESGCM(file_key).decrypt(nonce, data[_HEADER.size : -_CHECKSUM], _associated(header, ref))
+    except InvalidTag as error:
+        raise TamperedError(f"Artifact {ref.sha256[:12]} was changed by somebody without the key.") from error
+    label, plaintext = unpack_label(plaintext) if flags & _LABELLED else (None, plaintext)
+    if not hmac.compare_digest(id_of(plaintext, keys), ref.sha256):
+        raise TamperedError(f"Artifact {ref.sha256[:12]} holds something else than its name says.")
+    return plaintext, label
+
+
+def check(data: bytes, ref: ArtifactRef) -> None:
+    """Check magic, length and checksum, which needs no key. Raises `DamagedError`."""
+    whole = len(data) >= _OVERHEAD and data[:4] == b"DMA1"
+    if not whole or len(data) != _OVERHEAD + _HEADER.unpack_from(data)[-1]:
+        raise DamagedError(f"Artifact {ref.sha256[:12]} is cut short or is not an artifact.")
+    if hashlib.sha256(memoryview(data)[:-_CHECKSUM]).digest() != data[-_CHECKSUM:]:
+        raise DamagedError(f"Artifact {ref.sha256[:12]} has rotted: its checksum does not hold.")
+
+
+def id_of(plaintext: bytes, keys: Keyset) -> str:
+    """Return HMAC-SHA256(id_key, "DMA1" ‖ plaintext) in hex."""
+    mac = hmac.new(keys.id_key, b"DMA1", hashlib.sha256)
+    mac.update(plaintext)
+    return mac.hexdigest()
+
+
+def _associated(header: bytes, ref: ArtifactRef) -> bytes:
+    name, suffix = ref.sha256.encode(), ref.suffix.encode()
+    return header + bytes([len(name)]) + name + bytes([len(suffix)]) + suffix
+
+
+class Artifacts:
+    """The folder of sealed files.
+
+    Thread-safe: every file is written to a temporary name, then renamed into place.
+    """
+
+    def __init__(self, root: Path, keys: Keyset, *, read_only: bool = False) -> None:
+        """Open the folder, and remove files that a killed process left half-written.
+
+        The folder `aside` next to it holds files that were set aside. With `read_only` nothing is made, moved or
+        removed.
+        """
+        if not read_only:
+            root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._root = root.resolve()
+        self._keys, self._is_read_only = keys, read_only
+        self._aside = Aside(self._root.parent / "aside")
+        self._pool = ThreadPoolExecutor(4, thread_name_prefix="artifacts")
+        for stray in () if read_only else list(self._files(_STRAY)):  # left half-written by a killed process
+            with contextlib.suppress(OSError):  # its write was never acknowledged
+                stray.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Wait for pending writes."""
+        self._pool.shutdown()
+
+    def ref_of(self, plaintext: bytes, suffix: str) -> ArtifactRef:
+        """Return the name of these bytes in this folder, whether or not they are stored."""
+        return ArtifactRef(id_of(plaintext, self._keys), suffix)
+
+    def put(self, plaintext: bytes, suffix: str, label: Label | None = None) -> ArtifactRef:
+        """Seal and store; durable when this returns. Raises `DiskFullError`, `VaultError`."""
+        return self.put_many([Sealable(plaintext, suffix, label)])[0]
+
+    def put_many(self, items: Sequence[Sealable]) -> list[ArtifactRef]:
+        """Seal and store several items in parallel; all are durable when this returns.
+
+        Where it raises, no write is pending any more, and some of the items may be stored.
+        """
+        writes = [self._pool.submit(self._write, item) for item in items]
+        wait(writes)
+        refs = [write.result() for write in writes]
+        sync_folder(self._root)
+        return refs
+
+    def get(self, ref: ArtifactRef) -> bytes:
+        """Return the plaintext.
+
+        Raises `NotFoundError`, `DamagedError`, `WrongKeyError`, `TamperedError`.
+        """
+        return unseal(self._read(ref), self._keys, ref)
+
+    def label(self, ref: ArtifactRef) -> Label | None:
+        """Return the label of an artifact; None for those of an older DocMind. Raises as `get` does."""
+        return unseal_labelled(self._read(ref), self._keys, ref)[1]
+
+    def unreferenced(self, named: Collection[str]) -> list[ArtifactRef]:
+        """Return the artifacts whose ids are not in `named`, including those set aside."""
+        names = {path.name for path in self._files(_OURS)} | {n for n in self._aside.names() if _OURS.fullmatch(n)}
+        return [ArtifactRef(n[:64], n[64:]) for n in sorted(names) if n[:64] not in named]
+
+    def set_aside(self, named: Collection[str]) -> int:
+        """Move artifacts whose ids are not in `named` to the folder `aside`, and return how many.
+
+        `get` moves them back. Nothing is deleted, because the database that lacks the id may be at fault. A file that
+        cannot be moved stays where it is.
+        """
+        moved = 0
+        for path in list(self._files(_OURS)):
+            if path.name[:64] not in named:
+                with contextlib.suppress(OSError):  # a full disk or a file in use: tried again next time
+                    self._aside.take(path)
+                    moved += 1
+        return moved
+
+    def collect(self, keep_days: float) -> int:
+        """Remove files set aside more than `keep_days` days ago, and return how many."""
+        return self._aside.collect(keep_days)
+
+    def exists(self, ref: ArtifactRef) -> bool:
+        return self._path(ref).is_file() or self._aside.find(ref.file_name) is not None
+
+    def verify(self, ref: ArtifactRef) -> None:
+        """Open an artifact as `get` does, and discard the plaintext. Raises as `get` does."""
+        self.get(ref)
+
+    def delete(self, refs: Iterable[ArtifactRef]) -> int:
+        """Unlink artifacts, including copies set aside, and return how many existed."""
+        gone = 0
+        for ref in refs:
+            there = self._aside.drop(ref.file_name)
+            with contextlib.suppress(FileNotFoundError):
+                self._path(ref).unlink()
+                there += 1
+            gone += there > 0
+        sync_folder(self._root)
+        return gone
+
+    def total_bytes(self) -> int:
+        """Return the total size of all sealed files."""
+        return sum(entry.stat().st_size for entry in os.scandir(self._root) if entry.is_file())
+
+    def prune(
+        self, is_referenced: Callable[[str], bool], *, max_total_bytes: int, min_age_seconds: float
+    ) -> PruneReport:
+        """Unlink the oldest unreferenced artifacts until all artifacts together take at most `max_total_bytes`.
+
+        Files that cannot be removed are counted. Only regular files whose names have exactly our form are considered,
+        and symbolic links are not followed.
+
+        A `put` updates the time of a file that exists already, so `min_age_seconds` protects artifacts that are sealed
+        but not yet referred to.
+        """
+        files: list[tuple[float, int, str]] = []
+        removed = freed = failed = 0
+        for path in self._files(_OURS):
+            try:
+                stat = path.lstat()
+            except OSError:
+                failed += 1
+                continue
+            files.append((stat.st_mtime, stat.st_size, path.name))
+        total = sum(size for _, size, _ in files)
+        newest = time.time() - min_age_seconds
+        for modified, size, name in sorted(files):
+            if total <= max_total_bytes or modified > newest:
+                break
+            if is_referenced(name):
+                continue
+            try:
+                (self._root / name).unlink()
+            except OSError:
+                failed += 1
+                continue
+            removed, freed, total = removed + 1, freed + size, total - size
+        return PruneReport(removed, freed, total, failed)
+
+    def _files(self, form: re.Pattern[str]) -> Iterator[Path]:
+        """Yield the regular files in the folder whose whole name matches `form`."""
+        if not self._root.is_dir():
+            return
+        with os.scandir(self._root) as entries:
+            for entry in entries:
+                if form.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                    yield self._root / entry.name
+
+    def _path(self, ref: ArtifactRef) -> Path:
+        path = self._root / ref.file_name
+        if path.parent != self._root or path.is_symlink():
+            raise NotFoundError("An artifact lies in its folder and nowhere else.")
+        return path
+
+    def _read(self, ref: ArtifactRef) -> bytes:
+        path = self._path(ref)
+        try:
+            with contextlib.suppress(FileNotFoundError):
+                return path.read_bytes()
+            found = self._aside.find(ref.file_name)
+            if found is None:
+                raise NotFoundError(f"Artifact {ref.sha256[:12]} is missing from the vault.")
+            data = found.read_bytes()
+            if not self._is_read_only:
+                with contextlib.suppress(FileNotFoundError):  # another thread has moved it
+                    os.replace(found, path)
+            return data
+        except FileNotFoundError as error:  # moved between the two checks
+            raise NotFoundError(f"Artifact {ref.sha256[:12]} is missing from the vault.") from error
+        except OSError as error:
+            raise DamagedError(f"Artifact {ref.sha256[:12]} cannot be read: {error.strerror}.") from error
+
+    def _write(self, item: Sealable) -> ArtifactRef:
+        plaintext, suffix, label = item
+        ref = self.ref_of(plaintext, suffix)
+        path = self._path(ref)
+        if self._is_kept(path, ref):
+            return ref
+        temporary = self._root / f".new-{secrets.token_hex(8)}"
+        salt, nonce = secrets.token_bytes(16), secrets.token_bytes(12)
+        sealed = seal(plaintext, self._keys, ref, salt=salt, nonce=nonce, label=label)
+        try:
+            with replacing(path, beside=temporary, is_rename_synced=False) as file:
+                file.write(sealed)
+        except OSError as error:
+            raise disk_error(
+                error,
+                VaultError(f"A page could not be sealed: {error.strerror}."),
+                DiskFullError("The disk is full: a page could not be sealed."),
+            ) from error
+        return ref
+
+    def _is_kept(self, path: Path, ref: ArtifactRef) -> bool:
+        """Return whether the file exists and opens.
+
+        A file that no longer opens is written again, so adding the document again repairs it.
+        """
+        try:
+            self.get(ref)
+            os.utime(path)
+        except (NotFoundError, DamagedError, TamperedError, WrongKeyError, VaultFormatError, OSError):
+            return False
+        return True

@@ -1,0 +1,84 @@
+"""Files set aside: files that `vault.db` does not name are kept for days before they are removed.
+
+A file's name begins with the time it was set aside, in ms since 1970, because copying changes file system times.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+_NAME = re.compile(r"(\d{13})-([0-9a-f]{64}(?:\.[a-z0-9]{1,8}){1,2}|vault\.db-wal)")
+_DAY_MS = 24 * 60 * 60 * 1000
+
+
+class Aside:
+    """The folder `aside` of a vault.
+
+    Thread-safe; handles only regular files with names of its own form.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def take(self, path: Path) -> None:
+        """Move a file here. Raises `OSError`."""
+        os.replace(path, self._place(path.name))
+
+    def copy(self, path: Path) -> Path:
+        """Keep a durable copy of a file here. Raises `OSError`."""
+        place = self._place(path.name)
+        with open(path, "rb") as source, open(place, "xb") as target:
+            shutil.copyfileobj(source, target)
+            target.flush()
+            os.fsync(target.fileno())
+        return place
+
+    def find(self, name: str) -> Path | None:
+        """Return the newest file that had this name before it was set aside, or None."""
+        found = max(((at, path) for at, original, path in self._files() if original == name), default=None)
+        return found[1] if found else None
+
+    def names(self) -> set[str]:
+        """Return the names that the files had before they were set aside."""
+        return {original for _, original, _ in self._files()}
+
+    def drop(self, name: str) -> int:
+        """Remove every file that had this name, and return how many. Raises `OSError`."""
+        places = [path for _, original, path in self._files() if original == name]
+        for path in places:
+            path.unlink(missing_ok=True)
+        return len(places)
+
+    def collect(self, keep_days: float) -> int:
+        """Remove files set aside longer ago than `keep_days`, and return how many.
+
+        Failures are skipped.
+        """
+        limit = time.time_ns() // 1_000_000 - keep_days * _DAY_MS
+        removed = 0
+        for at, _, path in list(self._files()):
+            if at < limit:
+                with contextlib.suppress(OSError):  # it is tried again at the next start
+                    path.unlink()
+                    removed += 1
+        return removed
+
+    def _place(self, name: str) -> Path:
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+        place = self._folder / f"{time.time_ns() // 1_000_000:013}-{name}"
+        if self._folder.is_symlink() or not _NAME.fullmatch(place.name):
+            raise OSError(f"{name} cannot be set aside in {self._folder}")
+        return place
+
+    def _files(self) -> Iterator[tuple[int, str, Path]]:
+        if self._folder.is_symlink() or not self._folder.is_dir():
+            return
+        for entry in os.scandir(self._folder):
+            if (match := _NAME.fullmatch(entry.name)) and entry.is_file(follow_symlinks=False):
+                yield int(match[1]), match[2], Path(entry.path)

@@ -1,0 +1,157 @@
+"""The layout of a data folder: the names of all files in it, and the checks when it is opened.
+
+    vault.json  vault.db (-wal, -shm, -journal)  lock  mark  reserve    the vault, and room for a full disk
+    app.json  open.html                                                 where the app runs now, while it runs
+    .vault.json.1a2b3c4d.new                                            one of them while it is replaced
+    artifacts/<64 hex><suffix>.enc    .new-<16 hex> while it is written   sealed files
+    aside/                                                              sealed files that no row knows
+    index/                                                              the embedded index: see `docmind.index`
+    late/<16 hex>.i8  <16 hex>.p8                                       vectors of page patches
+
+A file with any other name is foreign: it is never removed, changed or read, in any subfolder; and no vault is made in a
+folder that holds foreign files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from docmind.errors import VaultError
+from docmind.storage.files import is_folder, is_regular, read_own
+
+FOLDERS = ("artifacts", "aside", "index", "late")
+FILES = (
+    "vault.json", "vault.db", "vault.db-wal", "vault.db-shm", "vault.db-journal", "lock", "mark", "reserve",
+    "app.json", "open.html",
+)  # fmt: skip
+REPLACING = re.compile(
+    r"\.(?:vault\.json|mark|app\.json|open\.html)\.[0-9a-f]{8}\.new|\.(?:app\.json|open\.html)\.[0-9a-f]{16}"
+)
+"""A file while it is replaced; a killed process leaves one behind. Earlier versions wrote the second form."""
+ARTIFACT = re.compile(r"[0-9a-f]{64}(?:\.[a-z0-9]{1,8}){1,2}")
+LATE = re.compile(r"[0-9a-f]{16}\.[ip]8")
+
+_STRAY_DESCRIPTION = re.compile(r"\.vault\.json\.[0-9a-f]{8}\.new")
+_PROCESS = re.compile(rb"[0-9]{0,20}")  # all that a lock of ours holds
+_HARMLESS = ("README.md", ".gitignore", ".gitkeep", ".DS_Store", "desktop.ini", "Thumbs.db", "lost+found")
+"""What systems and repositories put into an empty folder; it stays as it is."""
+_OF_THE_APP = ("app.json", "open.html")  # it writes them before it makes a vault
+_NAMED = 3
+_FIXED = (errno.EPERM, errno.EACCES, errno.EROFS, errno.ENOTSUP)
+"""What a change of mode meets on a read-only medium, a file system without modes, or in another user's folder."""
+_CHOOSE = "Choose an empty folder with DOCMIND_DATA_DIR."
+
+
+def check_folder(data_dir: Path, *, repairs: bool = True) -> None:
+    """Check an existing data folder, then make it and the files in it owner-only (0700, 0600) where `repairs` is set.
+
+    Nothing is changed where a check fails. Raises `VaultError` where there is no vault and the folder holds foreign
+    files, and where one of DocMind's own names is a symbolic link or is not what it must be. The data folder itself may
+    be reached through a symbolic link: that is the user's choice.
+    """
+    try:
+        if not os.path.lexists(data_dir / "vault.json"):
+            _check_empty(data_dir)
+        for name in (*FOLDERS, *FILES):
+            _check_kind(data_dir / name, is_dir=name in FOLDERS)
+        if repairs:
+            _make_private(data_dir)
+    except OSError as error:
+        raise VaultError(f"The data directory {data_dir} cannot be read: {error.strerror}.", hint=_CHOOSE) from error
+
+
+def own_files(folder: Path, form: re.Pattern[str]) -> Iterator[Path]:
+    """Yield the regular files in a folder whose whole name matches `form`.
+
+    Yields nothing where the folder is missing.
+    """
+    if is_folder(folder):
+        for entry in os.scandir(folder):
+            if form.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                yield folder / entry.name
+
+
+def remove_strays(data_dir: Path) -> None:
+    """Remove copies of `vault.json` that a killed process left half-written.
+
+    Only for the holder of the lock.
+    """
+    for stray in own_files(data_dir, _STRAY_DESCRIPTION):
+        with contextlib.suppress(OSError):  # a read-only vault keeps them; they hold nothing in clear
+            stray.unlink(missing_ok=True)
+
+
+def _check_empty(data_dir: Path) -> None:
+    """Raise where a new vault would be made among foreign files.
+
+    A vault without its vault.json is reported elsewhere.
+    """
+    if is_regular(data_dir / "vault.db") or any(own_files(data_dir / "artifacts", ARTIFACT)):
+        return
+    foreign = sorted(entry.name for entry in os.scandir(data_dir) if not _is_of_no_vault(entry))
+    if foreign and not os.path.lexists(data_dir / "vault.json"):  # another process may have made a vault meanwhile
+        more = len(foreign) - _NAMED
+        named = ", ".join(foreign[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+        raise VaultError(
+            f"{data_dir} holds files that are not DocMind's ({named}), so no vault is made there.", hint=_CHOOSE
+        )
+
+
+def _is_of_no_vault(entry: os.DirEntry[str]) -> bool:
+    """Return whether an entry may lie in a folder where a vault is made.
+
+    Such entries are left by an interrupted start, or hold nothing of value.
+    """
+    if entry.name in _HARMLESS:
+        return True
+    if entry.name in FOLDERS and entry.is_dir(follow_symlinks=False):
+        return not any(os.scandir(entry.path))
+    if entry.name == "lock":
+        try:
+            return entry.is_file(follow_symlinks=False) and bool(_PROCESS.fullmatch(read_own(Path(entry.path))))
+        except PermissionError:  # Windows refuses to read what another process has locked: a DocMind that starts now
+            return True
+    return entry.name in _OF_THE_APP or bool(REPLACING.fullmatch(entry.name))
+
+
+def _check_kind(path: Path, *, is_dir: bool) -> None:
+    """Raise unless the name is unused, or is a folder or regular file as required."""
+    if not os.path.lexists(path) or (is_folder(path) if is_dir else is_regular(path)):
+        return
+    wanted = "a folder" if is_dir else "a file"
+    found = "a symbolic link, which DocMind does not follow" if path.is_symlink() else f"not {wanted}"
+    raise VaultError(
+        f"{path} is {found}.",
+        hint=f"Move it away, or choose another folder with DOCMIND_DATA_DIR; it must be {wanted}.",
+    )
+
+
+def _make_private(data_dir: Path) -> None:
+    """Remove all permissions of group and others, the folder's first, so that nobody can replace a name by a link.
+
+    Only the folder and its direct entries are changed: nothing below a folder of mode 0700 can be reached. Windows has
+    no such modes.
+    """
+    if os.name != "posix":
+        return
+    _restrict(data_dir, data_dir.stat().st_mode)
+    for entry in os.scandir(data_dir):
+        is_own = entry.name in FOLDERS or entry.name in FILES or REPLACING.fullmatch(entry.name)
+        if is_own and not entry.is_symlink():
+            _restrict(data_dir / entry.name, entry.stat(follow_symlinks=False).st_mode)
+
+
+def _restrict(path: Path, mode: int) -> None:
+    kept = 0o700 if stat.S_ISDIR(mode) else 0o600
+    if stat.S_IMODE(mode) & ~kept:
+        try:
+            os.chmod(path, mode & kept)
+        except OSError as error:
+            if error.errno not in _FIXED:
+                raise

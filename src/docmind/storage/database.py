@@ -1,0 +1,603 @@
+"""`vault.db`: one SQLCipher database for all text, with a schema of numbered migrations.
+
+Two checks are added to those of SQLite. Every commit is recorded in a ledger and in a high-water mark outside the
+database (`docmind.storage`): a database that lacks what the mark covers is not opened for writing. And every read asks
+SQLCipher whether a page failed its HMAC: the running statement gets zeros for such an overflow page, and only the next
+page raises.
+
+It is above 500 lines because both checks must sit inside the one connection, its lock and its transactions.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from sqlcipher3 import dbapi2 as _dbapi2
+
+from docmind.errors import BehindError, DamagedError, DiskFullError, VaultBusyError, VaultError, VaultFormatError
+from docmind.storage.aside import Aside
+from docmind.storage.files import check_room, free_bytes
+from docmind.storage.mark import Ledger, Mark, MarkState
+from docmind.storage.migrations import MIGRATIONS, Connection, Migration
+
+dbapi2: Any = _dbapi2
+Row = tuple[Any, ...]
+_LITTLE = 1 << 20
+_TOO_FULL = (
+    "The disk is too full to rewrite the vault without what was deleted: {needed} MB are needed, {free} MB are free."
+)
+_SIZES = ("page_count", "freelist_count", "page_size")
+_SETTLE_S = 0.25
+_STEPS = 16  # commits that the mark may lag behind; the ledger keeps 64
+_FRAME = 24  # bytes that the log adds to a page
+_READ_ONLY = "This vault is open for reading only: nothing can be changed in it."
+_READ_ONLY_HINT = "Make its folder writable, or unset DOCMIND_STORAGE__READ_ONLY, and open it again."
+
+
+class Database:
+    """One encrypted connection per process, shared by its threads through a reentrant lock.
+
+    Every method that uses the connection takes the lock. Transactions of one thread may be nested.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        key: bytes,
+        migrations: Sequence[Migration] = MIGRATIONS,
+        *,
+        mark: Mark | None = None,
+        read_only: bool = False,
+        accept: bool = False,
+    ) -> None:
+        """Open or create the database.
+
+        With `mark`, the database is first compared with it. Raises `BehindError`, and writes nothing, where the
+        database lacks what the mark covers, unless it is opened read-only or `accept` is set. Raises `DamagedError`,
+        `VaultFormatError`, `DiskFullError`.
+        """
+        if len(key) != 32:
+            raise ValueError("the database key is 32 bytes")
+        self._lock = threading.RLock()
+        self._depth = self._held = 0
+        self._path, self._key, self._mark = path, key, mark
+        self._ledger = Ledger(key)
+        self._has_ledger = self._counts_changed = self._is_broken = self._is_closed = False
+        self._counts: dict[str, int] = {}
+        self._is_awaited, self._marked_seq = False, 0
+        self._extensions: list[str] = []
+        self._settling: threading.Timer | None = None
+        self._scratch: tempfile.TemporaryDirectory[str] | None = None
+        self.is_read_only, self.was_behind = read_only, False
+        self._uri = ""
+        self._db: Connection = None
+        if read_only:
+            self._db = self._connected_for_reading(migrations)
+            return
+        covered = self._compare(accept=accept)
+        self._db = self._connected()
+        try:
+            self._migrate(migrations)
+            self._begin_marking(covered)
+        except BaseException:
+            self._db.close()
+            raise
+
+    @contextmanager
+    def transaction(self, *, is_step: bool = False) -> Iterator[Connection]:
+        """Run a block between `BEGIN IMMEDIATE` and `COMMIT`; roll back on any exception.
+
+        The transaction is durable when the block has ended. A nested transaction is a savepoint: it can fail alone if
+        the outer block catches its exception. `is_step` of the outermost means that it is not acknowledged before a
+        later commit: the mark is written with that commit, which saves a sync.
+        """
+        with self._hold():
+            if not self._depth:
+                self._is_awaited = not is_step
+            point = f"inner{self._depth}"
+            begin = "BEGIN" if self.is_read_only else "BEGIN IMMEDIATE"
+            self._db.execute(f"SAVEPOINT {point}" if self._depth else begin)
+            before = self._db.total_changes
+            self._depth += 1
+            try:
+                try:
+                    yield self._db
+                finally:
+                    self._depth -= 1
+                if self._depth:
+                    self._db.execute(f"RELEASE {point}")
+                else:
+                    self._commit(is_changed=self._db.total_changes != before)
+            except BaseException:
+                if self._db.in_transaction:  # a full disk may have rolled it back already
+                    with suppress(dbapi2.Error):  # a damaged page fails this too; the connection is opened again
+                        self._db.execute(f"ROLLBACK TO {point}" if self._depth else "ROLLBACK")
+                raise
+
+    def all(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
+        """Return every row of one query."""
+        return self._read(lambda db: db.execute(sql, parameters).fetchall())
+
+    def one(self, sql: str, parameters: Sequence[object] = ()) -> Row | None:
+        """Return the first row of one query, or None."""
+        return self._read(lambda db: db.execute(sql, parameters).fetchone())
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Run several queries without writes of other threads in between.
+
+        Fetch all rows inside the block.
+
+        Raises `DamagedError` at the end of the block where a page was damaged: discard all that was read in it.
+        """
+        with self._hold():
+            yield self._db
+
+    @contextmanager
+    def outside(self) -> Iterator[Connection]:
+        """Give the connection to statements that commit by themselves, such as scripts and VACUUM.
+
+        The ledger does not record such commits: use it only for data that can be made again. Raises `VaultError` inside
+        a transaction.
+        """
+        with self.reading() as db:
+            if self._depth:
+                raise VaultError("This cannot be done inside a transaction of the vault.")
+            yield db
+
+    @property
+    def connection(self) -> Connection:
+        """The bare connection, for libraries that need one.
+
+        The caller must hold `transaction` or `reading`.
+
+        Do not keep it: it is replaced after a damaged page.
+        """
+        return self._db
+
+    def load_extension(self, path: str) -> None:
+        """Load a SQLite extension from a file of an installed package.
+
+        Raises what SQLite raises, where it refuses.
+        """
+        with self._lock:
+            self._load(self._db, path)
+            self._extensions.append(path)
+
+    def check_writable(self) -> None:
+        """Raise `VaultError` where the vault is open for reading only; call it before work begins."""
+        if self.is_read_only:
+            raise VaultError(_READ_ONLY, hint=_READ_ONLY_HINT)
+
+    def recount(self) -> None:
+        """Have the mark count documents, conversations and memories again.
+
+        Call it inside a transaction that adds or removes one of them.
+        """
+        self._counts_changed = True
+
+    def settle(self) -> None:
+        """Checkpoint the log after a piece of work is finished, so that a damaged log cannot undo the work.
+
+        It runs in the background after a quarter of a second, once for all calls made meanwhile, because it waits for
+        the disk two or three times. What the log holds is durable already, and covered by the mark.
+        """
+        if self.is_read_only:
+            return
+        with self._lock:
+            if self._settling is None and not self._is_closed:
+                self._settling = threading.Timer(_SETTLE_S, self._fold)
+                self._settling.daemon = True
+                self._settling.start()
+
+    def _fold(self) -> None:
+        """Checkpoint the log; on a full disk, a damaged page or another reader it is left for the next time."""
+        with self._lock:
+            self._settling = None
+            if self._is_closed:
+                return
+            with suppress(VaultError), self._hold():
+                self._empty_log(self._db)
+
+    def check_room(self) -> None:
+        """Raise what `scrub` would raise before it begins; call it before a permanent deletion."""
+        self.check_writable()
+        with self.outside() as db:
+            self._empty_log(db)
+            pages, unused, size = (int(db.execute(f"PRAGMA {name}").fetchone()[0]) for name in _SIZES)
+            needed = (pages - unused) * (size + _FRAME) + _LITTLE
+            check_room(self._path.parent, needed, _TOO_FULL)
+
+    def scrub(self) -> None:
+        """Erase all traces of deleted rows: rewrite the file without them, and empty its log.
+
+        Needs the time, the memory and, until it is done, the disk space of writing the whole file. Raises
+        `DiskFullError` before anything is written where there is no room, `VaultBusyError` where another program
+        still reads what was deleted, and `VaultError` inside a transaction. Nothing is lost then; call it again.
+        """
+        with self.outside() as db:
+            self.check_room()
+            db.execute("VACUUM")
+            self._empty_log(db)
+
+    def close(self) -> None:
+        """Checkpoint the log and close the database. Idempotent."""
+        with self._lock:
+            self._is_closed = True
+            if self._settling is not None:
+                self._settling.cancel()
+            try:
+                with self._hold(is_checked=False):
+                    self._db.close()
+            finally:
+                if self._mark is not None:
+                    self._mark.close()
+                if self._scratch is not None:
+                    self._scratch.cleanup()
+
+    def _commit(self, *, is_changed: bool) -> None:
+        """Commit, then write the mark: if the process dies in between, the database is ahead of the mark."""
+        if not (is_changed and self._has_ledger):
+            self._check_pages()
+            self._db.execute("COMMIT")
+            return
+        head = self._ledger.advance(self._db)
+        if self._counts_changed:
+            self._counts = self._ledger.counts(self._db)
+        self._check_pages()
+        self._db.execute("COMMIT")
+        self._counts_changed = False
+        if self._mark is not None and (self._is_awaited or head.seq - self._marked_seq >= _STEPS):
+            self._mark.write(MarkState(head.seq, head.chain, time.time_ns() // 1_000_000, self._counts))
+            self._marked_seq = head.seq
+
+    def _compare(self, *, accept: bool) -> MarkState | None:
+        """Compare the database with its mark before anything is written.
+
+        Return the mark's state, or None.
+
+        It uses a read-only connection, because closing one neither folds the log nor deletes it.
+        """
+        if self._mark is None:
+            return None
+        covered, why = None, ""
+        try:
+            covered = self._mark.read()
+        except DamagedError as error:
+            why = str(error)
+        if not _holds_something(self._path):
+            if covered is not None and covered.seq:
+                raise DamagedError(f"{self._path.name} is missing from {self._path.parent}, but its mark is there.")
+            return covered
+        log = self._path.with_name(self._path.name + "-wal")
+        # Without a log SQLite would create an empty one, even for reading.
+        how = "mode=ro" if _holds_something(log) else "mode=ro&immutable=1"
+        with self._explaining(None):
+            look = self._opened(f"{self._path.resolve().as_uri()}?{how}")
+            try:
+                with self._explaining(look):
+                    has_ledger = self._ledger.is_there(look)
+                    if covered is not None:
+                        lacking = self._ledger.missing(look, covered)
+                        if lacking:
+                            why = (
+                                f"{self._path.name} is older than the files beside it, or its log is damaged:"
+                                f" missing from what was acknowledged: {lacking}."
+                            )
+                    elif not why and has_ledger and self._ledger.head(look).seq:
+                        why = f"The high-water mark {self._mark.path} is missing, so nothing proves the vault whole."
+                    _check_status(look)
+            finally:
+                look.close()
+        if why and not accept:
+            raise BehindError(why)
+        self.was_behind = bool(why)
+        if why and _holds_something(log):
+            self._accept_log(log)
+        return covered
+
+    def _accept_log(self, log: Path) -> None:
+        """Copy a log before its valid part is folded, or set it aside where the database is sound only without it.
+
+        A truncated log may hold older versions of pages that were folded before. Raises `DamagedError` where the
+        database is sound neither with its log nor without it.
+        """
+        aside, uri = Aside(self._path.parent / "aside"), self._path.resolve().as_uri()
+        if self._is_sound(f"{uri}?mode=ro"):
+            aside.copy(log)
+        elif self._is_sound(f"{uri}?mode=ro&immutable=1"):
+            aside.take(log)
+        else:
+            raise DamagedError(f"{self._path.name} is damaged, with its log and without it.")
+
+    def _is_sound(self, uri: str) -> bool:
+        """Return whether SQLite's integrity check passes. Reads the whole file."""
+        try:
+            with self._explaining(None):
+                look = self._opened(uri)
+                try:
+                    return look.execute("PRAGMA integrity_check(1)").fetchone()[0] == "ok" and _is_whole(look)
+                finally:
+                    look.close()
+        except DamagedError:
+            return False
+
+    def _begin_marking(self, covered: MarkState | None) -> None:
+        """Record every commit from now on in the ledger, and in the mark where there is one."""
+        with self._hold():
+            self._has_ledger = self._ledger.is_there(self._db)
+            if not self._has_ledger:
+                return
+            self._counts = self._ledger.counts(self._db)
+        if self._mark is None:
+            return
+        self._marked_seq = covered.seq if covered else 0
+        if self.was_behind:
+            # The number is above all that the mark covered: whatever is put back later is another history.
+            with self._hold():
+                self._db.execute("BEGIN IMMEDIATE")
+                head = self._ledger.advance(self._db, covered.seq if covered else 0)
+                self._db.execute("COMMIT")
+                self._mark.create(self._ledger.state(self._db, head))
+                self._marked_seq = head.seq
+        elif covered is None:
+            with self._hold():
+                self._mark.create(self._ledger.state(self._db, self._ledger.head(self._db)))
+
+    @contextmanager
+    def _hold(self, *, is_checked: bool = True) -> Iterator[None]:
+        """Hold the lock, translate errors, and check that no page was damaged. Reentrant."""
+        with self._lock:
+            if self._is_broken and not self._held and not self._is_closed:
+                self._reopen()
+            self._held += 1
+            try:
+                with self._explaining(self._db):
+                    yield
+                    if is_checked:
+                        self._check_pages()
+            finally:
+                self._held -= 1
+
+    def _read(self, query: Callable[[Connection], Any]) -> Any:
+        """Do what `_hold` does for one query.
+
+        A search makes hundreds of queries, and context managers would cost more than the queries.
+        """
+        with self._lock:
+            if self._is_broken and not self._held and not self._is_closed:
+                self._reopen()
+            self._held += 1
+            try:
+                found = query(self._db)
+                if not _is_whole(self._db):
+                    raise _damaged()
+                return found
+            except Exception as error:
+                explained = self._explained(error, self._db)
+                if explained is error:
+                    raise
+                raise explained from error
+            finally:
+                self._held -= 1
+
+    def _check_pages(self) -> None:
+        """Raise `DamagedError` where a page failed its HMAC since the connection was opened."""
+        try:
+            _check_status(self._db)
+        except DamagedError:
+            self._is_broken = True
+            raise
+
+    def _reopen(self) -> None:
+        """Replace a connection that met a damaged page, because it refuses every later page."""
+        old = self._db
+        with self._explaining(None):
+            if self.is_read_only:
+                self._db = self._opened(self._uri)
+                self._db.execute("PRAGMA query_only = ON")
+            else:
+                self._db = self._connected()
+            for path in self._extensions:
+                self._load(self._db, path)
+        self._is_broken = False
+        with suppress(dbapi2.Error):
+            old.close()
+
+    def _load(self, db: Connection, path: str) -> None:
+        db.enable_load_extension(True)
+        try:
+            db.load_extension(path)
+        finally:
+            db.enable_load_extension(False)
+
+    def _empty_log(self, db: Connection) -> None:
+        """Fold the log into the file and truncate it."""
+        if db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+            raise VaultBusyError(f"{self._path.name} is in use by another program.")
+
+    def _opened(self, name: str) -> Connection:
+        """Open a connection with the key; `name` is a path or a `file:` URI.
+
+        Raises what SQLite raises.
+        """
+        db = dbapi2.connect(
+            name, timeout=30.0, check_same_thread=False, isolation_level=None, uri=name.startswith("file:")
+        )
+        try:
+            db.execute("PRAGMA cipher_log_level = NONE")  # our errors say it; SQLCipher would also write to stderr
+            db.execute(f"PRAGMA key = \"x'{self._key.hex()}'\"")
+            if not db.execute("PRAGMA cipher_version").fetchone():
+                raise VaultError("This SQLite cannot encrypt: the sqlcipher3 package is not the one in use.")
+            db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            for pragma in ("secure_delete = ON", "foreign_keys = ON", "temp_store = MEMORY", "mmap_size = 0"):
+                db.execute(f"PRAGMA {pragma}")
+            _check_status(db)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _connected(self) -> Connection:
+        with self._explaining(None):
+            db = self._opened(str(self._path))
+            try:
+                for pragma in ("journal_mode = WAL", "synchronous = FULL"):
+                    db.execute(f"PRAGMA {pragma}")
+            except BaseException:
+                db.close()
+                raise
+            return db
+
+    def _connected_for_reading(self, migrations: Sequence[Migration]) -> Connection:
+        """Open a connection that changes no byte of the vault.
+
+        A database with an empty log is read in place. One with a log, or of an older DocMind, is copied (encrypted, as
+        it is) to a private temporary folder: SQLite would need a file next to it, and it must be migrated.
+        """
+        if not _holds_something(self._path):
+            raise VaultError(f"There is no vault in {self._path.parent} that could be read.")
+        log = self._path.with_name(self._path.name + "-wal")
+        with self._explaining(None):
+            if not _holds_something(log):
+                uri = f"{self._path.resolve().as_uri()}?mode=ro&immutable=1"
+                db = self._opened(uri)
+                try:
+                    with self._explaining(db):
+                        done = db.execute("SELECT count(*) FROM migrations").fetchone()[0]
+                        if done > len(migrations):
+                            raise VaultFormatError("This vault was written by a newer DocMind.")
+                        _check_status(db)
+                except BaseException:
+                    db.close()
+                    raise
+                if done == len(migrations):
+                    self._uri = uri
+                    db.execute("PRAGMA query_only = ON")
+                    return db
+                db.close()
+            self._scratch = tempfile.TemporaryDirectory(prefix="docmind-reading-")
+            copy = Path(self._scratch.name) / self._path.name
+            try:
+                shutil.copyfile(self._path, copy)
+                if _holds_something(log):
+                    shutil.copyfile(log, copy.with_name(copy.name + "-wal"))
+                # This migrates the copy; closing folds its log.
+                Database(copy, self._key, migrations).close()
+                self._uri = f"{copy.as_uri()}?mode=ro&immutable=1"
+                db = self._opened(self._uri)
+                db.execute("PRAGMA query_only = ON")
+            except OSError as error:
+                self._scratch.cleanup()
+                raise VaultError(f"The vault cannot be copied for reading: {error.strerror}.") from error
+            except BaseException:
+                self._scratch.cleanup()
+                raise
+            return db
+
+    def _migrate(self, migrations: Sequence[Migration]) -> None:
+        with self.transaction() as db:
+            db.execute(
+                "CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL,"
+                " applied_at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP)"
+            )
+        done = {number for (number,) in self.all("SELECT number FROM migrations")}
+        if done and max(done) > len(migrations):
+            raise VaultFormatError("This vault was written by a newer DocMind.")
+        for number, migration in enumerate(migrations, 1):
+            if number not in done:
+                with self.transaction() as db:
+                    migration(db)
+                    db.execute("INSERT INTO migrations (number, name) VALUES (?, ?)", (number, migration.__name__))
+
+    @contextmanager
+    def _explaining(self, db: Connection | None) -> Iterator[None]:
+        """Translate the engine's errors into ours."""
+        try:
+            yield
+        except Exception as error:
+            explained = self._explained(error, db)
+            if explained is error:
+                raise
+            raise explained from error
+
+    def _explained(self, error: Exception, db: Connection | None) -> Exception:
+        """Return the DocMind error for an error of the engine, or the error itself where it is a programming error.
+
+        This is the one place that reads the engine's messages. Any error after a page of `db` failed its HMAC is
+        taken as its consequence: the zeros are read as absurd sizes, invalid UTF-8, or rows that break a constraint.
+        """
+        if db is not None and not _is_whole(db):
+            self._is_broken |= db is self._db
+            return error if isinstance(error, DamagedError) else _damaged()
+        if not isinstance(error, dbapi2.DatabaseError | sqlite3.DatabaseError):
+            return error
+        return self._meaning(str(error)) or error
+
+    def _meaning(self, text: str) -> VaultError | None:
+        name = self._path.name
+        if "disk is full" in text or ("disk I/O error" in text and self._is_full()):
+            return DiskFullError("The disk is full: the vault could not be written.")
+        if "disk I/O error" in text:
+            return DamagedError(f"{name} cannot be read or written: the disk reports an error.")
+        if "not a database" in text or "malformed" in text:
+            return DamagedError(f"{name} is damaged or was changed: it does not open with its key.")
+        if self.is_read_only and ("readonly" in text or "attempt to write" in text):
+            return VaultError(_READ_ONLY, hint=_READ_ONLY_HINT)
+        if "unable to open" in text or "readonly" in text:
+            return VaultError(f"{self._path} cannot be opened for writing: {text}.")
+        if "is locked" in text:
+            return VaultBusyError(f"{name} is in use by another program.")
+        if "closed database" in text:
+            return VaultError("The vault is closed.")
+        return None
+
+    def _is_full(self) -> bool:
+        """Return whether the disk is almost full.
+
+        SQLite reports an I/O error where there was no room for the memory-mapped index of its log.
+        """
+        return free_bytes(self._path.parent) < _LITTLE
+
+
+def check_whole(data_dir: Path) -> None:
+    """Raise `DamagedError` where `vault.db` is missing but sealed pages exist.
+
+    Otherwise a lost database would look like a new vault, and its pages would be unreferenced.
+    """
+    database = data_dir / "vault.db"
+    if (not database.exists() or not database.stat().st_size) and any((data_dir / "artifacts").glob("*.enc")):
+        raise DamagedError(f"vault.db is missing from {data_dir}, but its sealed pages are there.")
+
+
+def _holds_something(path: Path) -> bool:
+    return path.exists() and path.stat().st_size > 0
+
+
+def _is_whole(db: Connection) -> bool:
+    """Return whether every page fetched so far by this connection passed its HMAC.
+
+    Returns True where the connection is closed.
+    """
+    try:
+        row = db.execute("PRAGMA cipher_status").fetchone()
+    except dbapi2.Error:
+        return True
+    return row is None or row[0] != "0"
+
+
+def _check_status(db: Connection) -> None:
+    if not _is_whole(db):
+        raise _damaged()
+
+
+def _damaged() -> DamagedError:
+    return DamagedError("A page of vault.db is damaged: what stands on it cannot be read.")

@@ -1,0 +1,440 @@
+"""The keys of a vault: a root key opens the keyset in `vault.json`.
+
+The root key comes from the OS keyring, a key file outside the data directory, or a passphrase. The keyring and the key
+file (mode 0600) hold 32 random bytes; from a passphrase the key is derived by Argon2id (RFC 9106, second recommended
+option: t=3, p=4, 64 MiB).
+
+`vault.json` holds no secret in plaintext. Its sealed parts (AES-256-GCM):
+
+    keyset         the keyset, under a key derived from the root key
+    recovery       the keyset, under a key derived from the recovery code
+    unconfirmed    the recovery code, under another key derived from the root key; there until the code is confirmed
+
+The other fields are bound as associated data: a changed one is refused. `keyset` is also bound to the other two parts,
+so that neither can be removed or exchanged without the root key, and `unconfirmed` to `recovery`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import json
+import os
+import re
+import secrets
+import sys
+import threading
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from docmind.config import KeySettings
+from docmind.errors import ConfigError, KeyUnavailableError, TamperedError, VaultError, VaultFormatError, WrongKeyError
+from docmind.storage.files import read_own, reading, write_private
+
+SOURCES = {"file": "key file", "keyring": "key in the keyring", "passphrase": "passphrase"}
+_SERVICE = "docmind"
+_ARGON2 = {"iterations": 3, "lanes": 4, "memory_kib": 65_536}
+
+AskPassphrase = Callable[[], str]
+
+
+def choose_source(settings: KeySettings) -> str:
+    """Return where a new root key is kept: as set, else a working keyring, else a file."""
+    if settings.source != "auto":
+        return settings.source
+    if settings.passphrase is not None:
+        return "passphrase"
+    if settings.file is not None:
+        return "file"
+    return "keyring" if _keyring_answers() else "file"
+
+
+def new_cost() -> dict[str, Any]:
+    """Return the Argon2id parameters of a new passphrase: a fresh salt and the costs."""
+    return {"salt": secrets.token_hex(16), **_ARGON2}
+
+
+def make_root(
+    source: str, cost: Any, data_dir: Path, vault_id: str, settings: KeySettings, ask: AskPassphrase | None
+) -> bytes:
+    """Make a root key and keep it in `source`. Raises as `read_root` does, and `DiskFullError`."""
+    if source == "passphrase":
+        return _from_passphrase(cost, settings, ask)
+    root = secrets.token_bytes(32)
+    if source == "keyring":
+        _keep_in_keyring(vault_id, root)
+        return root
+    return _make_key_file(_key_file(data_dir, vault_id, settings), root)
+
+
+def read_root(
+    source: str, cost: Any, data_dir: Path, vault_id: str, settings: KeySettings, ask: AskPassphrase | None
+) -> bytes:
+    """Return the root key of a vault.
+
+    Raises `KeyUnavailableError`, `WrongKeyError`, `VaultFormatError`, `ConfigError`.
+    """
+    if source == "passphrase":
+        return _from_passphrase(cost, settings, ask)
+    if source == "keyring":
+        try:
+            stored = _keyring().get_password(_SERVICE, vault_id)
+        except Exception as error:  # each keyring backend raises its own kinds
+            raise KeyUnavailableError("The keyring did not answer.") from error
+        if stored is None:
+            raise KeyUnavailableError(f"The keyring holds no key for this vault ({vault_id}).")
+        return _root_from(stored, "What the keyring holds for this vault")
+    return _read_key_file(_key_file(data_dir, vault_id, settings))
+
+
+def default_key_file(vault_id: str) -> Path:
+    """Return the default path of the key file: in the user's configuration folder, never the data directory."""
+    if sys.platform == "win32":
+        base = Path(os.environ.get("APPDATA", Path.home() / "AppData" / "Roaming"))
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Application Support"
+    else:
+        base = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    return base / "docmind" / f"{vault_id}.key"
+
+
+def _from_passphrase(cost: Any, settings: KeySettings, ask: AskPassphrase | None) -> bytes:
+    from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
+
+    if settings.passphrase is not None:
+        passphrase = settings.passphrase.get_secret_value()
+    elif ask is not None:
+        passphrase = ask()
+    else:
+        raise KeyUnavailableError("This vault opens with a passphrase, and none was given.")
+    if not passphrase:
+        raise KeyUnavailableError("The passphrase is empty.")
+    try:
+        iterations, lanes, memory = (int(cost[name]) for name in _ARGON2)
+        if not (1 <= iterations <= 64 and 1 <= lanes <= 64 and 8_192 <= memory <= 1 << 20):
+            raise ValueError("cost out of range")
+        salt = bytes.fromhex(cost["salt"])
+        if len(salt) != 16:
+            raise ValueError("not the salt that was made")
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise VaultFormatError("vault.json does not say how to derive the key from a passphrase.") from error
+    kdf = Argon2id(salt=salt, length=32, iterations=iterations, lanes=lanes, memory_cost=memory)
+    # Keyboards encode é in two ways; both are the same passphrase.
+    return kdf.derive(unicodedata.normalize("NFC", passphrase).encode("utf-8", "surrogatepass"))
+
+
+def _key_file(data_dir: Path, vault_id: str, settings: KeySettings) -> Path:
+    """Return the path of the key file with links resolved, as one may lead to a removable medium.
+
+    Raises `ConfigError` where it lies in the data folder.
+    """
+    path = (settings.file or default_key_file(vault_id)).expanduser().resolve()
+    if path.is_relative_to(data_dir.resolve()):
+        raise ConfigError(f"The key file {path} lies inside the data directory it protects; choose a place outside.")
+    return path
+
+
+def _make_key_file(path: Path, root: bytes) -> bytes:
+    """Write a new key file, or read an existing one (one key file may serve several vaults)."""
+    if not path.exists():
+        with contextlib.suppress(FileExistsError):  # made for another vault meanwhile
+            write_private(path, root.hex().encode() + b"\n", replace=False)
+            return root
+    return _read_key_file(path)
+
+
+def _read_key_file(path: Path) -> bytes:
+    try:
+        with reading(path) as file:
+            if os.name == "posix" and os.fstat(file.fileno()).st_mode & 0o077:
+                hint = f"Run: chmod 600 {path}"
+                raise KeyUnavailableError(f"The key file {path} can be read by other users.", hint=hint)
+            return _root_from(file.read().decode("ascii"), str(path))
+    except FileNotFoundError as error:
+        raise KeyUnavailableError(f"The key file {path} is missing.") from error
+    except OSError as error:
+        raise KeyUnavailableError(f"The key file {path} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise WrongKeyError(f"{path} is no DocMind key.") from error
+
+
+def _root_from(text: str, where: str) -> bytes:
+    if not re.fullmatch("[0-9a-fA-F]{64}", text.strip()):
+        raise WrongKeyError(f"{where} is no DocMind key.", hint="Move it away, and open with the recovery code.")
+    return bytes.fromhex(text.strip())
+
+
+def _keyring() -> Any:
+    import keyring
+
+    return keyring
+
+
+def _keep_in_keyring(vault_id: str, root: bytes) -> None:
+    """Store the key in the keyring and read it back, because some keyring backends discard what they are given."""
+    try:
+        _keyring().set_password(_SERVICE, vault_id, root.hex())
+        kept = _keyring().get_password(_SERVICE, vault_id) == root.hex()
+    except Exception as error:  # each keyring backend raises its own kinds
+        raise KeyUnavailableError("The keyring did not take the key.") from error
+    if not kept:
+        raise KeyUnavailableError("There is no keyring here that keeps a key.", hint="Set DOCMIND_KEYS__SOURCE=file.")
+
+
+def _keyring_answers() -> bool:
+    """Return whether a real keyring keeps a probe value (headless machines have only a backend that refuses)."""
+    try:
+        backend = _keyring().get_keyring()
+        if backend.priority < 1:
+            return False
+        _keyring().set_password(_SERVICE, "probe", "1")
+        answers = _keyring().get_password(_SERVICE, "probe") == "1"
+        _keyring().delete_password(_SERVICE, "probe")
+        return answers
+    except Exception:  # noqa: BLE001 - any failure means that there is no keyring: the key file is used and named
+        return False
+
+
+FORMAT = 1
+_CODE_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford base32: no I, L, O, U
+_CODE_LENGTH, _GROUP = 30, 5  # 150 bits
+_CODE = "recovery code"
+
+
+@dataclass(frozen=True, slots=True)
+class Keyset:
+    """The working keys. `data_keys` maps an 8-byte key id to its key.
+
+    `primary` is the id of the key for new data.
+    """
+
+    id_key: bytes = field(repr=False)
+    db_key: bytes = field(repr=False)
+    data_keys: dict[bytes, bytes] = field(repr=False)
+    primary: bytes = field(repr=False)
+
+    @classmethod
+    def generate(cls) -> Keyset:
+        primary = secrets.token_bytes(8)
+        return cls(secrets.token_bytes(32), secrets.token_bytes(32), {primary: secrets.token_bytes(32)}, primary)
+
+    def index_key(self) -> bytes:
+        """Return the key that blinds the index, derived from `id_key` and valid as long as it."""
+        return derive(self.id_key, b"", b"docmind index")
+
+    def _pack(self) -> bytes:
+        data_keys = {key_id.hex(): key.hex() for key_id, key in self.data_keys.items()}
+        return json.dumps(
+            {"id": self.id_key.hex(), "db": self.db_key.hex(), "data": data_keys, "primary": self.primary.hex()}
+        ).encode()
+
+    @classmethod
+    def _unpack(cls, data: bytes) -> Keyset:
+        raw = json.loads(data)
+        data_keys = {bytes.fromhex(key_id): bytes.fromhex(key) for key_id, key in raw["data"].items()}
+        return cls(bytes.fromhex(raw["id"]), bytes.fromhex(raw["db"]), data_keys, bytes.fromhex(raw["primary"]))
+
+
+class RecoveryCode:
+    """The recovery code of an open vault.
+
+    Thread-safe; only the owner of the vault may call methods that write.
+
+    The write that makes the code valid also stores it, sealed, in `vault.json`, where it stays until `confirm`: nothing
+    is lost if the process dies before the user has seen or written down the code.
+    """
+
+    def __init__(self, path: Path, raw: dict[str, Any], root: bytes, keyset: Keyset) -> None:
+        vault_id = raw["vault_id"].encode()
+        self._path, self._raw, self._keyset = path, raw, keyset
+        self._wrapping = _wrapping_key(root, raw["vault_id"])
+        self._holding = derive(root, vault_id, b"docmind unconfirmed recovery code")
+        self._lock = threading.Lock()
+
+    def code(self) -> str | None:
+        """Return the code in its displayed form, or None once it was confirmed.
+
+        Raises `TamperedError`.
+        """
+        with self._lock:
+            return self._code()
+
+    def confirm(self, written: str) -> None:
+        """Remove the code from `vault.json`.
+
+        `written` is the whole code or its last group, as proof of knowing it.
+
+        Does nothing where the code was confirmed before. Raises `WrongKeyError`, `DiskFullError`, `VaultError`; the
+        code can still be read then.
+        """
+        with self._lock:
+            code = self._code()
+            if code is None:
+                return
+            known, given = _letters(code), _letters(written)
+            if not any(hmac.compare_digest(given.encode(), part.encode()) for part in (known, known[-_GROUP:])):
+                raise WrongKeyError(
+                    "This is not the recovery code of this vault, nor its last group.",
+                    hint="`docmind keys code` shows the code until it is confirmed.",
+                )
+            self._write({name: self._raw[name] for name in self._raw if name not in ("keyset", "unconfirmed")})
+
+    def renew(self) -> str:
+        """Replace the code by a new, unconfirmed one and return it; the old code becomes invalid.
+
+        Raises `DiskFullError`, `VaultError`; the old one is still valid then.
+        """
+        with self._lock:
+            code = _new_code()
+            raw = {name: self._raw[name] for name in self._raw if name not in ("keyset", "recovery", "unconfirmed")}
+            code_key = _code_key(code, raw["vault_id"])
+            raw["recovery"] = _sealed(code_key, self._keyset._pack(), _associated(raw, "recovery"))
+            raw["unconfirmed"] = _sealed(self._holding, code.encode(), _associated(raw, "unconfirmed"))
+            self._write(raw)
+            return code
+
+    def _code(self) -> str | None:
+        if "unconfirmed" not in self._raw:
+            return None
+        try:
+            return _unsealed(self._holding, self._raw, "unconfirmed").decode("ascii")
+        except (InvalidTag, UnicodeDecodeError) as error:
+            raise TamperedError("The unconfirmed recovery code in vault.json is not whole.") from error
+
+    def _write(self, raw: dict[str, Any]) -> None:
+        raw["keyset"] = _sealed(self._wrapping, self._keyset._pack(), _associated(raw, "keyset"))
+        write_private(self._path, json.dumps(raw, indent=1).encode() + b"\n", replace=True)
+        self._raw = raw
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedKeys:
+    """Result of `open_keys`: the vault id, the source of the root key, the keyset and the recovery code."""
+
+    vault_id: str
+    source: str
+    keyset: Keyset = field(repr=False)
+    recovery: RecoveryCode = field(repr=False, compare=False)
+
+
+def derive(key: bytes, salt: bytes, info: bytes) -> bytes:
+    """Derive 32 bytes by HKDF-SHA256 (RFC 5869)."""
+    return HKDF(algorithm=SHA256(), length=32, salt=salt, info=info).derive(key)
+
+
+def open_keys(data_dir: Path, settings: KeySettings, ask_passphrase: AskPassphrase | None = None) -> OpenedKeys:
+    """Open the vault's keys, or make a new vault where the folder holds none.
+
+    Raises `KeyUnavailableError`, `WrongKeyError`, `TamperedError`, `VaultFormatError`, `ConfigError`.
+    """
+    path = data_dir / "vault.json"
+    if not os.path.lexists(path):
+        if (data_dir / "vault.db").exists() or any((data_dir / "artifacts").glob("*.enc")):
+            raise KeyUnavailableError(f"{data_dir} holds a vault whose vault.json is missing, so it cannot be opened.")
+        if settings.recovery_code is not None:
+            raise KeyUnavailableError(f"{data_dir} holds no vault that a recovery code could open.")
+        return _seal(data_dir, path, settings, ask_passphrase, secrets.token_hex(8), Keyset.generate())
+    raw = _read_description(path)
+    vault_id, source = raw["vault_id"], raw["source"]
+    if settings.recovery_code is not None:
+        keyset = _unwrap(_code_key(settings.recovery_code.get_secret_value(), vault_id), raw, "recovery", _CODE)
+        # A new root key, and a new code, for the old one has been used.
+        return _seal(data_dir, path, settings, ask_passphrase, vault_id, keyset)
+    root = read_root(source, raw.get("argon2id"), data_dir, vault_id, settings, ask_passphrase)
+    keyset = _unwrap(_wrapping_key(root, vault_id), raw, "keyset", SOURCES[source])
+    return OpenedKeys(vault_id, source, keyset, RecoveryCode(path, raw, root, keyset))
+
+
+def _read_description(path: Path) -> dict[str, Any]:
+    """Return the contents of `vault.json` with the form of every field checked.
+
+    `_unwrap` verifies the values.
+    """
+    try:
+        raw = json.loads(read_own(path).decode("utf-8"))
+        if raw["format"] != FORMAT:
+            raise VaultFormatError(f"This vault has format {raw['format']!r}; this DocMind reads format {FORMAT}.")
+        if not re.fullmatch("[0-9a-f]{16}", raw["vault_id"]) or raw["source"] not in SOURCES:
+            raise ValueError("not a vault id, or no such source")
+        parts = ("keyset", "recovery", *(("unconfirmed",) if "unconfirmed" in raw else ()))
+        if not all(re.fullmatch("(?:[0-9a-f]{2})+", raw[part]) for part in parts):
+            raise ValueError("not sealed")
+    except OSError as error:
+        raise VaultError(f"{path} cannot be read: {error.strerror}.") from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise VaultFormatError(f"{path} is not a vault description, or it is damaged.") from error
+    return raw
+
+
+def _seal(
+    data_dir: Path, path: Path, settings: KeySettings, ask: AskPassphrase | None, vault_id: str, keyset: Keyset
+) -> OpenedKeys:
+    """Write `vault.json` with a root key and a new, unconfirmed recovery code."""
+    source = choose_source(settings)
+    raw: dict[str, Any] = {"format": FORMAT, "vault_id": vault_id, "source": source}
+    if source == "passphrase":
+        raw["argon2id"] = new_cost()
+    root = make_root(source, raw.get("argon2id"), data_dir, vault_id, settings, ask)
+    recovery = RecoveryCode(path, raw, root, keyset)
+    recovery.renew()
+    return OpenedKeys(vault_id, source, keyset, recovery)
+
+
+def _associated(raw: dict[str, Any], part: str) -> bytes:
+    """Return the associated data of a sealed part: the plain fields and the parts that it authenticates."""
+    unbound = {
+        "keyset": ("keyset",),
+        "recovery": ("keyset", "recovery", "unconfirmed"),  # it does not change when the code is confirmed
+        "unconfirmed": ("keyset", "unconfirmed"),
+    }[part]
+    return json.dumps({name: raw[name] for name in raw if name not in unbound}, sort_keys=True).encode()
+
+
+def _sealed(key: bytes, data: bytes, associated: bytes) -> str:
+    nonce = secrets.token_bytes(12)
+    return (nonce + AESGCM(key).encrypt(nonce, data, associated)).hex()
+
+
+def _unsealed(key: bytes, raw: dict[str, Any], part: str) -> bytes:
+    """Return the plaintext of a sealed part of `vault.json`. Raises `InvalidTag`."""
+    sealed = bytes.fromhex(raw[part])
+    return AESGCM(key).decrypt(sealed[:12], sealed[12:], _associated(raw, part))
+
+
+def _unwrap(key: bytes, raw: dict[str, Any], part: str, what: str) -> Keyset:
+    try:
+        return Keyset._unpack(_unsealed(key, raw, part))
+    except InvalidTag as error:
+        hint = "A code opens once: unset DOCMIND_KEYS__RECOVERY_CODE where it has been used." if what == _CODE else None
+        raise WrongKeyError(
+            f"The {what} does not open this vault ({raw['vault_id']}), or vault.json was changed.", hint=hint
+        ) from error
+    except (ValueError, KeyError) as error:
+        raise TamperedError("The keyset in vault.json is not whole.") from error
+
+
+def _wrapping_key(root: bytes, vault_id: str) -> bytes:
+    return derive(root, vault_id.encode(), b"docmind keyset")
+
+
+def _code_key(code: str, vault_id: str) -> bytes:
+    return derive(_letters(code).encode(), vault_id.encode(), b"docmind recovery")
+
+
+def _new_code() -> str:
+    """Return 150 random bits as six groups of five letters and digits."""
+    letters = "".join(secrets.choice(_CODE_ALPHABET) for _ in range(_CODE_LENGTH))
+    return "-".join(letters[start : start + _GROUP] for start in range(0, _CODE_LENGTH, _GROUP))
+
+
+def _letters(code: str) -> str:
+    """Normalize a typed code to the letters of its alphabet."""
+    return code.upper().replace("-", "").replace(" ", "").replace("O", "0").replace("I", "1").replace("L", "1")

@@ -1,0 +1,185 @@
+"""The schema of `vault.db` as numbered migrations, each applied once in its own transaction. Never edit one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Connection = Any  # sqlcipher3 ships no types; it is a drop-in for sqlite3.Connection
+Migration = Callable[[Connection], None]
+
+
+def m001_documents(db: Connection) -> None:
+    """Create the tables of documents, pages and nodes, and of the vectors of node texts."""
+    db.execute(
+        """CREATE TABLE documents (
+            doc_id TEXT PRIMARY KEY, document TEXT NOT NULL, title TEXT NOT NULL DEFAULT '', kind TEXT NOT NULL,
+            status TEXT NOT NULL CHECK (status IN ('reading', 'ready', 'failed')), pages INTEGER NOT NULL,
+            language TEXT NOT NULL DEFAULT '', bytes INTEGER NOT NULL, tags TEXT NOT NULL DEFAULT '[]',
+            original TEXT NOT NULL, original_suffix TEXT NOT NULL, added_at_ms INTEGER NOT NULL,
+            message TEXT NOT NULL DEFAULT '') WITHOUT ROWID"""
+    )
+    db.execute(
+        """CREATE TABLE pages (
+            page_id TEXT PRIMARY KEY, doc_id TEXT NOT NULL REFERENCES documents ON DELETE CASCADE,
+            page_no INTEGER NOT NULL, width INTEGER NOT NULL, height INTEGER NOT NULL, text TEXT NOT NULL,
+            words BLOB NOT NULL, text_source TEXT NOT NULL, confidence REAL NOT NULL, language TEXT NOT NULL,
+            image TEXT NOT NULL, image_suffix TEXT NOT NULL, thumbnail TEXT NOT NULL, thumbnail_suffix TEXT NOT NULL,
+            UNIQUE (doc_id, page_no))"""
+    )
+    db.execute("CREATE INDEX pages_image ON pages (image)")
+    db.execute("CREATE INDEX pages_thumbnail ON pages (thumbnail)")
+    db.execute(
+        """CREATE TABLE nodes (
+            node_id TEXT PRIMARY KEY, doc_id TEXT NOT NULL REFERENCES documents ON DELETE CASCADE,
+            page_no INTEGER NOT NULL, ordinal INTEGER NOT NULL, start INTEGER NOT NULL, "end" INTEGER NOT NULL,
+            modality TEXT NOT NULL, language TEXT NOT NULL, content_hash BLOB NOT NULL)"""
+    )
+    db.execute("CREATE INDEX nodes_page ON nodes (doc_id, page_no)")
+    db.execute("CREATE INDEX nodes_content ON nodes (content_hash)")
+    db.execute(
+        """CREATE TABLE vectors (
+            content_hash BLOB NOT NULL, fingerprint TEXT NOT NULL, vector BLOB NOT NULL,
+            PRIMARY KEY (content_hash, fingerprint)) WITHOUT ROWID"""
+    )
+
+
+def m002_epochs(db: Connection) -> None:
+    """Create the table of changes that the index must follow.
+
+    The newest number is the vault's epoch.
+    """
+    db.execute(
+        "CREATE TABLE changes (epoch INTEGER PRIMARY KEY AUTOINCREMENT, doc_id TEXT NOT NULL, at_ms INTEGER NOT NULL)"
+    )
+    db.execute("CREATE INDEX changes_document ON changes (doc_id)")
+
+
+def m003_page_sources(db: Connection) -> None:
+    """Create an index that counts pages read by OCR without decrypting the rows, which hold whole texts."""
+    db.execute("CREATE INDEX pages_source ON pages (doc_id, text_source)")
+
+
+def m004_conversations(db: Connection) -> None:
+    """Create the tables of conversations, preferences and memories.
+
+    LangGraph makes its own two tables.
+    """
+    db.execute(
+        """CREATE TABLE chat_session (thread_id TEXT PRIMARY KEY, title TEXT NOT NULL, created_at_ms INTEGER NOT NULL,
+            updated_at_ms INTEGER NOT NULL, last_checkpoint_id TEXT, deleted_at_ms INTEGER)"""
+    )
+    db.execute("CREATE TABLE preferences (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
+    db.execute(
+        """CREATE TABLE docmind_store_items (
+            item_id INTEGER PRIMARY KEY, namespace TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
+            created_at_ms INTEGER NOT NULL, updated_at_ms INTEGER NOT NULL, fields TEXT NOT NULL DEFAULT '[]',
+            fingerprint TEXT NOT NULL DEFAULT '', vector BLOB, UNIQUE (namespace, key))"""
+    )
+
+
+def m005_tokens(db: Connection) -> None:
+    """Create the table of token vectors of node texts.
+
+    They are deleted with the last vector of their text.
+
+    The table has a rowid, which wastes the least space for rows of this size.
+    """
+    db.execute(
+        """CREATE TABLE tokens (
+            content_hash BLOB NOT NULL, fingerprint TEXT NOT NULL, tokens BLOB NOT NULL,
+            PRIMARY KEY (content_hash, fingerprint))"""
+    )
+    db.execute(
+        """CREATE TRIGGER tokens_follow_vectors AFTER DELETE ON vectors
+            WHEN NOT EXISTS (SELECT 1 FROM vectors WHERE content_hash = OLD.content_hash)
+            BEGIN DELETE FROM tokens WHERE content_hash = OLD.content_hash; END"""
+    )
+
+
+def m006_looks(db: Connection) -> None:
+    """Create the table of page image features by image id.
+
+    Pages with the same image share a row, which is dropped with the last of them.
+    """
+    db.execute(
+        "CREATE TABLE looks (look_id INTEGER PRIMARY KEY AUTOINCREMENT, image TEXT NOT NULL UNIQUE,"
+        " version INTEGER NOT NULL, marks BLOB NOT NULL)"
+    )
+    db.execute("CREATE INDEX looks_version ON looks (version, image)")  # rows hold kilobytes each
+    db.execute("CREATE INDEX pages_places ON pages (doc_id, language, page_no, image)")
+    db.execute(
+        "CREATE TRIGGER looks_dropped AFTER DELETE ON pages"
+        " WHEN NOT EXISTS (SELECT 1 FROM pages WHERE image = OLD.image)"
+        " BEGIN DELETE FROM looks WHERE image = OLD.image; END"
+    )
+
+
+def m007_page_vectors(db: Connection) -> None:
+    """Create the tables of page image vectors by image id, of multivector places, and of durable embedding jobs.
+
+    Vectors are deleted with the last page that shows their image.
+    """
+    db.execute(
+        """CREATE TABLE page_vectors (
+            image TEXT NOT NULL, fingerprint TEXT NOT NULL, vector BLOB NOT NULL,
+            PRIMARY KEY (image, fingerprint)) WITHOUT ROWID"""
+    )
+    db.execute("CREATE INDEX page_vectors_model ON page_vectors (fingerprint, image)")  # counted from it: rows are long
+    db.execute(
+        """CREATE TABLE late_pages (
+            late_id INTEGER PRIMARY KEY AUTOINCREMENT, image TEXT NOT NULL, fingerprint TEXT NOT NULL,
+            file TEXT NOT NULL, start INTEGER NOT NULL, tokens INTEGER NOT NULL, dim INTEGER NOT NULL,
+            step REAL NOT NULL, checksum INTEGER NOT NULL, rows INTEGER NOT NULL, cols INTEGER NOT NULL,
+            patches BLOB NOT NULL, slot INTEGER, UNIQUE (image, fingerprint))"""
+    )
+    db.execute("CREATE INDEX late_pages_fingerprint ON late_pages (fingerprint)")
+    db.execute(
+        """CREATE TABLE embedding_jobs (
+            job_id TEXT PRIMARY KEY, model TEXT NOT NULL, doc_ids TEXT NOT NULL, state TEXT NOT NULL,
+            force INTEGER NOT NULL, started_at_ms INTEGER NOT NULL, message TEXT NOT NULL DEFAULT '',
+            progress TEXT NOT NULL DEFAULT '{}') WITHOUT ROWID"""
+    )
+    db.execute(
+        "CREATE TRIGGER page_vectors_dropped AFTER DELETE ON pages"
+        " WHEN NOT EXISTS (SELECT 1 FROM pages WHERE image = OLD.image)"
+        " BEGIN DELETE FROM page_vectors WHERE image = OLD.image; DELETE FROM late_pages WHERE image = OLD.image; END"
+    )
+
+
+def m008_ledger(db: Connection) -> None:
+    """Create the table of last commits, compared with the high-water mark, and that of artifacts still to unlink."""
+    db.execute("CREATE TABLE ledger (slot INTEGER PRIMARY KEY, seq INTEGER NOT NULL, chain BLOB NOT NULL)")
+    db.execute(
+        "CREATE TABLE doomed (sha256 TEXT NOT NULL, suffix TEXT NOT NULL, PRIMARY KEY (sha256, suffix)) WITHOUT ROWID"
+    )
+
+
+def m009_uploads(db: Connection) -> None:
+    """Create the upload queue: files stay in it until they are read and their outcome was reported."""
+    db.execute(
+        """CREATE TABLE uploads (
+            upload_id INTEGER PRIMARY KEY AUTOINCREMENT, batch INTEGER NOT NULL, name TEXT NOT NULL,
+            tags TEXT NOT NULL DEFAULT '[]', doc_id TEXT NOT NULL, artifact TEXT NOT NULL,
+            artifact_suffix TEXT NOT NULL, bytes INTEGER NOT NULL,
+            state TEXT NOT NULL CHECK (state IN
+                ('waiting', 'reading', 'paused', 'failed', 'locked', 'done', 'cancelled')),
+            result TEXT NOT NULL DEFAULT '', error TEXT NOT NULL DEFAULT '', message TEXT NOT NULL DEFAULT '',
+            hint TEXT NOT NULL DEFAULT '', added_at_ms INTEGER NOT NULL, changed_at_ms INTEGER NOT NULL)"""
+    )
+    db.execute("CREATE INDEX uploads_document ON uploads (doc_id, state)")
+    db.execute("CREATE INDEX uploads_artifact ON uploads (artifact, state)")
+    db.execute("CREATE INDEX uploads_state ON uploads (state)")
+
+
+MIGRATIONS: tuple[Migration, ...] = (
+    m001_documents,
+    m002_epochs,
+    m003_page_sources,
+    m004_conversations,
+    m005_tokens,
+    m006_looks,
+    m007_page_vectors,
+    m008_ledger,
+    m009_uploads,
+)

@@ -1,0 +1,110 @@
+"""Chat messages of the user and of DocMind.
+
+Answers are Markdown for Streamlit: badges for sources, and no other active content.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from docmind.records.answers import Answer, Source
+from docmind.rich_text import blocks_of, markdown_of, quote_lines, visible, words
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+
+_JOINER, _INDENT = "\u2060", "\u00a0\u00a0"
+_ARROW = re.compile(r"(\\[<>~-])(?=\\[-=>])")  # Streamlit draws `->`, `<=` and `--` as other characters
+_MARKER = re.compile(r"(\[\d+\])")
+_UNSUPPORTED, _UNSUPPORTED_AGAIN = "not found in your documents", "not found"
+
+
+def answer_markdown(answer: Answer) -> str:
+    """Render the answer with source badges after each sentence; unsupported claims are marked.
+
+    Quotes (an answer that no model wrote) are shown as plain text around their `[n]` markers.
+    """
+    if not answer.model:
+        return _quotes_markdown(answer)
+    numbers = {source.n for source in answer.sources}
+    told: list[int] = []
+
+    def badge(index: int) -> str:
+        sentence = answer.sentences[index]
+        cited = [number for number in sentence.sources if number in numbers]
+        if sentence.supported and cited:
+            return "".join(_number(number) for number in cited)
+        if sentence.is_claim:
+            told.append(index)
+            return f"\u00a0:orange-badge[{_UNSUPPORTED if len(told) == 1 else _UNSUPPORTED_AGAIN}]"
+        return ""
+
+    return markdown_of(blocks_of(answer.answer, answer.sentences), badge)
+
+
+def streaming_markdown(text: str) -> str:
+    """Render what a model has written so far; unclosed Markdown spans are closed."""
+    return markdown_of(blocks_of(_closed(text)), lambda index: "")
+
+
+def quote_markdown(source: Source) -> str:
+    """Render one quote in quotation marks, with the badge of its source."""
+    return _quote_lines(f"“{source.quote}”", {}) + _number(source.n)
+
+
+def _quotes_markdown(answer: Answer) -> str:
+    numbers = {f"[{source.n}]": source.n for source in answer.sources}
+    return "\n\n".join(_quote_lines(paragraph, numbers) for paragraph in answer.answer.split("\n\n"))
+
+
+def _quote_lines(text: str, numbers: Mapping[str, int]) -> str:
+    lines = []
+    for line in quote_lines(text):
+        out = _INDENT * ((len(line) - len(line.lstrip())) // 2)
+        for part in _MARKER.split(line.lstrip()):
+            out = out.rstrip(" ") + _number(numbers[part]) if part in numbers else out + words(part)
+        lines.append(_ARROW.sub(f"\\1{_JOINER}", out.strip(" ")))
+    return "\\\n".join(lines)
+
+
+def _number(number: int) -> str:
+    return f"\u00a0:green-badge[{number}]"
+
+
+def _closed(text: str) -> str:
+    last = text[text.rfind("\n\n") + 1 :].replace("\\*", "").replace("\\`", "")
+    if "```" in last or "~~~" in last:
+        return text
+    if last.count("`") % 2:
+        return text + "`"
+    if last.count("**") % 2:
+        stem, last = text.rstrip("*"), last.rstrip("*")  # stars at the very end open nothing yet, or begin to close
+        return stem + "**" if last.count("**") % 2 else stem
+    return text
+
+
+_USER = ":material/person:"
+_DOCMIND = str(Path(__file__).parent / "mark.svg")
+
+
+def question(text: str, key: str) -> DeltaGenerator:
+    """Draw the question as it was typed, and return its row so that callers can add to it."""
+    line = st.container(horizontal=True, vertical_alignment="top", gap="small", key=f"{key}-question")
+    line.text(visible(text), width="stretch")
+    return line
+
+
+def asking() -> DeltaGenerator:
+    """Return the container of a question; a context manager."""
+    return st.chat_message("user", avatar=_USER)
+
+
+def assistant() -> DeltaGenerator:
+    """Return the container of an answer; a context manager."""
+    return st.chat_message("assistant", avatar=_DOCMIND)

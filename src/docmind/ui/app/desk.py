@@ -1,0 +1,113 @@
+"""The open vault of this process, shared by all tabs."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from docmind.config import Settings
+from docmind.errors import BehindError, DocMindError, KeyUnavailableError
+from docmind.network import network_guard
+from docmind.runtime import start_logging
+from docmind.ui.app.errors import attempt
+
+if TYPE_CHECKING:
+    from docmind.application import DocMind
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilding:
+    """The progress of an index rebuild. `error` is set where it failed."""
+
+    done: int = 0
+    total: int = 0
+    is_over: bool = False
+    error: DocMindError | None = None
+
+
+class AppState:
+    """Opens the vault once and closes it once. Thread-safe, as the vault itself is."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._docmind: DocMind | None = None
+        self._passphrase: str | None = None  # kept from a vault that is behind until the user's choice
+        self.wants_passphrase = False
+        self.is_new = False
+        self.is_recovering = False
+        self.max_file_mb = 0
+        self.settings: Settings | None = None
+        self.rebuilding: Rebuilding | None = None
+
+    def open(self, passphrase: str | None = None, *, read_only: bool = False, accept: bool = False) -> DocMind:
+        """Return the vault, opened at the first call.
+
+        Raises `VaultError` and its kinds, `ConfigError`.
+
+        `read_only` and `accept` are as in `DocMind`. Where a passphrase is missing, `wants_passphrase` is set; call
+        again with one. The user chooses a new passphrase where `is_new` or, with a recovery code, `is_recovering`.
+        """
+        with self._lock:
+            if self._docmind is None:
+                self._docmind = self._opened(passphrase, read_only=read_only, accept=accept)
+                self.wants_passphrase = False
+                if not self._docmind.is_read_only:
+                    self._docmind.queue.start()
+                threading.Thread(target=attempt, args=(self._docmind.warm,), name="warm", daemon=True).start()
+            return self._docmind
+
+    def rebuild(self) -> None:
+        """Start to rebuild the index, unless that is running; `rebuilding` holds the progress."""
+        docmind = self.open()
+        with self._lock:
+            if self.rebuilding is not None and not self.rebuilding.is_over:
+                return
+            self.rebuilding = Rebuilding()
+        threading.Thread(target=self._rebuild, args=(docmind,), name="rebuild", daemon=True).start()
+
+    def close(self) -> None:
+        """Release the vault. Idempotent."""
+        with self._lock:
+            if self._docmind is not None:
+                self._docmind.close()
+            self._docmind = None
+
+    def _opened(self, passphrase: str | None, *, read_only: bool, accept: bool) -> DocMind:
+        from docmind.application import DocMind
+
+        def ask() -> str:
+            self.wants_passphrase = True
+            if passphrase is None:
+                raise KeyUnavailableError("The vault is locked.", hint="Give its passphrase.")
+            return passphrase
+
+        settings = Settings.load()
+        start_logging(settings.log_level)
+        network_guard().hold(settings.network.strict)  # the browser was started before: it must not be restricted
+        passphrase = passphrase if passphrase is not None else self._passphrase
+        self.settings, self.max_file_mb = settings, settings.reading.max_file_mb
+        self.is_new = not (settings.data_dir / "vault.json").exists()
+        self.is_recovering = not self.is_new and settings.keys.recovery_code is not None  # the code brings a new key
+        try:
+            opened = DocMind(settings, ask_passphrase=ask, read_only=read_only, accept=accept)
+        except BehindError:  # the key was right: the next choice does not ask for it again
+            self._passphrase, self.wants_passphrase = passphrase, False
+            raise
+        self._passphrase = None
+        return opened
+
+    def _rebuild(self, docmind: DocMind) -> None:
+        def progress(done: int, total: int) -> None:
+            self.rebuilding = Rebuilding(done, total)
+
+        outcome = attempt(lambda: docmind.reindex(progress))
+        self.rebuilding = Rebuilding(is_over=True, error=outcome if isinstance(outcome, DocMindError) else None)
+
+
+@st.cache_resource(show_spinner=False, on_release=AppState.close)
+def desk() -> AppState:
+    """Return the desk of this process; it is closed when the app ends, or by `desk.clear()`."""
+    return AppState()

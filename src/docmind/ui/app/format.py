@@ -1,0 +1,104 @@
+"""Numbers, codes and pictures formatted for people.
+
+A picture becomes a data URL, so that it arrives together with its page. A picture served as a file can be missing: the
+server drops it when a run of the page is cut short, and the browser asks only once.
+"""
+
+from __future__ import annotations
+
+import base64
+from datetime import datetime
+from pathlib import Path
+
+
+def data_url(jpeg: bytes) -> str:
+    """Return the data URL of a JPEG."""
+    return f"data:image/jpeg;base64,{base64.b64encode(jpeg).decode()}"
+
+
+_LANGUAGES = {
+    "ca": "Catalan", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek", "en": "English", "es": "Spanish",
+    "fi": "Finnish", "fr": "French", "gl": "Galician", "hu": "Hungarian", "it": "Italian", "ja": "Japanese",
+    "ko": "Korean", "la": "Latin", "nl": "Dutch", "no": "Norwegian", "pl": "Polish", "pt": "Portuguese",
+    "ro": "Romanian", "ru": "Russian", "sv": "Swedish", "tr": "Turkish", "uk": "Ukrainian", "zh": "Chinese",
+}  # fmt: skip
+_KINDS = {
+    "docx": "Word",
+    "xlsx": "Excel",
+    "epub": "EPUB",
+    "markdown": "Markdown",
+    "txt": "Text",
+    "text": "Text",
+    "code": "Code",
+    "jpeg": "JPEG",
+}
+
+
+def language(code: str) -> str:
+    """Return the English name of an ISO 639-1 code, or the code itself."""
+    return _LANGUAGES.get(code, code.upper())
+
+
+def kind(name: str) -> str:
+    """Return the common name of a kind of file."""
+    return _KINDS.get(name, name.upper())
+
+
+def size(count: int) -> str:
+    """Format a number of bytes in powers of 1,000, as file managers do: `98 KB`, `3.2 MB`."""
+    amount = float(count)
+    for unit in ("bytes", "KB", "MB", "GB"):
+        if amount < 1000 or unit == "GB":
+            break
+        amount /= 1000
+    return f"{amount:,.1f} {unit}" if unit not in ("bytes", "KB") and amount < 100 else f"{amount:,.0f} {unit}"
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """Format a number with its noun: `1 page`, `9 pages`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def when(at_ms: int) -> str:
+    """Format the local date and time."""
+    moment = datetime.fromtimestamp(at_ms / 1000).astimezone()
+    return f"{moment.day} {moment:%b %Y, %H:%M}"
+
+
+def duration(ms: float) -> str:
+    """Format a duration, at least 0.1 s: `0.4 s`, `12 s`, `3 min`."""
+    seconds = max(ms / 1000, 0.1)
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    if seconds < 99.5:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min"
+
+
+def about(ms: float) -> str:
+    """Format an estimated duration in whole numbers: `1 s`, `6 s`, `3 min`, `5 h`."""
+    seconds = max(1, round(ms / 1000))
+    if seconds < 100:
+        return f"{seconds} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{round(minutes / 60):,} h"
+
+
+def pace(seconds: float) -> str:
+    """Format the time per item: `14 ms`, `0.35 s`, `2.4 s`, `31 s`."""
+    if seconds < 0.0995:
+        return f"{max(1, round(seconds * 1000))} ms"
+    return f"{seconds:.2f} s" if seconds < 0.995 else f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:,.0f} s"
+
+
+def model(name: str) -> str:
+    """Return the name of a model; for one in a folder, the folder's name.
+
+    Escape it before drawing.
+    """
+    return Path(name).name or name if Path(name).is_absolute() else name
+
+
+def conversation(title: str) -> str:
+    """Return the name of a conversation, even without a title. Escape it before drawing."""
+    return " ".join(title.split()) or "Untitled conversation"

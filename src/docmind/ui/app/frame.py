@@ -1,0 +1,235 @@
+"""The frame of every page: an open vault, or why it is not open and what to do about it.
+
+The recovery code has a reminder until it is confirmed, and dialogs to show and renew it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from docmind.errors import BehindError, DocMindError
+from docmind.ui.app import errors, state
+from docmind.ui.app.desk import AppState, desk
+
+if TYPE_CHECKING:
+    from docmind.application import DocMind
+
+
+_LOOKS = Path(__file__).with_suffix(".css")
+_SHOW, _RENEW = "show", "renew"
+_FILE = """Recovery code of the DocMind vault {vault_id}
+
+    {code}
+
+It opens the vault when its key is lost: a new computer, a forgotten passphrase, a broken disk.
+Start DocMind once with DOCMIND_KEYS__RECOVERY_CODE set to this code.
+
+Keep it away from the computer that holds the vault. Whoever has this code and the files of the vault can read them.
+"""
+
+
+def draw_recovery(docmind: DocMind) -> None:
+    """Draw the reminder while the code is unconfirmed, and the dialog that was opened."""
+    code = docmind.recovery_code()
+    if code is not None:
+        st.html(_LOOKS)
+        with st.container(border=True, horizontal=True, vertical_alignment="center", key="recovery-reminder"):
+            st.markdown(
+                ":material/key: **Your recovery code is not written down yet.** "
+                "Without it, a lost key means lost documents.",
+                width="stretch",
+            )
+            _show_button("reminder")
+    asked = st.session_state.get(state.RECOVERY)
+    if asked == _SHOW and code is not None:
+        _show(docmind, code)
+    elif asked == _RENEW:
+        _renew(docmind)
+
+
+def recovery_section(docmind: DocMind) -> None:
+    """Draw the section in Settings: show the code while it is unconfirmed, and create another."""
+    st.subheader("Recovery code", anchor=False)
+    is_kept = docmind.recovery_code() is not None
+    st.markdown(
+        "It opens this vault when its key is lost. "
+        + (
+            "You have not confirmed yet that it is written down; until then it is kept, sealed, in the vault."
+            if is_kept
+            else "You confirmed that it is written down, so DocMind keeps it nowhere. If you cannot find it any more, "
+            "make a new one."
+        )
+    )
+    with st.container(horizontal=True):
+        if is_kept:
+            _show_button("settings")
+        st.button(
+            "Make a new recovery code",
+            icon=":material/autorenew:",
+            key="recovery-renew",
+            on_click=_ask_for,
+            args=(_RENEW,),
+        )
+
+
+def _show_button(place: str) -> None:
+    st.button(
+        "Show the recovery code",
+        key=f"recovery-show-{place}",
+        on_click=_ask_for,
+        args=(_SHOW,),
+    )
+
+
+def _ask_for(what: str) -> None:
+    st.session_state[state.RECOVERY] = what
+
+
+def _close() -> None:
+    st.session_state.pop(state.RECOVERY, None)
+
+
+@st.dialog("Write down your recovery code", icon=":material/key:", on_dismiss=_close)
+def _show(docmind: DocMind, code: str) -> None:
+    st.write(
+        "It opens this vault if its key is ever lost: a new computer, a forgotten passphrase, a broken disk. "
+        "Anybody who has it, and your files, can read them: keep it away from this computer."
+    )
+    with st.container(key="recovery-code"):
+        st.code(code, language=None, wrap_lines=True)
+    st.caption("Once you confirm, DocMind keeps it nowhere. You can make a new one in the settings at any time.")
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        st.download_button(
+            "Save as a file",
+            _FILE.format(vault_id=docmind.vault_id, code=code),
+            file_name=f"docmind-recovery-code-{docmind.vault_id[:6]}.txt",
+            mime="text/plain",
+            key="recovery-save",
+            icon=":material/download:",
+            on_click="ignore",
+        )
+        confirmed = st.button("I have written it down", type="primary", icon=":material/check:", key="recovery-confirm")
+    if not confirmed:
+        return
+    outcome = errors.attempt(lambda: docmind.confirm_recovery_code(code))
+    if isinstance(outcome, DocMindError):
+        errors.show(outcome)
+        return
+    _close()
+    st.rerun()
+
+
+@st.dialog("Make a new recovery code?", icon=":material/autorenew:", on_dismiss=_close)
+def _renew(docmind: DocMind) -> None:
+    st.write(
+        "The current code will no longer open anything, wherever you wrote it down. The new one is shown next, "
+        "and you are reminded until you confirm that it is written down. Your key or passphrase stays as it is."
+    )
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        if st.button("Keep the old code", key="recovery-keep", on_click=_close):
+            st.rerun()
+        wanted = st.button("Make a new code", type="primary", key="recovery-make")
+    if not wanted:
+        return
+    outcome = errors.attempt(docmind.new_recovery_code)
+    if isinstance(outcome, DocMindError):
+        errors.show(outcome)
+        return
+    _ask_for(_SHOW)
+    st.rerun()
+
+
+_SHORTEST = 8
+
+
+def frame(draw: Callable[[DocMind], None]) -> None:
+    """Draw a page over the open vault; where that fails, show the error in its place."""
+    opened = errors.attempt(desk().open)
+    if not isinstance(opened, DocMindError):
+        outcome = errors.attempt(lambda: _draw(opened, draw))
+        if isinstance(outcome, DocMindError):
+            errors.show(outcome)
+    elif desk().wants_passphrase:
+        _lock_screen(desk())
+    else:
+        _closed(opened)
+
+
+def _draw(opened: DocMind, draw: Callable[[DocMind], None]) -> None:
+    if opened.is_read_only:
+        _reading_only(desk())
+    else:
+        draw_recovery(opened)
+    draw(opened)
+
+
+def _closed(error: DocMindError) -> None:
+    st.title("DocMind cannot open your vault")
+    errors.show(error)
+    st.caption("Nothing was changed. Correct the problem, then try again.")
+    st.button("Try again", type="primary", icon=":material/refresh:")
+    if isinstance(error, BehindError):
+        _choices(desk())
+
+
+def _reading_only(vault: AppState) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.info("This vault is open for reading only.", icon=":material/visibility:")
+        if st.button("Close it", icon=":material/close:"):
+            vault.close()
+            st.rerun()
+
+
+def _choices(vault: AppState) -> None:
+    """Draw the two choices for a vault that lacks acknowledged changes."""
+    with st.container(horizontal=True):
+        reads = st.button("Look at it read-only", icon=":material/visibility:")
+        accepts = st.button("Go on with what is here", icon=":material/warning:")
+    st.caption(
+        "Going on makes what is here the vault again: what is missing stays missing. Sealed files that it does not "
+        "name are set aside for some days, and come back with the right vault.db."
+    )
+    if reads or accepts:
+        outcome = errors.attempt(lambda: vault.open(read_only=reads, accept=accepts))
+        if isinstance(outcome, DocMindError):
+            errors.show(outcome)
+        else:
+            st.rerun()
+
+
+def _lock_screen(vault: AppState) -> None:
+    with st.container(width=480):
+        is_chosen = vault.is_new or vault.is_recovering
+        st.title("Choose a new passphrase" if is_chosen else "Your vault is locked")
+        if is_chosen:
+            st.write("It seals everything you add. Several words you can remember are better than one you cannot.")
+        with st.form("passphrase", border=False):
+            passphrase = st.text_input("Passphrase", type="password", autocomplete="current-password")
+            again = passphrase
+            if is_chosen:
+                again = st.text_input("The same again", type="password", autocomplete="new-password")
+            does = "Make the vault" if vault.is_new else "Open the vault" if vault.is_recovering else "Unlock"
+            sent = st.form_submit_button(does, type="primary")
+        if not is_chosen:
+            st.caption("Forgotten? Start DocMind once with DOCMIND_KEYS__RECOVERY_CODE set to your recovery code.")
+        if not sent:
+            return
+        if not passphrase:
+            st.error("Type the passphrase.", icon=":material/error:")
+            return
+        if is_chosen and (passphrase != again or len(passphrase) < _SHORTEST):
+            st.error(
+                "The two differ." if passphrase != again else f"Use at least {_SHORTEST} characters.",
+                icon=":material/error:",
+            )
+            return
+        with st.spinner("Opening the vault…"):
+            outcome = errors.attempt(lambda: vault.open(passphrase))
+        if isinstance(outcome, DocMindError) and not isinstance(outcome, BehindError):
+            errors.show(outcome)
+        else:
+            st.rerun()

@@ -1,0 +1,100 @@
+"""Keys of Streamlit's session state, one for each browser tab, and the open conversation.
+
+The id of the open conversation is in the page's address, so that it survives reloads and bookmarks.
+"""
+
+from __future__ import annotations
+
+import re
+
+import streamlit as st
+
+EXAMPLE = "example"  # str: a suggested question that was clicked
+FILTER_DOCUMENTS = "filter_documents"  # list[str]: doc_ids to look in
+FILTER_LISTS = "filter_lists"  # list[str]: `words` and `look`, what to search by
+FILTER_LANGUAGES = "filter_languages"  # list[str]: language codes to look in
+READING = "reading"  # PageOnShow: the page open over the conversation
+OPEN_DOCUMENT = "open_document"  # str: the doc_id open on the documents page
+OPEN_PAGE = "open_page"  # PageOnShow: the page open on the documents page
+TAKEN_FILES = "taken_files"  # set[str]: ids of files of the uploader that were handed in
+QUEUE_TROUBLE = "queue_trouble"  # DocMindError: why the last action on the queue failed, until the next
+UPLOADER = "uploader"  # list[UploadedFile]: everything that was dropped into the upload box
+DELETING = "deleting"  # str: the doc_id whose deletion is being confirmed
+RECEIPT = "receipt"  # DeleteReceipt of the last deletion, until the next action
+ZOOM = "zoom"  # str: how large pages are shown
+HEAT = "heat"  # bool: pages are opened with their heat map, where they have one
+HEAT_MAP = "heat_map"  # tuple[tuple[str, str, int], HeatMap]: question, document, page, and the map computed last
+FETCHING = "fetching"  # str: the model whose download is being asked about
+MODEL_TROUBLE = "model_trouble"  # tuple[str, DocMindError]: a model, and why the last action on it failed
+MODEL_CHANGED = "model_changed"  # bool: an action on a model waits for the page to be redrawn
+EMBEDDING = "embedding"  # tuple[str, ...]: doc_ids whose embedding is being asked about; () for all
+FOLLOWED = "followed"  # set[str]: embedding jobs that this tab saw running, until their end is acknowledged
+FOUND = "found"  # tuple: a question as it was asked, and the pages that all kinds of search found for it
+SORT = "sort"  # str: the order of the documents
+FIND = "find"  # str: part of a document's name
+
+THREAD = "thread"  # str | None: the thread_id of the open conversation; read with `thread_id`, set with `open_thread`
+AT = "at"  # str, in the address only: the earlier point of the conversation that is viewed
+FIND_THREAD = "find_thread"  # str: words searched for in the conversations
+MORE_THREADS = "more_threads"  # int: how many conversations the list shows
+DELETED_THREAD = "deleted_thread"  # Thread: deleted just now, for undoing it
+THREAD_DIALOG = "thread_dialog"  # tuple[str, str]: which dialog about which conversation is open
+EXPORTED = "exported"  # Exported: the file that was made and is ready for download
+PURGED = "purged"  # ThreadReceipt of the last purge, until the next action
+COMPARING = "comparing"  # tuple[str, str, str]: conversation, left and right point; "" where one is still to be chosen
+UNFOLDED = "unfolded"  # set[str]: branches of the history that are unfolded
+PAGE = "page"  # str: which of the app's pages ran last
+CAME_BACK = "came_back"  # bool: this run shows another page than the last one did
+EDITING = "editing"  # str: the checkpoint_id of the turn whose question is being edited
+EDIT = "edit"  # str: the question as it is being edited
+QUESTION = "question"  # str: the question being typed
+COPYING = "copying"  # str: the checkpoint_id of the turn whose answer is shown for copying
+EARLIER = "earlier"  # tuple[str, int]: a conversation, and how many of its last turns are shown
+BESIDE = "beside"  # str: what is shown beside the conversation: "History", "Memory" or nothing
+ASKED = "asked"  # str: the run_id of what this tab asked last
+SENT = "sent"  # bool: a question was taken since the page was drawn
+GIVEN_BACK = "given_back"  # tuple[str, str]: the key of an input, and the question that is put back into it
+TAKEN = "taken"  # bool: the question of this run was taken by the callback of its input
+REFUSED = "refused"  # DocMindError: why the last question was not taken, until it is shown
+AGENT = "agent"  # bool: questions are answered in agent mode; absent where no model can
+WEB = "web"  # bool: the web may be searched for the next question
+FIND_MEMORY = "find_memory"  # str: words searched for in the memories
+EDITING_MEMORY = "editing_memory"  # str | None: the memory_id being corrected
+FORGOTTEN = "forgotten"  # Memory: deleted just now, for undoing it
+MEMORY_TROUBLE = "memory_trouble"  # DocMindError: why the last action on a memory failed, until it is shown
+PURGING_MEMORIES = "purging_memories"  # str | None: which memories are about to be erased
+DISMISSED = "dismissed"  # set[str]: proposals of conversations that the user does not want
+RECOVERY = "recovery"  # str: which dialog about the recovery code is open
+PICTURE = "picture"  # PictureSearch: the picture that is searched for; absent where there is none
+PICTURE_BOX = "picture_box"  # int: a counter that empties the box for pictures
+PICTURE_WORDS = "picture_words"  # str: words that are searched for along with the picture
+
+
+_THREAD_ID = re.compile(r"[0-9A-Za-z_-]{1,64}")
+
+
+def thread_id() -> str | None:
+    """Return the id in the address; after another page, the one that was open.
+
+    None: a new conversation.
+
+    The id is well formed, but such a conversation may not exist.
+    """
+    told = st.query_params.get(THREAD)
+    came_back = st.session_state.pop(CAME_BACK, False)
+    if told is not None and _THREAD_ID.fullmatch(told):
+        st.session_state[THREAD] = told
+    elif told is None and came_back and st.session_state.get(THREAD):
+        st.query_params[THREAD] = st.session_state[THREAD]
+    else:
+        open_thread(None)
+    return st.session_state[THREAD]
+
+
+def open_thread(thread_id: str | None) -> None:
+    """Make this conversation the open one; None: a new one, which its first question creates."""
+    st.session_state[THREAD] = thread_id
+    if thread_id is not None:
+        st.query_params[THREAD] = thread_id
+    elif THREAD in st.query_params:
+        del st.query_params[THREAD]

@@ -1,0 +1,1 @@
+"""Components of the chat page: threads, turns, sources, memories, visual search."""

@@ -1,0 +1,154 @@
+"""Comparison of two answers of a conversation: their sentences, and the pages they cite."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from docmind.errors import DocMindError, NotFoundError
+from docmind.records.answers import Source
+from docmind.records.conversations import Comparison, Turn
+from docmind.rich_text import escape, one_line, visible
+from docmind.ui.app import errors, state
+from docmind.ui.app.format import count, duration, when
+from docmind.ui.app.page_view import PageOnShow, source_jpeg
+from docmind.ui.chat.sources import draw_reading
+
+if TYPE_CHECKING:
+    from docmind.application import DocMind
+
+_TILE = 118  # pixels across: three in a row on a phone
+_THUMBNAIL = 360
+_LOOKS = Path(__file__).with_suffix(".css")
+_MARKS = re.compile(
+    r"\*\*|^(?:[-*+]|#{1,6})[ ]"
+)  # Markdown that a model emphasises with; each sentence is shown alone here
+_STATES = {"stopped": "stopped before its end", "unanswered": "not answered"}
+
+
+def draw(docmind: DocMind) -> bool:
+    """Draw the two chosen answers in place of the conversation; False where none are chosen."""
+    thread_id, left, right = st.session_state.get(state.COMPARING, ("", "", ""))
+    if not right:
+        return False
+    if thread_id != st.session_state.get(state.THREAD):
+        _close()
+        return False
+    st.button("Back to the conversation", icon=":material/arrow_back:", type="tertiary", on_click=_close)
+    outcome = errors.attempt(lambda: docmind.conversations.compare(thread_id, left, right))
+    if isinstance(outcome, DocMindError):
+        errors.show(outcome)
+        return True
+    _heading(outcome)
+    _answers(outcome)
+    _pages(docmind, outcome)
+    draw_reading(docmind)
+    return True
+
+
+def _close() -> None:
+    st.session_state.pop(state.COMPARING, None)
+    st.session_state.pop(state.READING, None)
+
+
+def _heading(found: Comparison) -> None:
+    st.html(_LOOKS)
+    st.title("Two answers side by side", anchor=False)
+    if found.left.question == found.right.question:
+        st.text(visible(found.left.question))
+    with st.container(key="compared-told"):
+        _tell(found)
+
+
+def _tell(found: Comparison) -> None:
+    same = sum(1 for kind, _ in found.changes if kind == "same")
+    if not found.changes:
+        st.caption("Neither says anything.")
+    elif same == len(found.changes):
+        st.caption(f"Both say the same, in {count(same, 'sentence')}.")
+    else:
+        told = count(same, "sentence") if same else "No sentence"
+        st.caption(f"{told} in both. What only one of them says is :yellow-background[highlighted].")
+
+
+def _answers(found: Comparison) -> None:
+    is_same = found.left.question == found.right.question
+    sides = (("First", "only_left", found.left), ("Second", "only_right", found.right))
+    for column, (name, only, turn) in zip(st.columns(2, gap="medium"), sides, strict=True):
+        with column, st.container(border=True, key=f"compared-{only}"):
+            st.caption(f"**{name}** · {_facts(turn)}")
+            if not is_same:
+                st.text(visible(turn.question))
+            said = [(kind, text) for kind, text in found.changes if kind in ("same", only)]
+            if said:
+                st.markdown("\n\n".join(_sentence(kind, text) for kind, text in said))
+            else:
+                st.markdown(f"*{escape(turn.message) or 'No answer.'}*")
+
+
+def _sentence(kind: str, text: str) -> str:
+    words = escape(_MARKS.sub("", text))
+    return words if kind == "same" else f":yellow-background[{words}]"
+
+
+def _facts(turn: Turn) -> str:
+    facts = [when(turn.asked_at_ms)]
+    if turn.answer is not None:
+        facts.append(f"written by {escape(turn.answer.writer, limit=64)}" if turn.answer.model else "made of quotes")
+        total = dict(turn.answer.timings_ms).get("total")
+        if total is not None:
+            facts.append(f"in {duration(total)}")
+    if turn.state in _STATES:
+        facts.append(_STATES[turn.state])
+    return " · ".join(facts)
+
+
+def _pages(docmind: DocMind, found: Comparison) -> None:
+    sources = {side: _by_page(turn) for side, turn in (("left", found.left), ("right", found.right))}
+    groups = (
+        ("Both rest on", found.pages_both, "left"),
+        ("Only the first", found.pages_left, "left"),
+        ("Only the second", found.pages_right, "right"),
+    )
+    if not any(pages for _, pages, _ in groups):
+        return
+    st.subheader("Sources", anchor=False)
+    told = [group for group in groups if group[1]]
+    for column, (name, pages, side) in zip(st.columns(len(told), gap="medium"), told, strict=True):
+        with column:
+            st.caption(name)
+            with st.container(horizontal=True):
+                for page in pages:
+                    with st.container(width=_TILE, gap=None):
+                        _tile(docmind, sources[side][page], f"compared-{side}-{page}")
+
+
+def _by_page(turn: Turn) -> dict[str, list[Source]]:
+    pages: dict[str, list[Source]] = {}
+    for source in turn.answer.sources if turn.answer is not None else ():
+        pages.setdefault(source.page_id, []).append(source)
+    return pages
+
+
+def _tile(docmind: DocMind, cited: Sequence[Source], key: str) -> None:
+    source = replace(cited[0], boxes=tuple(box for source in cited for box in source.boxes))
+    picture = errors.attempt(lambda: source_jpeg(docmind, source, _THUMBNAIL))
+    if isinstance(picture, DocMindError):
+        st.caption(f"Page {source.page_no} · {escape(source.document, limit=34)}")
+        st.caption("This document was deleted since." if isinstance(picture, NotFoundError) else escape(str(picture)))
+        return
+    st.image(picture, width="stretch", alt=f"Page {source.page_no} of {one_line(source.document)}")
+    shown = PageOnShow(source.doc_id, source.page_no, source.page_no, source.boxes, source)
+    st.button(
+        f"**Page {source.page_no}**", key=key, type="tertiary", help="Open the page", on_click=_open, args=(shown,)
+    )
+    st.caption(escape(source.document, limit=34))
+
+
+def _open(shown: PageOnShow) -> None:
+    st.session_state[state.READING] = shown

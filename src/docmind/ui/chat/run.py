@@ -1,0 +1,196 @@
+"""Asking, and the running question: its answer as it is written, and a button to stop it.
+
+A run continues independently of the page. A tab only polls it, a few times a second, in a fragment: the rest of the
+page is not redrawn until the run is over.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from docmind.errors import DocMindError
+from docmind.records.conversations import Mode, RunProgress, Thread
+from docmind.records.search import Filters, ListName
+from docmind.rich_text import escape
+from docmind.ui.app import errors, state
+from docmind.ui.app.chat_message import asking, assistant, question, streaming_markdown
+from docmind.ui.app.format import duration
+from docmind.ui.chat import history, threads
+from docmind.ui.chat.sources import draw_nearest
+
+if TYPE_CHECKING:
+    from docmind.application import DocMind
+
+_POLL_S = 0.12
+_NEWS_S = 1.5
+_PATIENCE_S = 0.4  # quotes are found within this time: the page is then drawn once, with the answer
+_GLANCE_S = 0.01
+_SLOW_MS = 3_000
+_STAGES = {
+    "waiting": "Waiting for the question before this one…",
+    "reading the question": "Reading the question…",
+    "searching": "Looking through your pages…",
+    "writing": "Writing…",
+    "checking": "Checking each sentence against your pages…",
+    "remembering": "Keeping the answer…",
+    "": "Getting ready…",
+}
+
+
+def ask(
+    docmind: DocMind,
+    key: str,
+    thread_id: str | None,
+    before_id: str | None = None,
+    filters: Filters = Filters(),
+    lists: Sequence[ListName] | None = None,
+) -> None:
+    """Begin to answer what was typed into the input `key`. For callbacks.
+
+    A conversation is created where there is none yet.
+
+    `before_id` is the point to ask at. Where the question is not taken, it is put back into the input.
+    """
+    asked = str(st.session_state.get(key) or "")
+    if not asked.strip():
+        return
+    st.session_state[state.TAKEN] = True
+
+    def begin() -> str:
+        chosen = thread_id or docmind.conversations.create().thread_id
+        is_agent, web = st.session_state.get(state.AGENT), bool(st.session_state.get(state.WEB))
+        mode: Mode | None = None if is_agent is None else "agent" if is_agent else "standard"
+        run_id = docmind.conversations.start(
+            asked, thread_id=chosen, checkpoint_id=before_id, filters=filters, mode=mode, web=web, lists=lists
+        )
+        if thread_id is None:
+            threads.show(chosen)
+        return run_id
+
+    if _begin(docmind, begin):
+        st.session_state[state.SENT] = True
+    else:
+        st.session_state[state.GIVEN_BACK] = (key, asked)
+
+
+def prepare() -> None:
+    """Set what the inputs contain in this run; call it before they are drawn."""
+    if st.session_state.pop(state.SENT, False) and state.WEB in st.session_state:
+        st.session_state[state.WEB] = False  # consent is for one question
+    given_back: tuple[str, str] | None = st.session_state.pop(state.GIVEN_BACK, None)
+    if given_back is not None:
+        st.session_state[given_back[0]] = given_back[1]
+
+
+def was_taken() -> bool:
+    """Tell whether the callback of an input has taken what was typed.
+
+    After a restart of the server it has not: the new server knows an input only once it has drawn it.
+    """
+    return bool(st.session_state.pop(state.TAKEN, False))
+
+
+def retry(docmind: DocMind, thread_id: str, checkpoint_id: str) -> None:
+    """Answer the question of a turn again. For callbacks."""
+    _begin(docmind, lambda: docmind.conversations.retry(thread_id, checkpoint_id))
+
+
+def stop(docmind: DocMind, run_id: str) -> None:
+    """Stop writing; a run that is over meanwhile is no error. For callbacks."""
+    errors.attempt(lambda: docmind.conversations.stop(run_id))
+
+
+def draw_run(docmind: DocMind, run: RunProgress, number: int) -> None:
+    """Draw the running question in the place of its turn, and the pages that were found for it.
+
+    The pages are drawn once, outside of the part that is drawn several times a second.
+    """
+    has_pages = bool(run.pages and run.model)
+    st.fragment(_follow, run_every=_POLL_S)(docmind, run.run_id, number, has_pages=has_pages)
+    if has_pages:
+        with st.container(key="found-pages"):
+            draw_nearest(docmind, run.pages, f"found-{run.run_id}", run.question)
+
+
+def watch(docmind: DocMind, thread: Thread) -> None:
+    """Redraw the page when another tab changes the conversation."""
+    st.fragment(_look, run_every=_NEWS_S)(docmind, thread)
+
+
+def _begin(docmind: DocMind, begin: Callable[[], str]) -> bool:
+    started = errors.attempt(begin)
+    if isinstance(started, DocMindError):
+        st.session_state[state.REFUSED] = started
+        return False
+    st.session_state[state.ASKED] = started
+    st.session_state.pop(state.EDITING, None)
+    history.back_to_now()
+    until = time.monotonic() + _PATIENCE_S
+    while time.monotonic() < until:
+        now = docmind.conversations.wait(started, _GLANCE_S)
+        if now.is_over or now.stage == "writing":
+            break
+    return True
+
+
+def _follow(docmind: DocMind, run_id: str, number: int, *, has_pages: bool) -> None:
+    """Draw the run; the whole page when pages were found for it, and once it is over."""
+    now = errors.attempt(lambda: docmind.conversations.run(run_id))
+    if isinstance(now, DocMindError):
+        st.rerun()
+    _draw(docmind, now, number)
+    _draw_next(docmind, now, number + 1)
+    if now.is_over or has_pages != bool(now.pages and now.model):
+        st.rerun()  # the whole page: the turn is drawn in this place now
+
+
+def _draw(docmind: DocMind, now: RunProgress, number: int) -> None:
+    with st.container(key=f"turn-{number}"):
+        with asking():
+            question(now.question, f"turn-{number}")
+        with assistant():
+            if now.text:
+                st.markdown(streaming_markdown(now.text))
+            with st.container(horizontal=True, vertical_alignment="center", gap="small", key="running"):
+                if not now.is_over:
+                    st.button(
+                        "Stop",
+                        key=f"stop-{now.run_id}",
+                        icon=":material/stop_circle:",
+                        shortcut=None
+                        if state.READING in st.session_state
+                        else "Escape",  # otherwise the key closes that page
+                        on_click=stop,
+                        args=(docmind, now.run_id),
+                    )
+                st.caption(_told(now), width="content")
+
+
+def _draw_next(docmind: DocMind, now: RunProgress, number: int) -> None:
+    """Draw the question that this tab asked meanwhile: it is answered after the current one."""
+    asked = st.session_state.get(state.ASKED)
+    if not asked or asked == now.run_id:
+        return
+    following = errors.attempt(lambda: docmind.conversations.run(asked))
+    if isinstance(following, DocMindError) or following.is_over or following.thread_id != now.thread_id:
+        return
+    with asking():
+        question(following.question, f"turn-{number}")
+        st.caption(_STAGES["waiting"])
+
+
+def _told(now: RunProgress) -> str:
+    told = _STAGES[now.stage]
+    if now.stage == "writing" and not now.text:
+        told = f"{escape(now.model.partition('/')[2], limit=48)} is reading your pages…"
+    return f"{told} {duration(now.elapsed_ms)}" if now.elapsed_ms > _SLOW_MS else told
+
+
+def _look(docmind: DocMind, drawn: Thread) -> None:
+    thread = errors.attempt(lambda: docmind.conversations.thread(drawn.thread_id))
+    if thread != drawn or docmind.conversations.live(drawn.thread_id) is not None:
+        st.rerun()

@@ -1,0 +1,279 @@
+"""Sources of an answer: each quote on its page, as the page was when it was cited.
+
+Below them are the pages that all search lists found for the question, with the lists and their timings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from docmind.errors import DocMindError, NotFoundError
+from docmind.records.answers import BY_LOOK, Source
+from docmind.records.search import Filters, Hit, ListName, ListReport, MultimodalHit, MultimodalResult
+from docmind.rich_text import escape, flow, highlight, one_line, shorten
+from docmind.ui.app import errors, state
+from docmind.ui.app.format import count, data_url, pace
+from docmind.ui.app.page_view import (
+    PageOnShow,
+    draw_heat,
+    has_heat,
+    heat_row,
+    heat_switch,
+    page_jpeg,
+    page_view,
+    source_jpeg,
+    source_strip,
+)
+
+if TYPE_CHECKING:
+    from docmind.application import DocMind
+
+
+_PAGES = 8
+_RESULT_THUMBNAIL, _WIDE = 480, 156  # pixels of a picture, and its width on the page: two beside each other on a phone
+_LISTS: dict[ListName, tuple[str, str]] = {
+    "text": ("green", "words"),
+    "code": ("gray", "code"),
+    "image": ("violet", "look"),
+    "visual": ("orange", "parts"),
+    "lookalike": ("blue", "picture"),
+}
+"""The name and the colour of each list: by the words on a page, by its look, by its parts."""
+
+
+def has_look(docmind: DocMind) -> bool:
+    """Tell whether pages can be found by their look: a model for page images is in use."""
+    return any(errors.attempt(lambda kind=kind: docmind.visual.is_on(kind)) is True for kind in ("image", "late"))
+
+
+def draw_page_results(docmind: DocMind, question: str, filters: Filters, key: str) -> None:
+    """Draw an expander with these pages; nothing where no image model is on."""
+    if not has_look(docmind):
+        return
+    behind = st.expander("Pages by words and by look", icon=":material/image_search:", key=key, on_change="rerun")
+    if behind.open:
+        with behind:
+            _draw_results(docmind, question, filters, key)
+
+
+def _draw_results(docmind: DocMind, question: str, filters: Filters, key: str) -> None:
+    kept: tuple[tuple[str, str, Filters], MultimodalResult] | None = st.session_state.get(state.FOUND)
+    place = (key, question, filters)
+    if kept is None or kept[0] != place:
+        with st.spinner("Looking through words and pages…"):
+            found = errors.attempt(lambda: docmind.multimodal_search(question, k=_PAGES, filters=filters))
+        if isinstance(found, DocMindError):
+            errors.show(found)
+            return
+        st.session_state[state.FOUND] = (place, found)
+    else:
+        found = kept[1]
+    _draw_lists(found.lists)
+    with st.container(horizontal=True):
+        for hit in found.hits:
+            with st.container(width=_WIDE, gap="xxsmall", key=f"{key}-hit-{hit.rank}"):
+                outcome = errors.attempt(lambda hit=hit: _draw_result(docmind, hit, question, f"{key}-{hit.rank}"))
+                if isinstance(outcome, DocMindError):
+                    st.caption(f"{escape(hit.document, limit=36)}, page {hit.page_no}: no longer in the vault.")
+    if not found.hits:
+        st.caption("No page was found.")
+
+
+def _draw_lists(lists: Sequence[ListReport]) -> None:
+    """Draw the state of each list; those that are off are left out."""
+    told = [
+        f"{_badge(report.list)} {report.count:,} in {pace(report.duration_ms / 1000)}"
+        for report in lists
+        if report.state in ("ran", "empty")
+    ]
+    if told:
+        st.caption(" · ".join(told))
+    for report in lists:
+        if report.state in ("failed", "timed out"):
+            why = escape(report.reason) or f"it took longer than {pace(report.duration_ms / 1000)}"
+            st.caption(f":material/info: Without {_badge(report.list)}: {why}")
+
+
+def _draw_result(docmind: DocMind, hit: MultimodalHit, question: str, key: str) -> None:
+    alt = f"Page {hit.page_no} of {one_line(hit.document)}"
+    st.image(data_url(page_jpeg(docmind, hit.doc_id, hit.page_no, (), _RESULT_THUMBNAIL)), width="stretch", alt=alt)
+    shown = PageOnShow(hit.doc_id, hit.page_no, hit.page_no, hit.boxes, question=question)
+    with st.container(gap=None):
+        label, help_ = f"**Page {hit.page_no}**", "Open the page"
+        st.button(label, key=f"{key}-open", type="tertiary", help=help_, on_click=_open, args=(shown,))
+        st.caption(escape(hit.document, limit=36))
+        st.markdown(" ".join(_badge(origin.list) for origin in hit.origins))
+
+
+def _open(shown: PageOnShow) -> None:
+    st.session_state[state.READING] = shown
+
+
+def _badge(name: ListName) -> str:
+    colour, word = _LISTS[name]
+    return f":{colour}-badge[{word}]"
+
+
+_THUMBNAIL = 480  # pixels; shown at about a third of that or less, sharp on dense screens
+_SMALL = 84  # pixels across, beside the citation
+_LOOK = 240  # pixels across, of a page that is all there is to see
+_NEAR = 156  # two beside each other on a phone
+_HOT, _HOT_PIXELS = 460, 920  # a page with its heat map: pixels across, and those of its picture
+
+
+def draw_sources(
+    docmind: DocMind, sources: Sequence[Source], key: str, *, standing: int, question: str = "", more_label: str = ""
+) -> None:
+    """Draw each source: citation, a crop with the words highlighted, and a thumbnail.
+
+    The first `standing` of them are open; the others are in an expander called `more_label`. With
+    the `question` that they answer, a heat map can be switched on where there is one.
+    """
+    _draw_each(docmind, sources[:standing], key, question)
+    if more := sources[standing:]:
+        label = f"{more_label or count(len(more), 'more source')}: {_pages_of(more)}"
+        behind = st.expander(label, key=f"{key}-more", on_change="rerun")
+        if behind.open:  # pages are drawn only when the expander is open
+            with behind:
+                _draw_each(docmind, more, key, question)
+
+
+def draw_places(sources: Sequence[Source], key: str, question: str = "") -> None:
+    """Draw the sources of an earlier answer on one line: each opens its page."""
+    with st.container(horizontal=True, gap="small", key=f"{key}-places"):
+        for source in sources:
+            st.button(
+                f":green-badge[{source.n}] Page {source.page_no} · {escape(source.document, limit=32)}",
+                key=f"{key}-{source.n}-open",
+                type="tertiary",
+                help=f"Open the page: “{escape(shorten(source.quote, 160))}”" if source.quote else "Open the page",
+                on_click=_open,
+                args=(_shown(source, question),),
+            )
+
+
+def draw_nearest(docmind: DocMind, hits: Sequence[Hit], key: str, question: str = "") -> None:
+    """Draw small thumbnails of the closest pages; each opens its page."""
+    with st.container(horizontal=True):
+        for hit in hits:
+            with st.container(width=_NEAR):
+                outcome = errors.attempt(lambda hit=hit: _draw_hit(docmind, hit, f"{key}-{hit.rank}", question))
+                if isinstance(outcome, DocMindError):
+                    st.caption(f"{escape(hit.document, limit=36)}, page {hit.page_no}: no longer in the vault.")
+
+
+def draw_reading(docmind: DocMind) -> None:
+    """Draw the page that was opened from a source, in a dialog over the conversation."""
+    if state.READING in st.session_state:
+        _reading(docmind)
+
+
+def _pages_of(sources: Sequence[Source]) -> str:
+    return ", ".join(
+        f"\\[{source.n}\\] {escape(source.document, limit=32)} page {source.page_no}" for source in sources
+    )
+
+
+def _draw_each(docmind: DocMind, sources: Sequence[Source], key: str, question: str) -> None:
+    for source in sources:
+        with st.container(border=True, key=f"{key}-source-{source.n}"):
+            outcome = errors.attempt(lambda source=source: _draw_source(docmind, source, f"{key}-{source.n}", question))
+            if isinstance(outcome, NotFoundError):
+                _draw_gone(source)
+            elif isinstance(outcome, DocMindError):
+                errors.show(outcome)
+
+
+def _shown(source: Source, question: str) -> PageOnShow:
+    return PageOnShow(source.doc_id, source.page_no, source.page_no, source.boxes, source, question=question)
+
+
+def _close() -> None:
+    st.session_state.pop(state.READING, None)
+
+
+@st.dialog("Page", width="large", on_dismiss=_close)
+def _reading(docmind: DocMind) -> None:
+    outcome = errors.attempt(lambda: page_view(docmind, state.READING))
+    if not isinstance(outcome, DocMindError):
+        return
+    source = st.session_state[state.READING].source
+    if isinstance(outcome, NotFoundError) and source is not None:
+        _draw_gone(source)
+    else:
+        errors.show(outcome)
+
+
+def _draw_source(docmind: DocMind, source: Source, key: str, question: str) -> None:
+    if source.kind == "look":
+        _draw_look(docmind, source, key, question)
+        return
+    thumbnail, strip = source_jpeg(docmind, source, _THUMBNAIL), source_strip(docmind, source)
+    small, words = st.columns([0.13, 0.87], gap="small")
+    told = f"Page {source.page_no} of {one_line(source.document)}, highlighted: {one_line(source.quote)}"
+    with small, st.container(width=_SMALL):
+        st.image(data_url(thumbnail), width="stretch", alt=told)
+    with words, st.container(gap="xxsmall"):
+        args = (_shown(source, question),)
+        st.button(_label(source), key=f"{key}-open", type="tertiary", help="Open the page", on_click=_open, args=args)
+        if strip is not None:
+            with st.container(width=highlight.reading_width(strip)):
+                st.image(data_url(strip), width="stretch", alt=told)
+        else:
+            st.text(flow(f"“{source.quote}”"))
+        if has_heat(docmind, question, source.doc_id, source.page_no):
+            st.fragment(_draw_heat)(docmind, source, key, question)
+
+
+def _draw_look(docmind: DocMind, source: Source, key: str, question: str) -> None:
+    """Draw a page that was found by its look: its image, and the switch of its heat map where there is one."""
+    with st.container(gap="xxsmall"):
+        args = (_shown(source, question),)
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.button(
+                _label(source), key=f"{key}-open", type="tertiary", help="Open the page", on_click=_open, args=args
+            )
+            st.markdown(f":violet-badge[{BY_LOOK}]", width="content")
+        with st.container(width=_LOOK):
+            told = f"Page {source.page_no} of {one_line(source.document)}, {BY_LOOK}"
+            st.image(data_url(source_jpeg(docmind, source, _THUMBNAIL)), width="stretch", alt=told)
+        if has_heat(docmind, question, source.doc_id, source.page_no):
+            st.fragment(_draw_heat)(docmind, source, key, question)
+
+
+def _draw_heat(docmind: DocMind, source: Source, key: str, question: str) -> None:
+    """Draw the switch of the heat map and, while it is on, the page under its map."""
+    row = heat_row()
+    with row:
+        is_hot = heat_switch(f"{key}-heat")
+    if not is_hot:
+        return
+
+    def show(jpeg: bytes, told: str) -> None:
+        with st.container(width=_HOT):
+            st.image(data_url(jpeg), width="stretch", alt=told)
+
+    draw_heat(docmind, question, source.doc_id, source.page_no, key, row, show, width=_HOT_PIXELS)
+
+
+def _label(source: Source) -> str:
+    return f":green-badge[{source.n}] **Page {source.page_no}** · {escape(source.document, limit=72)}"
+
+
+def _draw_gone(source: Source) -> None:
+    st.markdown(_label(source))
+    st.text(flow(f"“{source.quote}”"))
+    st.caption("This document was deleted since. The quote is what its page said.")
+
+
+def _draw_hit(docmind: DocMind, hit: Hit, key: str, question: str) -> None:
+    alt = f"Page {hit.page_no} of {one_line(hit.document)}"
+    st.image(data_url(page_jpeg(docmind, hit.doc_id, hit.page_no, (), _THUMBNAIL)), width="stretch", alt=alt)
+    shown = PageOnShow(hit.doc_id, hit.page_no, question=question)
+    with st.container(gap=None):
+        label = f"**Page {hit.page_no}**"
+        st.button(label, key=f"{key}-open", type="tertiary", help="Open the page", on_click=_open, args=(shown,))
+        st.caption(escape(hit.document, limit=36))

@@ -1,0 +1,347 @@
+"""One turn of a conversation: question, answer or error, sources, and actions.
+
+The actions are: edit the question, retry, continue, branch, compare, copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import streamlit as st
+
+from docmind.errors import DocMindError
+from docmind.records.answers import BY_LOOK, NOTED, TOLD, Answer, Source
+from docmind.records.conversations import RunProgress, Thread, ThreadView, Turn, WebResult
+from docmind.records.search import Filters
+from docmind.rich_text import escape, flow, one_line, shorten, visible
+from docmind.ui.app import errors, state
+from docmind.ui.app.chat_message import answer_markdown, asking, assistant, question, quote_markdown
+from docmind.ui.app.format import count, duration
+from docmind.ui.chat import history, run, side_panel, sources
+from docmind.ui.chat.memories import draw_proposals
+from docmind.ui.chat.sources import draw_nearest, draw_places, draw_sources
+
+if TYPE_CHECKING:
+    from docmind.application import DocMind
+
+
+LOOKS = Path(__file__).with_suffix(".css")
+LONGEST = 20_000  # characters of a question; the browser takes no more, and does not say so
+_AGAIN, _CONTINUE, _BRANCH, _COMPARE, _COPY = "again", "continue", "branch", "compare", "copy"
+_MENU = {
+    _AGAIN: ":material/refresh: Answer again",
+    _CONTINUE: ":material/play_arrow: Continue here",
+    _BRANCH: ":material/call_split: Branch here",
+    _COMPARE: ":material/compare_arrows: Compare with…",
+    _COPY: ":material/content_copy: Copy",
+}
+
+
+def draw_question(docmind: DocMind, thread: Thread, turn: Turn, key: str, *, is_free: bool) -> None:
+    """Draw the question with an edit button, or as a field, to ask it from the same point."""
+    with asking():
+        if is_free and st.session_state.get(state.EDITING) == turn.checkpoint_id:
+            _draw_editing(docmind, thread, turn)
+            return
+        with question(turn.question, key):
+            st.button(
+                "",
+                key=f"{key}-edit",
+                icon=":material/edit:",
+                type="tertiary",
+                help="Edit the question and ask again",
+                disabled=not is_free,
+                on_click=_edit,
+                args=(turn,),
+            )
+
+
+def draw_row(
+    docmind: DocMind, view: ThreadView, turn: Turn, key: str, told: str, *, is_free: bool, is_last: bool
+) -> None:
+    """Draw one line under an answer: its actions, how long it took and which model wrote it."""
+    choices = [choice for choice in _MENU if not (choice == _CONTINUE and is_last)]
+    if turn.answer is None:
+        choices = [choice for choice in choices if choice not in (_COMPARE, _COPY)]
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{key}-row"):
+        if told:
+            st.caption(told, width="content")
+        if turn.state == "stopped":
+            try_again(docmind, view.thread, turn, key, is_free=is_free)
+        menu = f"{key}-menu-{turn.checkpoint_id}"
+        st.menu_button(
+            "Menu",
+            choices,
+            key=menu,
+            icon=":material/more_horiz:",
+            type="tertiary",
+            format_func=_MENU.__getitem__,
+            disabled=not is_free,
+            on_click=_act,
+            args=(docmind, view.thread.thread_id, turn, menu),
+        )
+
+
+def try_again(docmind: DocMind, thread: Thread, turn: Turn, key: str, *, is_free: bool) -> None:
+    """Draw the button that answers a stopped or failed turn again."""
+    st.button(
+        "Try again",
+        key=f"{key}-again",
+        icon=":material/refresh:",
+        disabled=not is_free,
+        on_click=run.retry,
+        args=(docmind, thread.thread_id, turn.checkpoint_id),
+    )
+
+
+def draw_copying(view: ThreadView) -> None:
+    """Draw the dialog with the answer that is to be copied, while it is open."""
+    for turn in view.turns:
+        if turn.checkpoint_id == st.session_state.get(state.COPYING) and turn.answer is not None:
+            _copying(turn)
+
+
+def plain_text(turn: Turn) -> str:
+    """Return an answer and its sources as plain text, to be pasted elsewhere."""
+    if turn.answer is None:
+        return ""
+    answer = turn.answer
+
+    def place(source: Source) -> str:
+        told = f"[{source.n}] {one_line(source.document)}, page {source.page_no}"
+        if source.kind == "look":
+            return f"{told}, {BY_LOOK}"
+        return told if f"“{source.quote}”" in answer.answer else f"{told}: “{one_line(source.quote)}”"
+
+    text = visible(answer.answer) if answer.model else flow(answer.answer)
+    if answer.outcome == "noted":
+        return "\n".join([text, *(f"“{one_line(fact)}”" for fact in answer.told)])
+    known = "\n".join(f"{TOLD}: “{one_line(fact)}”" for fact in answer.told)
+    first = [place(source) for source in answer.sources if source not in answer.further]
+    also = [place(source) for source in answer.further]
+    parts = (known, text, "\n".join(first), "\n".join(["Also relevant:", *also]) if also else "")
+    return "\n\n".join(part for part in parts if part)
+
+
+def _draw_editing(docmind: DocMind, thread: Thread, turn: Turn) -> None:
+    st.chat_input(
+        "Your question",
+        key=state.EDIT,
+        max_chars=LONGEST,
+        on_submit=run.ask,
+        args=(docmind, state.EDIT, thread.thread_id, turn.before_id, turn.filters, turn.lists),
+    )
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.button("Cancel", key="edit-cancel", type="tertiary", shortcut="Escape", on_click=_keep)
+        st.caption("The previous answer stays in the history.", width="content")
+
+
+def _edit(turn: Turn) -> None:
+    st.session_state[state.EDITING] = turn.checkpoint_id
+    st.session_state[state.EDIT] = turn.question
+
+
+def _keep() -> None:
+    st.session_state.pop(state.EDITING, None)
+
+
+def _act(docmind: DocMind, thread_id: str, turn: Turn, menu: str) -> None:
+    chosen, point = st.session_state.get(menu), turn.checkpoint_id
+    if chosen == _AGAIN:
+        run.retry(docmind, thread_id, point)
+    elif chosen == _COPY:
+        st.session_state[state.COPYING] = point
+    elif chosen == _COMPARE:
+        history.compare_with(thread_id, point, "")
+        side_panel.show_history()
+    elif chosen in (_CONTINUE, _BRANCH):
+        move = docmind.conversations.resume if chosen == _CONTINUE else docmind.conversations.fork
+        outcome = errors.attempt(lambda: move(thread_id, point))
+        if isinstance(outcome, DocMindError):
+            st.session_state[state.REFUSED] = outcome
+
+
+def _close() -> None:
+    st.session_state.pop(state.COPYING, None)
+
+
+@st.dialog("Copy the answer", icon=":material/content_copy:", width="medium", on_dismiss=_close)
+def _copying(turn: Turn) -> None:
+    st.caption("The button in the corner takes all of it.")
+    st.code(plain_text(turn), language=None, wrap_lines=True)
+
+
+_MAYBE, _FIRST = 2, 1  # sources that are open under quotes that may answer, and under an answer
+_NAMED = 3  # documents that are named
+_CUT_OFF = "This question was cut off before it was answered."
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The place of a turn: its number, whether its sources are open, and whether it has actions.
+
+    There are no actions while the page shows an earlier point, nor while an answer is being written.
+    """
+
+    number: int
+    is_last: bool
+    is_open: bool
+    is_free: bool
+
+    @property
+    def key(self) -> str:
+        return f"turn-{self.number}"
+
+
+def draw_turn(docmind: DocMind, view: ThreadView, turn: Turn, place: Place, names: Mapping[str, str]) -> None:
+    """Draw a turn; `names` maps document ids to names."""
+    with st.container(key=place.key):
+        draw_question(docmind, view.thread, turn, place.key, is_free=place.is_free)
+        with assistant():
+            answer = turn.answer
+            _draw_trouble(docmind, view, turn, place)
+            if answer is not None:
+                _draw_answer(docmind, turn, answer, place)
+            draw_row(docmind, view, turn, place.key, _told(turn), is_free=place.is_free, is_last=place.is_last)
+            _draw_notes(turn, names)
+            if answer is not None and place.is_open:
+                standing = _MAYBE if answer.outcome == "maybe" else _FIRST
+                label = "Also relevant" if answer.further else ""
+                draw_sources(
+                    docmind, answer.sources, place.key, standing=standing, question=_asked(turn), more_label=label
+                )
+            elif answer is not None and answer.sources:
+                draw_places(answer.sources, place.key, _asked(turn))
+            if turn.web:
+                draw_web(turn.web, place.key)
+            if place.is_last and answer is not None and answer.outcome != "noted":
+                sources.draw_page_results(docmind, _asked(turn), turn.filters, f"{place.key}-found")
+            history.switcher(docmind, view, turn)
+            if place.is_last:
+                draw_proposals(docmind, view.thread.thread_id, turn.memories)
+
+
+def _draw_answer(docmind: DocMind, turn: Turn, answer: Answer, place: Place) -> None:
+    quotes = [source for source in answer.sources if source.kind == "quote"]
+    if answer.outcome == "noted":
+        _draw_noted(answer)
+        return
+    for fact in answer.told:
+        st.markdown(f":material/bookmark: {TOLD}: “{escape(fact)}”")
+    if answer.outcome == "maybe" and quotes:
+        _draw_passages(quotes)
+    elif answer.found or answer.model:
+        st.markdown(answer_markdown(answer))
+        shown = [source for source in quotes if source not in answer.further]
+        if not answer.model and len(shown) == 1:
+            st.caption(_place(shown[0]))
+    elif turn.state != "stopped":
+        st.markdown("**I couldn't find this in your documents.**")
+    if answer.found or turn.state == "stopped":
+        return
+    if turn.filters != Filters():
+        st.caption("Only a part of your documents was searched; widen the filter to search all.")
+    if turn.nearest and place.is_open:
+        st.caption("Closest pages:")
+        draw_nearest(docmind, turn.nearest, f"{place.key}-near", _asked(turn))
+
+
+def _draw_noted(answer: Answer) -> None:
+    """Draw what was stored because the user asked for it."""
+    st.markdown(f"**{NOTED}**")
+    st.markdown("\n".join(f"- {escape(fact)}" for fact in answer.told))
+    st.caption("In all conversations. *Memory* lists it, corrects it and forgets it.")
+
+
+def _draw_passages(cited: Sequence[Source]) -> None:
+    """Draw quotes that may answer, by document."""
+    st.markdown("These passages may answer it:")
+    documents = dict.fromkeys(source.document for source in cited)
+    for document in documents:
+        if len(documents) > 1:
+            st.markdown(f"**{escape(document, limit=72)}**")
+        for source in cited:
+            if source.document == document:
+                st.markdown(quote_markdown(source))
+                st.caption(_place(source))
+
+
+def _place(source: Source) -> str:
+    return f"— {escape(source.document, limit=72)}, page {source.page_no}"
+
+
+def _asked(turn: Turn) -> str:
+    """Return the question as it was understood, or as it was typed."""
+    return turn.asked_as or turn.question
+
+
+def _draw_trouble(docmind: DocMind, view: ThreadView, turn: Turn, place: Place) -> None:
+    """Draw what went wrong, with a button to try again; the answer below lacks that part."""
+    message, hint = turn.message, turn.hint
+    if turn.state == "unanswered" and not message:
+        message, hint = _last_failure(docmind, view.thread.thread_id, turn)
+    if not message:
+        return
+    with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"{place.key}-trouble"):
+        with st.container(gap="xxsmall"):
+            st.markdown(f":material/error: {escape(message)}")
+            instead = "Below are quotes from your pages instead. " if turn.answer and turn.answer.found else ""
+            if instead or hint:
+                st.caption(instead + escape(hint))
+        try_again(docmind, view.thread, turn, place.key, is_free=place.is_free)
+
+
+def _last_failure(docmind: DocMind, thread_id: str, turn: Turn) -> tuple[str, str]:
+    """Return message and hint of a question without an answer, cut off where nothing is known."""
+    asked = st.session_state.get(state.ASKED)
+    run = errors.attempt(lambda: docmind.conversations.run(asked)) if asked else None
+    if isinstance(run, RunProgress) and run.message and (run.thread_id, run.question) == (thread_id, turn.question):
+        return run.message, run.hint
+    return _CUT_OFF, "It is kept."
+
+
+def _told(turn: Turn) -> str:
+    """Describe how the turn ended, how long it took, and which model wrote it."""
+    answer = turn.answer
+    timings = dict(answer.timings_ms) if answer is not None else {}
+    took = duration(timings["total"]) if "total" in timings else ""
+    if turn.state == "stopped":
+        kept = "what was written is kept" if answer is not None and answer.answer else "nothing was written yet"
+        told = f":material/stop_circle: Stopped{f' after {took}' if took else ''}; {kept}"
+    else:
+        told = f"Answered in {took}" if took else ""
+    return f"{told} · {escape(answer.writer, limit=64)}" if answer is not None and answer.model else told
+
+
+def _draw_notes(turn: Turn, names: Mapping[str, str]) -> None:
+    if turn.asked_as and turn.asked_as != turn.question:
+        st.caption(f":material/subdirectory_arrow_right: Understood as: {escape(turn.asked_as, limit=240)}")
+    known = [names[doc_id] for doc_id in turn.recalled if doc_id in names]
+    if known:
+        listed = ", ".join(escape(shorten(name, 48)) for name in known[:_NAMED])
+        more = f" and {len(known) - _NAMED} more" if len(known) > _NAMED else ""
+        st.caption(f":material/history: Looked again in {listed}{more}, where the answer before came from.")
+    for degraded in turn.answer.degraded if turn.answer is not None else ():
+        if degraded.reason != turn.message:  # it is shown above
+            st.caption(f":material/info: Without {escape(degraded.stage)}: {escape(degraded.reason)}")
+
+
+def draw_web(results: tuple[WebResult, ...], key: str) -> None:
+    """Draw results from the web, apart from the documents. Addresses are text, not links."""
+    label = f"{count(len(results), 'result')} from the web, not from your documents"
+    with st.expander(label, icon=":material/public:", key=f"{key}-web"):
+        for result in results:
+            st.markdown(f"**{escape(result.title, limit=120)}** · {escape(_host(result.url), limit=60)}")
+            st.text(shorten(result.excerpt, 600))
+            st.caption(escape(result.url, limit=160))
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or "address"
+    except ValueError:
+        return "address"

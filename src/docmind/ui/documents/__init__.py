@@ -1,0 +1,1 @@
+"""Components of the documents page: the library, uploads, embedding."""

@@ -1,0 +1,332 @@
+"""Uploads: submitting files, watching and pausing them, handling unread ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+from streamlit.elements.widgets.file_uploader import DeletedFile
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+from docmind.errors import DocMindError, NotFoundError
+from docmind.records.documents import QueueProgress, Upload, UploadInfo
+from docmind.rich_text import escape
+from docmind.ui.app import errors, state
+from docmind.ui.app.desk import desk
+from docmind.ui.app.format import about, count
+
+if TYPE_CHECKING:
+    from docmind.application import DocMind
+
+_LOOKS = Path(__file__).with_suffix(".css")
+_POLL_S = 0.7
+_LISTED = 6  # files listed one by one; of more, only those that need attention
+_NAMED = 5  # cancelled files that are named
+_STAGES = {
+    "starting": "Getting ready to read",
+    "opening": "Reading",
+    "reading": "Reading",
+    "ocr": "Reading the text in pictures of",
+    "indexing": "Finishing",
+    "stopping": "Stopping after this page of",
+}
+
+
+def uploader(docmind: DocMind) -> None:
+    """Draw the upload box; files are submitted at once and leave it.
+
+    The box is never replaced by an empty one, because files dropped during the exchange would be lost: a style hides
+    the files that were taken. Uploads under way and files that the box refuses stay visible.
+    """
+    st.html(_LOOKS)
+    box = st.file_uploader(
+        "Add documents: PDF, Word, Excel, EPUB, pictures and scans, web pages, Markdown, plain text, source code",
+        accept_multiple_files=True,
+        key=state.UPLOADER,
+        max_upload_size=_told(desk().max_file_mb),
+    )
+    _hand_in(docmind, box)
+
+
+def progress(docmind: DocMind) -> None:
+    """Draw the queue, from any tab: what is read, what waits, and the results; polls by itself."""
+    st.fragment(_panel, run_every=_POLL_S if docmind.queue.progress().is_busy else None)(docmind, _seen(docmind))
+
+
+def is_empty(docmind: DocMind) -> bool:
+    """Tell whether there is nothing to report about any file in the queue."""
+    return not docmind.queue.counts()
+
+
+def unread(docmind: DocMind) -> None:
+    """Draw a note on other pages while files are not read: their content cannot be found yet."""
+    now = docmind.queue.progress()
+    if now.unread:
+        st.fragment(_unread_line, run_every=2 * _POLL_S if now.is_busy else None)(docmind)
+
+
+def put_back(docmind: DocMind, doc_id: str) -> None:
+    """Resume a document whose reading was paused, cancelled or failed. For callbacks."""
+
+    def work() -> None:
+        ids = [
+            info.upload_id for info in docmind.queue.uploads("paused", "cancelled", "failed") if info.doc_id == doc_id
+        ]
+        docmind.queue.resume(ids)
+        docmind.queue.retry(ids)
+
+    _act(work)
+
+
+def _told(limit_mb: int) -> int:
+    """Return the size limit of the box in MB, at most 500 for limits below 1,000 MB.
+
+    The box shows limits above 500 MB in whole gigabytes: 512 MB would be shown as 1 GB.
+    """
+    return min(limit_mb, 500) if limit_mb < 1000 else limit_mb
+
+
+def _hand_in(docmind: DocMind, box: Sequence[UploadedFile | DeletedFile]) -> None:
+    """Submit the files of the box that were not submitted before. Idempotent.
+
+    The box lists everything that was ever dropped into it; after a restart of the server it also lists files of which
+    nothing is left (`DeletedFile`). It is called in every run of the page and not as a callback: a run that ends early,
+    at an access of the session state, is followed by one that submits what this one did not.
+    """
+    taken: set[str] = st.session_state.setdefault(state.TAKEN_FILES, set())
+    files = [file for file in box if not isinstance(file, DeletedFile) and file.file_id not in taken]
+    if not files:
+        return
+
+    def submit() -> None:
+        taken.update(file.file_id for file in files)
+        uploads = (Upload(file.name, file.getvalue()) for file in files)
+        docmind.submit(uploads, total_bytes=sum(file.size for file in files))
+
+    _act(submit)
+    _release(taken)
+
+
+def _release(file_ids: Iterable[str]) -> None:
+    """Free the memory of uploaded files; Streamlit keeps it until the tab is closed."""
+    context = get_script_run_ctx()
+    if context is not None and isinstance(context.uploaded_file_mgr, MemoryUploadedFileManager):
+        for file_id in file_ids:
+            context.uploaded_file_mgr.remove_file(context.session_id, file_id)
+
+
+def _act(work: Callable[[], object]) -> None:
+    """Run an action, and note why it failed.
+
+    The action comes first: Streamlit may end the run at any access of the session state, and the press of a button is
+    told only once.
+    """
+    outcome = errors.attempt(work)
+    st.session_state.pop(state.QUEUE_TROUBLE, None)
+    if isinstance(outcome, DocMindError) and not isinstance(outcome, NotFoundError):  # another tab was faster
+        st.session_state[state.QUEUE_TROUBLE] = outcome
+
+
+def _seen(docmind: DocMind) -> tuple[Any, ...]:
+    """Return what the rest of the page depends on: when it changes, the whole page is redrawn."""
+    now, counts = docmind.queue.progress(), docmind.queue.counts()
+    return now.state, now.stage == "stopping", now.unread, now.files_done, tuple(sorted(counts.items()))
+
+
+def _panel(docmind: DocMind, seen: tuple[Any, ...]) -> None:
+    if _seen(docmind) != seen:
+        st.rerun()  # the whole page: the list below has changed
+    failed: DocMindError | None = st.session_state.get(state.QUEUE_TROUBLE)
+    if failed is not None:
+        errors.show(failed)
+    now = docmind.queue.progress()
+    if now.is_busy:
+        _draw_reading(docmind, now)
+    elif now.unread:
+        _draw_paused(docmind, now)
+    elif done := docmind.queue.uploads("done"):
+        _draw_done(docmind, done)
+    files = docmind.queue.uploads("failed", "locked", "cancelled")
+    cancelled = [info for info in files if info.state == "cancelled" and not info.pages_done]
+    if cancelled:
+        _draw_cancelled(docmind, cancelled)
+    attention = [info for info in files if info.state != "cancelled"]
+    if attention:
+        with st.container(border=True, key="queue-attention"):
+            st.markdown(f"**{count(len(attention), 'file needs', 'files need')} your attention**")
+            for info in attention:
+                (_draw_locked if info.state == "locked" else _draw_failed)(docmind, info)
+
+
+def _draw_reading(docmind: DocMind, now: QueueProgress) -> None:
+    with st.container(border=True, key="queue-reading"):
+        with _line_of_acts():
+            with st.container():
+                st.progress(_fraction(now), text=_headline(now))
+            if now.stage != "stopping":
+                with _acts():
+                    _button("Pause", "pause", ":material/pause:", lambda: docmind.queue.pause())
+                    _button("Cancel", "cancel", ":material/close:", lambda: docmind.queue.cancel())
+        st.caption(_details(now))
+
+
+def _draw_paused(docmind: DocMind, now: QueueProgress) -> None:
+    begun = next((info for info in docmind.queue.uploads("paused") if info.pages_done), None)
+    with st.container(border=True, key="queue-paused"):
+        with _line_of_acts():
+            with st.container():
+                st.markdown(
+                    f":material/pause_circle: **Paused:** {count(now.unread, 'file is', 'files are')} not read yet"
+                )
+                if begun is not None:
+                    name, place = escape(begun.document, limit=56), f"{begun.pages_done:,} of {begun.pages:,}"
+                    st.caption(f"{place} pages of {name} are read and kept")
+            with _acts():
+                _button("Resume", "resume", ":material/play_arrow:", lambda: docmind.queue.resume(), is_primary=True)
+                _button("Cancel", "cancel", ":material/close:", lambda: docmind.queue.cancel())
+        if now.message:
+            errors.tell(now.message)
+
+
+def _draw_done(docmind: DocMind, done: Sequence[UploadInfo]) -> None:
+    added = [info for info in done if info.result == "added"]
+    told = [f"{len(added)} added"] if added else []
+    if len(added) < len(done):
+        told.append(f"{len(done) - len(added)} already here")
+    with st.container(border=True, key="queue-done"):
+        with _line_of_acts():
+            st.markdown(f":material/check_circle: **{', '.join(told)}**")
+            st.space("stretch")
+            _button("", "dismiss", ":material/close:", lambda: _remove(docmind, done), told="Dismiss", is_quiet=True)
+        for info in done:
+            if len(done) <= _LISTED or info.message:
+                st.caption(_line(info))
+
+
+def _draw_cancelled(docmind: DocMind, files: Sequence[UploadInfo]) -> None:
+    names = ", ".join(escape(info.document, limit=48) for info in files[:_NAMED])
+    more = f" and {len(files) - _NAMED:,} more" if len(files) > _NAMED else ""
+    ids = [info.upload_id for info in files]
+    with st.container(border=True, key="queue-cancelled"), _line_of_acts():
+        st.markdown(f"**Not read:** {names}{more}", width="stretch")
+        _button("Add again", "again", ":material/undo:", lambda: docmind.queue.retry(ids))
+        _button(
+            "", "drop", ":material/close:", lambda: _remove(docmind, files), told="Forget these files", is_quiet=True
+        )
+
+
+def _draw_failed(docmind: DocMind, info: UploadInfo) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"failed-{info.upload_id}"):
+        with st.container(gap=None):
+            st.markdown(f":material/error: {_sentence(info)}")
+            if info.hint:
+                st.caption(escape(info.hint))
+        ids = [info.upload_id]
+        _button("Retry", f"retry-{info.upload_id}", ":material/refresh:", lambda: docmind.queue.retry(ids))
+        _remove_button(docmind, info)
+
+
+def _draw_locked(docmind: DocMind, info: UploadInfo) -> None:
+    key = f"password-{info.upload_id}-{info.changed_at_ms}"  # another field after each try, so that it begins empty
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key=f"locked-{info.upload_id}"):
+        with st.form(key, border=False):
+            wrong = "That password does not open it. " if "does not open" in info.message else ""
+            st.markdown(f":material/lock: {wrong}**{escape(info.document, limit=60)}** is locked.")
+            with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+                password = st.text_input("Password", type="password", key=f"{key}-text", autocomplete="off", width=280)
+                wants = st.form_submit_button("Unlock", type="primary")
+        _remove_button(docmind, info)
+    if wants and password:
+        _act(lambda: docmind.queue.unlock(info.upload_id, password))
+        st.rerun()
+
+
+def _remove_button(docmind: DocMind, info: UploadInfo) -> None:
+    key, told = f"remove-{info.upload_id}", f"Remove {escape(info.document, limit=60)} from this list"
+    _button("", key, ":material/delete:", lambda: _remove(docmind, [info]), told=told, is_quiet=True)
+
+
+def _line_of_acts() -> Any:
+    return st.container(horizontal=True, vertical_alignment="center", gap="small")
+
+
+def _acts() -> Any:
+    """Return a container of buttons that wrap together in a narrow window."""
+    return st.container(horizontal=True, width="content", gap="small")
+
+
+def _button(
+    label: str,
+    key: str,
+    icon: str,
+    work: Callable[[], object],
+    *,
+    told: str | None = None,
+    is_primary: bool = False,
+    is_quiet: bool = False,
+) -> None:
+    kind = "primary" if is_primary else "tertiary" if is_quiet else "secondary"
+    st.button(label, key=f"queue-{key}", icon=icon, type=kind, help=told, on_click=_act, args=(work,))
+
+
+def _remove(docmind: DocMind, files: Sequence[UploadInfo]) -> None:
+    docmind.queue.remove([info.upload_id for info in files])
+
+
+def _unread_line(docmind: DocMind) -> None:
+    now = docmind.queue.progress()
+    if not now.unread:
+        st.rerun()
+    if now.is_busy:
+        told = f"{count(now.unread, 'file is', 'files are')} still being read: what is in them cannot be found yet"
+        icon = ":material/hourglass_top:"
+    else:
+        told = f"Reading is paused: {count(now.unread, 'file is', 'files are')} not read yet"
+        icon = ":material/pause_circle:"
+    st.page_link("documents.py", label=told, icon=icon)
+
+
+def _fraction(now: QueueProgress) -> float:
+    if not now.files_total:
+        return 0.0
+    inside = now.pages_done / now.pages_total if now.pages_total else 0.0
+    return min(1.0, (now.files_done + min(inside, 0.99)) / now.files_total)
+
+
+def _headline(now: QueueProgress) -> str:
+    if not now.file:
+        return "Getting ready to read…"
+    place = f" (file {min(now.files_done + 1, now.files_total)} of {now.files_total})" if now.files_total > 1 else ""
+    return f"{_STAGES.get(now.stage, 'Reading')} **{escape(now.file, limit=56)}**{place}"
+
+
+def _details(now: QueueProgress) -> str:
+    details = []
+    if now.pages_total:
+        details.append(f"{now.pages_done:,} of {count(now.pages_total, 'page')} read")
+    elif now.stage == "starting":
+        details.append("The text model is being loaded")
+    if now.waiting and now.stage != "stopping":
+        details.append(f"waiting: {count(now.waiting, 'file')}")
+    if now.eta_ms is not None:
+        details.append(f"about {about(now.eta_ms)} left")
+    return " · ".join(details) or "Opening the file"
+
+
+def _sentence(info: UploadInfo) -> str:
+    """Return the message of a file, preceded by its name where the message lacks it."""
+    name = escape(info.document, limit=64)
+    return escape(info.message) if info.document in info.message else f"**{name}:** {escape(info.message)}"
+
+
+def _line(info: UploadInfo) -> str:
+    name = escape(info.document, limit=64)
+    remark = f"  \n{escape(info.message)}" if info.message else ""
+    if info.result != "added":
+        return f"{name}: the same file is already here{remark}"
+    seen = f", {info.ocr_pages} read by OCR" if info.ocr_pages else ""
+    return f"{name}: {count(info.pages, 'page')}{seen}{remark}"

@@ -1,0 +1,1 @@
+"""Components of the settings page: language models, visual models, benchmarks."""

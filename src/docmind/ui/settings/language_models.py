@@ -1,0 +1,166 @@
+"""Language models in Settings: the models found, the one in use, and how to add one.
+
+A capability is a row: its name, what it provides, whether it is present, how to add it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit
+
+import streamlit as st
+
+from docmind.config import Settings
+from docmind.errors import DocMindError
+from docmind.records.conversations import ModelInfo, ModelList
+from docmind.records.documents import Capability, CapabilityState
+from docmind.rich_text import escape, one_line
+from docmind.ui.app import errors
+from docmind.ui.app.format import count
+
+if TYPE_CHECKING:
+    from docmind.application import DocMind
+
+
+_COLOURS: dict[CapabilityState, Literal["green", "orange", "gray"]] = {
+    "present": "green",
+    "missing": "orange",
+    "off": "gray",
+}
+_ICONS: dict[CapabilityState, str] = {
+    "present": ":material/check:",
+    "missing": ":material/download:",
+    "off": ":material/toggle_off:",
+}
+
+
+def draw_capability(capability: Capability) -> None:
+    """Draw the row, with the hint (a command or a variable) until the capability is present."""
+    name, detail, state = st.columns([0.2, 0.62, 0.18], vertical_alignment="center")
+    name.markdown(f"**{escape(capability.name)}**")
+    detail.caption(escape(capability.detail))
+    with state:
+        st.badge(capability.state, icon=_ICONS[capability.state], color=_COLOURS[capability.state])
+    if capability.hint and capability.state != "present":
+        st.code(one_line(capability.hint), language=None, wrap_lines=True)
+
+
+_SHOWN = 8  # models of one server that are listed openly
+_PROTOCOLS = {"ollama": "Ollama", "openai": "OpenAI-compatible server"}
+_CHOSEN, _OTHER = ":material/radio_button_checked:", ":material/radio_button_unchecked:"
+_ADDRESS = "DOCMIND_LLM__URL=http://192.168.1.20:11434\nDOCMIND_LLM__ALLOWED_HOSTS=192.168.1.20"
+
+
+def section(docmind: DocMind, settings: Settings) -> None:
+    """Draw the models by server with a choice, what is missing, agent mode and web search."""
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.subheader("Language model", anchor=False)
+        is_asked = st.button("Look again", key="models-refresh", icon=":material/refresh:", type="tertiary")
+    st.caption("It writes answers from your pages, and every sentence is checked against them. Without one: quotes.")
+    chosen: ModelInfo | None = None
+    if settings.llm.provider == "off":
+        with st.container(border=True):
+            st.write("Language models are switched off; answers are quotes from your pages.")
+            st.code("unset DOCMIND_LLM__PROVIDER", language=None)
+    else:
+        with st.spinner("Looking for language models…"):
+            found = docmind.models.list(refresh=is_asked)
+        chosen = found.chosen
+        _draw_found(docmind, found)
+        _draw_how(is_open=not found.models)
+    with st.container(border=True, gap="xsmall", key="modes"):
+        for capability in _modes(settings, chosen):
+            draw_capability(capability)
+
+
+def _draw_found(docmind: DocMind, found: ModelList) -> None:
+    for degraded in found.degraded:
+        st.warning(escape(degraded.reason), icon=":material/info:")
+    with st.container(border=True, gap=None, key="models"):
+        if not found.models:
+            st.markdown("**No language model was found.** Answers are quotes from your pages until there is one.")
+        for (provider, url), models in groupby(found.models, key=lambda model: (model.provider, model.url)):
+            _draw_server(docmind, provider, url, list(models), found.chosen)
+        if found.models:
+            st.caption("Without a model")
+            _row(docmind, None, is_chosen=found.is_off or found.chosen is None)
+    if found.chosen is not None and found.chosen.is_remote:
+        st.warning(
+            f"**{escape(found.chosen.model, limit=60)}** runs on another machine, {escape(_host(found.chosen.url))}. "
+            "Sent there with each question: the question, what was said before it in the conversation, what you had "
+            "remembered about it, and the passages of your documents that may answer it. Pictures of pages are not.",
+            icon=":material/public:",
+        )
+
+
+def _draw_server(
+    docmind: DocMind, provider: str, url: str, models: Sequence[ModelInfo], chosen: ModelInfo | None
+) -> None:
+    where = ":orange-badge[:material/public: another machine]" if models[0].is_remote else "on this machine"
+    st.caption(f"{_PROTOCOLS.get(provider, escape(provider))} at {escape(_host(url), limit=60)} · {where}")
+    for model in models[:_SHOWN]:
+        _row(docmind, model, is_chosen=model == chosen)
+    if more := models[_SHOWN:]:
+        with st.expander(f"{len(more)} more of this server", expanded=chosen in more):
+            for model in more:
+                _row(docmind, model, is_chosen=model == chosen)
+
+
+def _row(docmind: DocMind, model: ModelInfo | None, *, is_chosen: bool) -> None:
+    key = "quotes" if model is None else f"{model.provider}-{model.url}-{model.model}"
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        name = "Quotes only" if model is None else escape(model.model, limit=60)
+        st.button(
+            f"**{name}**" if is_chosen else name,
+            key=f"choose-{key}",
+            icon=_CHOSEN if is_chosen else _OTHER,
+            type="tertiary",
+            on_click=_choose,
+            args=(docmind, model),
+        )
+        if is_chosen:
+            st.badge("in use", icon=":material/check:", color="green")
+        if model is not None and model.is_tool_calling:
+            st.badge("tools", icon=":material/build:", color="gray", help="It can use tools, as agent mode needs")
+
+
+def _choose(docmind: DocMind, model: ModelInfo | None) -> None:
+    outcome = errors.attempt(lambda: docmind.models.choose(model))
+    if isinstance(outcome, DocMindError):
+        errors.show(outcome)
+
+
+def _draw_how(*, is_open: bool) -> None:
+    with st.expander("How to add a language model", icon=":material/add:", expanded=is_open):
+        st.markdown(
+            "On this machine: start **Ollama**, **llama.cpp**, **LM Studio** or **vLLM** with a model, then press "
+            "*Look again*. Each is found by itself on its usual port.\n\n"
+            "On another machine, or another port: give its address. A host that is not this machine must be allowed "
+            "by name as well, for your questions and passages of your documents are sent there. Set, then start "
+            "DocMind again:"
+        )
+        st.code(_ADDRESS, language=None)
+        st.caption("DOCMIND_LLM__API_KEY holds the key, where the server wants one.")
+
+
+def _modes(settings: Settings, model: ModelInfo | None) -> tuple[Capability, ...]:
+    is_agent, engine = settings.agent.mode == "agent", settings.web.provider
+    loop = f"looks up to {count(settings.agent.max_steps, 'time')} before it answers"
+    if model is not None and model.is_tool_calling is False:
+        loop += f"; {model.model} cannot use tools, so it answers the standard way"
+    web = "results are shown beside the answer, never instead of your documents; asked about with each question"
+    return (
+        Capability("agent mode", "present" if is_agent else "off", f"a model {loop}", "DOCMIND_AGENT__MODE=agent"),
+        Capability(
+            "web search",
+            "off" if engine == "off" else "present",
+            web if engine == "off" else f"{engine}: {web}",
+            "DOCMIND_WEB__PROVIDER=searxng  DOCMIND_WEB__URL=http://127.0.0.1:8888",
+        ),
+    )
+
+
+def _host(url: str) -> str:
+    return urlsplit(url).netloc or url

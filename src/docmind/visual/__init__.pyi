@@ -1,0 +1,18 @@
+from . import similarity_map
+from .cards import Benches
+from .embed_pages import Embedding
+from .open_models import Opened
+from .served import Choice, check_fits
+from .service import Visual
+from .vector_stores import LateStore
+
+__all__ = [
+    "Benches",
+    "Choice",
+    "Embedding",
+    "LateStore",
+    "Opened",
+    "Visual",
+    "check_fits",
+    "similarity_map",
+]

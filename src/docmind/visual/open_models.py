@@ -1,0 +1,77 @@
+"""Open models, one of each fingerprint."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from docmind.config import VisualSettings
+from docmind.errors import CancelledError, VisualModelError
+from docmind.records.models import Description
+
+if TYPE_CHECKING:
+    from docmind.embedding import ImageModel, LateModel
+
+
+class Opened:
+    """The open models, opened at first use; `close` ends them all. Thread-safe."""
+
+    def __init__(self, settings: VisualSettings) -> None:
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._image: dict[str, ImageModel] = {}
+        self._late: dict[str, LateModel] = {}
+        self._is_closed = False
+
+    def image(self, description: Description) -> ImageModel:
+        """Return an image model. Raises `VisualModelError` for missing or broken files, and the errors of opening."""
+        self._check(description)
+        with self._lock:
+            self._check_open()
+            if description.fingerprint not in self._image:
+                from docmind.embedding import open_image_model
+
+                self._image[description.fingerprint] = open_image_model(description, self._settings)
+            return self._image[description.fingerprint]
+
+    def late(self, description: Description) -> LateModel:
+        """Return a late interaction model. Raises like `image`."""
+        self._check(description)
+        with self._lock:
+            self._check_open()
+            if description.fingerprint not in self._late:
+                from docmind.embedding import open_late_model
+
+                self._late[description.fingerprint] = open_late_model(description, self._settings)
+            return self._late[description.fingerprint]
+
+    def forget(self, *fingerprints: str) -> None:
+        """Close models that are not used any more."""
+        with self._lock:
+            gone = [
+                model for fp in fingerprints for models in (self._image, self._late) if (model := models.pop(fp, None))
+            ]
+        for model in gone:
+            model.close()
+
+    def close(self) -> None:
+        """End every model's process; running calls fail. Idempotent."""
+        with self._lock:
+            self._is_closed = True
+            models = [*self._image.values(), *self._late.values()]
+            self._image.clear()
+            self._late.clear()
+        for model in models:
+            model.close()
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise CancelledError("DocMind is being closed.")
+
+    def _check(self, description: Description) -> None:
+        if description.state == "present":
+            return
+        with self._lock:
+            opened = [*self._image.items(), *self._late.items()]
+        self.forget(*[fingerprint for fingerprint, model in opened if model.name == description.name])
+        raise VisualModelError(f"{description.name} cannot be used: {description.reason}", hint=description.hint)

@@ -1,0 +1,249 @@
+"""The model of each kind in use, and the switch from one model to another.
+
+The model is that of the setting, else the choice, else the model of the existing vectors. The vectors of the served
+model answer searches until those of another are complete.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from docmind.config import VisualSettings
+from docmind.documents import Catalog, PageVectors
+from docmind.errors import ConfigError, DamagedError
+from docmind.index import SIGLIP_DIM
+from docmind.model_files import Weights
+from docmind.records.models import Description, ModelKind
+from docmind.storage import Database, Preferences
+from docmind.visual.vector_stores import LateStore
+
+_SWITCH = ""  # the document under which a switch is recorded: it changes all, so it names none
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """The model whose vectors answer; `before` is the one that answered until the index reached `epoch`."""
+
+    fingerprint: str = ""
+    name: str = ""
+    before: str = ""
+    before_name: str = ""
+    epoch: int = 0
+
+
+class Serving:
+    """The record of one kind of model. Thread-safe; only one process owns a vault."""
+
+    def __init__(self, kind: ModelKind, database: Database, catalog: Catalog) -> None:
+        self._kind, self._key = kind, f"visual.served.{kind}"
+        self._database, self._catalog = database, catalog
+        self._preferences = Preferences(database)
+        self._lock = threading.Lock()
+        self._served: Served | None = None
+
+    def now(self) -> Served:
+        """Return the model that answers now. Raises `DamagedError`."""
+        with self._lock:
+            if self._served is None:
+                kept = self._preferences.get(self._key)
+                try:
+                    self._served = Served(**kept) if kept else Served()
+                except TypeError as error:
+                    raise DamagedError("The record of the visual model in use is not readable.") from error
+            return self._served
+
+    def adopt(self, description: Description) -> None:
+        """Answer from this model from now on: there are no vectors of another one, or none are left here.
+
+        An index may still hold multivectors whose files were deleted manually; that is a switch as well.
+        """
+        if self._kind == "image" or self.now().fingerprint in ("", description.fingerprint):
+            self._keep(Served(description.fingerprint, description.name))
+        else:
+            self._change(description, Served())
+
+    def switch(self, description: Description) -> None:
+        """Answer from this model: at once, or when the index has reached the epoch of this change."""
+        self._change(description, self.now())
+
+    def _change(self, description: Description, old: Served) -> None:
+        with self._database.transaction():
+            epoch = self._catalog.touch(_SWITCH)[1]
+            served = Served(description.fingerprint, description.name, old.fingerprint, old.name, epoch)
+            self._preferences.put(self._key, asdict(served))
+        self._note(served)
+
+    def settle(self) -> None:
+        """Forget the previous model."""
+        served = self.now()
+        self._keep(Served(served.fingerprint, served.name, epoch=served.epoch))
+
+    def _keep(self, served: Served) -> None:
+        self._preferences.put(self._key, asdict(served))
+        self._note(served)
+
+    def _note(self, served: Served) -> None:
+        with self._lock:
+            self._served = served
+
+
+class _Indexed:
+    """The mirror's view: which model of a kind the index has at an epoch."""
+
+    def __init__(self, serving: Serving) -> None:
+        self._serving = serving
+
+    def at(self, epoch: int) -> str:
+        served = self._serving.now()
+        return served.fingerprint if epoch >= served.epoch else served.before
+
+    def switched_at(self) -> int:
+        return self._serving.now().epoch
+
+
+class IndexedImages(_Indexed):
+    """The image model of the index, and its vectors."""
+
+    def __init__(self, serving: Serving, vectors: PageVectors) -> None:
+        super().__init__(serving)
+        self._vectors = vectors
+
+    def vectors(self, fingerprint: str, images: Sequence[str]) -> dict[str, np.ndarray]:
+        return self._vectors.get(fingerprint, images)
+
+
+class IndexedLate(_Indexed):
+    """The late interaction model of the index, and its multivectors."""
+
+    def __init__(self, serving: Serving, store: LateStore) -> None:
+        super().__init__(serving)
+        self._store = store
+
+    def multivectors(self, fingerprint: str, images: Sequence[str]) -> dict[str, dict[str, np.ndarray]]:
+        return self._store.multivectors(fingerprint, images)
+
+
+_OFF = "off"
+_AUTO = "auto"
+
+
+class Choice:
+    """The choice of models. Settings, choices and weights are read at each call, since files may come and go."""
+
+    def __init__(
+        self, settings: VisualSettings, preferences: Preferences, weights: Weights, serving: dict[ModelKind, Serving]
+    ) -> None:
+        self._set: dict[ModelKind, str] = {"image": settings.image_model, "late": settings.late_model}
+        self._preferences, self._weights, self._serving = preferences, weights, serving
+
+    def model(self, kind: ModelKind) -> Description | None:
+        """Return the model in use, or that should be: `state` says whether it can be. None where the kind is off.
+
+        Raises `ConfigError` where the setting names no model of this kind.
+        """
+        name = self._name(kind)
+        if name is None:
+            return None
+        description = self.describe(name, kind)
+        if description.kind != kind:
+            raise ConfigError(
+                f"{name} is no {kind} model, but a{'n' if description.kind == 'image' else ''} {description.kind} one.",
+                hint=f"Set {_variable(kind)} to another name of `docmind models list`, to auto or to off.",
+            )
+        return description
+
+    def model_to_use(self, kind: ModelKind) -> Description | None:
+        """Return the same as `model`; a model that cannot be used is returned as broken."""
+        try:
+            description = self.model(kind)
+            if description is not None:
+                check_fits(description)
+            return description
+        except ConfigError as error:
+            name = self._name(kind) or ""
+            return Description(name, kind, "", None, "broken", 0, "", reason=str(error), hint=error.hint)
+
+    def describe(self, name: str, kind: ModelKind | None = None) -> Description:
+        """Return a model by name or directory. A missing directory is a missing model, where `kind` is known.
+
+        Raises `ConfigError`.
+        """
+        try:
+            return self._weights.describe(name)
+        except ConfigError as error:
+            if (
+                kind is None
+                or not name
+                or Path(name).expanduser().is_dir()
+                or not Path(name).expanduser().is_absolute()
+            ):
+                raise
+            return Description(
+                name, kind, "", None, "missing", 0, "",
+                reason="Its directory has gone.", hint=error.hint or "Bring it back, or choose another model.",
+            )  # fmt: skip
+
+    def choose(self, kind: ModelKind, name: str | None) -> None:
+        """Store a choice; None means off. Raises `ConfigError` where a setting decides."""
+        wanted = self._set[kind]
+        if wanted != _AUTO and wanted != name:
+            raise ConfigError(
+                f"{_variable(kind)} is set to {wanted}, and decides.", hint=f"Unset {_variable(kind)} to choose here."
+            )
+        self._preferences.put(_choice(kind), _OFF if name is None else name)
+
+    def forbids(self, kind: ModelKind) -> str:
+        """Return the setting that switches this kind off; "" where none does."""
+        return _variable(kind) if self._set[kind] == _OFF else ""
+
+    def check_free(self, description: Description) -> None:
+        """Raise `ConfigError` where a setting names another model of this kind, or switches it off."""
+        wanted = self._set[description.kind]
+        if wanted == _AUTO:
+            return
+        if wanted == _OFF or self.describe(wanted, description.kind).fingerprint != description.fingerprint:
+            raise ConfigError(
+                f"{_variable(description.kind)} is set to {wanted}: pages are not embedded with {description.name}.",
+                hint=f"Set {_variable(description.kind)} to {description.name}, or to auto.",
+            )
+
+    def follow(self, description: Description) -> None:
+        """Choose this model if another was chosen, because it answers searches now; `off` stays."""
+        kind = description.kind
+        if self._set[kind] == _AUTO and self._preferences.get(_choice(kind)) not in (None, _OFF):
+            self._preferences.put(_choice(kind), description.name)
+
+    def _name(self, kind: ModelKind) -> str | None:
+        """Return the name or directory of the model; None means off."""
+        wanted = self._set[kind]
+        if wanted != _AUTO:
+            return None if wanted == _OFF else wanted
+        chosen = self._preferences.get(_choice(kind))
+        if isinstance(chosen, str):
+            return None if chosen == _OFF else chosen
+        if self._serving[kind].now().name:
+            return self._serving[kind].now().name
+        present = (one for one in self._weights.all() if one.kind == kind and one.state == "present")
+        return next((one.name for one in present if kind == "late" or one.dim <= SIGLIP_DIM), None)
+
+
+def check_fits(description: Description) -> None:
+    """Raise `ConfigError` where the vectors of this model are too long for the index."""
+    if description.kind == "image" and description.state == "present" and description.dim > SIGLIP_DIM:
+        raise ConfigError(
+            f"{description.name} makes vectors of {description.dim} numbers; the index holds {SIGLIP_DIM} a page.",
+            hint="siglip, siglip-384 and siglip2 fit, and every model of up to 768 dimensions.",
+        )
+
+
+def _choice(kind: ModelKind) -> str:
+    return f"visual.{kind}"
+
+
+def _variable(kind: ModelKind) -> str:
+    return f"DOCMIND_VISUAL__{kind.upper()}_MODEL"

@@ -1,0 +1,239 @@
+"""Quotes from pages, with the real text model: answers are quoted, and unanswerable questions are not found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from desks import opened, settings_in, text_pdf
+from docmind.answers.extractive import NOT_FOUND, Extractive, asked_part, asked_words, fits, names, names_are_met
+from docmind.application import DocMind
+from docmind.config import AnswerSettings, EmbeddingSettings
+from docmind.documents.catalog import Catalog, PageRecord
+from docmind.embedding.minilm import default_cache_dir
+from docmind.errors import ExtraMissingError
+from docmind.records.documents import Upload
+from docmind_testkit import FakeEmbedder
+
+CONTRACT = Upload(
+    "lease contract 2021.pdf",
+    text_pdf(
+        [
+            "The tenant pays a monthly rent of 1,450 euros on the first day of the month.",
+            "The landlord repairs the heating within ten days after a written notice by the tenant.",
+            "Pets are allowed only with the written consent of the landlord.",
+        ]
+    ),
+)
+BIRDS = Upload("herons.pdf", text_pdf(["Herons nest in tall poplar trees near the river."]))
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
+    folder = tmp_path_factory.mktemp("extractive")
+    settings = settings_in(folder, embedding=EmbeddingSettings(), cache_dir=default_cache_dir())
+    with DocMind(settings) as mind:
+        mind.add([CONTRACT, BIRDS])
+        yield mind
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("question", "page_no", "words"),
+    [
+        ("How much is the monthly rent that the tenant pays?", 1, "1,450 euros"),
+        ("Within how many days does the landlord repair the heating?", 2, "ten days"),
+        ("Are pets allowed?", 3, "written consent"),
+    ],
+)
+def test_the_answer_is_a_quote_with_its_page_and_boxes(desk: DocMind, question: str, page_no: int, words: str) -> None:
+    answer = desk.ask(question)
+    assert answer.found
+    first = answer.sources[0]
+    assert (first.n, first.document, first.page_no) == (1, "lease contract 2021.pdf", page_no)
+    assert words in first.quote
+    assert answer.answer == f"“{first.quote}” [1]"
+    assert answer.outcome == "answer"
+    assert first.boxes
+
+
+def test_an_answer_is_not_padded(desk: DocMind) -> None:
+    sources = desk.ask("How much is the monthly rent that the tenant pays?").sources
+    assert {source.document for source in sources} == {"lease contract 2021.pdf"}
+
+
+@pytest.mark.parametrize("form", ["How long does the lease last?", "How long do the leases last?"])
+def test_a_question_for_a_measure_needs_no_word_of_measure(form: str) -> None:
+    assert "long" not in asked_part(form)
+
+
+def test_quotes_are_verbatim_and_boxes_lie_over_their_words(desk: DocMind) -> None:
+    for source in desk.ask("How much is the monthly rent that the tenant pays?").sources:
+        page = desk.page(source.doc_id, source.page_no)
+        assert source.quote in page.text
+        quoted = [box for text, box in page.words if text in source.quote]
+        for word in quoted:
+            assert any(
+                box.x - 1 <= word.x and word.x + word.w <= box.x + box.w + 1 and box.y - 1 <= word.y
+                for box in source.boxes
+            )
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Who won the 1998 World Cup final in Paris?",
+        "What is the boiling point of mercury?",
+        "Quem escreveu Dom Casmurro?",
+    ],
+)
+def test_what_is_not_there_is_not_found(desk: DocMind, question: str) -> None:
+    answer = desk.ask(question)
+    assert (answer.found, answer.sources, answer.answer) == (False, (), NOT_FOUND)
+
+
+class Missing(FakeEmbedder):
+    """A text model whose package is missing."""
+
+    def embed_documents(self, texts: Sequence[str]) -> np.ndarray:
+        raise ExtraMissingError("The text model is not installed.", hint="Install it.")
+
+
+def test_without_the_text_model_words_alone_decide(desk: DocMind) -> None:
+    question = "Within how many days does the landlord repair the heating?"
+    found = replace(desk.search(question), nearest_cosine=None)
+    extract = Extractive(AnswerSettings(), desk._catalog, Missing()).extract(question, found)
+    assert extract.sources[0].page_no == 2
+    nothing = Extractive(AnswerSettings(), desk._catalog, Missing()).extract("Who won the 1998 World Cup?", found)
+    assert nothing.sources == ()
+
+
+class Deleting(Catalog):
+    """A catalogue whose documents are deleted right after their pages were read."""
+
+    def pages(self, keys: Iterable[tuple[str, int]]) -> dict[tuple[str, int], PageRecord]:
+        found = super().pages(keys)
+        for doc_id, _ in found:
+            self.delete_document(doc_id)
+        return found
+
+
+@pytest.mark.slow
+def test_what_is_deleted_meanwhile_is_not_quoted(tmp_path: Path) -> None:
+    with opened(tmp_path) as mind:
+        mind.add([BIRDS])
+        found = mind.search("herons nest in poplar trees")
+        assert found.hits
+        extract = Extractive(AnswerSettings(), Deleting(mind._database), FakeEmbedder()).extract(found.query, found)
+        assert (extract.sources, extract.confidence) == ((), 0.0)
+
+
+@pytest.mark.slow
+def test_the_same_words_are_quoted_once(tmp_path: Path) -> None:
+    words = "Herons nest in tall poplar trees near the river."
+    with opened(tmp_path) as mind:
+        mind.add([BIRDS, Upload("again.pdf", text_pdf(["About birds.", words]))])
+        answer = mind.ask("Where do herons nest, in which trees?")
+        assert [source.quote for source in answer.sources].count(words) == 1
+
+
+@pytest.mark.slow
+def test_what_was_quoted_before_gives_way(tmp_path: Path) -> None:
+    with opened(tmp_path) as mind:
+        mind.add([Upload("a.pdf", text_pdf(["Herons nest in poplar trees. Young herons leave the nest in June."]))])
+        found = mind.search("herons nest trees")
+        extractive = Extractive(AnswerSettings(threshold=0.0), mind._catalog, FakeEmbedder())
+        first = extractive.extract(found.query, found).sources[0].quote
+        others = extractive.extract(found.query, found, (first,)).sources
+        assert others
+        assert first not in [source.quote for source in others]
+        every = [source.quote for source in (*others, *extractive.extract(found.query, found).sources)]
+        assert extractive.extract(found.query, found, every).sources  # rather again than nothing
+
+
+def test_no_more_quotes_than_set(desk: DocMind) -> None:
+    settings = desk._settings.model_copy(update={"answer": AnswerSettings(quotes=1)})
+    desk._settings, before = settings, desk._settings
+    try:
+        assert len(desk.ask("What does the landlord do, and what does the tenant pay?").sources) == 1
+    finally:
+        desk._settings = before
+
+
+def test_a_threshold_of_one_is_always_silent(desk: DocMind) -> None:
+    desk._settings, before = desk._settings.model_copy(update={"answer": AnswerSettings(threshold=1.0)}), desk._settings
+    try:
+        assert not desk.ask("How much is the monthly rent that the tenant pays?").found
+    finally:
+        desk._settings = before
+
+
+@pytest.mark.parametrize(
+    ("question", "asked"),
+    [
+        ("Is the margin improving? If that is not useful, say so.", "Is the margin improving?"),
+        ("the price of the red car", "the price of the red car"),
+        ("Note that U.S. law applies. Who pays? Who signs?", "Who pays? Who signs?"),
+    ],
+)
+def test_only_what_asks_is_evidence(question: str, asked: str) -> None:
+    assert asked_part(question) == asked
+
+
+def test_pronouns_and_auxiliaries_need_not_be_on_a_page() -> None:
+    assert asked_words("Can I keep my dog?") == ["keep", "dog"]
+    assert asked_words("May I?") == ["may", "i"]
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "expected"),
+    [
+        ("Was revenue up in FY2022?", "Revenue rose by 4 % in fiscal 2022.", True),
+        ("Was revenue up in FY2022?", "Revenue rose by 4 % in fiscal 2021.", False),
+        ("What did Ulta earn?", "Ulta Beauty earned 24 dollars a share.", True),
+        ("What did Ulta earn?", "The company earned 24 dollars a share.", False),
+        ("What does policy KX-884213 cover?", "Policy KX-884213 covers hail.", True),
+        ("Who pays?", "The tenant pays.", True),
+    ],
+)
+def test_every_name_of_a_question_is_looked_for(question: str, text: str, *, expected: bool) -> None:
+    assert names_are_met(question, text) is expected
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "expected"),
+    [
+        ("How many days?", "It takes a few days.", False),
+        ("How many days?", "It takes ten days.", True),
+        ("¿Cuánto cuesta?", "Cuesta 35 euros.", True),
+        ("How often is it fed?", "It is fed twice.", True),
+        ("Who pays?", "The tenant pays.", True),
+    ],
+)
+def test_a_question_for_a_number_wants_one(question: str, text: str, *, expected: bool) -> None:
+    assert fits(question, text) is expected
+
+
+def test_a_named_document_is_quoted_alone(desk: DocMind) -> None:
+    question = "How much is the rent, by the Lease Contract of 2021?"
+    assert {source.document for source in desk.ask(question).sources} == {"lease contract 2021.pdf"}
+
+
+def test_from_a_probability_of_one_nothing_is_sure(desk: DocMind) -> None:
+    before = desk._settings
+    question = "Within how many days does the landlord repair the heating?"
+    assert desk.ask(question).outcome == "answer"
+    desk._settings = before.model_copy(update={"answer": AnswerSettings(sure=1.0)})
+    try:
+        assert desk.ask(question).outcome == "maybe"
+    finally:
+        desk._settings = before
+
+
+def test_names_are_capitals_and_numbers_inside() -> None:
+    assert names("What did Ulta Beauty earn in FY2022?") >= {"ulta", "beauty", "fy2022", "2022"}
+    assert "what" not in names("What did they earn?")

@@ -1,0 +1,141 @@
+"""Passages that can be quoted whole, as parts of the unchanged page text."""
+
+from __future__ import annotations
+
+import pytest
+
+from docmind.answers.passages import GAP, LONGEST, edges, heading_of, is_heading, passages
+
+LEASE = (
+    "Lease of a Flat\n"
+    "The tenant shall observe:\n"
+    "a) the quiet hours from 22:00 to 7:00;\n"
+    "b) the rules of the cellar; and\n"
+    "c) the plan for cleaning the stairs.\n"
+    "The landlord keeps the roof and the heating in repair, and pays the tax on the land.\n"
+    "12"
+)
+TABLE = "name | trade | phone\nBen Cole | plumber | 555 0199\nAnna Lind | electrician | 555 0142"
+
+
+def quotes(text: str) -> list[str]:
+    return [passage.text(text) for passage in passages(text)]
+
+
+def test_a_sentence_that_announces_a_list_comes_with_it() -> None:
+    assert quotes(LEASE)[0] == LEASE[LEASE.index("The tenant") : LEASE.index("\nThe landlord")]
+    assert not any(quote.endswith(":") for quote in quotes(LEASE))
+
+
+def test_an_item_comes_with_what_announces_its_list() -> None:
+    assert "The tenant shall observe:\na) the quiet hours from 22:00 to 7:00;" in quotes(LEASE)
+    assert f"The tenant shall observe:{GAP}c) the plan for cleaning the stairs." in quotes(LEASE)
+
+
+def test_a_row_comes_with_the_header_of_its_table() -> None:
+    assert quotes(TABLE) == [
+        "name | trade | phone",
+        "name | trade | phone\nBen Cole | plumber | 555 0199",
+        f"name | trade | phone{GAP}Anna Lind | electrician | 555 0142",
+    ]
+
+
+def test_numbers_come_with_the_years_above_them() -> None:
+    text = (
+        "Fiscal year ended 2023 2022\nNet sales $ 3,226,773 $ 2,729,419\nCost of sales 2,014,270 1,687,232\n"
+        "Gross profit 1,212,503 1,042,187"
+    )
+    assert f"Fiscal year ended 2023 2022{GAP}Gross profit 1,212,503 1,042,187" in quotes(text)
+
+
+@pytest.mark.parametrize(
+    "line", ["12", "Lease of a Flat", "Page 3 of 9", "www.example.org/law.htm 13/26", "Chapter 2 .......... 14"]
+)
+def test_what_is_no_statement_is_not_quoted(line: str) -> None:
+    text = f"{line}\nThe landlord keeps the roof and the heating in repair, and pays the tax on the land.\n{line}"
+    assert quotes(text) == ["The landlord keeps the roof and the heating in repair, and pays the tax on the land."]
+
+
+def test_pages_of_one_line_may_be_alike() -> None:
+    text = "The spring report counts 37 herons"
+    assert [one.text(text) for one in passages(text, edges("The spring report counts 74 herons"))] == [text]
+
+
+def test_lines_that_pages_beside_it_have_are_not_quoted() -> None:
+    this, other = f"Rules of the House page 3\n{LEASE}", "Rules of the House page 4\nNothing else is said here."
+    assert "rules" not in " ".join(one.text(this) for one in passages(this, edges(other))).lower().replace(
+        "the rules of the cellar", ""
+    )
+
+
+def test_a_question_is_quoted_with_its_answer() -> None:
+    text = (
+        "How long is the warranty?\nIt lasts two years from the day of purchase.\nWho repairs it?\nThe maker does so."
+    )
+    assert quotes(text)[0] == "How long is the warranty?\nIt lasts two years from the day of purchase."
+
+
+def test_a_heading_comes_with_the_items_below_it() -> None:
+    text = "Opening hours\n\n• Monday 9 to 17\n\n• Tuesday 9 to 12\n\nThe shop is closed on all other days."
+    assert quotes(text)[0] == "Opening hours\n\n• Monday 9 to 17\n\n• Tuesday 9 to 12"
+
+
+def test_keys_and_values_stand_alone() -> None:
+    text = "Landlord: Mary Hill\nRent: 900 euros\nDeposit: 1,800 euros"
+    assert quotes(text) == text.split("\n")
+
+
+def test_a_paragraph_goes_on_over_lines_made_of_numbers() -> None:
+    text = (
+        "The number of shares that were outstanding at the end of the years was 31, 32 and\n"
+        "33 million in 2021, 2022 and 2023, of which 12.5, 13.1 and 14.0 million were held by one\n"
+        "family that founded the company."
+    )
+    assert quotes(text) == [text]
+
+
+def test_what_the_end_of_the_page_cuts_off_is_not_whole() -> None:
+    line = "The landlord keeps the roof and the heating in repair, and pays the tax on the land."
+    text = "\n".join([line] * 8 + ["The tenant pays for the water, the lift and the cleaning of the stairs from the"])
+    *whole, last = passages(text)
+    assert all(passage.is_whole for passage in whole)
+    assert not last.is_whole
+
+
+def test_a_sentence_is_cut_only_where_it_is_very_long() -> None:
+    long = "The tenant pays " + ", ".join(f"item {n}" for n in range(60)) + "."
+    assert 420 < len(long) < LONGEST
+    assert quotes(long) == [long]
+    assert max(len(quote) for quote in quotes("word " * 1_000)) <= LONGEST
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("LICITAÇÕES E CONTRATOS", True),
+        ("3.2 Interest Rate Risk", True),
+        ("Capítulo IV", True),
+        ("Bins go out on Tuesday", False),
+        ("Dogs need the written consent of the landlord.", False),
+        ("Net sales 4,100", False),
+        ("Rent: 900 euros", False),
+        ("", False),
+    ],
+)
+def test_titles_are_told_from_statements(line: str, *, expected: bool) -> None:
+    assert is_heading(line) is expected
+
+
+def test_the_heading_of_a_place_is_the_nearest_above_it() -> None:
+    text = "House Rules\nNo smoking is allowed in the house.\nPets And Plants\nDogs need a consent."
+    assert heading_of(text, text.index("Dogs")) == "House Rules\nPets And Plants"
+    assert heading_of(text, 0) == ""
+
+
+@pytest.mark.parametrize("text", ["", "  \n \n\t"])
+def test_nothing_gives_nothing(text: str) -> None:
+    assert passages(text) == []
+
+
+def test_the_only_line_of_a_page_is_quoted_whatever_it_is() -> None:
+    assert quotes("Swordfish Password") == ["Swordfish Password"]

@@ -1,0 +1,188 @@
+"""The queue of files in a real browser: uploads are read even if the tab or the server is closed."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msoffcrypto.format.ooxml import OOXMLFile
+
+from papers import line, pdf, word_file
+from served import Server, Tab, tab, take
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(1200)]
+
+PASSWORD = "opensesame"
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    server = Server(tmp_path, DOCMIND_EMBEDDING__MODEL="fake", DOCMIND_READING__OCR="off")
+    server.start()
+    yield server
+    server.stop()
+    assert "Traceback" not in server.log()
+
+
+@contextmanager
+def patient(browser: Any, server: Server, **options: Any) -> Iterator[Tab]:
+    """Open a tab with longer timeouts: whole documents are read here, on a busy machine."""
+    with tab(browser, server, **options) as one:
+        one.page.set_default_timeout(300_000)
+        yield one
+
+
+def paper(name: str, pages: int) -> tuple[str, bytes]:
+    return name, pdf([line(f"{name}, page {number}, counts {number * 37} herons.") for number in range(1, pages + 1)])
+
+
+def locked(name: str) -> tuple[str, bytes]:
+    out = io.BytesIO()
+    OOXMLFile(io.BytesIO(word_file())).encrypt(PASSWORD, out)
+    return name, out.getvalue()
+
+
+def drop(one: Tab, *files: tuple[str, bytes]) -> None:
+    payload = [{"name": name, "mimeType": "application/octet-stream", "buffer": data} for name, data in files]
+    one.page.locator("input[type=file]").set_input_files(payload)
+
+
+def press(one: Tab, key: str) -> None:
+    """Press a button of the queue; the panel may be redrawn at this moment."""
+    one.page.locator(f".st-key-queue-{key} button").first.click()
+    one.idle()
+
+
+def test_failed_and_locked_files_stay_until_they_are_dealt_with(browser: Any, server: Server) -> None:
+    with patient(browser, server) as one:
+        one.open("Documents")
+        drop(one, paper("herons.pdf", 3), locked("contract.docx"), ("broken.pdf", paper("x", 2)[1][:300]))
+        one.page.get_by_text("2 files need your attention").wait_for()
+        one.idle()
+        one.page.get_by_text("1 added").first.wait_for()
+        take(one, "queue-attention")
+
+    server.kill()  # the tab ends too: failures are still reported
+    server.start()
+    with patient(browser, server) as two:
+        two.open("Documents")
+        two.page.get_by_text("2 files need your attention").wait_for()
+        two.page.get_by_text("broken.pdf").first.wait_for()
+        two.page.locator("input[type=password]").fill("wrong")
+        two.page.get_by_role("button", name="Unlock").click()
+        two.page.get_by_text("That password does not open it").wait_for()
+        two.idle()
+        assert two.page.locator("input[type=password]").input_value() == ""
+        two.page.locator("input[type=password]").fill(PASSWORD)
+        two.page.get_by_role("button", name="Unlock").click()
+        two.page.get_by_text("1 file needs your attention").wait_for()
+        two.page.get_by_role("button", name="contract.docx").wait_for()
+        two.idle()
+        two.page.get_by_role("button", name="Retry").click()
+        two.page.get_by_role("button", name="Retry").wait_for()
+        two.idle()
+        two.page.locator('[class*="st-key-queue-remove-"] button').first.click()
+        two.page.get_by_text("needs your attention").wait_for(state="detached")
+
+
+def test_pause_resume_and_cancel_keep_what_was_read(browser: Any, server: Server) -> None:
+    with patient(browser, server) as one:
+        one.open("Documents")
+        drop(one, paper("long.pdf", 300), paper("second.pdf", 2), paper("third.pdf", 2))
+        one.page.get_by_text(re.compile(r"\d+ of 300 pages read")).wait_for()
+        take(one, "queue-reading")
+        press(one, "pause")
+        one.page.get_by_text("3 files are not read yet").wait_for()
+        one.idle()
+        kept = one.page.get_by_text(re.compile(r"[\d,]+ of 300 pages of long.pdf are read and kept")).inner_text()
+        row = one.page.locator('[class*="st-key-row-"]', has_text="long.pdf")
+        assert f"{kept.split()[0]} of 300 pages read" in row.inner_text(), "the row and the panel say the same"
+        take(one, "queue-paused")
+        one.go("Ask")
+        one.page.get_by_text("Reading is paused: 3 files are not read yet").wait_for()
+        take(one, "queue-ask-paused")
+
+    server.kill()
+    server.start()  # paused files stay paused
+    with patient(browser, server) as two:
+        two.open("Documents")
+        two.page.get_by_text("3 files are not read yet").wait_for()
+        two.page.get_by_text(kept).first.wait_for()
+        press(two, "resume")
+        two.page.get_by_text(re.compile(r"\d+ of 300 pages read")).wait_for()
+        two.go("Ask")
+        two.page.get_by_text("3 files are still being read").wait_for()
+        take(two, "queue-ask-reading")
+        two.go("Documents")
+        press(two, "cancel")
+        two.page.get_by_text("Not read:").wait_for()
+        two.idle()
+        two.page.get_by_text("second.pdf, third.pdf").first.wait_for()
+        take(two, "queue-cancelled")
+        press(two, "again")
+        two.page.get_by_text("2 added").wait_for()
+        two.idle()
+        assert "stopped" in two.page.locator('[class*="st-key-row-"]', has_text="long.pdf").inner_text()
+        take(two, "queue-done")
+        two.page.get_by_role("button", name="Go on").click()
+        two.page.get_by_text(re.compile(r"\d+ of 300 pages read")).first.wait_for()
+        press(two, "cancel")
+        two.page.get_by_role("button", name="Go on").wait_for()
+        two.page.locator('[class*="st-key-delete-row-"]').nth(2).locator("button").first.click()
+        two.page.get_by_role("button", name="Delete for good").click()
+        two.page.get_by_text("Deleted long.pdf").wait_for()
+
+
+@pytest.mark.crash
+def test_files_that_waited_are_read_after_a_kill_without_a_word(browser: Any, server: Server) -> None:
+    with patient(browser, server) as one:
+        one.open("Documents")
+        drop(one, paper("long.pdf", 60), *[paper(f"report {number}.pdf", 2) for number in range(6)])
+        one.page.get_by_text("waiting: 6 files").wait_for()
+    server.kill()
+    server.start()
+    with patient(browser, server) as two:
+        two.open("Documents")
+        two.page.get_by_text("7 documents, 72 pages").wait_for()
+        two.page.get_by_text("7 added").wait_for()
+
+
+def test_every_upload_counts_once_however_fast_they_come(browser: Any, server: Server) -> None:
+    """Files arrive while another is read, while the page is redrawn, and during the previous upload."""
+    with patient(browser, server) as one:
+        one.open("Documents")
+        drop(one, paper("long.pdf", 60))
+        one.page.get_by_text(re.compile(r"\d+ of 60 pages read")).wait_for()
+        for number in range(5):
+            drop(one, locked(f"contract {number}.docx"))
+            one.page.wait_for_timeout(200 * number)
+        one.page.get_by_text("5 files need your attention").wait_for()
+        one.page.get_by_text("1 added").wait_for()
+        one.idle()
+        assert one.page.locator("input[type=password]").count() == 5
+        assert not one.page.locator('[data-testid="stFileChip"]').locator("visible=true").count(), "the box looks empty"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_queue_fits_a_phone(browser: Any, server: Server, scheme: str) -> None:
+    with patient(browser, server, color_scheme=scheme) as one:
+        one.open("Documents")
+        one.page.set_viewport_size({"width": 390, "height": 844})  # the sidebar is folded now
+        drop(one, locked("a contract with a rather long name that goes on.docx"), ("broken.pdf", b"%PDF-1.4 broken"))
+        one.page.get_by_text("2 files need your attention").wait_for()
+        drop(one, paper("long.pdf", 300), paper("second.pdf", 2))
+        one.page.get_by_text(re.compile(r"\d+ of 300 pages read")).wait_for()
+        take(one, f"queue-phone-reading-{scheme}")
+        press(one, "pause")
+        one.page.get_by_text("2 files are not read yet").wait_for()
+        one.idle()
+        take(one, f"queue-phone-paused-{scheme}")
+        press(one, "cancel")
+        one.page.get_by_text("Not read:").wait_for()
+        one.idle()
+        take(one, f"queue-phone-cancelled-{scheme}")

@@ -1,0 +1,63 @@
+"""The recovery code in the app: not in the way, copied and saved, and kept after a crash."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from served import Server, Tab, tab
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+SHOW, WRITTEN = "Show the recovery code", "I have written it down"
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    server = Server(tmp_path, DOCMIND_EMBEDDING__MODEL="fake", DOCMIND_READING__OCR="off")
+    server.start()
+    yield server
+    server.stop()
+
+
+def shown(one: Tab) -> str:
+    one.page.get_by_role("button", name=SHOW).first.click()
+    code = one.page.locator(".st-key-recovery-code code")
+    code.wait_for()
+    return code.inner_text().strip()
+
+
+def test_the_code_is_shown_saved_kept_over_a_crash_and_confirmed(browser: Any, server: Server) -> None:
+    with tab(browser, server, accept_downloads=True) as one:
+        one.enter()
+        one.page.get_by_role("button", name="Add documents").wait_for()  # the first screen is complete
+        code = shown(one)
+        assert len(code.split("-")) == 6
+        copy = one.page.get_by_role("button", name="Copy to clipboard")
+        assert copy.evaluate("node => { for (; node; node = node.parentElement)"
+                             " if (getComputedStyle(node).opacity === '0') return false; return true }")  # fmt: skip
+        with one.page.expect_download() as saved:
+            one.page.get_by_role("button", name="Save as a file").click()
+        assert saved.value.suggested_filename.startswith("docmind-recovery-code-")
+        assert code in Path(saved.value.path()).read_text("utf-8")
+    server.kill()
+    server.start()
+    with tab(browser, server) as one:
+        one.enter()
+        assert shown(one) == code
+        one.page.get_by_role("button", name=WRITTEN).click()
+        one.page.get_by_role("button", name=SHOW).wait_for(state="detached")
+        one.page.reload()
+        one.page.get_by_role("button", name="Add documents").wait_for()
+        one.idle()
+        assert not one.page.get_by_role("button", name=SHOW).count()
+        one.go("Settings")
+        one.page.get_by_role("button", name="Make a new recovery code").click()
+        one.page.get_by_role("button", name="Make a new code").click()
+        other = one.page.locator(".st-key-recovery-code code")
+        other.wait_for()
+        assert other.inner_text().strip() != code
+        one.page.get_by_role("button", name=WRITTEN).click()
+        one.page.get_by_text("You confirmed that it is written down").wait_for()

@@ -1,0 +1,185 @@
+"""`docmind keys`: the recovery code is always shown, is confirmed by typing it, and can be replaced."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from desks import environment_of
+from docmind.config import KeySettings
+from docmind.errors import ConfigError, NotFoundError, WrongKeyError
+from docmind.storage.keys import open_keys
+from shells import Shell, sentence_of
+
+NOTICE = (
+    "The recovery code of this vault was never confirmed: `docmind keys code` shows it, "
+    "`docmind keys confirm` once it is written down.\n"
+)
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    shell = Shell(tmp_path)
+    shell.confirms = False
+    return shell
+
+
+def made(shell: Shell) -> str:
+    """Create a vault; return its code as the first command prints it."""
+    return shell.run("list").stderr.split("recovery code: ")[1].split()[0]
+
+
+def opens(folder: Path, code: str) -> bool:
+    """Tell whether the code opens the vault, on a copy of vault.json: a code that opens is used up."""
+    copy = folder / "copy"
+    copy.mkdir(exist_ok=True)
+    (copy / "vault.json").write_bytes((folder / "data" / "vault.json").read_bytes())
+    try:
+        open_keys(copy, KeySettings(source="file", file=folder / "new.key", recovery_code=SecretStr(code)))
+    except WrongKeyError:
+        return False
+    return True
+
+
+def test_every_command_reminds_until_the_code_is_confirmed(shell: Shell) -> None:
+    code = made(shell)
+    for command in (["list"], ["status"], ["threads", "list"], ["list", "--json"]):
+        assert shell.run(*command).stderr == NOTICE
+    assert shell.run("keys", "code").stdout == f"{code}\n"
+    assert shell.json("keys", "code") == {"recovery_code": code}
+    assert "confirmed" in shell.run("keys", "confirm", code[-5:]).stdout
+    assert shell.run("list").stderr == ""
+    assert "kept nowhere" in sentence_of(shell.run("keys", "code", code=NotFoundError.exit_code))
+    assert "confirmed before" in shell.run("keys", "confirm", "ZZZZZ").stdout
+    assert opens(shell.folder, code)
+
+
+@pytest.mark.parametrize("wrong", ["ZZZZZ", "", "first group"])
+def test_only_having_the_code_confirms_it(shell: Shell, wrong: str) -> None:
+    code = made(shell)
+    given = code[:5] if wrong == "first group" else wrong
+    said = sentence_of(shell.run("keys", "confirm", given, code=WrongKeyError.exit_code))
+    assert "not the recovery code" in said
+    assert shell.run("keys", "code").stdout == f"{code}\n"
+
+
+def test_the_last_group_is_asked_for_or_named_as_missing(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = made(shell)
+    assert "last group" in sentence_of(shell.run("keys", "confirm", code=ConfigError.exit_code))
+    monkeypatch.setattr("docmind.cli.keys.is_asking", lambda: True)
+    shell.run("keys", "confirm", typed=f"{code[-5:].lower()}\n")
+    assert shell.run("list").stderr == ""
+
+
+def test_a_new_code_takes_the_place_of_the_old_one(shell: Shell) -> None:
+    old = made(shell)
+    shell.run("keys", "confirm", old)
+    shell.run("keys", "new-code", code=130)  # nobody can be asked
+    assert opens(shell.folder, old)
+    said = shell.run("keys", "new-code", "--yes").stderr
+    new = said.split("recovery code: ")[1].split()[0]
+    assert new != old
+    assert shell.run("list").stderr == NOTICE
+    assert shell.json("keys", "code") == {"recovery_code": new}
+    assert not opens(shell.folder, old)
+    assert opens(shell.folder, new)
+    newest = shell.json("keys", "new-code", "--yes")["recovery_code"]
+    assert not opens(shell.folder, new)
+    assert opens(shell.folder, newest)
+
+
+def test_after_a_recovery_the_new_code_is_unconfirmed(shell: Shell) -> None:
+    old = made(shell)
+    shell.run("keys", "confirm", old)
+    (shell.folder / "docmind.key").unlink()
+    new = shell.run("list", DOCMIND_KEYS__RECOVERY_CODE=old).stderr.split("recovery code: ")[1].split()[0]
+    assert shell.run("list").stderr == NOTICE
+    assert shell.json("keys", "code") == {"recovery_code": new}
+
+
+# --- killed -----------------------------------------------------------------------------------------------------------
+
+_KILLED_AT = {
+    "the rename": "os.replace = lambda old, new: (replace(old, new), str(new).endswith('vault.json') and die())",
+    "the print": "click.echo = die",
+}
+_HOOK = """
+import os, signal, sys
+import click
+replace = os.replace
+def die(*_words, **_how):
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+_WITHOUT = """
+from docmind.storage import keys
+write = keys.RecoveryCode._write
+keys.RecoveryCode._write = lambda self, raw: write(self, {name: raw[name] for name in raw if name != "unconfirmed"})
+"""
+_RUN = """
+from docmind.cli import main
+main(sys.argv[1:])
+"""
+
+
+def run(folder: Path, *words: str, before: str = "") -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", _HOOK + before + _RUN, *words],
+        env=os.environ | environment_of(folder),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def is_lost(folder: Path) -> bool:
+    """Tell whether the vault's code can no longer be read.
+
+    A code that is read must open the vault.
+    """
+    code = open_keys(folder / "data", KeySettings(source="file", file=folder / "docmind.key")).recovery.code()
+    return code is None or not opens(folder, code)
+
+
+@pytest.mark.slow
+@pytest.mark.crash
+@pytest.mark.skipif(os.name != "posix", reason="kill -9")
+@pytest.mark.parametrize("moment", _KILLED_AT)
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_a_kill_before_printing_loses_only_an_unkept_code(tmp_path: Path, moment: str, is_kept: bool) -> None:
+    with run(tmp_path, "list", before=_KILLED_AT[moment] + ("" if is_kept else _WITHOUT)) as process:
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL
+    assert "recovery code" not in said
+    assert (tmp_path / "data" / "vault.json").exists()
+    assert is_lost(tmp_path) is not is_kept
+
+
+@pytest.mark.crash
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.skipif(os.name != "posix", reason="kill -9")
+def test_twelve_kills_after_the_vault_is_made_lose_no_code(tmp_path: Path) -> None:
+    seed = random.randrange(10**6)
+    chance = random.Random(seed)
+    lost = []
+    for number in range(12):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with run(folder, "list") as process:
+            while not (folder / "data" / "vault.json").exists():
+                assert process.poll() is None
+                time.sleep(0.001)
+            time.sleep(chance.uniform(0, 0.3))
+            process.kill()
+            process.communicate(timeout=60)
+        if is_lost(folder):
+            lost.append(number)
+    assert lost == [], f"seed {seed}"

@@ -1,0 +1,218 @@
+"""The list of conversations: safe titles, deletion that can be undone, look-up by name."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from docmind.conversations.sessions import Sessions
+from docmind.errors import ConfigError, NotFoundError
+from docmind.storage.database import Database
+
+KEY = bytes(range(32))
+HOSTILE = "\u202ereversed\u2066\x07 \x1b[31mred\x00\u2028line\r\nmore\ufeff \U000e0041tag\u200b"
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[Database]:
+    database = Database(tmp_path / "vault.db", KEY)
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def sessions(db: Database) -> Sessions:
+    return Sessions(db)
+
+
+def test_the_table_is_the_agreed_one(db: Database) -> None:
+    columns = [(*row[1:4], row[5]) for row in db.all("PRAGMA table_info(chat_session)")]
+    assert columns == [
+        ("thread_id", "TEXT", 0, 1),
+        ("title", "TEXT", 1, 0),
+        ("created_at_ms", "INTEGER", 1, 0),
+        ("updated_at_ms", "INTEGER", 1, 0),
+        ("last_checkpoint_id", "TEXT", 0, 0),
+        ("deleted_at_ms", "INTEGER", 0, 0),
+    ]
+
+
+def test_a_new_conversation_gets_a_random_id(sessions: Sessions) -> None:
+    one, two = sessions.create("One"), sessions.create()
+    assert len(one.thread_id) == 32
+    assert int(one.thread_id, 16) != int(two.thread_id, 16)
+    assert (one.title, two.title) == ("One", "")
+    assert sessions.get(one.thread_id) == one
+    assert one.created_at_ms == one.updated_at_ms > 1_600_000_000_000
+    assert (one.checkpoint_id, one.deleted_at_ms) == (None, None)
+
+
+@pytest.mark.parametrize("name", ["a", "A-b_9", "x" * 64])
+def test_an_id_may_be_chosen_once(sessions: Sessions, name: str) -> None:
+    made = sessions.create("first", thread_id=name)
+    with pytest.raises(ConfigError, match="already"):
+        sessions.create("second", thread_id=name)
+    sessions.delete(name)
+    with pytest.raises(ConfigError, match="already"):
+        sessions.create("third", thread_id=name)
+    assert sessions.restore(name) == made
+
+
+@pytest.mark.parametrize("name", ["", "x" * 65, "a b", "../up", "a\n", "ä", "a;b", "a\x00"])
+def test_an_id_that_is_none_is_refused(sessions: Sessions, name: str) -> None:
+    with pytest.raises(ConfigError, match="1 to 64"):
+        sessions.create(thread_id=name)
+    assert sessions.all() == ()
+
+
+def test_the_one_used_last_comes_first(sessions: Sessions) -> None:
+    for name in ("aaaa", "bbbb", "cccc"):
+        sessions.create(name, thread_id=name)
+    for at, name in enumerate(("bbbb", "cccc", "aaaa", "bbbb")):
+        sessions.touch(name, f"checkpoint {at}", 4_000_000_000_000 + at)
+    assert [thread.title for thread in sessions.all()] == ["bbbb", "aaaa", "cccc"]
+    assert sessions.get("bbbb").checkpoint_id == "checkpoint 3"
+    assert sessions.get("bbbb").updated_at_ms == 4_000_000_000_003
+
+
+def test_a_deleted_one_comes_back_as_it_was(sessions: Sessions) -> None:
+    kept, put_aside = sessions.create("kept"), sessions.create("put aside")
+    deleted = sessions.delete(put_aside.thread_id)
+    assert deleted.deleted_at_ms
+    assert sessions.delete(put_aside.thread_id) == deleted
+    assert sessions.all() == (kept,)
+    assert sessions.all(deleted=True) == (deleted,)
+    assert sessions.get(put_aside.thread_id) == deleted
+    assert sessions.restore(put_aside.thread_id) == put_aside
+    assert sessions.restore(put_aside.thread_id) == put_aside
+    assert len(sessions.all()) == 2
+
+
+def test_a_dropped_one_is_gone(sessions: Sessions) -> None:
+    one, other = sessions.create("one"), sessions.create("other")
+    assert sessions.drop(one.thread_id) == one
+    assert sessions.all() == (other,)
+    with pytest.raises(NotFoundError):
+        sessions.get(one.thread_id)
+
+
+def test_an_unknown_name_is_one_sentence_that_names_the_list(sessions: Sessions) -> None:
+    calls = [
+        lambda: sessions.get("nothing"),
+        lambda: sessions.rename("nothing", "x"),
+        lambda: sessions.touch("nothing", "x", 1),
+        lambda: sessions.delete("nothing"),
+        lambda: sessions.restore("nothing"),
+        lambda: sessions.drop("nothing"),
+        lambda: sessions.find("nothing"),
+    ]
+    for call in calls:
+        with pytest.raises(NotFoundError, match="There is no conversation nothing") as refused:
+            call()
+        assert "docmind threads list" in refused.value.hint
+    with pytest.raises(NotFoundError) as refused:
+        sessions.find(HOSTILE)
+    assert str(refused.value).isprintable()
+
+
+# --- titles -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_title_is_one_line_that_shows_what_it_is(sessions: Sessions) -> None:
+    one = sessions.create(HOSTILE)
+    assert one.title == "reversed [31mred line more tag"
+    assert sessions.get(one.thread_id).title == one.title
+    assert sessions.rename(one.thread_id, f"  {HOSTILE}2 ").title == one.title + "2"
+    assert sessions.get(one.thread_id).title == one.title + "2"
+
+
+@pytest.mark.parametrize(
+    "title",
+    ["ação e coração", "漢字の題", "مرحبا", "می‌خواهم", "👩‍👩‍👧 family", "<b>$x$ :material/home: [a](b)", "x" * 200],
+)
+def test_a_title_in_any_script_is_kept(sessions: Sessions, title: str) -> None:
+    assert sessions.rename(sessions.create().thread_id, title).title == title
+    assert sessions.find(title).title == title
+
+
+@pytest.mark.parametrize("title", ["", "   ", "\n\t", "\u202e\u200b\x00", "\u200d", "\ud800"])
+def test_an_empty_title_is_refused_and_the_old_one_stays(sessions: Sessions, title: str) -> None:
+    one = sessions.create("kept")
+    with pytest.raises(ConfigError, match="at least one character"):
+        sessions.rename(one.thread_id, title)
+    assert sessions.get(one.thread_id) == one
+
+
+def test_a_long_title_is_refused_by_rename_and_cut_by_create(sessions: Sessions) -> None:
+    one = sessions.create("word " * 100)
+    assert len(one.title) <= 200
+    assert one.title.endswith("word…")
+    with pytest.raises(ConfigError, match="at most 200"):
+        sessions.rename(one.thread_id, "x" * 201)
+    assert sessions.get(one.thread_id) == one
+
+
+# --- finding ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_conversation_is_found_by_id_beginning_or_title(sessions: Sessions) -> None:
+    one = sessions.create("Charts", thread_id="abcdef01")
+    two = sessions.create("abcd", thread_id="99887766")
+    sessions.create("Tables", thread_id="abcdef02")
+    assert sessions.find("abcdef01") == one
+    assert sessions.find(" 9988 ") == two
+    assert sessions.find("  Charts\n") == one
+    with pytest.raises(NotFoundError, match="Several"):
+        sessions.find("abcd")  # the beginning of two ids and a title: it is ambiguous
+    with pytest.raises(NotFoundError, match="There is no"):
+        sessions.find("998")
+    with pytest.raises(NotFoundError, match="There is no"):
+        sessions.find("")
+
+
+def test_an_id_wins_over_a_title_that_says_the_same(sessions: Sessions) -> None:
+    one = sessions.create("x", thread_id="report")
+    sessions.create("report", thread_id="other")
+    assert sessions.find("report") == one
+
+
+def test_two_of_one_title_are_named(sessions: Sessions) -> None:
+    ids = {sessions.create("Same").thread_id for _ in range(2)}
+    with pytest.raises(NotFoundError) as refused:
+        sessions.find("Same")
+    assert all(thread_id in str(refused.value) for thread_id in ids)
+
+
+def test_deleted_ones_are_found_where_no_other_fits(sessions: Sessions) -> None:
+    gone = sessions.delete(sessions.create("Same").thread_id)
+    assert sessions.find("Same") == gone
+    live = sessions.create("Same")
+    assert sessions.find("Same") == live
+    assert sessions.find(gone.thread_id) == gone
+
+
+def test_signs_of_sql_are_only_signs(sessions: Sessions) -> None:
+    sessions.create("x", thread_id="abcdef")
+    for name in ("%%%%", "____", "abc%", "' OR 1=1 --", "a*b?"):
+        with pytest.raises(NotFoundError):
+            sessions.find(name)
+
+
+@pytest.mark.slow
+def test_threads_make_conversations_side_by_side(sessions: Sessions) -> None:
+    def work(n: int) -> None:
+        for m in range(20):
+            made = sessions.create(f"{n}/{m}")
+            sessions.touch(made.thread_id, f"{n}.{m}", 5_000_000_000_000 + m)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    found = sessions.all()
+    assert len(found) == 120
+    assert all(thread.title.replace("/", ".") == thread.checkpoint_id for thread in found)

@@ -1,0 +1,131 @@
+"""Windows: where a page is cut, the name of a document, the embedded text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from docmind.embedding.chunking import (
+    LABEL,
+    OVERLAP,
+    WINDOW,
+    embedded_spans,
+    embedded_text,
+    label_of,
+    nodes_of_page,
+    whole_words,
+    windows,
+    without_leaders,
+)
+from docmind.records.documents import DocumentInfo
+from docmind_testkit import FakeEmbedder
+
+FAKE = FakeEmbedder()  # its pieces are words
+INFO = DocumentInfo("d" * 32, "fb_ADOBE_2022_10K.pdf", "", "pdf", "ready", 3, 3, 0, "en", 10, 0)
+
+
+def spans(count: int) -> tuple[str, list[tuple[int, int]]]:
+    text = " ".join(f"w{number}" for number in range(count))
+    return text, list(windows(text, FAKE.pieces(text)))
+
+
+def test_a_page_that_fits_is_one_window() -> None:
+    text, cut = spans(WINDOW)
+    assert cut == [(0, len(text))]
+
+
+def test_windows_have_equal_steps_and_overlap() -> None:
+    text, cut = spans(1_000)
+    sizes = [len(text[start:end].split()) for start, end in cut]
+    assert max(sizes) <= WINDOW + 1
+    assert max(sizes) - min(sizes) <= 2
+    assert cut[0][0] == 0
+    assert cut[-1][1] == len(text)
+    for (_, end), (start, _) in pairwise(cut):
+        assert OVERLAP - 2 <= len(text[start:end].split()) <= OVERLAP + 2
+
+
+def test_every_word_is_in_a_window() -> None:
+    text, cut = spans(777)
+    covered = {word for start, end in cut for word in text[start:end].split()}
+    assert covered == set(text.split())
+
+
+@pytest.mark.parametrize("text", ["", "   \n\t "])
+def test_an_empty_page_has_no_window(text: str) -> None:
+    assert list(windows(text, FAKE.pieces(text))) == []
+
+
+def test_one_endless_word_is_one_window() -> None:
+    text = "x" * 5_000
+    pieces = FAKE.pieces(" ".join("x" * 1_000))
+    assert list(windows(text, pieces)) == [(0, 5_000)]
+
+
+def test_leaders_vanish_and_offsets_stay() -> None:
+    text = "Chapter one ........ 12\nName: ____________ end - - - - -"
+    clear = without_leaders(text)
+    assert len(clear) == len(text)
+    assert "." not in clear
+    assert "_" not in clear
+    assert clear.split() == ["Chapter", "one", "12", "Name:", "end"]
+    assert without_leaders("3.14 and a-b, etc.") == "3.14 and a-b, etc."
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("", "fb ADOBE 2022 10K"),
+        ("Annual Report of Adobe", "fb ADOBE 2022 10K. Annual Report of Adobe"),
+        ("Adobe 2022", "fb ADOBE 2022 10K"),
+        ("untitled1", "fb ADOBE 2022 10K"),
+    ],
+)
+def test_a_document_is_called_by_its_name_and_a_title_that_adds(title: str, expected: str) -> None:
+    assert label_of(replace(INFO, title=title), FAKE) == expected
+
+
+def test_a_label_is_cut_short() -> None:
+    label = label_of(replace(INFO, title="word " * 500 + "report"), FAKE)
+    assert len(label.split()) == LABEL
+
+
+def test_nodes_are_the_same_every_time_and_differ_by_document() -> None:
+    text = " ".join(f"w{number}" for number in range(400))
+    first = list(nodes_of_page(INFO, "label", FAKE, 2, "en", text))
+    assert first == list(nodes_of_page(INFO, "label", FAKE, 2, "en", text))
+    other = list(nodes_of_page(replace(INFO, doc_id="e" * 32), "label", FAKE, 2, "en", text))
+    assert {node.node_id for node, _ in first}.isdisjoint(node.node_id for node, _ in other)
+    assert [node.content_hash for node, _ in first] == [node.content_hash for node, _ in other]
+    node, embedded = first[0]
+    assert embedded == embedded_text("label", text[node.start : node.end])
+    assert embedded.startswith("label. w0 w1")
+
+
+def test_sheets_are_tables() -> None:
+    [(node, _)] = nodes_of_page(replace(INFO, kind="xlsx"), "l", FAKE, 1, "", "a b c")
+    assert node.modality == "table"
+
+
+@pytest.mark.parametrize(
+    "window", ["Net sales", "  Net \n\n sales\tof 2022 ", "Net ....... 12 sales", "", " ", "Proteção de\u00a0dados"]
+)
+def test_spans_of_what_is_embedded_lead_back_to_the_window(window: str) -> None:
+    label = "Annual report"
+    text = embedded_text(label, window)
+    pieces = FAKE.pieces(text)
+    back = embedded_spans(label, window, pieces)
+    assert back.shape == pieces.shape
+    for (start, end), (first, last) in zip(pieces, back, strict=True):
+        assert (first, last) == (0, 0) if start < len(label) else window[first:last] == text[start:end]
+    assert sum(bool(last) for _, last in back) == len(FAKE.pieces(window))
+
+
+def test_spans_grow_to_whole_words_and_join() -> None:
+    text = "the infringement, of course not"
+    assert whole_words(text, [(6, 8), (14, 16)]) == [(4, 16)]
+    assert whole_words(text, [(4, 16), (16, 17), (18, 20)]) == [(4, 20)]
+    assert whole_words(text, [(0, 1), (21, 23)]) == [(0, 3), (21, 27)]
+    assert whole_words(text, []) == []

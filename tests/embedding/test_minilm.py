@@ -1,0 +1,168 @@
+"""MiniLM without torch, compared with transformers' own model on the same weights.
+
+The shipped projection: verified, and of the documented shapes.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from docmind.embedding import minilm
+from docmind.embedding.bert_onnx import build
+from docmind.embedding.minilm import SHA256, TOKEN_DIM, MiniLM, Projection, default_cache_dir, model_folder
+from docmind.errors import ConfigError, DamagedError
+
+
+def test_its_fingerprint_is_known_without_the_file(tmp_path: Path) -> None:
+    assert Projection(tmp_path / "nothing").fingerprint == f"pca{TOKEN_DIM}:{SHA256[:16]}"
+
+
+@pytest.mark.parametrize("data", [None, b"", b"other"])
+def test_a_missing_or_changed_file_is_refused(tmp_path: Path, data: bytes | None) -> None:
+    path = tmp_path / "minilm_tokens.safetensors"
+    if data is not None:
+        path.write_bytes(data)
+    with pytest.raises(DamagedError):
+        Projection(path).weights([2_054])
+
+
+def test_axes_are_orthogonal_and_of_length_one() -> None:
+    axes = Projection()._axes
+    assert axes.shape == (384, TOKEN_DIM)
+    assert np.abs(axes.T @ axes - np.eye(TOKEN_DIM)).max() < 2e-3  # stored as float16
+
+
+def test_vectors_have_length_127_and_punctuation_has_none() -> None:
+    model = MiniLM(default_cache_dir())
+    ids = model._ids(["Fines, penalties."])[0]  # [CLS] fines , penalties . [SEP]
+    states = np.random.default_rng(5).standard_normal((len(ids) + 3, 384)).astype(np.float32)  # padded
+    projection = Projection()
+    assert projection.kept(ids).tolist() == [False, True, False, True, False, False]
+    vectors = projection.vectors(ids, states)
+    assert vectors.dtype == np.int8
+    assert np.linalg.norm(vectors.astype(np.float32), axis=1) == pytest.approx([127, 127], abs=2)
+    plain = states[1] @ projection._axes
+    assert vectors[0].astype(np.float32) == pytest.approx(plain / np.linalg.norm(plain) * 127, abs=0.51)
+
+
+def test_rare_words_weigh_more_than_common_ones() -> None:
+    model = MiniLM(default_cache_dir())
+    projection = Projection()
+    weights = projection.weights(model._ids(["the of penguin"])[0])
+    assert len(weights) == 3
+    assert weights[2] > 2 * max(weights[:2])
+    assert (weights * 16 == np.rint(weights * 16)).all()
+
+
+TEXTS = [
+    "What is the maximum fine per infraction under the Brazilian data protection law?",
+    "Os dados pessoais serão eliminados após o término de seu tratamento.",
+    "Net sales decreased 10.6% to $46.3 billion in fiscal 2023, driven by comparable sales.",
+    "a",
+    "La Convención Constitucional estará integrada por ciento cincuenta y cinco ciudadanos. " * 30,
+]
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("models")
+
+
+@pytest.fixture(scope="module")
+def reference() -> np.ndarray:
+    """Mean-pooled, normalised states of `BertModel` in float32."""
+    import torch
+    from tokenizers import Tokenizer
+    from transformers import BertModel
+
+    model = BertModel.from_pretrained(model_folder(), local_files_only=True, use_safetensors=True).eval()
+    tokenizer = Tokenizer.from_file(str(model_folder() / "tokenizer.json"))
+    tokenizer.enable_truncation(minilm.MAX_TOKENS)
+    tokenizer.no_padding()
+    rows = []
+    with torch.no_grad():
+        for text in TEXTS:
+            ids = torch.tensor([tokenizer.encode(text).ids])
+            mean = model(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state[0].numpy().mean(axis=0)
+            rows.append(mean / np.linalg.norm(mean))
+    return np.stack(rows)
+
+
+@pytest.mark.slow
+def test_float32_is_the_same_model(cache: Path, reference: np.ndarray) -> None:
+    vectors = MiniLM(cache, precision="float32").embed_documents(TEXTS)
+    assert np.abs(vectors - reference).max() < 1e-4
+
+
+@pytest.mark.slow
+def test_int8_is_close(cache: Path, reference: np.ndarray) -> None:
+    vectors = MiniLM(cache, precision="int8").embed_documents(TEXTS)
+    cosines = (vectors * reference).sum(axis=1)
+    assert cosines.mean() > 0.99
+    assert cosines.min() > 0.98
+
+
+def test_token_states_are_what_pooling_starts_from(cache: Path) -> None:
+    model = MiniLM(cache, precision="float32")
+    [(rows, states, mask)] = list(model.token_states(["one short text", "another short text here"]))
+    assert sorted(rows) == [0, 1]
+    assert states.shape == (2, mask.shape[1], 384)
+    line = rows.index(0)
+    mean = states[line][mask[line] == 1].mean(axis=0)
+    assert np.abs(mean / np.linalg.norm(mean) - model.embed_query("one short text")).max() < 1e-5
+
+
+@pytest.mark.slow
+def test_a_rotten_conversion_is_made_again(tmp_path: Path) -> None:
+    before = MiniLM(tmp_path, precision="float32").embed_query("hello")
+    [converted] = tmp_path.glob("*.onnx")
+    data = bytearray(converted.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    converted.write_bytes(data)
+    assert np.allclose(MiniLM(tmp_path, precision="float32").embed_query("hello"), before)
+    [checksum] = tmp_path.glob("*.sha256")
+    checksum.write_bytes(b"\xff\xfe")
+    assert np.allclose(MiniLM(tmp_path, precision="float32").embed_query("hello"), before)
+    assert list(tmp_path.glob(".*")) == []
+
+
+def test_other_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = tmp_path / "model"
+    shutil.copytree(model_folder(), copy)
+    with (copy / "model.safetensors").open("r+b") as file:
+        file.seek(-1, 2)
+        file.write(b"\x01")
+    monkeypatch.setattr(minilm, "model_folder", lambda: copy)
+    with pytest.raises(DamagedError, match="not the published ones"):
+        MiniLM(tmp_path / "cache").embed_query("hello")
+    assert not (tmp_path / "cache").exists()
+
+
+def test_a_cache_folder_that_cannot_be_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match="cannot be converted") as caught:
+        MiniLM(tmp_path / "file").embed_query("hello")
+    assert "DOCMIND_CACHE_DIR" in caught.value.hint
+
+
+def test_a_query_needs_no_tokenizer_that_measures(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Path] = []
+    tokenizer = minilm._tokenizer
+    monkeypatch.setattr(minilm, "_tokenizer", lambda folder: made.append(folder) or tokenizer(folder))
+    model = MiniLM(cache, precision="float32")
+    model.embed_query("hello")
+    assert len(made) == 1
+    long = "word " * 400
+    assert len(model.pieces(long)) == 400
+    assert len(model.pieces(long)) == 400
+    assert len(made) == 2
+
+
+def test_another_architecture_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"model_type": "roberta", "hidden_act": "gelu"}')
+    with pytest.raises(ValueError, match="not a plain BERT"):
+        build(tmp_path)

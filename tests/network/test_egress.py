@@ -1,0 +1,143 @@
+"""Nothing leaves this machine and nothing is left on it elsewhere, measured below Python.
+
+The Python hook of conftest.py sees neither native code nor other programs. Here strace does. Each detector is shown to
+catch what it is for: the fault is put in, and it must be found.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pypdfium2
+import pytest
+
+from papers import book, line, pdf, picture, print_of, word_file
+from served import WAIT_MS, Server, tab
+from watched import CALLS, IS_CI, STRACE, Place, require_strace, run
+from watched import seen as watched
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.skipif(sys.platform != "linux", reason="strace")]
+
+# Longer than onnxruntime waits before it calls its maker: 10 s.
+SESSION = """
+import sys, time
+started = time.monotonic()
+from docmind.cli import main
+
+def docmind(*arguments):
+    try:
+        main(list(arguments), prog_name="docmind")
+    except SystemExit as ended:
+        assert not ended.code, (arguments, ended.code)
+
+folder = sys.argv[1] if len(sys.argv) > 1 else "expected"
+docmind("add", folder)
+docmind("list")
+docmind("search", "apples in the orchard")
+docmind("ask", "What do orchards grow?")
+docmind("search", "--image", folder + "/print.png")
+docmind("status")
+time.sleep(max(0, 16 - (time.monotonic() - started)))
+"""
+WITHOUT_SWITCH = """
+import os, time
+from docmind.runtime import quiet
+quiet.VARIABLES.pop("ORT_DISABLE_TELEMETRY")
+os.environ.pop("ORT_DISABLE_TELEMETRY")
+from docmind.late_interaction.maxsim_onnx import OrtKernel
+OrtKernel()
+time.sleep(16)
+"""
+WITHOUT_DOCMIND = """
+import ctypes
+found = ctypes.c_void_p()
+ctypes.CDLL(None).getaddrinfo(b"telemetry.invalid", b"443", None, ctypes.byref(found))
+"""
+LEAVES_FILES = """
+import pathlib, subprocess, sys
+pathlib.Path.home().joinpath(".surprise").mkdir()
+make = "import os, pathlib, tempfile; os.chdir(tempfile.gettempdir()); pathlib.Path('left').touch()"
+subprocess.run([sys.executable, "-c", make], check=True)
+"""
+
+
+APP_S = 60.0
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+def documents(folder: Path) -> None:
+    """One of each kind that is read by another process: PDF, scan, book, office file, picture."""
+    folder.mkdir()
+    (folder / "text.pdf").write_bytes(pdf([line("Orchards grow apples and pears."), line("The harvest is in autumn.")]))
+    out = io.BytesIO()
+    page = pypdfium2.PdfDocument(pdf([line("The assembly meets in the hall.", size=30)]))[0]
+    page.render(scale=2).to_pil().convert("RGB").save(out, "PDF")
+    (folder / "scan.pdf").write_bytes(out.getvalue())
+    (folder / "book.epub").write_bytes(book(["<h1>Trees</h1><p>An orchard is planted in rows.</p>"]))
+    (folder / "office.docx").write_bytes(word_file())
+    (folder / "half.png").write_bytes(picture())
+    print_of(["Orchards grow apples", "in the valley of the river"]).save(folder / "print.png")
+
+
+def test_no_command_reaches_out_or_leaves_files(place: Place) -> None:
+    documents(place.folder / "expected")
+    seen = run(place, SESSION)
+    assert seen.calls > 1_000, "the trace is empty"
+    assert not seen.outside
+    assert not seen.left
+
+
+@pytest.mark.browser
+def test_the_app_reaches_nobody_and_leaves_no_files(
+    browser: Any, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    require_strace()
+    for name in IS_CI:
+        monkeypatch.delenv(name, raising=False)
+    documents(place.folder / "expected")
+    own = {name: value for name, value in place.environment.items() if not name.startswith("DOCMIND_")}
+    server = Server(place.folder, PYTHONDONTWRITEBYTECODE="1", **own)
+    server.before = (*STRACE, CALLS, "-o", str(place.folder / "trace"))
+    started = time.monotonic()
+    server.start()
+    try:
+        with tab(browser, server) as one:
+            one.page.set_default_timeout(4 * WAIT_MS)  # a traced program is slow
+            one.open("Documents")
+            one.add(*((path.name, path.read_bytes()) for path in sorted((place.folder / "expected").iterdir())))
+            one.go("Ask")
+            one.ask("What do orchards grow?")
+            one.go("Settings")
+            one.page.get_by_text("What DocMind can use").wait_for()
+            one.page.wait_for_timeout(max(0.0, APP_S - (time.monotonic() - started)) * 1_000)
+    finally:
+        server.stop()
+    seen = watched(place, place.folder / "trace")
+    assert seen.calls > 1_000, "the trace is empty"
+    assert not seen.outside
+    assert not seen.left
+
+
+def test_telemetry_that_is_not_switched_off_is_caught(place: Place) -> None:
+    seen = run(place, WITHOUT_SWITCH)
+    assert any("port 53" in call or "name service" in call for call in seen.outside)
+    assert any(path.endswith("deviceid") for path in seen.left)
+    assert any(path.endswith(".ses") for path in seen.left)
+
+
+def test_a_name_looked_up_by_native_code_is_caught(place: Place) -> None:
+    assert run(place, WITHOUT_DOCMIND).outside
+
+
+def test_a_file_left_elsewhere_is_caught(place: Place) -> None:
+    seen = run(place, LEAVES_FILES)
+    assert {Path(path).name for path in seen.left} == {".surprise", "left"}
+    assert not seen.outside

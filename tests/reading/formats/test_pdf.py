@@ -1,0 +1,181 @@
+"""PDF: text, boxes, titles, odd pages.
+
+Whether a text layer is to be trusted.
+"""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import papers
+from docmind.documents.words import Words
+from docmind.errors import CorruptFileError
+from docmind.reading.formats import Rules, pdf, sensible_title
+from docmind.reading.formats.pdf import _clean, _unswap, open_pdf
+from docmind.records.documents import Upload
+
+PROSE = "The parties agree that this contract is governed by the laws of the State of New York. " * 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PROSE,
+        "Net sales $ 1,204.5 (33.5)% — 2021 2022\n" * 5,
+        "A presente lei dispõe sobre a proteção de dados, nº 13.709/2018 (art. 1º).",
+        "انواع الخطوط العربية",
+        "적립 제외 대상 무이자할부",
+        "Contents ........ 4 Summary ........ 9",
+    ],
+)
+def test_language_and_figures_are_plausible(text: str) -> None:
+    assert pdf.plausibility(text) > 0.9
+
+
+@pytest.mark.parametrize(
+    "text", ['"7+%-', "\ue001\ue002\ue003 \ue004\ue005", "#$%& '()* +,-./ :;<=>", "bcdfg hjklm " * 40]
+)
+def test_garbage_is_not(text: str) -> None:
+    assert pdf.plausibility(text) < 0.5
+
+
+def test_what_goes_to_ocr() -> None:
+    header = "Case 2:18-cv-12857 ECF No. 1 filed 09/13/18 Page 1 of 16"
+    verdicts = {
+        "blank": pdf.needs_ocr("", 0, 0, 0, is_blank=True),
+        "scan": pdf.needs_ocr("", 0, 1.0, 0.4, is_blank=False),
+        "scan under a header line": pdf.needs_ocr(header, 0.02, 1.0, 0.4, is_blank=False),
+        "short scan under a header line": pdf.needs_ocr(header, 0.02, 1.0, 0.09, is_blank=False),
+        "prose": pdf.needs_ocr(PROSE, 0.3, 0.0, 0.02, is_blank=False),
+        "a slide on a picture": pdf.needs_ocr(header, 0.3, 1.0, 0.5, is_blank=False),
+        "a banner over a short notice": pdf.needs_ocr(header * 5, 0.1, 0.53, 0.13, is_blank=False),
+        "a page number": pdf.needs_ocr("vi", 0.01, 0.0, 0.0, is_blank=False),
+        "a figure with a page number": pdf.needs_ocr("17", 0.01, 0.3, 0.3, is_blank=False),
+        "garbage": pdf.needs_ocr('"7+%- (&$#!', 0.3, 0.0, 0.0, is_blank=False),
+    }
+    assert [name for name, goes in verdicts.items() if goes] == [
+        "scan",
+        "scan under a header line",
+        "short scan under a header line",
+        "a figure with a page number",
+        "garbage",
+    ]
+
+
+def test_shares_by_hand() -> None:
+    grey = np.full((80, 80), 255, np.uint8)
+    grey[:8, :8] = 0
+    grey[40:48, 40:48] = 0
+    assert pdf.unread_share(grey, np.empty((0, 4))) == pytest.approx(2 / 100)
+    assert pdf.unread_share(grey, np.array([[0, 0, 8, 8]])) == pytest.approx(1 / 100)
+    assert pdf.lines_share(np.array([[0, 0, 50, 9], [60, 0, 10, 9]]), 100) == pytest.approx(0.1)
+
+
+HYPHEN = "\ufffe"
+
+
+def page_of(data: bytes, page_no: int = 1):
+    return open_pdf(Upload("a.pdf", data), "pdf", Rules()).page(page_no)
+
+
+@pytest.mark.parametrize("rotate", [0, 90, 180, 270])
+@pytest.mark.parametrize("box", ["", "/CropBox [36 100 500 780]"])
+def test_boxes_lie_on_the_ink(rotate: int, box: str) -> None:
+    page = page_of(papers.pdf([papers.line("Hamburg HHHHH", x=120, y=400)], rotate=rotate, box=box))
+    assert page.text == "Hamburg HHHHH"
+    ink = np.asarray(Image.open(io.BytesIO(page.image)).convert("L")) < 128
+    inside = np.zeros_like(ink)
+    for x, y, w, h in Words.unpack(page.words).boxes.astype(int):
+        inside[max(0, y - 2) : y + h + 2, max(0, x - 2) : x + w + 2] = True
+        assert ink[y : y + h, x : x + w].any()
+    assert ink.any()
+    assert not (ink & ~inside).any()
+
+
+def test_text_outside_the_crop_box_has_no_box() -> None:
+    content = papers.line("seen", y=400) + " " + papers.line("cut", y=20)
+    page = page_of(papers.pdf([content], box="/CropBox [0 100 612 792]"))
+    boxes = dict(zip(page.text.split(), Words.unpack(page.words).boxes.tolist(), strict=True))
+    assert boxes["seen"][3] > 0
+    assert "cut" not in boxes or boxes["cut"][3] == 0
+
+
+def test_a_word_over_two_lines_is_one_word_with_two_boxes() -> None:
+    content = papers.line("a collabora-", y=700) + " " + papers.line("tion ends", y=670)
+    page = page_of(papers.pdf([content]))
+    assert page.text == "a collaboration ends"
+    words = Words.unpack(page.words)
+    assert [page.text[s:e] for s, e in zip(words.starts, words.ends, strict=True)] == ["a", "collabora", "tion", "ends"]
+    assert len(words.boxes_of(2, 15)) == 2
+
+
+@pytest.mark.parametrize(
+    ("raw", "clean"),
+    [
+        (f"informa{HYPHEN}tion", "information"),
+        (f"fine{HYPHEN}tuning of fine-tuning", "fine-tuning of fine-tuning"),
+        (f"pre{HYPHEN}trained and pretrained", "pretrained and pretrained"),
+        (f"time-and{HYPHEN}materials", "time-and-materials"),
+        (f"Anglo{HYPHEN}Saxon", "Anglo-Saxon"),
+        (f"4D{HYPHEN}tensor", "4D-tensor"),
+        ("a\x00b \x01 c\x02", "ab c"),
+        ("one\r\ntwo  three", "one\ntwo three"),
+        ("e\u0301t\u00e9 o\ufb03ce", "été office"),
+        ("\ufee3\ufe9a", "\u0645\u062b"),
+        ("m² of 1½ …", "m² of 1½ …"),
+        ("", ""),
+    ],
+)
+def test_cleaning(raw: str, clean: str) -> None:
+    pieces, text = _clean(raw, set())
+    assert text == clean
+    assert all(text[start:end].strip() == text[start:end] != "" for start, end, _, _ in pieces)
+    assert "".join(text[start:end] for start, end, _, _ in pieces) == "".join(text.split())
+
+
+def test_swapped_bytes_are_put_right() -> None:
+    assert _unswap("䴀甀氀\r\n琀椀") == "Mul\r\nti"
+    assert _unswap("적립 제외 대상") == "적립 제외 대상"
+
+
+@pytest.mark.parametrize(
+    ("raw", "title"),
+    [
+        ("Annual Report 2022", "Annual Report 2022"),
+        ("Microsoft Word - draft3.doc", ""),
+        ("untitled", ""),
+        ("report_final.indd", ""),
+        ("a", ""),
+        ("0001-22-003", ""),
+        ("My File", ""),
+        ("  spread \x00 out ", "spread out"),
+    ],
+)
+def test_titles(raw: str, title: str) -> None:
+    assert sensible_title(raw, "my file.pdf") == title
+
+
+def test_a_page_that_cannot_be_loaded_costs_no_other_page() -> None:
+    data = papers.pdf([papers.line("first"), papers.line("second"), papers.line("third")])
+    broken = data.replace(b"5 0 obj\n<< /Type /Page ", b"5 0 obj\n<< /Type /Nope ").replace(
+        b"5 0 R 7 0 R", b"99 0 R 7 0 R"
+    )
+    opened = open_pdf(Upload("a.pdf", broken), "pdf", Rules())
+    pages = [opened.page(number) for number in range(1, opened.pages + 1)]
+    assert {"first", "third"} <= {page.text for page in pages}
+    assert all(page.image for page in pages)
+
+
+def test_a_pdf_that_was_cut_off() -> None:
+    with pytest.raises(CorruptFileError, match="broken or was cut off"):
+        open_pdf(Upload("a.pdf", b"%PDF-1.7\n%%EOF"), "pdf", Rules())
+
+
+def test_a_very_large_page_is_drawn_within_limits() -> None:
+    page = page_of(papers.pdf([papers.line("x")]).replace(b"[0 0 612 792]", b"[0 0 14000 99]"))
+    assert page.width == 1_600
+    assert page.height >= 1

@@ -1,0 +1,283 @@
+"""Text without pages: decoding, layout, and each kind of file that is laid out."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+import pytest
+from PIL import Image
+
+import papers
+from docmind.documents.words import Words
+from docmind.errors import CorruptFileError, EmptyFileError, TooLargeError, UnsupportedFileError
+from docmind.reading.formats import Rules, reader
+from docmind.reading.formats import typeset as sheet
+from docmind.reading.formats.image import Picture
+from docmind.reading.formats.text import encoding_of, markdown
+from docmind.reading.formats.typeset import HEIGHT, MARGIN, WIDTH, Table, Text, flow
+from docmind.records.documents import ParsedPage, Upload
+
+RULES = Rules()
+
+
+def pages_of(name: str, kind: str, data: bytes | str, rules: Rules = RULES) -> list[ParsedPage]:
+    data = data.encode() if isinstance(data, str) else data
+    opened = reader(kind)(Upload(name, data), kind, rules)
+    return [opened.page(number) for number in range(1, opened.pages + 1)]
+
+
+def text_of(name: str, kind: str, data: bytes | str) -> str:
+    return "\n\n".join(page.text for page in pages_of(name, kind, data))
+
+
+def test_every_word_has_its_box_on_the_page() -> None:
+    (page,) = pages_of("a.md", "markdown", "# A heading\n\nSome words here.\n\n| a | b |\n|---|---|\n| one | two |\n")
+    words = Words.unpack(page.words)
+    spoken = [page.text[s:e] for s, e in zip(words.starts, words.ends, strict=True)]
+    assert spoken == ["A", "heading", "Some", "words", "here.", "a", "b", "one", "two"]
+    assert (words.boxes > 0).all()
+    assert (words.boxes[:, 0] + words.boxes[:, 2] <= page.width).all()
+    assert page.text == "A heading\n\nSome words here.\n\na | b\none | two"
+
+
+def test_long_text_flows_over_sheets_and_stays_on_them() -> None:
+    sheets = flow([Text("word " * 3_000), Text("x" * 5_000)], "a.txt", 100)
+    assert len(sheets) > 3
+    joined = " ".join(sheet.text for sheet in sheets)
+    assert joined.split().count("word") == 3_000
+    assert all(MARGIN <= line.y <= HEIGHT - MARGIN for sheet in sheets for line in sheet.lines)
+    assert all(sheet.text[line.start :].startswith(line.text) for sheet in sheets for line in sheet.lines)
+
+
+def test_a_word_longer_than_a_line_stays_one_word() -> None:
+    (sheet,) = flow([Text("see " + "a" * 300 + " end")], "a.txt", 10)
+    assert sheet.text.replace("\n", " ") == "see " + "a" * 300 + " end"
+    assert len(sheet.lines) > 2
+
+
+def test_cells_stand_in_columns_and_read_in_order() -> None:
+    (sheet,) = flow([Table([["name", "note"], ["a", "many words " * 20], ["b", "few"]])], "a.csv", 10)
+    assert sheet.text.startswith("name | note\na | many words many")
+    assert sheet.text.endswith("\nb | few")
+    columns = {line.x for line in sheet.lines}
+    assert len(columns) == 2
+    assert max(columns) < WIDTH - MARGIN
+
+
+def test_a_table_wider_than_a_sheet_becomes_running_text() -> None:
+    (sheet,) = flow([Table([[f"c{number}" for number in range(60)]])], "a.csv", 10)
+    assert " ".join(sheet.text.split()) == " | ".join(f"c{number}" for number in range(60))
+
+
+def test_too_many_sheets_are_refused() -> None:
+    with pytest.raises(TooLargeError, match="more than 2 pages"):
+        flow((Text("line") for _ in range(10_000)), "a.txt", 2)
+    with pytest.raises(TooLargeError, match="the limit is 1 MB"):
+        pages_of("a.txt", "txt", "x" * (2 << 20), Rules(max_text_mb=1))
+
+
+@pytest.mark.parametrize(
+    ("data", "encoding"),
+    [
+        (b"\xef\xbb\xbfword", "utf-8"),
+        ("ação".encode("utf-16"), "utf-16-le"),
+        ("plain latin text".encode("utf-16-be"), "utf-16-be"),
+        ("ação".encode(), "utf-8"),
+        ("ação".encode() + b"\xc3", "utf-8"),
+        ("município; acumulação".encode("latin-1"), "cp1252"),
+    ],
+)
+def test_encodings(data: bytes, encoding: str) -> None:
+    assert encoding_of(data) == encoding
+
+
+def test_csv_with_semicolons_in_latin_1() -> None:
+    assert text_of("a.csv", "csv", "nome;ação\nJosé;10,5\n".encode("latin-1")) == "nome | ação\nJosé | 10,5"
+
+
+def test_source_code_keeps_its_lines_and_its_spaces() -> None:
+    long = "x" * 40
+    source = f"def area(w, h):\n    # {long} {long} {long}\n\treturn w * h\n\n\nprint(area(2, 3))\n"
+    text = text_of("a.py", "code", source)
+    assert text.replace("\n", "") == source.expandtabs(8).replace("\n", "").rstrip()
+    assert text.splitlines()[0] == "def area(w, h):"
+    assert "\n        return w * h\n\nprint(area(2, 3))" in text
+
+
+def test_markdown_without_its_marks() -> None:
+    source = "Title\n=====\n\nSome **bold** and `code` with a [link](http://a.b).\n"
+    source += "- one\n- two\n\n```\nx = 1\n  y\n```\n> quoted\n"
+    assert text_of("a.md", "markdown", source) == (
+        "Title\n\nSome bold and code with a link (http://a.b).\n\n• one\n\n• two\n\nx = 1\n  y\n\nquoted"
+    )
+
+
+def test_markdown_nested_escaped_and_fenced() -> None:
+    source = "1. one\n   - *two* __three__ ~~four~~\n\n     more\n\n~~~ python\n# no heading\n~~~\n\n"
+    source += "## A \\*star\\* &amp; snake_case\n\n![a sketch](b.png) <b>[x][1]</b>\\\nnext\n\n[1]: http://c.d\n"
+    opened = reader("markdown")(Upload("a.md", source.encode()), "markdown", RULES)
+    assert opened.title == "A *star* & snake_case"
+    assert opened.page(1).text == (
+        "1. one\n\n• two three four\n\nmore\n\n# no heading\n\nA *star* & snake_case\n\n"
+        "a sketch (b.png) <b>[x][1]</b> next\n\n[1]: http://c.d"
+    )
+
+
+def test_markdown_too_deep_to_parse_keeps_its_words() -> None:
+    assert "deep" in text_of("a.md", "markdown", "> " * 60 + "deep")
+
+
+@pytest.mark.slow
+def test_markdown_is_parsed_in_pieces_without_loss() -> None:
+    text = "\n\n".join(f"- item {number}" for number in range(100_000))
+    texts = [block.text for block in markdown(text) if isinstance(block, Text)]
+    assert texts == [f"• item {number}" for number in range(100_000)]
+
+
+@pytest.mark.slow
+def test_a_file_of_opening_marks_is_read_in_time_with_its_length() -> None:
+    for mark in ("[a](", "**a ", "[", "`a "):
+        texts = [block.text for block in markdown("x " + mark * 100_000) if isinstance(block, Text)]
+        assert "".join(texts).count("a") == (0 if mark == "[" else 100_000)
+        assert "".join(texts).count("[") == (100_000 if "[" in mark else 0)
+
+
+def test_aligned_text_keeps_its_columns() -> None:
+    (page,) = pages_of("a.txt", "txt", "name      size\napple     10\npear      200\n")
+    boxes = Words.unpack(page.words).boxes
+    assert boxes[1][0] == boxes[3][0] == boxes[5][0]
+
+
+def test_html_without_scripts_styles_and_hidden_parts() -> None:
+    source = (
+        "<html><head><title>The Title of It</title><style>p{color:red}</style></head><body><h1>Head</h1>"
+        "<script>alert('no')</script><p>One <b>bold</b> word.<p hidden>secret</p><div style='display:none'>gone</div>"
+        "<table><tr><th>k</th><th>v</th></tr><tr><td>a</td><td>1<script>no()</script></td></tr></table>"
+        "<ul><li>item</ul><pre>x\n  y</pre><!-- remark --></body></html>"
+    )
+    opened = reader("html")(Upload("a.html", source.encode()), "html", Rules())
+    assert opened.title == "The Title of It"
+    assert opened.page(1).text == "Head\n\nOne bold word.\n\nk | v\na | 1\n\n• item\n\nx\n  y"
+
+
+def test_html_with_another_encoding() -> None:
+    assert text_of("a.html", "html", "<meta charset=iso-8859-1><p>ação</p>".encode("latin-1")) == "ação"
+    assert text_of("a.html", "html", "<meta charset=utf-8><p>ação</p>".encode("latin-1")) == "ação"
+
+
+def test_a_deep_page_does_not_overflow() -> None:
+    assert "deep" in text_of("a.html", "html", "<div>" * 1_500 + "deep" + "</div>" * 1_500)
+
+
+def test_word_documents() -> None:
+    opened = reader("docx")(Upload("a.docx", papers.word_file()), "docx", Rules())
+    assert opened.title == "The Orchard Report"
+    assert opened.page(1).text == "Apples\n\nOrchards grow apples.\n\nKind | Weight\nRusset | 140 g\n\n• first item"
+
+
+def test_workbooks_ignore_their_declared_range() -> None:
+    data = papers.workbook([["zebra", 1.5, None, True], [], [None, 3]])
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w") as new:
+        for item in old.infolist():
+            body = old.read(item)
+            if item.filename.endswith("sheet1.xml"):
+                body = body.replace(b'ref="A1:D3"', b'ref="A1:XFD1048576"')
+                assert b"XFD" in body
+            new.writestr(item, body)
+    assert text_of("a.xlsx", "xlsx", out.getvalue()) == "Sheet\n\nzebra | 1.5 | TRUE\n3"
+
+
+def test_workbooks_show_whole_numbers_and_errors() -> None:
+    assert (
+        text_of("a.xlsx", "xlsx", papers.workbook([[12345678901234, "#DIV/0!"]])) == "Sheet\n\n12345678901234 | #DIV/0!"
+    )
+
+
+@pytest.mark.slow
+def test_workbooks_may_use_their_last_cell() -> None:
+    data = papers.workbook([["first"]], {"XFD1048576": "last"})
+    text = text_of("a.xlsx", "xlsx", data)
+    assert text.startswith("Sheet\n\nfirst")
+    assert text.endswith("last")
+
+
+def test_books_in_the_order_of_their_spine() -> None:
+    data = papers.book(["<h1>One</h1><p>oak</p>", "<h1>Two</h1><p>elm &amp; ash</p>"])
+    opened = reader("epub")(Upload("a.epub", data), "epub", Rules())
+    assert opened.title == "The Book of Trees"
+    assert opened.page(1).text == "One\n\noak\n\nTwo\n\nelm & ash"
+    with pytest.raises(CorruptFileError, match="cannot be found"):
+        reader("epub")(Upload("a.epub", papers.book(["<p>x</p>"], container=False)), "epub", Rules())
+
+
+def test_archives_are_weighed_before_they_are_unpacked() -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("word/document.xml", bytes(30 << 20))
+    with pytest.raises(TooLargeError, match="unpacks to 30 MB"):
+        reader("docx")(Upload("a.docx", out.getvalue()), "docx", Rules())
+
+
+def test_files_without_text_are_empty() -> None:
+    for kind, data in (("html", b"<p> </p>"), ("xlsx", papers.workbook([])), ("markdown", b"---\n"), ("csv", b";;\n")):
+        with pytest.raises(EmptyFileError, match="holds no text"):
+            pages_of("a", kind, data)
+
+
+def test_an_unknown_kind_names_those_there_are() -> None:
+    with pytest.raises(UnsupportedFileError, match="docx, epub"):
+        reader("papyrus")
+
+
+def test_a_cell_holds_all_of_its_text() -> None:
+    text = text_of(
+        "a.html", "html", "<table><tr><td><p>One</p> and <b>t</b>wo<br>three</td><td>x</td></tr><tr><td/></tr></table>"
+    )
+    assert text.startswith("One and two three | x")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cached", [True, False])
+def test_equal_sheets_are_drawn_once(monkeypatch: pytest.MonkeyPatch, *, cached: bool) -> None:
+    """One letter over and over: its 68 sheets look alike but for the last, and drawing is nearly all that they cost."""
+    drawn = [0]
+    real = sheet.encode
+
+    def counted(image: Image.Image, rules: Rules) -> Picture:
+        drawn[0] += 1
+        return real(image, rules)
+
+    monkeypatch.setattr(sheet, "encode", counted)
+    if not cached:
+        monkeypatch.setattr(sheet, "DRAWN_KEPT", 0)
+    made = pages_of("a.txt", "txt", "a" * 200_000, Rules(image_side_px=200, thumbnail_side_px=64))
+    assert len(made) > 60
+    assert [page.page_no for page in made] == list(range(1, len(made) + 1))
+    assert len({page.image for page in made[:-1]}) == 1
+    assert "".join(page.text.replace("\n", "") for page in made) == "a" * 200_000
+    assert drawn[0] == (2 if cached else len(made))
+
+
+@pytest.mark.slow
+def test_sheets_that_differ_are_drawn_each() -> None:
+    first, second, third = pages_of("a.txt", "txt", "\n\n".join(["a b " * 2_000, "c d " * 2_000]))[:3]
+    assert first.image != third.image
+    assert first.text != second.text or first.image == second.image
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("kind", ["txt", "markdown", "code"])
+@pytest.mark.parametrize(
+    "unit", ["a", "1", "_", ".", ". ", "- ", "中文字", "a中", "a1", "e\u0301", "😀", "\t", "*", "[", "|", "a\u2028"]
+)
+def test_a_monotonous_file_takes_no_more_than_its_length(unit: str, kind: str) -> None:
+    """1 MB of it: what grows with the square of the length would take minutes."""
+    text = unit * (1_000_000 // len(unit))
+    try:
+        opened = reader(kind)(Upload(f"a.{kind}", text.encode()), kind, Rules(image_side_px=200, thumbnail_side_px=64))
+    except (EmptyFileError, TooLargeError):
+        return
+    assert opened.page(1).text

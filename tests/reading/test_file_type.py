@@ -1,0 +1,105 @@
+"""What a file is, by its content."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+import pytest
+
+import papers
+from docmind import errors
+from docmind.reading.file_type import identify
+from docmind.records.documents import Upload
+
+
+def kind_of(name: str, data: bytes) -> str:
+    return identify(Upload(name, data))[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("PNG", "png"), ("JPEG", "jpeg"), ("WEBP", "webp"), ("GIF", "gif"), ("BMP", "bmp"), ("TIFF", "tiff")],
+)
+def test_pictures_whatever_their_name(name: str, kind: str) -> None:
+    data = papers.picture(name)
+    assert [kind_of(f"x.{suffix}", data) for suffix in ("png", "dat", "pdf")] == [kind] * 3
+
+
+def test_big_tiff_is_a_picture() -> None:
+    assert kind_of("a", b"II+\x00\x08\x00\x00\x00" + bytes(40)) == "tiff"
+
+
+def test_documents_whatever_their_name() -> None:
+    for data, kind in (
+        (papers.pdf([papers.line("x")]), "pdf"),
+        (papers.word_file(), "docx"),
+        (papers.workbook([["x"]]), "xlsx"),
+        (papers.book(["<p>x</p>"]), "epub"),
+    ):
+        assert [kind_of(f"x.{suffix}", data) for suffix in ("pdf", "docx", "bin")] == [kind] * 3
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "kind"),
+    [
+        ("a.txt", b"plain words", "txt"),
+        ("a", b"plain words", "txt"),
+        ("a.py", b"print('x')", "code"),
+        ("a.php", b"<!DOCTYPE html><?php echo 1; ?>", "code"),
+        ("a.MD", b"# Title", "markdown"),
+        ("a.csv", b"a;b\n1;2", "csv"),
+        ("a.txt", b"<!DOCTYPE html><p>x", "html"),
+        ("a.htm", b"<p>x", "html"),
+        ("a.txt", "utf sixteen".encode("utf-16"), "txt"),
+        ("a.txt", "no mark at its start".encode("utf-16-le"), "txt"),
+        ("a.txt", "ação".encode("latin-1"), "txt"),
+        ("a.log", b"a line of a log\n" * 20 + b"\0\0\n", "txt"),
+        ("BMnotes.txt", b"BM is how these notes begin, and they go on", "txt"),
+    ],
+)
+def test_plain_text_by_its_name(name: str, data: bytes, kind: str) -> None:
+    assert kind_of(name, data) == kind
+
+
+@pytest.mark.parametrize("name", ["a.pdf", "a.docx", "a.xlsx", "a.epub", "a.png"])
+def test_a_name_that_promises_more_than_text_is_a_broken_file(name: str) -> None:
+    with pytest.raises(errors.CorruptFileError, match="but holds plain text"):
+        identify(Upload(name, b"just words"))
+
+
+@pytest.mark.parametrize("data", [b"\0" * 50, b" \n\t ", b"\0 \0"])
+def test_nothing_but_spaces_is_empty(data: bytes) -> None:
+    with pytest.raises(errors.EmptyFileError):
+        identify(Upload("a.txt", data))
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (b"{\\rtf1 hello}", "RTF"),
+        (b"\x7fELF\x02\x01\x01", "a program"),
+        (b"\x1f\x8b\x08\x00" + b"x" * 40, "gzip"),
+        (bytes(range(256)) * 20, "not a type of file"),
+    ],
+)
+def test_what_is_not_read_is_named(data: bytes, what: str) -> None:
+    with pytest.raises(errors.UnsupportedFileError, match=what):
+        identify(Upload("a.bin", data))
+
+
+def test_other_archives_are_named() -> None:
+    def archive(name: str) -> bytes:
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w") as packed:
+            packed.writestr(name, "x")
+        return out.getvalue()
+
+    with pytest.raises(errors.UnsupportedFileError, match="PowerPoint"):
+        identify(Upload("a.pptx", archive("ppt/presentation.xml")))
+    with pytest.raises(errors.UnsupportedFileError, match="an archive"):
+        identify(Upload("a.zip", archive("readme.txt")))
+    with pytest.raises(errors.CorruptFileError, match="not a Word document inside"):
+        identify(Upload("a.docx", archive("readme.txt")))
+    with pytest.raises(errors.CorruptFileError, match="broken or was cut off"):
+        identify(Upload("a.docx", papers.word_file()[:500]))

@@ -1,0 +1,61 @@
+"""Files as LlamaIndex documents, read by the real reading process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from desks import text_pdf
+from docmind.config import ReadingSettings
+from docmind.errors import EmptyFileError, NotFoundError, TooLargeError
+from docmind.reading.llama_reader import FileReader
+from loops import run_async
+
+
+@pytest.fixture(scope="module")
+def reader() -> Iterator[FileReader]:
+    with FileReader(ReadingSettings(ocr="off", workers=1, image_side_px=400, max_file_mb=1)) as reader:
+        yield reader
+
+
+def test_a_file_is_a_document_for_each_page(tmp_path: Path, reader: FileReader) -> None:
+    file = tmp_path / "herons.pdf"
+    file.write_bytes(
+        text_pdf(
+            ["Herons nest in tall trees", "", "Their eggs are pale blue and lie in a nest of dry sticks"],
+            title="On herons",
+        )
+    )
+    pages = reader.load_data(file, extra_info={"shelf": "birds"})
+    assert [page.text for page in pages] == [
+        "Herons nest in tall trees",
+        "",
+        "Their eggs are pale blue and lie in a nest of dry sticks",
+    ]
+    last = pages[-1].metadata
+    assert (last["document"], last["title"], last["kind"], last["page_no"]) == ("herons.pdf", "On herons", "pdf", 3)
+    assert (last["shelf"], last["language"], last["text_source"]) == ("birds", "en", "layer")
+    assert len({page.id_ for page in pages}) == 3
+    assert [page.id_ for page in pages] == [page.id_ for page in run_async(reader.aload_data(str(file)))]
+
+
+def test_reading_may_stop_early(tmp_path: Path, reader: FileReader) -> None:
+    file = tmp_path / "long.pdf"
+    file.write_bytes(text_pdf([f"Page {number} of many" for number in range(40)]))
+    pages = iter(reader.lazy_load_data(file))
+    assert next(pages).text == "Page 0 of many"
+    pages.close()  # type: ignore[attr-defined]
+    assert len(reader.load_data(file)) == 40
+
+
+def test_what_cannot_be_read_is_an_error_of_docmind(tmp_path: Path, reader: FileReader) -> None:
+    with pytest.raises(NotFoundError, match="gone"):
+        reader.load_data(tmp_path / "gone.pdf")
+    (tmp_path / "empty.txt").write_bytes(b"")
+    with pytest.raises(EmptyFileError):
+        reader.load_data(tmp_path / "empty.txt")
+    (tmp_path / "big.txt").write_bytes(bytes(2 << 20))
+    with pytest.raises(TooLargeError):
+        reader.load_data(tmp_path / "big.txt")

@@ -1,0 +1,286 @@
+"""Any file to pages, through the real reading processes."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import queue
+import threading
+import time
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pytest
+from PIL import Image
+
+import papers
+from conftest import HELPERS, require
+from docmind import errors
+from docmind.config import ReadingSettings
+from docmind.documents.words import Words
+from docmind.reading.reader import Reader, Reading
+from docmind.records.documents import ParsedPage, Upload
+from docmind.runtime.worker import Frame, Worker, read_frame, write_frame
+
+EXPECTED = {"empty": errors.EmptyFileError, "corrupt": errors.CorruptFileError, "too-large": errors.TooLargeError}
+# The set's own notes are wrong here: "password" does not open this workbook.
+WRONG_PASSWORD = "pw.xlsx"
+
+
+@pytest.fixture(scope="module")
+def reader():
+    with Reader(ReadingSettings()) as reader:
+        yield reader
+
+
+def pages_of(reader: Reader, upload: Upload) -> list[ParsedPage]:
+    with reader.read(upload) as reading:
+        return list(reading)
+
+
+def test_a_pdf_gives_text_words_picture_and_thumbnail(reader: Reader) -> None:
+    data = papers.pdf([papers.line("Hello brave world")], title="A Sound Title")
+    with reader.read(Upload("a.pdf", data)) as reading:
+        assert (reading.kind, reading.title, reading.pages) == ("pdf", "A Sound Title", 1)
+        (page,) = reading
+    assert page.text == "Hello brave world"
+    assert not page.needs_ocr
+    assert max(page.width, page.height) == 1_600
+    words = Words.unpack(page.words)
+    assert [page.text[s:e] for s, e in zip(words.starts, words.ends, strict=True)] == ["Hello", "brave", "world"]
+    image = Image.open(io.BytesIO(page.image))
+    assert (image.format, image.size) == ("WEBP", (page.width, page.height))
+    assert max(Image.open(io.BytesIO(page.thumbnail)).size) == 320
+
+
+def test_pages_come_in_order_and_stored_ones_are_left_out(reader: Reader) -> None:
+    data = papers.pdf([papers.line(f"page {number}") for number in range(1, 6)])
+    with reader.read(Upload("a.pdf", data), skip={2, 3}) as reading:
+        assert [(page.page_no, page.text) for page in reading] == [(1, "page 1"), (4, "page 4"), (5, "page 5")]
+
+
+def test_blank_pages_keep_their_numbers(reader: Reader) -> None:
+    pages = pages_of(reader, Upload("a.pdf", papers.pdf(["", papers.line("second"), ""])))
+    assert [(page.page_no, page.text, page.text_source) for page in pages] == [
+        (1, "", "none"),
+        (2, "second", "layer"),
+        (3, "", "none"),
+    ]
+
+
+def test_a_document_of_blank_pages_is_empty(reader: Reader) -> None:
+    with pytest.raises(errors.EmptyFileError, match=r"a\.pdf has no text"):
+        pages_of(reader, Upload("a.pdf", papers.pdf(["", ""])))
+
+
+def test_limits_are_named_with_the_setting_that_raises_them() -> None:
+    with Reader(ReadingSettings(max_pages=2, max_file_mb=1)) as reader:
+        with pytest.raises(errors.TooLargeError, match=r"3 pages") as caught:
+            pages_of(reader, Upload("a.pdf", papers.pdf([papers.line("x")] * 3)))
+        assert "DOCMIND_READING__MAX_PAGES" in caught.value.hint
+        with pytest.raises(errors.TooLargeError, match="2 MB"):
+            reader.read(Upload("a.txt", b"x" * (2 << 20)))
+        with pytest.raises(errors.TooLargeError, match="fills more than 2 pages"):
+            reader.read(Upload("a.txt", b"word\n" * 2_000))
+
+
+def test_closing_ends_a_reading_at_once(reader: Reader) -> None:
+    with reader.read(Upload("a.pdf", papers.pdf([papers.line("x")] * 300))) as reading:
+        pages = iter(reading)
+        next(pages)
+        threading.Timer(0.2, reading.close).start()
+        started = time.monotonic()
+        with pytest.raises(errors.ReaderFailedError, match="closed"):
+            list(pages)
+        assert time.monotonic() - started < 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("deaths", "empty"), [(1, 0), (2, 1)])
+def test_a_page_that_kills_the_process_twice_is_empty(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch, deaths: int, empty: int
+) -> None:
+    """Killed from outside as page 9 is asked for: once costs nothing, for it may have been the system."""
+    left, receive = [deaths], Reading._receive
+
+    def killed(self: Reading) -> Frame:
+        if len(self._skip) == 8 and left[0]:
+            left[0] -= 1
+            assert self._worker is not None
+            self._worker.kill()
+        return receive(self)
+
+    monkeypatch.setattr(Reading, "_receive", killed)
+    with reader.read(Upload("a.pdf", papers.pdf([papers.line(f"page {n}") for n in range(1, 31)]))) as reading:
+        seen = list(reading)
+    assert [page.page_no for page in seen] == list(range(1, 31))
+    assert [page.page_no for page in seen if page.text == ""] == [9] * empty
+
+
+@pytest.mark.slow
+def test_a_process_that_dies_as_it_reopens_counts_at_the_page(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed at page 9, and once more before it can say that the document is open again."""
+    starts, start, receive = [0], Reader.start, Reading._receive
+
+    def dead(self: Reader, *arguments: Any) -> Worker:
+        worker = start(self, *arguments)
+        starts[0] += 1
+        if starts[0] == 2:
+            worker.kill()
+            worker._frames = queue.Queue()
+        return worker
+
+    def killed(self: Reading) -> Frame:
+        if len(self._skip) == 8 and starts[0] == 1:
+            assert self._worker is not None
+            self._worker.kill()
+            raise errors.WorkerFailedError("killed")
+        return receive(self)
+
+    monkeypatch.setattr(Reader, "start", dead)
+    monkeypatch.setattr(Reading, "_receive", killed)
+    with reader.read(Upload("a.pdf", papers.pdf([papers.line(f"page {n}") for n in range(1, 13)]))) as reading:
+        seen = list(reading)
+    assert starts[0] == 3
+    assert [page.page_no for page in seen] == list(range(1, 13))
+    assert [page.page_no for page in seen if page.text == ""] == [9]
+
+
+@pytest.mark.slow
+def test_a_process_that_dies_while_it_opens_gets_one_more_try(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+    deaths, start = [1], Reader.start
+
+    def dead(self: Reader, *arguments: Any) -> Worker:
+        worker = start(self, *arguments)
+        if deaths[0]:
+            deaths[0] -= 1
+            worker.kill()
+        return worker
+
+    monkeypatch.setattr(Reader, "start", dead)
+    monkeypatch.setattr(Reader, "warm", lambda _reader: None)  # one that is up already answers before it is killed
+    reader.close()
+    upload = Upload("a.pdf", papers.pdf([papers.line("zebra")]))
+    assert "zebra" in pages_of(reader, upload)[0].text
+    deaths[0] = 2
+    with pytest.raises(errors.ReaderFailedError, match="while it was opened"):
+        reader.read(upload)
+
+
+def test_the_process_that_never_answers_is_stopped() -> None:
+    with (
+        Reader(ReadingSettings(timeout_s=0.01)) as reader,
+        pytest.raises(errors.ReaderFailedError, match="said nothing"),
+    ):
+        reader.read(Upload("a.pdf", papers.pdf([papers.line("x")])))
+
+
+@pytest.mark.slow
+def test_a_locked_workbook_opens_with_its_password(reader: Reader) -> None:
+    from msoffcrypto.format.ooxml import OOXMLFile
+
+    locked = io.BytesIO()
+    OOXMLFile(io.BytesIO(papers.workbook([["zebra", 7]]))).encrypt("hush", locked)
+    with pytest.raises(errors.PasswordNeededError, match="A password is needed"):
+        reader.read(Upload("b.xlsx", locked.getvalue()))
+    with pytest.raises(errors.PasswordNeededError, match="That password does not open"):
+        reader.read(Upload("b.xlsx", locked.getvalue(), "wrong"))
+    assert "zebra | 7" in pages_of(reader, Upload("b.xlsx", locked.getvalue(), "hush"))[0].text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", papers.manifest(), ids=lambda row: row["file"].removeprefix("bad/"))
+def test_the_damaged_and_odd_files(reader: Reader, row: dict) -> None:
+    name, data = row["file"].removeprefix("bad/"), papers.devset(row["file"])
+    started = time.monotonic()
+    if row["expected"] in EXPECTED:
+        with pytest.raises(EXPECTED[row["expected"]]) as caught:
+            pages_of(reader, Upload(name, data))
+        assert name in str(caught.value)
+        assert str(caught.value).endswith(".")
+    elif row["expected"] == "password":
+        with pytest.raises(errors.PasswordNeededError, match="A password is needed"):
+            reader.read(Upload(name, data))
+        with pytest.raises(errors.PasswordNeededError, match="That password does not open"):
+            reader.read(Upload(name, data, "not this one"))
+        if name != WRONG_PASSWORD:
+            assert pages_of(reader, Upload(name, data, row["password"]))[0].text
+    elif row["expected"] == "corrupt-or-ok":
+        try:
+            assert pages_of(reader, Upload(name, data))
+        except errors.CorruptFileError as error:
+            assert name in str(error)  # noqa: PT017 - either end is right
+    else:
+        pages = pages_of(reader, Upload(name, data))
+        assert [page.page_no for page in pages] == list(range(1, len(pages) + 1))
+        assert all(page.image and page.thumbnail and max(page.width, page.height) <= 1_600 for page in pages)
+        text = "\n".join(page.text for page in pages)
+        assert text or row["expected"] == "ok-no-text"
+        assert row["expected"] == "ok-no-text" or row.get("probe", "") in text
+        for page in pages:
+            assert all(page.text[s:e].strip() for s, e in _spans(page))
+    assert time.monotonic() - started < (20 if name != "pages_400.pdf" else 120)
+
+
+@pytest.mark.slow
+def test_scans_and_only_scans_are_sent_to_ocr(reader: Reader) -> None:
+    require(papers.DEVSET.exists(), "no measuring set beside the repository")
+    for name, wanted in (("en_doj_forfeiture_scan", 16), ("pt_regimento_almg_scan", 12), ("pt_gazette_pratania", 0)):
+        pages = pages_of(reader, Upload(f"{name}.pdf", papers.devset(f"docs/{name}.pdf")))
+        assert sum(page.needs_ocr for page in pages) == wanted, name
+
+
+def _spans(page: ParsedPage) -> list[tuple[int, int]]:
+    words = Words.unpack(page.words)
+    return list(zip(words.starts.tolist(), words.ends.tolist(), strict=True))
+
+
+def lie(incoming: BinaryIO, outgoing: BinaryIO) -> None:
+    """Act as a reading process that a hostile file has taken over; the file's name says what it does."""
+    frame = read_frame(incoming)
+    assert frame is not None
+    how = frame[0]["name"]
+    opened = {"kind": "pdf", "title": "", "pages": 2, "told": ""}
+    page = {"page_no": 1, "width": 9, "height": 9, "text_source": "layer", "confidence": 1.0, "needs_ocr": False}
+    blobs = [b"text", b"", b"image", b"thumbnail"]
+    for part, lies in {"opened": opened, "page": page}.items():
+        if how.startswith(part):
+            lies |= json.loads(how.removeprefix(part))
+    if how == "blobs":
+        blobs.pop()
+    if how == "words":
+        blobs[1] = b"no words"
+    if how == "letters":
+        blobs[0] = b"\xff"
+    write_frame(outgoing, opened)
+    while True:
+        write_frame(outgoing, {"error": ["EmptyFileError"]} if how == "error" else page, blobs)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "how",
+    [
+        'opened{"kind": "../x"}',
+        'opened{"pages": "2"}',
+        'opened{"title": null}',
+        'opened{"told": 7}',
+        'page{"page_no": 3}',
+        'page{"width": 1e99}',
+        'page{"height": 100000}',
+        'page{"confidence": "sure"}',
+        'page{"text_source": "god"}',
+        'page{"more": 1}',
+        "blobs",
+        "words",
+        "letters",
+        "error",
+        "the same page for ever",
+    ],
+)
+def test_a_reading_process_that_lies_is_one_sentence(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), *HELPERS]), prepend=os.pathsep)
+    monkeypatch.setattr("docmind.reading.reader._ENTRY", "test_reader:lie")
+    with Reader(ReadingSettings(timeout_s=20)) as reader, pytest.raises(errors.ReadingError):
+        pages_of(reader, Upload(how, b"%PDF-"))

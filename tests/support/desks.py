@@ -1,0 +1,143 @@
+"""Vaults for tests: small documents, and counts of the contents of a vault."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from docmind.application import DocMind
+from docmind.config import EmbeddingSettings, KeySettings, LLMSettings, ReadingSettings, Settings, StorageSettings
+from docmind.documents.catalog import Catalog
+from docmind.index import open_index
+from docmind.index.engines import IndexChoice
+from docmind.ingest.pipeline import Step
+from docmind.llm.service import OneModel
+from docmind.records.documents import AddResult, ArtifactRef, QueueProgress, Upload
+from docmind.storage.artifacts import Artifacts
+from docmind.storage.database import Database
+from docmind.storage.keys import open_keys
+from docmind.storage.preferences import Preferences
+from papers import pdf
+
+
+def settings_in(folder: Path, **changes: Any) -> Settings:
+    """Return settings of a vault in `folder`/data: key beside it, fake text model, no OCR, no language model."""
+    return Settings(
+        data_dir=folder / "data",
+        cache_dir=folder / "cache",
+        keys=KeySettings(source="file", file=folder / "docmind.key"),
+        embedding=EmbeddingSettings(model="fake"),
+        llm=LLMSettings(provider="off"),
+        reading=ReadingSettings(ocr="off", image_side_px=400, workers=1),
+        storage=StorageSettings(min_free_mb=1),
+    ).model_copy(update=changes)
+
+
+def environment_of(folder: Path, **more: str) -> dict[str, str]:
+    """Return the same settings as variables, for a separate process."""
+    return {
+        "DOCMIND_DATA_DIR": str(folder / "data"),
+        "DOCMIND_CACHE_DIR": str(folder / "cache"),
+        "DOCMIND_KEYS__SOURCE": "file",
+        "DOCMIND_KEYS__FILE": str(folder / "docmind.key"),
+        "DOCMIND_EMBEDDING__MODEL": "fake",
+        "DOCMIND_LLM__PROVIDER": "off",
+        "DOCMIND_READING__OCR": "off",
+        "DOCMIND_READING__IMAGE_SIDE_PX": "400",
+        "DOCMIND_READING__WORKERS": "1",
+        "DOCMIND_STORAGE__MIN_FREE_MB": "1",
+        **more,
+    }
+
+
+def text_pdf(pages: Sequence[str], **changes: Any) -> bytes:
+    """Return a PDF with a line of text on each page; an empty line makes a blank page."""
+    return pdf([f"BT /F1 14 Tf 72 700 Td ({text}) Tj ET" if text else "" for text in pages], **changes)
+
+
+def report(name: str, pages: int) -> Upload:
+    """Return a PDF with a different text on each page."""
+    return Upload(
+        f"{name}.pdf", text_pdf([f"The {name} report, page {n}, counts {n * 37} herons" for n in range(pages)])
+    )
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """Counts of all contents of a vault."""
+
+    documents: int
+    ready: int
+    pages: int
+    nodes: int
+    vectors: int
+    files: int
+    text_points: int
+    page_points: int
+
+
+NOTHING = Inventory(0, 0, 0, 0, 0, 0, 0, 0)
+
+
+def inventory(settings: Settings) -> Inventory:
+    """Open a closed vault and count its contents; check that every artifact opens and is named by a row."""
+    keyset = open_keys(settings.data_dir, settings.keys).keyset
+    database = Database(settings.data_dir / "vault.db", keyset.db_key)
+    artifacts = Artifacts(settings.data_dir / "artifacts", keyset)
+    names = {path.name for path in (settings.data_dir / "artifacts").iterdir()}
+    assert {name[:64] for name in names} == Catalog(database).artifact_ids()
+    for name in names:
+        artifacts.verify(ArtifactRef(name[:64], name[64:]))
+    rows = database.one(
+        "SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM documents WHERE status = 'ready'),"
+        " (SELECT count(*) FROM pages), (SELECT count(*) FROM nodes), (SELECT count(*) FROM vectors)"
+    )
+    for table in ("vectors", "tokens"):
+        loose = f"SELECT count(*) FROM {table} WHERE content_hash NOT IN (SELECT content_hash FROM nodes)"
+        assert database.one(loose) == (0,)
+    assert rows is not None
+    index = open_index(
+        settings, settings.data_dir / "index", 384, key=keyset.index_key(),
+        at_rest=IndexChoice(settings.index, Preferences(database)).at_rest(),
+    )  # fmt: skip
+    points = index.count("text"), index.count("pages")
+    index.close()
+    artifacts.close()
+    database.close()
+    documents, ready, pages, nodes, vectors = rows
+    return Inventory(documents, ready, pages, nodes, vectors, len(names), *points)
+
+
+def read(desk: DocMind, upload: Upload, step: Step | None = None) -> AddResult:
+    """Upload one file and have the writer read it, with the test's own step."""
+    (upload_id,) = desk.queue._uploads.hand_in([upload])
+    return read_again(desk, upload_id, step, password=upload.password)
+
+
+def read_again(desk: DocMind, upload_id: int, step: Step | None = None, password: str | None = None) -> AddResult:
+    """Have the writer read a file of the queue, and record the outcome."""
+    result = desk._services.ingest.read(desk.queue._uploads.handed_in(upload_id), step or Step(), password=password)
+    if result.status != "added":
+        desk.queue._uploads.settle(upload_id, result)
+    return result
+
+
+def settled(desk: DocMind, patience_s: float = 60.0) -> QueueProgress:
+    """Wait until nothing is being read."""
+    until = time.monotonic() + patience_s
+    while (now := desk.queue.progress()).is_busy:
+        assert time.monotonic() < until, f"the queue does not end: {now}"
+        time.sleep(0.01)
+    return now
+
+
+def opened(folder: Path, **changes: Any) -> DocMind:
+    return DocMind(settings_in(folder, **changes))
+
+
+def talking(folder: Path, **changes: Any) -> DocMind:
+    """Open a vault whose language model is the one that a test puts into `models.model`; none at first."""
+    return DocMind(settings_in(folder, **changes), models=OneModel())

@@ -1,0 +1,161 @@
+"""Small documents made by the tests, and the larger measuring set beside the repository, if it is there."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+import docx
+import openpyxl
+from PIL import Image, ImageDraw
+
+from conftest import ROOT, require
+from docmind.reading.formats import typeset
+
+DEVSET = ROOT.parent / "shared" / "eval" / "devset"
+
+
+def manifest() -> list[dict[str, Any]]:
+    """Return the rows of the damaged and odd files; none where the set is not here."""
+    path = DEVSET / "bad_manifest.jsonl"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def scan_truth() -> list[dict[str, Any]]:
+    """Return the true text of scanned pages; none where the set is not here."""
+    path = DEVSET / "scan_truth.jsonl"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def devset(name: str) -> bytes:
+    """Return a file of the set; the test is skipped where the set is not here."""
+    require((DEVSET / name).exists(), f"no measuring set beside the repository: {name}")
+    return (DEVSET / name).read_bytes()
+
+
+def pdf(pages: Sequence[str], *, rotate: int = 0, box: str = "", title: str = "") -> bytes:
+    """Write a PDF: each page has the given content stream, Helvetica as /F1, 612 by 792 points."""
+    objects = ["<< /Type /Catalog /Pages 2 0 R >>", ""]
+    kids = []
+    for content in pages:
+        number = len(objects) + 1
+        kids.append(f"{number} 0 R")
+        objects += [
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] {box} /Rotate {rotate} /Contents {number + 1} 0 R "
+            "/Resources << /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >> >>",
+            f"<< /Length {len(content)} >>\nstream\n{content}\nendstream",
+        ]
+    objects[1] = f"<< /Type /Pages /Kids [{' '.join(kids)}] /Count {len(kids)} >>"
+    objects.append(f"<< /Title ({title}) >>")
+    out, places = io.BytesIO(), []
+    out.write(b"%PDF-1.4\n")
+    for number, body in enumerate(objects, start=1):
+        places.append(out.tell())
+        out.write(f"{number} 0 obj\n{body}\nendobj\n".encode("latin-1"))
+    start = out.tell()
+    out.write(f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n".encode())
+    out.write("".join(f"{place:010d} 00000 n \n" for place in places).encode())
+    info = f"/Info {len(objects)} 0 R"
+    out.write(f"trailer\n<< /Size {len(objects) + 1} /Root 1 0 R {info} >>\nstartxref\n{start}\n%%EOF".encode())
+    return out.getvalue()
+
+
+def line(text: str, x: float = 72, y: float = 700, size: int = 24) -> str:
+    """Return a content stream that shows one line."""
+    return f"BT /F1 {size} Tf {x} {y} Td ({text}) Tj ET"
+
+
+def picture(kind: str = "PNG", mode: str = "RGB", size: tuple[int, int] = (120, 80), **options: Any) -> bytes:
+    """Return a picture with a dark left half."""
+    image = Image.new(mode, size, "white")
+    ImageDraw.Draw(image).rectangle((0, 0, size[0] // 2 - 1, size[1]), fill="black")
+    out = io.BytesIO()
+    image.save(out, kind, **options)
+    return out.getvalue()
+
+
+def print_of(lines: Sequence[str], size: tuple[int, int] = (1_000, 400)) -> Image.Image:
+    """Lines of print on a white sheet, as a scanner would see them."""
+    image = Image.new("RGB", size, "white")
+    pen = ImageDraw.Draw(image)
+    for number, text in enumerate(lines):
+        pen.text((40, 40 + 60 * number), text, fill="black", font=typeset.font("h2"))
+    return image
+
+
+def webp(image: Image.Image) -> bytes:
+    out = io.BytesIO()
+    image.save(out, "WEBP", quality=80, method=0)
+    return out.getvalue()
+
+
+def word_file() -> bytes:
+    """Return a Word document with a heading, a paragraph, a table and a list."""
+    document = docx.Document()
+    document.core_properties.title = "The Orchard Report"
+    document.add_heading("Apples", 1)
+    document.add_paragraph("Orchards grow apples.")
+    table = document.add_table(2, 2)
+    for row, cells in zip(table.rows, (("Kind", "Weight"), ("Russet", "140 g")), strict=True):
+        for cell, text in zip(row.cells, cells, strict=True):
+            cell.text = text
+    document.add_paragraph("first item", style="List Bullet")
+    out = io.BytesIO()
+    document.save(out)
+    return out.getvalue()
+
+
+def workbook(rows: Sequence[Sequence[Any]], cells: Mapping[str, Any] | None = None) -> bytes:
+    """Return a workbook of rows, and of further cells by their place."""
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.worksheets[0].append(list(row))
+    for place, value in (cells or {}).items():
+        book.worksheets[0][place] = value
+    out = io.BytesIO()
+    book.save(out)
+    return out.getvalue()
+
+
+def book(chapters: Sequence[str], *, container: bool = True) -> bytes:
+    """Return an EPUB of the chapters' bodies."""
+    named = {
+        f"c{number}.xhtml": ("", f"<?xml version='1.0'?><html><body>{body}</body></html>".encode())
+        for number, body in enumerate(chapters)
+    }
+    return packed_book(named, {}, container=container)
+
+
+def packed_book(
+    chapters: dict[str, tuple[str, bytes]],
+    parts: dict[str, tuple[str, bytes]],
+    meta: str = "",
+    *,
+    container: bool = True,
+) -> bytes:
+    """Return an EPUB of chapters and other parts, each name: (media type, bytes)."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("mimetype", "application/epub+zip")
+        if container:
+            archive.writestr(
+                "META-INF/container.xml",
+                '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
+                '<rootfile full-path="O/p.opf"/></rootfiles></container>',
+            )
+        listed = (chapters | parts).items()
+        items = "".join(f'<item id="{name}" href="{quote(name)}" media-type="{kind}"/>' for name, (kind, _) in listed)
+        spine = "".join(f'<itemref idref="{name}"/>' for name in chapters)
+        archive.writestr(
+            "O/p.opf",
+            '<package xmlns="http://www.idpf.org/2007/opf"><metadata xmlns:dc="http://purl.org/dc/elements/1.1/">'
+            f"<dc:title>The Book of Trees</dc:title>{meta}</metadata>"
+            f"<manifest>{items}</manifest><spine>{spine}</spine></package>",
+        )
+        for name, (_, data) in listed:
+            archive.writestr(f"O/{name}", data)
+    return out.getvalue()

@@ -1,0 +1,252 @@
+"""The real app, served by `streamlit run app.py` over its own vault, and a browser tab that records errors."""
+
+from __future__ import annotations
+
+import base64
+import io
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from conftest import HELPERS, ROOT
+from docmind.access import find_running
+
+WAIT_MS = 60_000
+_MENU_MS, _MENU_TRIES = 8_000, 8
+_ANSWER_S = 15  # a message to the server has been answered within this time, or gets no answer
+
+
+class Server:
+    """`streamlit run app.py` on a free port over `data`; started, stopped and started again by a test.
+
+    `before` is a program that starts it, under the same process id.
+    """
+
+    before: Sequence[str] = ()
+
+    def __init__(self, folder: Path, **environment: str) -> None:
+        """`environment` are further variables; language models on this machine are left alone unless it names one."""
+        self._folder = folder
+        self._environment = {"DOCMIND_LLM__PROVIDER": "off", "DOCMIND_NETWORK__STRICT": "auto", **environment}
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.command = [sys.executable, "-m", "streamlit", "run", "app.py"]
+        self.options = ["--server.headless", "true"]
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        environment = dict(
+            os.environ,
+            DOCMIND_DATA_DIR=str(self._folder / "data"),
+            DOCMIND_KEYS__SOURCE="file",
+            DOCMIND_KEYS__FILE=str(self._folder / "key"),
+            PYTHONPATH=os.pathsep.join([str(ROOT / "src"), *HELPERS]),
+            **self._environment,
+        )
+        with (self._folder / "log").open("ab") as log:
+            command = [*self.before, *self.command, "--server.port", str(self.port), *self.options]
+            self._process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+        until = time.monotonic() + 60
+        while True:
+            try:
+                urllib.request.urlopen(self.url, timeout=1)
+                return
+            except urllib.error.HTTPError:  # it serves, but nobody without a ticket
+                return
+            except OSError:
+                assert time.monotonic() < until, self.log()
+                assert self._process.poll() is None, self.log()
+                time.sleep(0.1)
+
+    def link(self, path: str = "/") -> str:
+        """Return a new link that opens a page of the app once; for `/` the one of `docmind open --print`."""
+        running = find_running(self._folder / "data")
+        assert running is not None, self.log()
+        address, _, ticket = running.link().partition("?")
+        return f"{address.rstrip('/')}{path}{'&' if '?' in path else '?'}{ticket}"
+
+    def kill(self) -> None:
+        """End it as a crash does."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait(60)
+        self._process = None
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.send_signal(signal.SIGTERM)
+            self._process.wait(60)
+            self._process = None
+
+    def log(self) -> str:
+        return (self._folder / "log").read_text("utf-8", "replace")
+
+
+class Tab:
+    """One browser tab that records errors and requests to other hosts."""
+
+    def __init__(self, page: Any, server: Server) -> None:
+        self.page, self.server = page, server
+        self.url = server.url  # once open, with the path that this start of the app is served below
+        self.complaints: list[str] = []
+        self._is_answered = True
+        page.set_default_timeout(WAIT_MS)
+        page.on("websocket", self._websocket)
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("request", self._request)
+        page.on("response", self._response)
+
+    def _console(self, message: Any) -> None:
+        # A file that is replaced, or whose dialog is closed, while the browser asks for it is gone from the server: no
+        # fault of the page.
+        told = ("Download Button source error", "Image source error")
+        is_gone = "/media/" in str(message.location.get("url", "")) or any(words in message.text for words in told)
+        if message.type == "error" and not is_gone:
+            self.complaints.append(message.text)
+
+    def _request(self, request: Any) -> None:
+        if not request.url.startswith((self.server.url, self.server.url.replace("http", "ws"), "data:", "blob:")):
+            self.complaints.append(f"asked for {request.url}")
+
+    def _response(self, response: Any) -> None:
+        if response.status == 403:  # what a tab of its own asks for is never refused, gone or not
+            self.complaints.append(f"was refused {response.url}")
+
+    def _websocket(self, socket: Any) -> None:
+        socket.on("framesent", lambda _: self._set_answered(False))
+        socket.on("framereceived", lambda _: self._set_answered(True))
+        socket.on("close", lambda _: self._set_answered(True))
+
+    def _set_answered(self, is_answered: bool) -> None:
+        self._is_answered = is_answered
+
+    def enter(self) -> None:
+        """Open the app with a new link, and confirm nothing."""
+        self.page.goto(self.server.link())
+        self.page.get_by_role("link", name="Settings").wait_for()
+        found = re.match(rf"{re.escape(self.server.url)}/[0-9a-f]{{32}}", self.page.url)
+        assert found, self.page.url
+        self.url = found[0]
+        self.idle()
+
+    def open(self, name: str = "Ask") -> Tab:
+        """Open the app, confirm the recovery code unless it was confirmed, and go to a page."""
+        self.enter()
+        reminder = self.page.get_by_role("button", name="Show the recovery code")
+        if reminder.count():
+            reminder.first.click()
+            self.page.get_by_role("button", name="I have written it down").click()
+            self.page.get_by_role("dialog").wait_for(state="detached")
+            self.idle()
+        self.go(name)
+        return self
+
+    def idle(self) -> None:
+        """Wait until the server has heard what the page told it, and the script has run."""
+        self.page.wait_for_timeout(300)
+        until = time.monotonic() + _ANSWER_S
+        while not self._is_answered and time.monotonic() < until:
+            self.page.wait_for_timeout(50)
+        self.page.locator('[data-testid="stApp"]:not([data-test-script-state="running"])').wait_for()
+        self.page.wait_for_timeout(200)
+
+    def shows(self, elements: Any, count: int) -> None:
+        """Wait until the page holds that many of these elements, and fail where it does not."""
+        from playwright.sync_api import expect
+
+        expect(elements).to_have_count(count, timeout=WAIT_MS)
+
+    def go(self, name: str) -> None:
+        self.page.get_by_role("link", name=name).first.click()
+        self.idle()
+
+    def add(self, *files: tuple[str, bytes]) -> None:
+        """Hand the files in and wait until all of them are over."""
+        payload = [{"name": name, "mimeType": "application/octet-stream", "buffer": data} for name, data in files]
+        self.page.locator("input[type=file]").set_input_files(payload)
+        self.page.get_by_text(re.compile(r"\d+ (added|already here|files? needs? your attention)")).first.wait_for()
+        self.idle()
+
+    def ask(self, question: str) -> None:
+        before = self.page.get_by_text("Answered in").count()
+        self.page.get_by_placeholder("Ask your documents").fill(question)
+        self.page.keyboard.press("Enter")
+        self.page.get_by_text("Answered in").nth(before).wait_for()
+        self.idle()
+
+    def picture(self, image: Any) -> Image.Image:
+        """Return the picture of an `<img>`, as the browser got it."""
+        source = image.evaluate("image => image.src")
+        inline = source.startswith("data:image/jpeg;base64,")
+        body = base64.b64decode(source.partition(",")[2]) if inline else self.page.request.get(source).body()
+        return Image.open(io.BytesIO(body)).convert("RGB")
+
+
+@contextmanager
+def tab(browser: Any, server: Server, **options: Any) -> Iterator[Tab]:
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, **options)
+    tab = Tab(context.new_page(), server)
+    try:
+        yield tab
+    except Exception:
+        print(server.log()[-4_000:], tab.page.url, *tab.complaints, tab.page.locator("body").inner_text(), sep="\n")
+        raise
+    finally:
+        context.close()
+    assert not tab.complaints, tab.complaints
+
+
+def marks(picture: Image.Image) -> list[tuple[int, int]]:
+    """Return the pixels that a highlight has covered."""
+    small = picture.resize((picture.width // 2, picture.height // 2))
+    pixels = small.load()
+    assert pixels is not None
+
+    def is_ink(pixel: Any) -> bool:
+        return pixel[0] > 200 and pixel[0] - pixel[2] > 110 and pixel[0] - pixel[1] < 90
+
+    return [(x * 2, y * 2) for x in range(small.width) for y in range(small.height) if is_ink(pixels[x, y])]
+
+
+def take(one: Tab, name: str) -> None:
+    """Nothing is wider than the window; and a picture of it, small enough for a repository, where one is wanted."""
+    across, window = one.page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
+    assert across <= window, name
+    folder = os.environ.get("SCREENSHOTS")
+    if folder:
+        path = Path(folder) / f"{name}.png"
+        one.page.mouse.move(700, 5)
+        one.page.wait_for_timeout(500)
+        one.page.screenshot(path=path)
+        Image.open(path).convert("RGB").quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
+        assert path.stat().st_size < 250_000
+
+
+def choose_in_menu(tab: Tab, open_it: Callable[[], object], name: str) -> None:
+    """One entry of a menu. A page that is drawn again, because an answer is over for one, closes it: open it again."""
+    from playwright.sync_api import TimeoutError as NotThereError
+
+    for _ in range(_MENU_TRIES - 1):
+        open_it()
+        try:
+            tab.page.get_by_role("menuitem", name=name).click(timeout=_MENU_MS)
+            return
+        except NotThereError:
+            tab.page.keyboard.press("Escape")
+    open_it()
+    tab.page.get_by_role("menuitem", name=name).click()

@@ -1,0 +1,315 @@
+"""Answers as Markdown: readable, marked with their sources, and without active content."""
+
+from __future__ import annotations
+
+import html
+import re
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import pytest
+from markdown_it import MarkdownIt
+
+from docmind.records.answers import Answer, Sentence, Source
+from docmind.ui.app.chat_message import answer_markdown, quote_markdown, streaming_markdown
+from exfiltration import payloads
+
+PAYLOADS = payloads("http://127.0.0.1:9")
+READER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+LIVE = {"link_open", "image", "html_block", "html_inline", "heading_open", "s_open"}
+BADGES = re.compile(r":(?:green-badge\[\d+\]|orange-badge\[not found(?: in your documents)?\])")
+FOUND_LATER = (
+    r"https?://", r"www\.", r"[\w.+-]@[\w-]+\.\w", r":[\w+-]+:", r":[a-z][\w-]*[\[{]", r"^:+[a-z]", r":material/",
+    r"(mailto|xmpp):[^\s\u2060]",
+)  # fmt: skip
+
+
+def assert_inert(markdown: str) -> None:
+    """Assert that this Markdown has no active parts, for any reader and for Streamlit."""
+    for token in READER.parse(markdown):
+        for part in [token, *(token.children or ())]:
+            assert part.type not in LIVE, (part.type, part.content)
+            if part.type == "fence":
+                assert re.fullmatch(r"(?!mermaid|math|vega)[a-z]*", part.info)
+            if part.type in ("fence", "code_block", "code_inline"):
+                assert ":material/" not in part.content.lower()
+            elif part.type == "text":
+                for pattern in FOUND_LATER:
+                    assert not re.search(pattern, BADGES.sub("", part.content), re.IGNORECASE), (pattern, part.content)
+    outside = re.sub(
+        r"^[> ]*(`{3,})[^\n]*\n.*?\n[> ]*\1$|(?<!\\)`[^`\n]*`", "", markdown, flags=re.DOTALL | re.MULTILINE
+    )
+    assert not re.search(r"(?<!\\)(?:\\\\)*\$", outside), "mathematics"
+
+
+def words(markdown: str) -> str:
+    """Return what a person reads of it."""
+    out = []
+    for token in READER.parse(markdown):
+        if token.type == "inline":
+            out.append("".join(child.content or "\n" * (child.type == "hardbreak") for child in token.children or ()))
+        elif token.type in ("fence", "code_block"):
+            out.append(token.content)
+    return "\n".join(out).replace("\u2060", "").replace("\u00a0", " ")
+
+
+def written(*parts: str | tuple[str, tuple[int, ...]], sources: int = 3, **options: Any) -> Answer:
+    """Build an answer from plain parts and sentences with their sources."""
+    text, sentences = "", []
+    for part in parts:
+        if isinstance(part, str):
+            text += part
+        else:
+            sentences.append(Sentence(part[0], len(text), len(text) + len(part[0]), part[1], bool(part[1])))
+            text += part[0] + "".join(f" [{number}]" for number in part[1])
+    cited = tuple(Source(number, "a.pdf", "d", number, "p", "q", (), 1, 1) for number in range(1, sources + 1))
+    return Answer("q", text, True, cited, sentences=tuple(sentences), **{"model": "ollama/small", **options})
+
+
+# --- nothing acts -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PAYLOADS)
+def test_nothing_a_model_writes_acts(name: str) -> None:
+    assert_inert(answer_markdown(written(PAYLOADS[name])))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PAYLOADS)
+def test_nothing_acts_at_any_moment_of_a_stream(name: str) -> None:
+    text = PAYLOADS[name]
+    step = max(1, len(text) // 400)
+    for end in (*range(0, len(text), step), len(text)):
+        assert_inert(streaming_markdown(text[:end]))
+
+
+@pytest.mark.parametrize("name", PAYLOADS)
+def test_nothing_acts_wherever_sentences_end(name: str) -> None:
+    text = PAYLOADS[name]
+    for step in (1, 3, 7):
+        ends = range(step, len(text), step)
+        sentences = tuple(Sentence(text[:end], 0, end, (1,) if end % 2 else (), bool(end % 2)) for end in ends)
+        answer = written(text)
+        assert_inert(answer_markdown(Answer("q", text, True, answer.sources, sentences=sentences, model="m")))
+
+
+@pytest.mark.parametrize("name", PAYLOADS)
+def test_nothing_in_quotes_acts(name: str) -> None:
+    assert_inert(answer_markdown(written(PAYLOADS[name], model="")))
+
+
+def test_the_check_would_notice() -> None:
+    for text in (
+        "![x](y)",
+        "[x](y)",
+        "<b>",
+        "see http://a.b",
+        "a@b.cd",
+        ":red[x]",
+        ":smile:",
+        "$x$",
+        "```mermaid\n```",
+    ):
+        with pytest.raises(AssertionError):
+            assert_inert(text)
+
+
+# --- everything is read -----------------------------------------------------------------------------------------------
+
+
+def test_shapes_of_text_stay() -> None:
+    text = (
+        "## Sales\n\nThey **rose** by *18 %*, see `total`.\n\n- one\n  - two\n    1. three\n- four\n\n> said so\n\n"
+        "| year | sales |\n|---|--:|\n| 2023 | 41,000 |\n\n```python\nprint(1)\n```\n\n---\n\nlast  \nline"
+    )
+    made = answer_markdown(written(text))
+    types = [child.type for token in READER.parse(made) for child in [token, *(token.children or ())]]
+    for shape in ("strong_open", "em_open", "code_inline", "bullet_list_open", "ordered_list_open", "blockquote_open"):
+        assert shape in types
+    for shape in ("table_open", "fence", "hr", "hardbreak"):
+        assert shape in types
+    assert types.count("bullet_list_open") == 2
+    assert (
+        words(made).split()
+        == ("Sales They rose by 18 %, see total . one two three four said so year sales 2023 41,000 print(1) last line")
+        .replace("total .", "total.")
+        .split()
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("[the site](https://evil.example/x?q=1)", "the site (evil.example)"),
+        ("[https://good.example](https://evil.example/)", "https://good.example (evil.example)"),
+        ("[evil.example](https://evil.example/)", "evil.example"),
+        ("[go](javascript:alert(1))", "go (javascript address)"),
+        ("[go](https://good.example@evil.example/)", "go (evil.example)"),
+        ("[go](https://ex\u0430mple.com/)", "go (xn--exmple-4nf.com)"),
+        ("[go](#there)", "go"),
+        ("![a chart](http://evil.example/x.png)", "(image: a chart, evil.example)"),
+        ("![](http://evil.example/x.png)", "(image: evil.example)"),
+        ("<https://evil.example>", "<https://evil.example>"),
+        ("[1]: https://evil.example", "[1]: https://evil.example"),
+        ("a<br>b", "a\nb"),
+        ("<b>bold</b> $E=mc^2$ :smile:", "<b>bold</b> $E=mc^2$ :smile:"),
+        ("**bold**text and **a.** b", "boldtext and a. b"),
+    ],
+)
+def test_what_is_not_shown_alive_is_told(text: str, shown: str) -> None:
+    assert words(answer_markdown(written(text))) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["**bold.** next", '**"quoted"** word', "***both***", "so **(it is)**, yes", "**a***b*", "*a **b** c*", "x*y*z"],
+)
+def test_emphasis_opens_and_closes_wherever_it_stands(text: str) -> None:
+    assert "*" not in words(answer_markdown(written(text)))
+
+
+def test_lists_go_four_deep_and_deeper_ones_are_still_read() -> None:
+    text = "".join(f"{'  ' * depth}- item {depth}\n" for depth in range(9))
+    made = answer_markdown(written(text))
+    assert [token.type for token in READER.parse(made)].count("bullet_list_open") == 4
+    assert all(f"item {depth}" in words(made) for depth in range(9))
+    lost = answer_markdown(written("> " * 60 + "down here"))
+    assert "down here" in words(lost)
+
+
+# --- marks ------------------------------------------------------------------------------------------------------------
+
+
+def test_each_sentence_carries_its_sources() -> None:
+    made = answer_markdown(written(("Sales **rose.**", (2, 1)), " ", ("Costs *fell*.", (3,)), "\n\nGoodbye."))
+    assert words(made) == "Sales rose. :green-badge[2] :green-badge[1] Costs fell. :green-badge[3]\nGoodbye."
+
+
+def test_what_no_page_supports_is_marked_and_told_in_full_once() -> None:
+    made = words(answer_markdown(written(("It rains.", ()), " ", ("It pours.", ()), " ", ("Sales rose.", (1,)))))
+    assert made == (
+        "It rains. :orange-badge[not found in your documents] It pours. :orange-badge[not found] "
+        "Sales rose. :green-badge[1]"
+    )
+
+
+def test_what_claims_nothing_is_not_marked() -> None:
+    greeting = Sentence("Hello.", 0, 6, is_claim=False)
+    assert words(answer_markdown(Answer("q", "Hello.", True, sentences=(greeting,), model="m"))) == "Hello."
+
+
+def test_only_numbers_of_sources_become_badges() -> None:
+    made = words(answer_markdown(written(("Sales rose.", (1,)), " As [2] and [9] say.", sources=1)))
+    assert made == "Sales rose. :green-badge[1] As [2] and [9] say."
+    assert "badge" not in words(answer_markdown(written(("Sales rose.", (7,)), sources=1))).replace("orange-badge", "")
+
+
+def test_marks_stand_beside_code_links_and_in_tables() -> None:
+    made = answer_markdown(
+        written(
+            ("Run `total.`", (1,)), "\n\n[", ("the. site", (2,)), "](http://evil.example)\n\n| a | b |\n|---|---|\n",
+            ("| 2023 | 41,000 |", (3,)), "\n\n```\n", ("code\n```", ()),
+        )
+    )  # fmt: skip
+    assert_inert(made)
+    assert words(made).split("\n") == [
+        "Run total. :green-badge[1]", "the. site :green-badge[2] (evil.example)", "a", "b", "2023",
+        "41,000 :green-badge[3]", "code", "", ":orange-badge[not found in your documents]",
+    ]  # fmt: skip
+
+
+def test_marks_are_not_taken_from_the_text() -> None:
+    hostile = "".join(chr(0xF0000 + index) for index in range(5)) + ":green-badge[1]"
+    made = answer_markdown(written(("Sales rose.", ()), hostile))
+    assert "\U000f0000" not in made
+    assert made.count("green-badge[") == 0
+
+
+def test_places_outside_the_text_are_passed_over() -> None:
+    odd = tuple(Sentence("x", start, end, (1,), True) for start, end in ((0, 99), (-5, -1), (3, 6)))
+    assert "rose" in words(answer_markdown(Answer("q", "Sales rose.", True, sentences=odd, model="m")))
+
+
+def test_a_quote_keeps_the_lines_of_a_list_and_joins_those_of_a_paragraph() -> None:
+    quote = (
+        "The tenant shall observe the following rules, all of\nthem at all times:\na) the quiet hours;\nb) the stairs."
+    )
+    made = quote_markdown(Source(2, "a.pdf", "d", 1, "p", quote, (), 1, 1))
+    assert words(made).split("\n") == [
+        "“The tenant shall observe the following rules, all of them at all times:", "a) the quiet hours;",
+        "b) the stairs.” :green-badge[2]",
+    ]  # fmt: skip
+
+
+def test_operators_of_quoted_code_stay_what_they_are() -> None:
+    made = quote_markdown(Source(1, "a.py", "d", 1, "p", "if a <= b -> c:\n    return a -- 1", (), 1, 1))
+    assert_inert(made)
+    for operator in ("<=", "->", "--"):
+        assert operator not in made.replace("\\", "")
+
+
+@pytest.mark.parametrize("name", PAYLOADS)
+def test_nothing_in_a_single_quote_acts(name: str) -> None:
+    assert_inert(quote_markdown(Source(1, "a.pdf", "d", 1, "p", PAYLOADS[name], (), 1, 1)))
+
+
+def test_quotes_keep_their_look() -> None:
+    answer = written("Sales **rose** by 18 %. [1]\n\nCosts fell. [2] [9]", sources=2, model="")
+    assert words(answer_markdown(answer)) == (
+        "Sales **rose** by 18 %. :green-badge[1]\nCosts fell. :green-badge[2] [9]"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("It **ro", "It rose"), ("It **rose*", "It rose"), ("a `co", "a code"), ("```\ncode", "code"), ("It **", "It")],
+)
+def test_a_stream_closes_what_is_open(text: str, shown: str) -> None:
+    made = words(streaming_markdown(text)).strip()
+    assert shown.startswith(made)
+    assert made
+
+
+# --- work is bounded --------------------------------------------------------------------------------------------------
+
+
+def calls_of(work: Callable[[], Any]) -> int:
+    """Count the calls of functions: a measure of work that other programs do not disturb."""
+    calls = 0
+
+    def count(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "piece",
+    ["[", "]", "*", ">", "|", "`", "_", "<", "!", "(", "&", "\\", "-", "#", "~", "$", ":", "![", "[a](", "*a ", "- ",
+     "> a\n", "[a][", "a**b", "***a ", "\n", "|-", "1. ", "[a](<b", "&#x;", "<br>", "@a.", "  - a\n", "```\n",
+     "a|b\n-|-\n"],
+)  # fmt: skip
+def test_work_grows_with_the_text_only(piece: str) -> None:
+    large = piece * (20_000 // len(piece))
+    assert calls_of(lambda: streaming_markdown(large)) < 200 * len(large)
+    assert_inert(streaming_markdown(large))
+
+
+def test_a_text_beyond_the_longest_is_shown_plain() -> None:
+    made = streaming_markdown("word **bold** " * 9_000)
+    assert made.count("bold") == 9_000
+    assert "\\*\\*bold" in made
+
+
+def test_html_entities_of_an_address_come_to_nothing() -> None:
+    made = html.unescape(answer_markdown(written("&#104;ttp&#58;//evil.example &#58;red&#91;x&#93;")))
+    assert "http\\:\u2060" in made

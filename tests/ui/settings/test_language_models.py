@@ -1,0 +1,120 @@
+"""Language models in Settings: over a real vault and real servers on loopback, without a browser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from docmind.records.conversations import ModelInfo, ModelList
+from docmind.ui.app.desk import desk
+from llm_server import Model, serving
+
+HOSTILE = "![x](http://127.0.0.1:9/c.png) :red[r] $x$ <img src=x> [l](javascript:1)"
+
+
+@pytest.fixture(autouse=True)
+def vault(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("DOCMIND_EMBEDDING__MODEL", "fake")
+    monkeypatch.setenv("DOCMIND_LLM__PROVIDER", "auto")
+    desk.clear()
+    yield
+    desk.clear()
+
+
+def page() -> None:
+    from docmind.ui.app.desk import desk
+    from docmind.ui.settings import language_models as models
+
+    mind, settings = desk().open(), desk().settings
+    assert settings is not None
+    models.section(mind, settings)
+
+
+def opened() -> AppTest:
+    return run(AppTest.from_function(page, default_timeout=30))
+
+
+def run(test: AppTest) -> AppTest:
+    test.run()
+    assert not test.exception
+    return test
+
+
+def said(test: AppTest) -> str:
+    parts = [*test.markdown, *test.caption, *test.warning, *test.error, *test.code]
+    shown = [str(part.value) for part in parts] + [button.label for button in test.button]
+    return re.sub(r"\\(.)", r"\1", "\n".join(shown)).replace("\u2060", "")
+
+
+def chosen(test: AppTest) -> list[str]:
+    return [button.label for button in test.button if button.icon == ":material/radio_button_checked:"]
+
+
+def click(test: AppTest, label: str) -> AppTest:
+    next(button for button in test.button if label in button.label).click()
+    return run(test)
+
+
+def test_models_are_chosen_and_let_go_and_the_choice_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    models = (Model("plain", capabilities=("completion",)), Model("handy"))
+    with serving(protocols=("ollama",), models=models) as server:
+        monkeypatch.setenv("DOCMIND_LLM__URL", server.url)
+        test = opened()
+        assert f"Ollama at 127.0.0.1:{server.port}" in said(test)
+        assert "on this machine" in said(test)
+        assert chosen(test) == ["**plain**"], "the first of the server that is set"
+        assert "tools" in said(test)
+        assert "plain cannot use tools" in said(test)
+        assert chosen(click(test, "handy")) == ["**handy**"]
+        assert "cannot use tools" not in said(test)
+        assert chosen(click(test, "Quotes only")) == ["**Quotes only**"]
+        assert desk().open().models.current() is None
+        click(test, "handy")
+        desk.clear()
+        assert chosen(opened()) == ["**handy**"], "after a new start too"
+        server.models.append(Model("late"))
+        assert "late" in said(click(test, "Look again"))
+        assert not test.warning
+
+
+def test_without_a_server_it_says_how_to_add_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving() as server:
+        gone = server.url
+    monkeypatch.setenv("DOCMIND_LLM__URL", gone)
+    words = said(opened())
+    assert gone.removeprefix("http://") in words, "the one that was set is told as not answering"
+    assert "DOCMIND_LLM__URL" in words
+    assert "DOCMIND_LLM__ALLOWED_HOSTS" in words
+    assert "DOCMIND_AGENT__MODE=agent" in words
+    assert "DOCMIND_WEB__PROVIDER" in words
+
+
+def test_a_model_on_another_machine_is_told_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such a server's models are a record here; reaching a server is tested with the servers themselves."""
+    far = ModelInfo("openai", "http://10.0.0.4:8080/v1", HOSTILE, is_tool_calling=True, is_remote=True)
+    mind = desk().open()
+    monkeypatch.setattr(mind.models, "list", lambda **_: ModelList((far,), far))
+    test = opened()
+    words = said(test)
+    assert "another machine" in words
+    assert "Sent there with each question" in test.warning[0].value
+    assert "10.0.0.4:8080" in words
+    told = [str(part.value) for part in [*test.markdown, *test.caption, *test.warning]]
+    for text in told + [button.label for button in test.button]:
+        left = re.sub(r"\\.", "", text.replace(":material/", "").replace("orange-badge[", ""))
+        for bad in ("![", "](", "red[", "<", "$", "://"):
+            assert bad not in left, (bad, text)
+
+
+def test_what_is_switched_off_by_a_setting_cannot_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCMIND_LLM__PROVIDER", "off")
+    monkeypatch.setenv("DOCMIND_AGENT__MODE", "agent")
+    test = opened()
+    assert "switched off" in said(test)
+    assert "unset DOCMIND_LLM__PROVIDER" in said(test)
+    assert not chosen(test)
+    assert "DOCMIND_AGENT__MODE=agent" not in said(test), "it is on: there is nothing to add"
