@@ -2,12 +2,14 @@
 
 Runs ruff, the formatter, pyright, the layer contract and then pytest; all of them, even when one fails. `--fast`
 leaves out the tests marked slow or browser, and runs two files at a time. Pytest comes last, and names the checks that
-failed before it.
+failed before it. Where at most RETRIED tests failed they run once more, one after another: a test that meets a process
+of another test, or a machine that is out of breath, passes then and is named; a fault fails again.
 """
 
 import os
 import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
@@ -15,6 +17,8 @@ import setup_env
 
 FAST = "not slow and not browser"
 SIDE_BY_SIDE = ["-n", "2", "--dist", "loadfile"]
+RETRIED = 5  # more failures than this are no accident
+TESTS_FAILED = 1  # pytest's exit code; the others tell of pytest itself
 
 
 def pytest_arguments(arguments):
@@ -28,6 +32,29 @@ def pytest_arguments(arguments):
         if argument == "-m" and place + 1 < len(rest):
             return rest[:place] + ["-m", "({0}) and {1}".format(rest[place + 1], FAST)] + rest[place + 2 :]
     return ["-m", FAST] + rest
+
+
+def run_pytest(program, arguments, environment):
+    """Run pytest, and once more the few tests that failed; return the exit code of the last run."""
+    with tempfile.TemporaryDirectory() as folder:
+        names = os.path.join(folder, "failed")
+        code = subprocess.call(program + arguments, env=dict(environment, FAILED_TESTS=names))
+        failed = read_lines(names)
+    if code != TESTS_FAILED or not 1 <= len(failed) <= RETRIED:
+        return code
+    print("== pytest, a second try of what failed, one after another")
+    for name in failed:
+        print("   " + name)
+    sys.stdout.flush()
+    return subprocess.call(program + ["-p", "no:xdist"] + failed, env=environment)
+
+
+def read_lines(path):
+    """Return the lines of a text file; none where there is no file."""
+    if not os.path.exists(path):
+        return []
+    with open(path, encoding="utf-8") as file:
+        return file.read().splitlines()
 
 
 def main():
@@ -51,7 +78,7 @@ def main():
     print("== pytest")
     sys.stdout.flush()
     environment["CHECKS_FAILED"] = ", ".join(failed)  # tests/conftest.py repeats it in pytest's closing summary
-    code = subprocess.call([python, "-m", "pytest"] + pytest_arguments(sys.argv[1:]), env=environment)
+    code = run_pytest([python, "-m", "pytest"], pytest_arguments(sys.argv[1:]), environment)
     return code or (1 if failed else 0)
 
 

@@ -159,3 +159,6 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     if failed:
         terminalreporter.section("checks before pytest")
         terminalreporter.write_line(f"FAILED before pytest: {failed} (their words stand above)", red=True)
+    if names := os.environ.get("FAILED_TESTS"):  # for the second try of scripts/run_tests.py
+        reports = [*terminalreporter.getreports("failed"), *terminalreporter.getreports("error")]
+        Path(names).write_text("".join(f"{name}\n" for name in dict.fromkeys(report.nodeid for report in reports)))

@@ -315,7 +315,7 @@ def _count(rest: str, *, least: int) -> int:
     """Parse a whole number of at least `least`; 1 for an empty text. Raises `ConfigError`."""
     number = int(rest) if rest.isascii() and rest.isdigit() and len(rest) < 10 else 1 if not rest else -1
     if number < least:
-        raise ConfigError(f"{rest!r} is no number that can be used here.", hint=f"A whole number from {least} on.")
+        raise ConfigError(f"{rest!r} cannot be used here.", hint=f"Type a whole number, {least} or more.")
     return number
 
 

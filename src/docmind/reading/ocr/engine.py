@@ -88,9 +88,7 @@ class Ocr:
 
     def _read(self, image: bytes, header: dict[str, Any]) -> OcrPage:
         if not self.engine:
-            raise ReaderFailedError(
-                "There is no engine that reads text from pictures.", hint=self.capabilities()[0].hint
-            )
+            raise ReaderFailedError("No OCR engine is installed.", hint=self.capabilities()[0].hint)
         header = {"engine": self.engine, "languages": self._settings.ocr_languages, **header}
         client = self._free.get()
         try:
