@@ -397,7 +397,13 @@ class DocMind:
             return Answer(question, NOTED, found=False, timings_ms=took, outcome="noted", told=facts)
         found = self.multimodal_search(self.memories.expand(question), k=k, filters=filters, lists=lists)
         at = time.perf_counter()
-        quotes = Extractive(self._settings.answer, self._catalog, self._embedder).extract(found.query, found)
+        extractive = Extractive(
+            self._settings.answer,
+            self._catalog,
+            self._embedder,
+            least_certainty=self._settings.reading.ocr_min_confidence,
+        )
+        quotes = extractive.extract(found.query, found)
         now = time.perf_counter()
         timings = (*found.timings_ms[:-1], ("answer", (now - at) * 1000), ("total", (now - started) * 1000))
         epoch = self._catalog.epoch()

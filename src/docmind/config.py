@@ -76,6 +76,9 @@ class ReadingSettings(_Group):
     thumbnail_side_px: int = Field(default=320, ge=64, le=1_024)
     ocr: Literal["auto", "rapidocr", "tesseract", "off"] = "auto"
     ocr_languages: str = "eng+por+spa"
+    ocr_min_confidence: float = Field(
+        default=0.5, ge=0.0, le=1.0, description="lines that OCR is less sure of are searched, and not quoted"
+    )
     browser: str = Field(default="auto", description="draws EPUB pages: auto, off, or a Chromium by path or name")
 
 
@@ -97,6 +100,12 @@ class RetrieveSettings(_Group):
     rerank: Literal["late", "off"] = Field(default="late", description="late interaction over the first pages")
     dedup_key: Literal["page_id", "node_id", "doc_id"] = Field(
         default="page_id", description="the unit of which there is at most one hit"
+    )
+    similarity_cutoff: float | None = Field(
+        default=None,
+        ge=-1.0,
+        le=1.0,
+        description="least cosine between a question and a page's nearest window; unset: none",
     )
     timeout_s: float = Field(default=10.0, gt=0)
 

@@ -13,6 +13,7 @@ from desks import opened, settings_in, text_pdf
 from docmind.answers.extractive import NOT_FOUND, Extractive, asked_part, asked_words, fits, names, names_are_met
 from docmind.application import DocMind
 from docmind.config import AnswerSettings, EmbeddingSettings
+from docmind.documents import Words
 from docmind.documents.catalog import Catalog, PageRecord
 from docmind.embedding.minilm import default_cache_dir
 from docmind.errors import ExtraMissingError
@@ -130,6 +131,37 @@ def test_what_is_deleted_meanwhile_is_not_quoted(tmp_path: Path) -> None:
         assert found.hits
         extract = Extractive(AnswerSettings(), Deleting(mind._database), FakeEmbedder()).extract(found.query, found)
         assert (extract.sources, extract.confidence) == ((), 0.0)
+
+
+class Misread(Catalog):
+    """A catalog whose pages were read by OCR: `sure` of every word, and not of "poplar"."""
+
+    def pages(self, keys: Iterable[tuple[str, int]]) -> dict[tuple[str, int], PageRecord]:
+        pages = super().pages(keys)
+        for place, page in pages.items():
+            words = Words.unpack(page.words)
+            told = [0.2 if page.text[s:e] == "poplar" else 0.95 for s, e in zip(words.starts, words.ends, strict=True)]
+            words = replace(words, certainties=np.array(told))
+            pages[place] = replace(page, text_source="ocr", words=words.pack())
+        return pages
+
+
+@pytest.mark.slow
+def test_lines_of_which_ocr_is_not_sure_are_not_quoted(tmp_path: Path) -> None:
+    text = "Herons nest in tall poplar trees near the river.\nHerons eat fish and frogs at dawn."
+    with opened(tmp_path) as mind:
+        mind.add([Upload("birds.pdf", text_pdf([text]))])
+        found = mind.search("Where do herons nest?")
+        catalog = Misread(mind._database)
+
+        def quotes(least: float) -> str:
+            extractive = Extractive(AnswerSettings(threshold=0.0), catalog, FakeEmbedder(), least_certainty=least)
+            return " ".join(source.quote for source in extractive.extract(found.query, found).sources)
+
+        assert "poplar" in quotes(0.0)
+        assert "poplar" in quotes(0.1)
+        assert "poplar" not in quotes(0.5)
+        assert "fish" in quotes(0.5)
 
 
 @pytest.mark.slow

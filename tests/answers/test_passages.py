@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from docmind.answers.passages import GAP, LONGEST, edges, heading_of, is_heading, passages
+from docmind.answers.passages import GAP, LONGEST, edges, heading_of, is_heading, nearest_heading, passages
 
 LEASE = (
     "Lease of a Flat\n"
@@ -130,6 +130,13 @@ def test_the_heading_of_a_place_is_the_nearest_above_it() -> None:
     text = "House Rules\nNo smoking is allowed in the house.\nPets And Plants\nDogs need a consent."
     assert heading_of(text, text.index("Dogs")) == "House Rules\nPets And Plants"
     assert heading_of(text, 0) == ""
+
+
+def test_the_nearest_heading_is_a_line_above_that_reads_as_a_title() -> None:
+    text = "House Rules\nQuiet is kept from ten in the evening.\n12\nPets And Plants\nDogs need the written consent.\n"
+    assert nearest_heading(text, text.index("Dogs")) == "Pets And Plants"
+    assert nearest_heading(text, text.index("12")) == "House Rules"
+    assert nearest_heading(text, 0) == ""
 
 
 @pytest.mark.parametrize("text", ["", "  \n \n\t"])

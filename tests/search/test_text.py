@@ -65,6 +65,35 @@ def test_one_hit_a_page_and_ranks_in_order(desk: DocMind) -> None:
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 
 
+def test_a_hit_says_how_it_was_found(desk: DocMind) -> None:
+    [first, *_] = desk.search("pale blue eggs").hits
+    ranks = {rank.ranking: rank for rank in first.ranks}
+    assert list(ranks) == ["dense", "sparse", "fused", "rerank"]
+    assert [rank.rank for rank in first.ranks] == [1, 1, 1, 1]
+    assert -1 <= ranks["dense"].score <= 1 < ranks["sparse"].score
+    assert (first.text_source, first.ocr_confidence, first.chunk_index) == ("layer", None, 0)
+    assert first.image
+    assert first.thumbnail
+    assert first.image.suffix.endswith(".enc")
+
+
+def test_a_page_without_a_word_of_the_question_has_no_place_among_words(desk: DocMind) -> None:
+    hits = {(hit.document, hit.page_no): hit for hit in desk.search("poplar").hits}
+    told = [rank.ranking for rank in hits["bread.txt", 1].ranks]
+    assert told == ["dense", "fused", "rerank"]
+
+
+def test_pages_below_the_cutoff_are_left_out(desk: DocMind, tmp_path: Path) -> None:
+    everything = desk.search("pale blue eggs").hits
+    cosines = sorted(rank.score for hit in everything for rank in hit.ranks if rank.ranking == "dense")
+    between = (cosines[0] + cosines[1]) / 2
+    with opened(tmp_path, retrieve=RetrieveSettings(similarity_cutoff=between)) as strict:
+        strict.add([HERONS, LAW, BREAD])
+        hits = strict.search("pale blue eggs").hits
+        assert len(hits) == len(everything) - 1
+        assert all(rank.score >= between for hit in hits for rank in hit.ranks if rank.ranking == "dense")
+
+
 def test_k_is_a_limit(desk: DocMind) -> None:
     assert len(desk.search("herons", k=2).hits) == 2
 

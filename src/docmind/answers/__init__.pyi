@@ -1,5 +1,6 @@
 from .extractive import NOT_FOUND, Extract, Extractive
 from .looks import with_looks
+from .passages import nearest_heading
 from .verify import Passage, Verified, Verifier, quoted
 
 __all__ = [
@@ -9,6 +10,7 @@ __all__ = [
     "Passage",
     "Verified",
     "Verifier",
+    "nearest_heading",
     "quoted",
     "with_looks",
 ]

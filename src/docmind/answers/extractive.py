@@ -143,8 +143,12 @@ class Ranked:
 class Extractive:
     """The extraction of quotes from search results. Thread-safe."""
 
-    def __init__(self, settings: AnswerSettings, catalog: Catalog, embedder: TextEmbedder) -> None:
+    def __init__(
+        self, settings: AnswerSettings, catalog: Catalog, embedder: TextEmbedder, *, least_certainty: float = 0.0
+    ) -> None:
+        """Set up; passages with a line of which OCR is less sure than `least_certainty`, 0..1, are not quoted."""
         self._settings, self._catalog, self._embedder = settings, catalog, embedder
+        self._least_certainty = least_certainty
 
     def extract(self, question: str, found: SearchResult, besides: Collection[str] = ()) -> Extract:
         """Return quotes from the first pages of `found`; none where the confidence is below the threshold.
@@ -227,8 +231,16 @@ class Extractive:
             running = set().union(*(edges(other.text) for other in others if other is not None))
             window = (start, start + len(hit.text))
             found = code_passages(record.text) if hit.modality == "code" else passages(record.text, running)
+            found = self._certain(record, found)
             pages.append(_Page(hit, record, labels[hit.doc_id], window, tuple(found)))
         return pages
+
+    def _certain(self, page: PageRecord, found: list[Passage]) -> list[Passage]:
+        """Return the passages without those of which OCR is not sure."""
+        if page.text_source != "ocr" or not self._least_certainty:
+            return found
+        words = Words.unpack(page.words)
+        return [one for one in found if words.certainty_of(one.start, one.end) >= self._least_certainty]
 
 
 def asked_part(question: str) -> str:

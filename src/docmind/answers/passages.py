@@ -156,6 +156,12 @@ def heading_of(text: str, at: int) -> str:
     return "\n".join(dict.fromkeys([*found[:1], *found[-1:]]))
 
 
+def nearest_heading(text: str, at: int) -> str:
+    """Return the nearest line above a place that reads as a title; empty where the page has none above it."""
+    lines = (" ".join(line.split()) for line in reversed(text[:at].splitlines()))
+    return next((line for line in lines if is_heading(line) and not _PAGE_NUMBER.fullmatch(line)), "")
+
+
 def is_heading(line: str) -> bool:
     """Return whether a line reads as a title: short, without a full stop, in capitals or capitalised words."""
     line = " ".join(line.split())

@@ -18,7 +18,7 @@ from docmind.cli.context import plain
 from docmind.records.answers import BY_LOOK, TOLD, Answer, Source
 from docmind.records.conversations import Run, Turn
 from docmind.records.documents import AddResult, DocumentInfo, QueueProgress, UploadState
-from docmind.records.search import Filters, MultimodalHit, MultimodalResult, SearchResult
+from docmind.records.search import Filters, Hit, MultimodalHit, MultimodalResult, SearchResult
 from docmind.rich_text import flow
 
 _Progress = TypeVar("_Progress")
@@ -96,7 +96,8 @@ def tell_hits(found: SearchResult | MultimodalResult) -> None:
         excerpt = " ".join(inert(hit.text).split())[:200] or "(a page image)"
         origins = _origins(hit) if isinstance(hit, MultimodalHit) else ""
         click.echo(
-            f"{hit.rank:>2}. {inert(hit.document)}, page {hit.page_no}  ({hit.score:.3f}){origins}\n    {excerpt}"
+            f"{hit.rank:>2}. {inert(hit.document)}, page {hit.page_no}  ({hit.score:.3f}){origins}{_read(hit)}\n"
+            f"    {excerpt}"
         )
     tell_degraded(found.degraded)
     for report in found.lists if isinstance(found, MultimodalResult) and not found.hits else ():
@@ -114,6 +115,11 @@ def tell_sightings(found: MultimodalResult) -> None:
             score = f"({hit.score:.3f}){_origins(hit)}"
             click.echo(f"{hit.rank:>2}. {inert(hit.document)}, page {hit.page_no}  {score}\n    {where}")
     tell_degraded(found.degraded)
+
+
+def _read(hit: Hit) -> str:
+    """Format how sure OCR is of a passage; empty where a text layer has it."""
+    return "" if hit.ocr_confidence is None else f"  (OCR, {hit.ocr_confidence:.0%} sure)"
 
 
 def _origins(hit: MultimodalHit) -> str:

@@ -161,7 +161,7 @@ def answer_of(plain: Mapping[str, Any], question: str, thread_id: str | None, ch
 
 
 def nearest_of(plain: Mapping[str, Any]) -> tuple[Hit, ...]:
-    return tuple(Hit(**{**hit, "boxes": _boxes(hit["boxes"])}) for hit in plain["nearest"])
+    return tuple(Hit(**{**hit, "boxes": _boxes(hit["boxes"]), "ranks": ()}) for hit in plain["nearest"])
 
 
 def web_of(plain: list[dict[str, Any]]) -> tuple[WebResult, ...]:

@@ -92,12 +92,13 @@ class Talk:
         self._sessions, self._models = sessions, models
         self._mode: Mode = settings.agent.mode
         lenient = settings.answer.model_copy(update={"threshold": 0.0})
+        certainty = settings.reading.ocr_min_confidence
         means = Means(
             settings=settings,
             catalog=catalog,
             search=search,
-            extractive=Extractive(settings.answer, catalog, embedder),
-            lenient=Extractive(lenient, catalog, embedder),
+            extractive=Extractive(settings.answer, catalog, embedder, least_certainty=certainty),
+            lenient=Extractive(lenient, catalog, embedder, least_certainty=certainty),
             verifier=Verifier(embedder),
             epoch=epoch,
             recall=lambda question, thread_id: memories.recall(question, thread_id=thread_id),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from docmind.records.documents import PAGE_IMAGE, Box, Modality
+from docmind.records.documents import PAGE_IMAGE, ArtifactRef, Box, Modality, TextSource
 
 ListName = Literal["text", "code", "image", "lookalike", "visual"]
 """Text search; text search in source code only; SigLIP; image matching; late interaction on pages (ColPali)."""
@@ -69,15 +69,43 @@ class PageHit:
     page_height: int
 
 
+Ranking = Literal["dense", "sparse", "fused", "rerank"]
+"""Rankings of the text search: the text model, BM25, both fused, late interaction over the first of these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """A page's place in one ranking of the text search.
+
+    `score` is the ranking's own: the cosine of the nearest window, BM25, the fused score, MaxSim.
+    """
+
+    ranking: Ranking
+    rank: int
+    score: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit(PageHit):
-    """A page found by its text: `text` is the passage, `boxes` its place on the page image."""
+    """A page found by its text: `text` is the passage, `boxes` its place on the page image.
+
+    `ranks` are the rankings that have the page, in the order of the search. `chunk_index` counts the passages of the
+    page from 0; `heading` is what stands above the passage. `ocr_confidence`, 0..1, is that of the passage's
+    least certain line, None without OCR.
+    """
 
     modality: Modality = PAGE_IMAGE
     text: str = ""
     boxes: tuple[Box, ...] = ()
     node_id: str = ""
     language: str = ""
+    ranks: tuple[Rank, ...] = ()
+    heading: str = ""
+    chunk_index: int | None = None
+    text_source: TextSource | None = None
+    ocr_confidence: float | None = None
+    image: ArtifactRef | None = None
+    thumbnail: ArtifactRef | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from docmind.answers import nearest_heading
 from docmind.config import Settings
 from docmind.documents import Catalog, NodeRecord, NodeStore, PageRecord, Words
 from docmind.embedding import QueryTokens, TextEmbedder, knows_language, query_terms, token_embedder
 from docmind.errors import DamagedError, DocMindError, IndexEngineError, IndexMismatchError
 from docmind.index import Query, Scored, SearchIndex, Sparse
-from docmind.records.search import Degraded, Filters, Hit, SearchResult
+from docmind.records.search import Degraded, Filters, Hit, Rank, Ranking, SearchResult
 from docmind.runtime import ms_since
 from docmind.search.fusion import DedupKey, lift, rank_pages, rrf
 from docmind.search.late_text import PAGES, Rerank
@@ -23,10 +24,11 @@ _PAGES_PER_WINDOW = 3  # a page has a few windows, and one BM25 vector
 
 
 @dataclass(frozen=True, slots=True)
-class _Ranking:
+class _Found:
     """Page ids with fused scores, best first; for each page the nodes in the dense list, best first.
 
-    `read` has the nodes of pages that late interaction has scored, best first.
+    `read` has the nodes of pages that late interaction has scored, best first. `ranks` has the place of each page in
+    each ranking.
     """
 
     pages: list[tuple[str, float]]
@@ -36,6 +38,7 @@ class _Ranking:
     nearest_cosine: float | None
     degraded: list[Degraded]
     timings_ms: dict[str, float]
+    ranks: Mapping[Ranking, Mapping[str, Rank]]
 
 
 class TextSearch:
@@ -93,7 +96,7 @@ class TextSearch:
             nearest_cosine=ranking.nearest_cosine,
         )
 
-    def _rank(self, question: str, filters: Filters) -> _Ranking:
+    def _rank(self, question: str, filters: Filters) -> _Found:
         timings: dict[str, float] = {}
         degraded: list[Degraded] = []
         at = time.perf_counter()
@@ -106,19 +109,23 @@ class TextSearch:
         nodes: dict[str, list[str]] = {}
         for point in dense:
             nodes.setdefault(str(point.payload["page_id"]), []).append(point.id)
-        pages = self._fuse(
-            [(str(point.payload["page_id"]), point.score) for point in dense],
-            [(str(point.payload["page_id"]), point.score) for point in sparse],
-            english=knows_language(self._embedder, question),
-        )
+        nearest = [(str(point.payload["page_id"]), point.score) for point in dense]
+        worded = [(str(point.payload["page_id"]), point.score) for point in sparse]
+        pages = self._fuse(nearest, worded, english=knows_language(self._embedder, question))
+        ranks: dict[Ranking, Mapping[str, Rank]] = {
+            "dense": _ranks("dense", nearest),
+            "sparse": _ranks("sparse", worded),
+            "fused": _ranks("fused", pages),
+        }
         timings["fuse"] = ms_since(at)
         at = time.perf_counter()
         read: Mapping[str, Sequence[NodeRecord]] = {}
         if tokens is not None:
-            pages, read = self._reranked(question, tokens, pages, nodes, degraded)
+            pages, read, likeness = self._reranked(question, tokens, pages, nodes, degraded)
+            ranks["rerank"] = _ranks("rerank", sorted(likeness.items(), key=lambda item: -item[1]))
         timings["rerank"] = ms_since(at)
-        nearest = dense[0].score if dense else None
-        return _Ranking(pages, nodes, read, vector, nearest, degraded, timings)
+        nearest_cosine = dense[0].score if dense else None
+        return _Found(pages, nodes, read, vector, nearest_cosine, degraded, timings, ranks)
 
     def _embed(self, question: str, degraded: list[Degraded]) -> tuple[np.ndarray | None, QueryTokens | None]:
         if self._settings.retrieve.fusion == "sparse":
@@ -148,15 +155,15 @@ class TextSearch:
         pages: list[tuple[str, float]],
         nodes: Mapping[str, Sequence[str]],
         degraded: list[Degraded],
-    ) -> tuple[list[tuple[str, float]], Mapping[str, Sequence[NodeRecord]]]:
-        """Return the pages with late interaction added to the first of them, and their windows, best first."""
+    ) -> tuple[list[tuple[str, float]], Mapping[str, Sequence[NodeRecord]], Mapping[str, float]]:
+        """Return the pages with late interaction added to the first of them, their windows, best first, and MaxSim."""
         if self.rerank is None or not len(tokens.vectors):
-            return pages, {}
+            return pages, {}, {}
         try:
             likeness = self.rerank.likeness(tokens, {page: nodes.get(page, ()) for page, _ in pages[:PAGES]})
         except DamagedError as error:
             degraded.append(Degraded("late interaction", str(error)))
-            return pages, {}
+            return pages, {}, {}
         if likeness.missing:
             degraded.append(
                 Degraded(
@@ -165,7 +172,8 @@ class TextSearch:
                     " what it needs.",
                 )
             )
-        return lift(pages, likeness.pages, english=knows_language(self._embedder, question)), likeness.nodes
+        lifted = lift(pages, likeness.pages, english=knows_language(self._embedder, question))
+        return lifted, likeness.nodes, likeness.pages
 
     def _lists(self, question: str, vector: np.ndarray | None, filters: Filters) -> tuple[list[Scored], list[Scored]]:
         """Return the dense and the sparse list, in one round trip to the engine."""
@@ -191,7 +199,7 @@ class TextSearch:
             return rrf(ranked, self._settings.retrieve.rrf_k)
         return rank_pages(dense, dict(sparse), english=english)
 
-    def _hits(self, ranking: _Ranking, k: int, dedup_key: DedupKey) -> tuple[Hit, ...]:
+    def _hits(self, ranking: _Found, k: int, dedup_key: DedupKey) -> tuple[Hit, ...]:
         hits: list[Hit] = []
         seen: set[str] = set()
         names: dict[str, tuple[str, str] | None] = {}
@@ -212,13 +220,26 @@ class TextSearch:
             name = names[doc_id]
             if page is None or name is None or not nodes:  # deleted between the search and now
                 continue
+            if self._is_below_cutoff(page_id, nodes, ranking):
+                continue
             seen.add(doc_id)
+            ranks = tuple(places[page_id] for places in ranking.ranks.values() if page_id in places)
             for node in nodes if dedup_key == "node_id" else nodes[:1]:
                 if len(hits) < k:
-                    hits.append(_hit(len(hits) + 1, score, name[0], page, node))
+                    hits.append(_hit(len(hits) + 1, score, name[0], page, node, ranks))
         return tuple(hits)
 
-    def _nodes_of(self, page_id: str, ranking: _Ranking) -> list[NodeRecord]:
+    def _is_below_cutoff(self, page_id: str, nodes: Sequence[NodeRecord], ranking: _Found) -> bool:
+        """Return whether the page's nearest window has a cosine below the cutoff, where one is set."""
+        cutoff = self._settings.retrieve.similarity_cutoff
+        if cutoff is None or ranking.vector is None:
+            return False
+        if place := ranking.ranks["dense"].get(page_id):
+            return place.score < cutoff
+        vectors = self._nodes.vectors(self._embedder.fingerprint, (node.content_hash for node in nodes))
+        return max((float(vector @ ranking.vector) for vector in vectors.values()), default=-1.0) < cutoff
+
+    def _nodes_of(self, page_id: str, ranking: _Found) -> list[NodeRecord]:
         """Return the page's nodes, best first: by late interaction, else by the dense list or by stored vectors."""
         if page_id in ranking.read:
             named = ranking.nodes.get(page_id, ())
@@ -243,7 +264,24 @@ def _page_key(page_id: str) -> tuple[str, int]:
     return doc_id, int(page_no)
 
 
-def _hit(rank: int, score: float, document: str, page: PageRecord, node: NodeRecord) -> Hit:
+def _ocr_confidence(page: PageRecord, words: Words, node: NodeRecord) -> float | None:
+    """Return how sure OCR is of its least certain line in a node; of the whole page where lines have no certainty."""
+    if page.text_source != "ocr":
+        return None
+    return page.confidence if words.certainties is None else words.certainty_of(node.start, node.end)
+
+
+def _ranks(ranking: Ranking, scored: Iterable[tuple[str, float]]) -> dict[str, Rank]:
+    """Return the place of each page in a ranking, best first; a page of several windows has that of its best one."""
+    ranks: dict[str, Rank] = {}
+    for page_id, score in scored:
+        if page_id not in ranks:
+            ranks[page_id] = Rank(ranking, len(ranks) + 1, score)
+    return ranks
+
+
+def _hit(rank: int, score: float, document: str, page: PageRecord, node: NodeRecord, ranks: tuple[Rank, ...]) -> Hit:
+    words = Words.unpack(page.words)
     return Hit(
         rank=rank,
         score=score,
@@ -253,9 +291,16 @@ def _hit(rank: int, score: float, document: str, page: PageRecord, node: NodeRec
         page_id=page.page_id,
         modality=node.modality,
         text=page.text[node.start : node.end],
-        boxes=Words.unpack(page.words).boxes_of(node.start, node.end),
+        boxes=words.boxes_of(node.start, node.end),
         node_id=node.node_id,
         language=node.language,
         page_width=page.width,
         page_height=page.height,
+        ranks=ranks,
+        heading=nearest_heading(page.text, node.start),
+        chunk_index=node.ordinal,
+        text_source=page.text_source,
+        ocr_confidence=_ocr_confidence(page, words, node),
+        image=page.image,
+        thumbnail=page.thumbnail,
     )

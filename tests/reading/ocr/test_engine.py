@@ -238,7 +238,7 @@ def test_closing_aborts_reading_and_the_next_call_starts_again(ocr: Ocr) -> None
 def test_switched_off_it_says_so_and_loads_nothing() -> None:
     ocr = Ocr(ReadingSettings(ocr="off"))
     assert [(part.name, part.state) for part in ocr.capabilities()] == [("ocr", "off")]
-    with pytest.raises(ReaderFailedError, match="no engine") as caught:
+    with pytest.raises(ReaderFailedError, match="No OCR engine") as caught:
         ocr.recognise(b"")
     assert "DOCMIND_READING__OCR" in caught.value.hint
 

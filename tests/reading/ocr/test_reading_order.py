@@ -40,6 +40,8 @@ def test_a_broken_word_is_joined_in_two_pieces() -> None:
     assert text == "um procedimento novo"
     assert [text[s:e] for s, e in zip(words.starts, words.ends, strict=True)] == ["um", "procedi", "mento", "novo"]
     assert 0.9 < score < 1.0
+    assert words.certainties is not None
+    assert words.certainties.tolist() == [0.9, 0.9, 1.0, 1.0]
 
 
 def test_words_share_a_line_by_their_letters() -> None:

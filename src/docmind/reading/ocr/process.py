@@ -9,6 +9,7 @@ out  {confidence} + text, words; or {error, message}
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from typing import Any, BinaryIO, Protocol
 
 import numpy as np
@@ -62,7 +63,7 @@ def recognise(engine: Engine, image: Image.Image, language: str) -> tuple[str, W
     boxes = turn_back(words.boxes, turn, *image.size)
     low = np.clip(boxes[:, :2], 0, image.size)
     high = np.clip(boxes[:, :2] + boxes[:, 2:], 0, image.size)
-    return text, Words(words.starts, words.ends, np.hstack([low, high - low])), round(float(confidence), 4)
+    return text, replace(words, boxes=np.hstack([low, high - low])), round(float(confidence), 4)
 
 
 def _picture(data: bytes, header: dict[str, Any]) -> Image.Image:

@@ -117,13 +117,14 @@ def _same_row(one: Spot, other: Spot) -> bool:
 
 
 def page_of(rows: Sequence[Sequence[Spot]]) -> tuple[str, Words, float]:
-    """Build a page from its rows in reading order: text, words with boxes, and mean certainty.
+    """Build a page from its rows in reading order: text, words with boxes and certainties, and mean certainty.
 
     A word that is broken at the end of a line is one word of the text, in two pieces with a box each.
     """
     parts: list[str] = []
     spans: list[tuple[int, int]] = []
     boxes: list[Rect] = []
+    certainties: list[float] = []
     place = 0
     for number, row in enumerate(rows):
         joins = bool(number) and _is_broken(parts[-1] if parts else "", row[0].text)
@@ -141,9 +142,10 @@ def page_of(rows: Sequence[Sequence[Spot]]) -> tuple[str, Words, float]:
             for word, start, box in split(spot):
                 spans.append((place + start, place + start + len(word)))
                 boxes.append(box)
+                certainties.append(spot.score)
             parts.append(spot.text)
             place += len(spot.text)
-    return "".join(parts), Words.of(spans, boxes), certainty([spot for row in rows for spot in row])
+    return "".join(parts), Words.of(spans, boxes, certainties), certainty([spot for row in rows for spot in row])
 
 
 def certainty(spots: Sequence[Spot]) -> float:

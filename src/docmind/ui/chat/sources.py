@@ -104,7 +104,8 @@ def _draw_result(docmind: DocMind, hit: MultimodalHit, question: str, key: str) 
     with st.container(gap=None):
         label, help_ = f"**Page {hit.page_no}**", "Open the page"
         st.button(label, key=f"{key}-open", type="tertiary", help=help_, on_click=_open, args=(shown,))
-        st.caption(escape(hit.document, limit=36))
+        read = "" if hit.ocr_confidence is None else f" · OCR, {hit.ocr_confidence:.0%} sure"
+        st.caption(escape(hit.document, limit=36) + read)
         st.markdown(" ".join(_badge(origin.list) for origin in hit.origins))
 
 
