@@ -19,6 +19,7 @@ UNANSWERABLE = Path(__file__).with_name("unanswerable.jsonl")
 METHODS = {
     "DocMind": {},
     "without late interaction": {"rerank": "off"},
+    "without the lines of measures": {"expand": "off"},
     "plain RRF": {"fusion": "rrf", "rerank": "off"},
     "BM25 alone": {"fusion": "sparse"},
     "the text model alone": {"fusion": "dense"},

@@ -101,6 +101,9 @@ class RetrieveSettings(_Group):
     dedup_key: Literal["page_id", "node_id", "doc_id"] = Field(
         default="page_id", description="the unit of which there is at most one hit"
     )
+    expand: Literal["measures", "off"] = Field(
+        default="measures", description="search the lines of statements that a measure in the question is made of"
+    )
     similarity_cutoff: float | None = Field(
         default=None,
         ge=-1.0,

@@ -18,9 +18,11 @@ from docmind.records.search import Degraded, Filters, Hit, Rank, Ranking, Search
 from docmind.runtime import ms_since
 from docmind.search.fusion import DedupKey, lift, rank_pages, rrf
 from docmind.search.late_text import PAGES, Rerank
+from docmind.search.measures import Lines, lines_of
 from docmind.search.query_cache import QueryCache
 
 _PAGES_PER_WINDOW = 3  # a page has a few windows, and one BM25 vector
+_LINES_WEIGHT = 0.5  # of the lines that a measure is made of, against 1.0 of the question's own words
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +102,11 @@ class TextSearch:
         timings: dict[str, float] = {}
         degraded: list[Degraded] = []
         at = time.perf_counter()
-        vector, tokens = self._embed(question, degraded)
+        lines = lines_of(question) if self._settings.retrieve.expand == "measures" else None
+        vector, tokens = self._embed(question, lines, degraded)
         timings["embed"] = ms_since(at)
         at = time.perf_counter()
-        dense, sparse = self._lists(question, vector, filters)
+        dense, sparse = self._lists(question, lines, vector, filters)
         timings["search"] = ms_since(at)
         at = time.perf_counter()
         nodes: dict[str, list[str]] = {}
@@ -127,26 +130,39 @@ class TextSearch:
         nearest_cosine = dense[0].score if dense else None
         return _Found(pages, nodes, read, vector, nearest_cosine, degraded, timings, ranks)
 
-    def _embed(self, question: str, degraded: list[Degraded]) -> tuple[np.ndarray | None, QueryTokens | None]:
+    def _embed(
+        self, question: str, lines: Lines | None, degraded: list[Degraded]
+    ) -> tuple[np.ndarray | None, QueryTokens | None]:
+        """Return the vector to search for, between the question and the lines of its measures, and its tokens."""
         if self._settings.retrieve.fusion == "sparse":
             return None, None
         why = ""
         if (tokens := self._tokens) is not None:
             try:
-                return self._queries.get(
+                vector, of_tokens = self._queries.get(
                     tokens.token_fingerprint, question, lambda: tokens.embed_query_with_tokens(question)
                 )
+                return self._aimed(vector, lines), of_tokens
             except (DocMindError, OSError, RuntimeError) as error:
                 why = str(error)
         try:
-            embedder = self._embedder
-            vector = self._queries.get(embedder.fingerprint, question, lambda: embedder.embed_query(question))
+            vector = self._aimed(self._embedded(question), lines)
         except (DocMindError, OSError, RuntimeError) as error:
             degraded.append(Degraded("dense", f"the text model cannot be used: {error}"))
             return None, None
         if why:
             degraded.append(Degraded("late interaction", why))
         return vector, None
+
+    def _aimed(self, vector: np.ndarray, lines: Lines | None) -> np.ndarray:
+        """Return the unit vector between that of a question and that of the lines of its measures."""
+        if lines is None:
+            return vector
+        between = vector + _LINES_WEIGHT * self._embedded(lines.en)
+        return between / max(float(np.linalg.norm(between)), 1e-9)
+
+    def _embedded(self, text: str) -> np.ndarray:
+        return self._queries.get(self._embedder.fingerprint, text, lambda: self._embedder.embed_query(text))
 
     def _reranked(
         self,
@@ -175,14 +191,16 @@ class TextSearch:
         lifted = lift(pages, likeness.pages, english=knows_language(self._embedder, question))
         return lifted, likeness.nodes, likeness.pages
 
-    def _lists(self, question: str, vector: np.ndarray | None, filters: Filters) -> tuple[list[Scored], list[Scored]]:
+    def _lists(
+        self, question: str, lines: Lines | None, vector: np.ndarray | None, filters: Filters
+    ) -> tuple[list[Scored], list[Scored]]:
         """Return the dense and the sparse list, in one round trip to the engine."""
         filters = self._index.narrowed(filters)
         collection, limit = self._settings.database.qdrant_text_collection, self._settings.retrieve.candidates
         queries: dict[str, Query] = {}
         if vector is not None:
             queries["dense"] = Query(collection, "text-dense", self._blind.dense(vector), limit, filters)
-        terms = query_terms(question)
+        terms = query_terms(question, {" ".join(lines): _LINES_WEIGHT} if lines else {})
         if len(terms.indices) and self._settings.retrieve.fusion != "dense":
             sparse = Sparse(self._blind.sparse(terms.indices), terms.values)
             queries["sparse"] = Query(collection, "text-sparse", sparse, max(1, limit // _PAGES_PER_WINDOW), filters)
