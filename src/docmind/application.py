@@ -15,8 +15,8 @@ from docmind import capabilities
 from docmind.config import Settings
 from docmind.conversations import Conversations
 from docmind.documents import Catalog, NodeStore
-from docmind.embedding import open_text_model
-from docmind.errors import BehindError, DiskFullError, NotFoundError, VaultError
+from docmind.embedding import AUTO, TextEmbedder, automatic, open_text_model
+from docmind.errors import BehindError, DamagedError, DiskFullError, NotFoundError, VaultError
 from docmind.ingest import Progress
 from docmind.llm import LanguageModels
 from docmind.memory import Memories
@@ -43,6 +43,7 @@ from docmind.storage import (
     remove_strays,
 )
 
+_TEXT_MODEL = "text-model"  # the preference that has the name of the vault's text model
 _NAMED = 5  # lost documents that an error names
 _PLACE = "Check the folder and its permissions, or choose another with DOCMIND_DATA_DIR."
 
@@ -106,9 +107,9 @@ class DocMind:
             self._catalog, self._nodes = Catalog(self._database), NodeStore(self._database)
             if not self.is_read_only:
                 self._tidy()
-            self._embedder = open_text_model(settings)
+            settings, self._embedder = self._opened_text_model(settings)
             opened.pop_all()
-        self._lock = lock
+        self._settings, self._lock = settings, lock
         if not self.is_read_only:
             self._reserve.refill()
         self._queries = QueryCache()
@@ -154,6 +155,25 @@ class DocMind:
             if not names:
                 raise
             raise BehindError(f"{error} Files of lost documents are still here: {', '.join(names)}.") from error
+
+    def _opened_text_model(self, settings: Settings) -> tuple[Settings, TextEmbedder]:
+        """Open the text model; return it with the settings that have its name, also in place of `auto`.
+
+        The name is kept, so that a vault keeps to its model when the weights of another one are installed.
+        """
+        preferences = Preferences(self._database)
+        kept = None
+        with suppress(DamagedError):  # as if none was kept
+            kept = preferences.get(_TEXT_MODEL)
+        name = settings.embedding.model
+        if name == AUTO:
+            name = automatic(kept, has_vectors=self._nodes.has_vectors())
+        embedding = settings.embedding.model_copy(update={"model": name})
+        settings = settings.model_copy(update={"embedding": embedding})
+        embedder = open_text_model(settings)
+        if name != kept and not self.is_read_only:
+            preferences.put(_TEXT_MODEL, name)
+        return settings, embedder
 
     def _lost_names(self) -> list[str]:
         """Return names of sealed originals that `vault.db` does not mention; at most five."""

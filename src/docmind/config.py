@@ -85,7 +85,7 @@ class ReadingSettings(_Group):
 class EmbeddingSettings(_Group):
     """The text embedding model and how it runs."""
 
-    model: str = "minilm"
+    model: str = Field(default="auto", description="auto: both models where their weights are installed, else MiniLM")
     precision: Literal["auto", "int8", "float32"] = "auto"
     threads: int = Field(default=0, ge=0, le=64, description="0: one per core")
 

@@ -26,7 +26,9 @@ DATA: dict[str, Any] = json.loads(Path(__file__).with_name("everyday.json").read
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
     folder = tmp_path_factory.mktemp("everyday")
-    with DocMind(settings_in(folder, embedding=EmbeddingSettings(), cache_dir=default_cache_dir())) as docmind:
+    with DocMind(
+        settings_in(folder, embedding=EmbeddingSettings(model="minilm"), cache_dir=default_cache_dir())
+    ) as docmind:
         added = docmind.add([upload(name, text) for name, text in DATA["files"].items()])
         assert {result.status for result in added} == {"added"}
         yield docmind

@@ -36,7 +36,7 @@ BIRDS = Upload("herons.pdf", text_pdf(["Herons nest in tall poplar trees near th
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
     folder = tmp_path_factory.mktemp("extractive")
-    settings = settings_in(folder, embedding=EmbeddingSettings(), cache_dir=default_cache_dir())
+    settings = settings_in(folder, embedding=EmbeddingSettings(model="minilm"), cache_dir=default_cache_dir())
     with DocMind(settings) as mind:
         mind.add([CONTRACT, BIRDS])
         yield mind

@@ -345,7 +345,7 @@ def test_nothing_to_say_and_nothing_found(verifier: Verifier) -> None:
 @pytest.mark.slow
 def test_a_found_page_of_a_vault_is_cited_with_its_boxes(tmp_path_factory: pytest.TempPathFactory) -> None:
     settings = settings_in(
-        tmp_path_factory.mktemp("verify"), embedding=EmbeddingSettings(), cache_dir=default_cache_dir()
+        tmp_path_factory.mktemp("verify"), embedding=EmbeddingSettings(model="minilm"), cache_dir=default_cache_dir()
     )
     line = "The tenant pays a monthly rent of 1,450 euros on the first day of the month."
     with DocMind(settings) as desk:

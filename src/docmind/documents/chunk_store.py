@@ -147,6 +147,10 @@ class NodeStore:
                 [(key, fingerprint, vector.astype("<f2").tobytes()) for key, vector in vectors.items()],
             )
 
+    def has_vectors(self) -> bool:
+        """Return whether any node was embedded, by any model."""
+        return self._db.one("SELECT 1 FROM vectors LIMIT 1") is not None
+
     def vectors(self, fingerprint: str, hashes: Iterable[bytes]) -> dict[bytes, np.ndarray]:
         """Return vectors of one model as float32 `(dim,)`, without missing and damaged ones: both can be made again."""
         found = {}

@@ -6,17 +6,18 @@ from .base import (
     QueryTokens,
     TextEmbedder,
     TokenEmbedder,
-    knows_language,
+    is_multilingual,
     token_embedder,
 )
 from .bm25 import PREFIX, STOP_WORDS, fold, page_terms, prefix, query_terms, reads_as_english, words
 from .chunking import embedded_spans, embedded_text, label_of, name_of, nodes_of_page, whole_words, without_leaders
 from .llama_embedding import TextEmbedding
-from .registry import open_text_model
+from .registry import AUTO, automatic, open_text_model
 from .sentence_boundary import sentence_ends
 from .visual_client import open_image_model, open_late_model
 
 __all__ = [
+    "AUTO",
     "PREFIX",
     "STOP_WORDS",
     "ImageModel",
@@ -27,10 +28,11 @@ __all__ = [
     "TextEmbedder",
     "TextEmbedding",
     "TokenEmbedder",
+    "automatic",
     "embedded_spans",
     "embedded_text",
     "fold",
-    "knows_language",
+    "is_multilingual",
     "label_of",
     "name_of",
     "nodes_of_page",

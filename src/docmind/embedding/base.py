@@ -10,8 +10,6 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from docmind.embedding.bm25 import reads_as_english
-
 
 class PagePatches(NamedTuple):
     """A page's token vectors: `vectors` `(tokens, dim)` float32, each of length 1, over a `rows` x `cols` grid.
@@ -135,10 +133,9 @@ class MultilingualEmbedder(TextEmbedder, Protocol):
     def is_multilingual(self) -> bool: ...
 
 
-def knows_language(embedder: TextEmbedder, text: str) -> bool:
-    """Return whether the model was trained on the language of `text`. Decides how far its cosines are trusted."""
-    is_multilingual = isinstance(embedder, MultilingualEmbedder) and embedder.is_multilingual
-    return is_multilingual or reads_as_english(text)
+def is_multilingual(embedder: TextEmbedder) -> bool:
+    """Return whether the model was trained on many languages. Decides how far its cosines are trusted."""
+    return isinstance(embedder, MultilingualEmbedder) and embedder.is_multilingual
 
 
 class QueryTokens(NamedTuple):

@@ -21,8 +21,11 @@ from docmind.records.search import ListName, MergeStrategy, MultimodalHit, Origi
 DedupKey = Literal["node_id", "page_id", "doc_id"]
 """The unit of which there is at most one hit."""
 
-SPARSE_WEIGHT = 0.8  # of the page's BM25, against 1.0 of MiniLM
-NOT_ENGLISH = 2.0  # factor of BM25 where an English model, as MiniLM is, reads another language
+Knows = Literal["many languages", "the language", "other languages"]
+"""What a text model knows: many languages, as E5 does; of those it was trained on, that of the question, or not."""
+
+SPARSE_WEIGHTS: Mapping[Knows, float] = {"many languages": 0.5, "the language": 0.8, "other languages": 1.6}
+"""Weight of the page's BM25, against 1.0 of the text model. The last two are those of MiniLM, which knows English."""
 
 LATE_WEIGHT = 0.5  # of late interaction, against 1.0 of the whole ranking
 LATE_NOT_ENGLISH = 0.25  # factor of that where MiniLM, whose tokens they are, reads another language: more does harm
@@ -66,15 +69,14 @@ def weighted_sum(lists: Sequence[tuple[Mapping[str, float], float]]) -> list[tup
 
 
 def rank_pages(
-    dense: Iterable[tuple[str, float]], sparse: Mapping[str, float], *, english: bool
+    dense: Iterable[tuple[str, float]], sparse: Mapping[str, float], *, knows: Knows
 ) -> list[tuple[str, float]]:
     """Rank pages, best first, from (page id, cosine) of the nearest windows and BM25 scores of pages.
 
-    `english` means that the text model knows the language of the question. Cosines are standardised, so their scale,
-    which differs between text models, does not matter.
+    `knows` says how far the cosines are trusted. They are standardised, so their scale, which differs between text
+    models, does not matter.
     """
-    weight = SPARSE_WEIGHT * (1.0 if english else NOT_ENGLISH)
-    return weighted_sum([(best_per_page(dense), 1.0), (sparse, weight)])
+    return weighted_sum([(best_per_page(dense), 1.0), (sparse, SPARSE_WEIGHTS[knows])])
 
 
 def rrf(lists: Sequence[Sequence[str]], k: int = 60) -> list[tuple[str, float]]:

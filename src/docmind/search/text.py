@@ -11,12 +11,12 @@ import numpy as np
 from docmind.answers import nearest_heading
 from docmind.config import Settings
 from docmind.documents import Catalog, NodeRecord, NodeStore, PageRecord, Words
-from docmind.embedding import QueryTokens, TextEmbedder, knows_language, query_terms, token_embedder
+from docmind.embedding import QueryTokens, TextEmbedder, is_multilingual, query_terms, reads_as_english, token_embedder
 from docmind.errors import DamagedError, DocMindError, IndexEngineError, IndexMismatchError
 from docmind.index import Query, Scored, SearchIndex, Sparse
 from docmind.records.search import Degraded, Filters, Hit, Rank, Ranking, SearchResult
 from docmind.runtime import ms_since
-from docmind.search.fusion import DedupKey, lift, rank_pages, rrf
+from docmind.search.fusion import DedupKey, Knows, lift, rank_pages, rrf
 from docmind.search.late_text import PAGES, Rerank
 from docmind.search.measures import Lines, lines_of
 from docmind.search.query_cache import QueryCache
@@ -114,7 +114,7 @@ class TextSearch:
             nodes.setdefault(str(point.payload["page_id"]), []).append(point.id)
         nearest = [(str(point.payload["page_id"]), point.score) for point in dense]
         worded = [(str(point.payload["page_id"]), point.score) for point in sparse]
-        pages = self._fuse(nearest, worded, english=knows_language(self._embedder, question))
+        pages = self._fuse(nearest, worded, knows=_knows(self._embedder, question))
         ranks: dict[Ranking, Mapping[str, Rank]] = {
             "dense": _ranks("dense", nearest),
             "sparse": _ranks("sparse", worded),
@@ -188,7 +188,7 @@ class TextSearch:
                     " what it needs.",
                 )
             )
-        lifted = lift(pages, likeness.pages, english=knows_language(self._embedder, question))
+        lifted = lift(pages, likeness.pages, english=reads_as_english(question))  # tokens are MiniLM's
         return lifted, likeness.nodes, likeness.pages
 
     def _lists(
@@ -210,12 +210,12 @@ class TextSearch:
         return found.get("dense", []), found.get("sparse", [])
 
     def _fuse(
-        self, dense: list[tuple[str, float]], sparse: list[tuple[str, float]], *, english: bool
+        self, dense: list[tuple[str, float]], sparse: list[tuple[str, float]], *, knows: Knows
     ) -> list[tuple[str, float]]:
         if self._settings.retrieve.fusion == "rrf":
             ranked = [list(dict.fromkeys(page for page, _ in scored)) for scored in (dense, sparse)]
             return rrf(ranked, self._settings.retrieve.rrf_k)
-        return rank_pages(dense, dict(sparse), english=english)
+        return rank_pages(dense, dict(sparse), knows=knows)
 
     def _hits(self, ranking: _Found, k: int, dedup_key: DedupKey) -> tuple[Hit, ...]:
         hits: list[Hit] = []
@@ -280,6 +280,12 @@ class TextSearch:
 def _page_key(page_id: str) -> tuple[str, int]:
     doc_id, page_no = page_id.split("::page::")
     return doc_id, int(page_no)
+
+
+def _knows(embedder: TextEmbedder, question: str) -> Knows:
+    if is_multilingual(embedder):
+        return "many languages"
+    return "the language" if reads_as_english(question) else "other languages"
 
 
 def _ocr_confidence(page: PageRecord, words: Words, node: NodeRecord) -> float | None:
