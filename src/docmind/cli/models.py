@@ -100,7 +100,8 @@ def list_(as_json: bool) -> None:
     for info in found.models:
         mark = "*" if found.chosen is not None and info.name == found.chosen.name else " "
         where = "  not on this machine" if info.is_remote else ""
-        click.echo(f"{mark} {inert(info.name)}  {inert(info.url)}{where}")
+        images = "  accepts images" if info.takes_images else ""
+        click.echo(f"{mark} {inert(info.name)}  {inert(info.url)}{where}{images}")
     if found.is_off:
         click.echo("Answers are quotes: no model is used.", err=True)
     elif not found.models:

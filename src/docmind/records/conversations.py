@@ -185,7 +185,8 @@ class MemoryList:
 class ModelInfo:
     """A language model that a server offers.
 
-    `is_remote` means that the server is not this machine.
+    `is_remote` means that the server is not this machine. `is_tool_calling` and `takes_images` are None where the
+    server does not tell.
     """
 
     provider: Literal["ollama", "openai"]
@@ -193,6 +194,7 @@ class ModelInfo:
     model: str
     is_tool_calling: bool | None = None
     is_remote: bool = False
+    takes_images: bool | None = None
 
     @property
     def name(self) -> str:
