@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from docmind.cli.ask import Stream, rows_of
-from docmind.cli.output import UNSUPPORTED, marked
-from docmind.records.answers import Answer, Sentence, Source
+from docmind.cli.output import UNSUPPORTED, marked, tell_turn
+from docmind.records.answers import SEEN, Answer, Sentence, Source
 from docmind.records.conversations import RunProgress, Turn
 from llm_server import FALSE_SENTENCE, Behaviour, LLMServer, serving
 from network.test_web_search import answering
@@ -179,6 +179,18 @@ def test_claims_that_no_page_supports_are_marked() -> None:
     assert told == f"Herons nest. [1] They are green. {UNSUPPORTED} The documents do not say why."
 
 
+def test_what_rests_on_an_image_is_marked_with_its_page(capsys: pytest.CaptureFixture[str]) -> None:
+    page = Source(1, "herons.pdf", "d" * 64, 2, "p", "", (), 10, 10, kind="seen")
+    answer = Answer(
+        "q?", "They are green. [1]", True, (page,), sentences=(Sentence("They are green.", 0, 15, (1,), seen=True),),
+        model="ollama/vl",
+    )  # fmt: skip
+    tell_turn(Turn("c", None, "q?", 0, "answered", answer=answer))
+    assert capsys.readouterr().out == (
+        f"They are green. [{SEEN}] [1]\n  [1] herons.pdf, page 2, seen on the page, not in its text\n"
+    )
+
+
 @on_a_terminal
 def test_stdout_is_asked_whether_somebody_watches(monkeypatch: pytest.MonkeyPatch, written: Written) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
@@ -241,7 +253,7 @@ def test_each_sentence_says_what_supports_it(shell: Shell) -> None:
         assert told["sentences"]
         numbers = {source["n"] for source in told["sources"]}
         for sentence in told["sentences"]:
-            assert set(sentence) == {"text", "start", "end", "sources", "supported", "is_claim"}
+            assert set(sentence) == {"text", "start", "end", "sources", "supported", "is_claim", "seen"}
             assert told["answer"][sentence["start"] : sentence["end"]] == sentence["text"]
             assert sentence["supported"] is True
             assert set(sentence["sources"]) <= numbers

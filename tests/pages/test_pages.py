@@ -29,7 +29,7 @@ from docmind.records.documents import Upload
 from docmind.ui.app.desk import desk
 from docmind.ui.app.errors import attempt
 from docmind.ui.app.page_view import forget
-from llm_server import FALSE_SENTENCE, Behaviour, LLMServer, serving
+from llm_server import FALSE_SENTENCE, Behaviour, LLMServer, Model, images_of, serving
 from papers import line, pdf, word_file
 
 REPORT = pdf([line("The warranty lasts for twenty-four months from delivery."), line("Returns are free of charge.")])
@@ -540,6 +540,22 @@ def test_what_a_model_wrote_is_marked_where_no_page_says_it(model: LLMServer) ->
     assert "not found in your documents" in words
     assert FALSE_SENTENCE in words
     assert "· llama3.2:3b on this machine" in words
+
+
+@pytest.mark.slow
+def test_what_a_model_saw_on_a_page_is_marked_and_leads_to_it(model: LLMServer) -> None:
+    model.models = [Model("gemma3:4b", capabilities=("completion", "vision"))]
+    add((NAME, REPORT))
+    model.queue(Behaviour(text=f"{FALSE_SENTENCE} [image 1]"))
+    test = ask(app(), WARRANTY)
+    assert images_of(model.asked()[-1].body)
+    words = said(test)
+    assert FALSE_SENTENCE in words
+    assert words.count("seen on the page, not in its text") == 2, "after the sentence, and beside its source"
+    assert "not found in your documents" not in words
+    assert "green-badge[1]" not in test.chat_message[-1].markdown[0].value
+    test = click(test, "turn-0-1-open")
+    assert "Page 1 of 2" in said(test) or "page 1" in said(test).lower()
 
 
 @pytest.mark.slow

@@ -322,7 +322,7 @@ class Conversations:
 
                 self._talk = Talk(
                     self._settings, self._database, self._sessions, self._catalog, self._embedder, self._search,
-                    self._epoch, self._memories, self._models,
+                    self._epoch, self._memories, self._models, self._artifacts.get,
                 )  # fmt: skip
             return self._talk
 

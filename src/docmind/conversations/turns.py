@@ -30,6 +30,7 @@ from docmind.errors import ConfigError
 from docmind.llm import LanguageModels
 from docmind.memory import Memories
 from docmind.records.conversations import Mode, Turn, WebResult
+from docmind.records.documents import ArtifactRef
 from docmind.records.search import LISTS_OF_QUESTIONS, Filters, ListName
 from docmind.rich_text import clip
 from docmind.storage import Database
@@ -87,6 +88,7 @@ class Talk:
         epoch: Callable[[], int],
         memories: Memories,
         models: LanguageModels,
+        image: Callable[[ArtifactRef], bytes],
     ) -> None:
         self.runs, self.checkpoints, self._database = Runs(), Checkpoints(database), database
         self._sessions, self._models = sessions, models
@@ -106,6 +108,7 @@ class Talk:
             requested=memories.requested,
             note=memories.add,
             propose=memories.propose,
+            image=image,
             web=_web(settings),
         )
         self._graph, self._unkept = graph_of(means, self.checkpoints), graph_of(means)
