@@ -29,7 +29,7 @@ from docmind.records.documents import Upload
 from docmind.ui.app.desk import desk
 from docmind.ui.app.errors import attempt
 from docmind.ui.app.page_view import forget
-from llm_server import FALSE_SENTENCE, Behaviour, LLMServer, Model, images_of, serving
+from llm_server import FALSE_SENTENCE, Behaviour, LLMServer, Model, images_of, serving, text_of
 from papers import line, pdf, word_file
 
 REPORT = pdf([line("The warranty lasts for twenty-four months from delivery."), line("Returns are free of charge.")])
@@ -670,6 +670,31 @@ def test_agent_mode_and_web_consent_are_offered_where_possible(
     assert view_of(test).turns[0].mode == "agent"
     assert test.toggle(key="agent").value
     assert not test.toggle(key="web").value, "consent is for one question"
+
+
+@pytest.mark.slow
+def test_own_instructions_are_kept_and_sent(model: LLMServer) -> None:
+    add((NAME, REPORT))
+    desk().open().models.list()
+    test = app()
+    assert [area.label for area in test.text_area] == ["In every conversation"]
+    test.text_area(key="instructions-").set_value("Be brief.").run()
+    test = ask(test, WARRANTY)
+    thread_id = open_thread(test)
+    test.text_area(key=f"instructions-{thread_id}").set_value("Answer in Portuguese.").run()
+    ask(test, "Are returns free of charge?")
+    first, second = (text_of(request.body["messages"][0]) for request in model.asked())
+    assert first.endswith("<wishes>\nBe brief.\n</wishes>")
+    assert second.endswith("<wishes>\nBe brief.\nAnswer in Portuguese.\n</wishes>")
+    again = app()
+    assert again.text_area(key="instructions-").value == "Be brief."
+    again.text_area(key="instructions-").set_value("").run()
+    assert desk().open().conversations.instructions() == ""
+
+
+def test_without_a_model_there_is_nothing_to_instruct() -> None:
+    add((NAME, REPORT))
+    assert not app().text_area
 
 
 @pytest.mark.slow

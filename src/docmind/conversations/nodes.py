@@ -69,7 +69,8 @@ class Means:
     `recall` returns what a model should know of a question of a thread, `told` the remembered facts that bear on it,
     `expand` the question with what remembered definitions say that its terms stand for.
     `requested` returns the facts that a question asks to remember, `note` stores one, `propose` returns facts in what
-    the user typed. `image` returns the file of a page's image. `web` is None while web search is off.
+    the user typed. `image` returns the file of a page's image. `instructions` returns those of the user for a thread,
+    and what of them cannot be read. `web` is None while web search is off.
     """
 
     settings: Settings
@@ -87,6 +88,7 @@ class Means:
     note: Callable[[str], object]
     propose: Callable[[str], tuple[str, ...]]
     image: Callable[[ArtifactRef], bytes]
+    instructions: Callable[[str | None], tuple[tuple[str, ...], tuple[Degraded, ...]]]
     web: Callable[[str], tuple[WebResult, ...]] | None = None
 
 
@@ -226,6 +228,8 @@ class Steps:
         llm = self._means.settings.llm
         room = llm.context_tokens - llm.max_tokens - 64
         self._look(state, course, room)
+        instructions, degraded = self._means.instructions(course.thread_id)
+        course.degraded += degraded
         return first_messages(
             asked,
             course.passages,
@@ -233,6 +237,7 @@ class Steps:
             memories,
             room=room - sum(picture.tokens for picture in course.pictures),
             images=[(picture.label, picture.jpeg) for picture in course.pictures],
+            instructions=instructions,
             is_agent=is_agent,
         )
 

@@ -20,6 +20,7 @@ from docmind.config import Settings
 from docmind.conversations.agent import Loop
 from docmind.conversations.checkpoints import Checkpoints, Saved
 from docmind.conversations.history import History
+from docmind.conversations.instructions import Instructions
 from docmind.conversations.nodes import Course, Means, Search, Steps
 from docmind.conversations.runs import LiveRun, Runs, Watch
 from docmind.conversations.sessions import Sessions
@@ -89,6 +90,7 @@ class Talk:
         memories: Memories,
         models: LanguageModels,
         image: Callable[[ArtifactRef], bytes],
+        instructions: Instructions,
     ) -> None:
         self.runs, self.checkpoints, self._database = Runs(), Checkpoints(database), database
         self._sessions, self._models = sessions, models
@@ -109,6 +111,7 @@ class Talk:
             note=memories.add,
             propose=memories.propose,
             image=image,
+            instructions=instructions.of,
             web=_web(settings),
         )
         self._graph, self._unkept = graph_of(means, self.checkpoints), graph_of(means)

@@ -90,8 +90,8 @@ def _draw_found(docmind: DocMind, found: ModelList, settings: Settings) -> None:
         model, host = escape(found.chosen.model, limit=60), escape(_host(found.chosen.url))
         st.warning(
             f"**{model}** runs on another machine, {host}. Sent there with each question: the question, what was said "
-            "before it in the conversation, what you had remembered about it, and the passages of your documents that "
-            f"may answer it. {_pictures(found.chosen, settings)}",
+            "before it in the conversation, your instructions, what you had remembered about it, and the passages of "
+            f"your documents that may answer it. {_pictures(found.chosen, settings)}",
             icon=":material/public:",
         )
 
