@@ -673,6 +673,19 @@ def test_agent_mode_and_web_consent_are_offered_where_possible(
 
 
 @pytest.mark.slow
+def test_a_server_that_has_ended_is_not_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving() as server:
+        monkeypatch.setenv("DOCMIND_LLM__PROVIDER", "ollama")
+        monkeypatch.setenv("DOCMIND_LLM__URL", server.url)
+        test = app("settings.py")
+        assert "in use" in said(test)
+    words = said(test.run())
+    assert "cannot be reached" in words
+    assert "in use" not in words.partition("Models that look at pages")[0]
+    assert "written by" not in words
+
+
+@pytest.mark.slow
 def test_own_instructions_are_kept_and_sent(model: LLMServer) -> None:
     add((NAME, REPORT))
     desk().open().models.list()

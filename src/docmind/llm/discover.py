@@ -143,7 +143,7 @@ def _models(provider: Provider, endpoint: Endpoint, key: str, resolve: Resolve) 
         chat = [name for name in names if name and not _NO_CHAT.search(name)]
         seeing = _seeing(listed)
         return tuple(
-            ModelInfo("openai", base.url, name, None, not base.is_local, True if name in seeing else None)
+            ModelInfo("openai", base.url, name, None, not base.is_local, takes_images=True if name in seeing else None)
             for name in chat
         )
     base = replace(endpoint, path=endpoint.path.removesuffix("/v1"))
@@ -161,7 +161,9 @@ def _models(provider: Provider, endpoint: Endpoint, key: str, resolve: Resolve) 
         if abilities is None or "completion" in abilities:
             calls_tools = None if abilities is None else "tools" in abilities
             takes_images = None if abilities is None else "vision" in abilities
-            models.append(ModelInfo("ollama", base.url, name, calls_tools, not base.is_local, takes_images))
+            models.append(
+                ModelInfo("ollama", base.url, name, calls_tools, not base.is_local, takes_images=takes_images)
+            )
     return tuple(models)
 
 
