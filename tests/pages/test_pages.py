@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -24,6 +25,7 @@ from conftest import ROOT
 from docmind.application import DocMind
 from docmind.config import Settings
 from docmind.errors import DocMindError
+from docmind.llm.discover import discover
 from docmind.records.conversations import ThreadView
 from docmind.records.documents import Upload
 from docmind.ui.app.desk import desk
@@ -683,6 +685,29 @@ def test_a_server_that_has_ended_is_not_in_use(monkeypatch: pytest.MonkeyPatch) 
     assert "cannot be reached" in words
     assert "in use" not in words.partition("Models that look at pages")[0]
     assert "written by" not in words
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("key", "asks"), [("found-use", 1), ("found-refuse", 0)])
+def test_a_model_that_was_found_is_asked_about_once(monkeypatch: pytest.MonkeyPatch, key: str, asks: int) -> None:
+    with serving(protocols=("ollama",)) as server:
+        monkeypatch.setenv("DOCMIND_LLM__PROVIDER", "ollama")
+        probe = partial(discover, ports=[("ollama", server.port)])
+        monkeypatch.setattr(desk().open().models, "_discover", probe)
+        add((NAME, REPORT))
+        desk().open().models.list()
+        test = app()
+        words = said(test)
+        assert f"**llama3.2:3b** was found at 127.0.0.1:{server.port}" in words
+        assert "Nothing is sent to it before you say so." in words
+        assert "Quotes only" in words
+        ask(test, WARRANTY)
+        assert not server.asked()
+        test = click(app(), key)
+        assert "was found at" not in said(test)
+        ask(test, WARRANTY)
+        assert len(server.asked()) == asks
+        assert "was found at" not in said(app())
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from docmind.cli.ask import Stream, follow, thread_to_ask_in, web_mode
+from docmind.cli.ask import Stream, ask_about_model, follow, thread_to_ask_in, web_mode
 from docmind.cli.context import filtered, filters_of, is_asking, json_option, opened, plain, print_json
 from docmind.cli.output import inert, one_line, short, tell_narrow, tell_sources, tell_turns, tree, turn_data
 from docmind.cli.threads import FORMATS, exported_to, tell_threads
@@ -440,7 +440,7 @@ class Chat:
         mode = web_mode(self._mode) if web else self._mode
         conversations = self._here.desk.conversations
         if self._is_first:  # what was found since the start, or now; later it is known
-            self._here.desk.models.list()
+            ask_about_model(self._here.desk, is_quiet=self._as_json)
             self._is_first = False
         if self._here.thread is None:
             self._here.thread = conversations.create()

@@ -208,12 +208,16 @@ class ModelInfo:
 
 @dataclass(frozen=True, slots=True)
 class ModelList:
-    """The models that were found, the one in use, and the servers that could not be asked."""
+    """The models that were found, the one in use, and the servers that could not be asked.
+
+    `waiting` is a model on a server that was found and that the user was not asked about: nothing is sent to it.
+    """
 
     models: tuple[ModelInfo, ...]
     chosen: ModelInfo | None
     is_off: bool = False
     degraded: tuple[Degraded, ...] = ()
+    waiting: ModelInfo | None = None
 
 
 def closest(hits: Sequence[Hit]) -> tuple[Hit, ...]:

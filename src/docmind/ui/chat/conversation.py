@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import streamlit as st
 
@@ -90,6 +91,28 @@ def _draw_modes(docmind: DocMind) -> None:
             key=state.WEB,
             help=f"Lets the model search the web with {settings.web.provider} for the next question only.",
         )
+
+
+def draw_found_model(docmind: DocMind) -> None:
+    """Ask about a language model that was found: nothing is sent to it before the user agrees."""
+    found = docmind.models.waiting()
+    if found is None:
+        return
+    host = escape(urlsplit(found.url).netloc, limit=60)
+    with st.container(border=True, key="found-model"):
+        st.markdown(
+            f"**{escape(found.model, limit=60)}** was found at {host}, on this machine. It can write the answers; for "
+            "that it gets your questions and passages of your pages. Nothing is sent to it before you say so."
+        )
+        with st.container(horizontal=True):
+            st.button("Use it", key="found-use", icon=":material/check:", on_click=_choose_found, args=(docmind, found))
+            st.button("Quotes only", key="found-refuse", type="tertiary", on_click=_choose_found, args=(docmind, None))
+
+
+def _choose_found(docmind: DocMind, model: ModelInfo | None) -> None:
+    outcome = errors.attempt(lambda: docmind.models.choose(model))
+    if isinstance(outcome, DocMindError):
+        st.session_state[state.REFUSED] = outcome
 
 
 def _draw_instructions(docmind: DocMind, thread_id: str | None) -> None:

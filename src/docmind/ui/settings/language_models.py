@@ -83,6 +83,8 @@ def _draw_found(docmind: DocMind, found: ModelList, settings: Settings) -> None:
             st.markdown("**No language model was found.** Answers are quotes from your pages until there is one.")
         for (provider, url), models in groupby(found.models, key=lambda model: (model.provider, model.url)):
             _draw_server(docmind, provider, url, list(models), found.chosen)
+        if found.waiting is not None:
+            st.caption("Press one to let it write the answers: its server then gets your questions and passages.")
         if found.models:
             st.caption("Without a model")
             _row(docmind, None, is_chosen=found.is_off or found.chosen is None)
