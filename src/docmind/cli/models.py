@@ -93,8 +93,8 @@ def list_(as_json: bool) -> None:
         cards = desk.visual.models()
     if as_json:
         named = [_data(info) for info in found.models]
-        chosen = None if found.chosen is None else found.chosen.name
-        print_json({**plain(found), "models": named, "chosen": chosen, "visual": [plain(card) for card in cards]})
+        names = {part: info and info.name for part, info in (("chosen", found.chosen), ("waiting", found.waiting))}
+        print_json({**plain(found), "models": named, **names, "visual": [plain(card) for card in cards]})
         return
     click.echo("Language models")
     for info in found.models:
