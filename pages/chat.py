@@ -38,6 +38,7 @@ def chat(docmind: DocMind) -> None:
         no_documents()
         upload.unread(docmind)
         return
+    conversation.draw_found_model(docmind)
     takes = True
     if thread_id is None:
         first_question(docmind)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 def settings_page(docmind: DocMind) -> None:
     st.title("Settings", anchor=False)
     with st.spinner("Looking around…"):
+        docmind.models.list(refresh=True)  # a server that has ended since is not in use any more
         status = docmind.status()
     vault(status)
     if (settings := desk().settings) is not None:

@@ -173,6 +173,9 @@ class LLMSettings(_Group):
     temperature: float = Field(default=0.1, ge=0.0, le=2.0)
     first_token_s: float = Field(default=120.0, gt=0, description="longest wait for the first token")
     stall_s: float = Field(default=30.0, gt=0, description="longest silence after it")
+    images: int = Field(default=2, ge=0, le=8, description="pages whose image goes with a question; 0: none")
+    image_side_px: int = Field(default=1_024, ge=256, le=4_096, description="longer side of such an image")
+    takes_images: Literal["auto", "on", "off"] = Field(default="auto", description="auto: as the server tells")
 
 
 class AgentSettings(_Group):

@@ -27,6 +27,7 @@
     ├── LanguageModelError          a language model cannot write the answer; quotes are given instead
     │   ├── LanguageModelDownError      its server cannot be reached, refuses, or is too slow
     │   ├── LanguageModelBrokenError    its answer is cut off, is no text, or never ends
+    │   ├── ImagesRefusedError          its server does not accept images; it is asked again without them
     │   └── EndpointRefusedError        its host is one that the user has not allowed
     ├── VisualModelError            a page image model cannot answer; the other result lists are given
     ├── DownloadError               a model could not be fetched; what has arrived is kept for the next try
@@ -239,6 +240,13 @@ class LanguageModelBrokenError(LanguageModelError):
     """The model's answer was cut off, is no text, or does not end."""
 
     exit_code = 42
+
+
+class ImagesRefusedError(LanguageModelError):
+    """The model's server does not accept the page images of a question."""
+
+    hint = "Choose a model that accepts images, or set DOCMIND_LLM__IMAGES=0 to send none."
+    exit_code = 47
 
 
 class EndpointRefusedError(LanguageModelError):

@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from desks import settings_in, text_pdf
-from docmind.answers.verify import Passage, Verified, Verifier, clean, pieces, quoted
+from docmind.answers.verify import Passage, Verified, Verifier, clean, clean_seen, pieces, quoted
 from docmind.application import DocMind
 from docmind.config import EmbeddingSettings
 from docmind.documents.catalog import Catalog, PageRecord
@@ -51,6 +51,29 @@ def test_marks_of_the_model_go(draft: str, cleaned: str) -> None:
 
 def test_a_mark_taken_out_of_another_leaves_none() -> None:
     assert "[1]" not in clean("[1[2]] and [" * 3 + "[1" * 12 + "]" * 12)
+
+
+@pytest.mark.parametrize(
+    ("draft", "cleaned", "marks"),
+    [
+        ("It is red [image 1].", "It is red.", [(9, 1)]),
+        ("It is red. [Image 2] It is big.", "It is red. It is big.", [(10, 2)]),
+        ("Vermelho (imagem 1) e azul【images 1 and 2】.", "Vermelho e azul.", [(8, 1), (15, 1), (15, 2)]),
+        ("[image 1] It is red.", "It is red.", [(0, 1)]),
+        ("Red [image 3], blue [image 1; image 3].", "Red [image 3], blue [image 1; image 3].", []),
+        ("Red [1][image 1][2].", "Red.", [(3, 1)]),
+        ("Red [[image 1]].", "Red [].", [(5, 1)]),
+        ("Red [[image 1]1] and blue [1[image 2]].", "Red and blue.", []),
+        ("```\n[image 1]\n```", "```\n[image 1]\n```", []),
+        ("Red \ufdd0\ufdd1 here.", "Red  here.", []),
+        ("| red [image 1] | 2 |", "| red | 2 |", [(5, 1)]),
+        ("An image 1 of it, and images.", "An image 1 of it, and images.", []),
+    ],
+)
+def test_marks_of_images_go_and_their_places_stay(draft: str, cleaned: str, marks: list[tuple[int, int]]) -> None:
+    assert clean_seen(draft, {1, 2}) == (cleaned, marks)
+    if "\ufdd0" not in draft:
+        assert clean_seen(draft, set()) == (clean(draft), [])
 
 
 def test_sentences_of_prose_lists_and_headings() -> None:

@@ -9,14 +9,23 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
-from docmind.cli.ask import Stream, rows_of
-from docmind.cli.output import UNSUPPORTED, marked
-from docmind.records.answers import Answer, Sentence, Source
+from docmind.cli.ask import Stream, ask_about_model, rows_of
+from docmind.cli.output import UNSUPPORTED, marked, tell_turn
+from docmind.config import LLMSettings
+from docmind.llm.discover import discover
+from docmind.llm.service import LanguageModels
+from docmind.records.answers import SEEN, Answer, Sentence, Source
 from docmind.records.conversations import RunProgress, Turn
+from docmind.storage.database import Database
+from docmind.storage.preferences import Preferences
 from llm_server import FALSE_SENTENCE, Behaviour, LLMServer, serving
 from network.test_web_search import answering
 from shells import Shell, assert_inert, sentence_of, stocked_shell
@@ -167,6 +176,33 @@ def test_rows_are_counted_as_a_terminal_wraps() -> None:
     assert rows_of("012345678漢", 10) == 2
 
 
+@pytest.mark.parametrize(("typed", "used"), [("y\n", "llama3.2:3b"), ("n\n", ""), (None, "")])
+def test_a_model_that_was_found_is_asked_about_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: str | None, used: str
+) -> None:
+    database = Database(tmp_path / "vault.db", os.urandom(32))
+    with serving(protocols=("ollama",)) as server:
+        probe = partial(discover, ports=[("ollama", server.port)])
+        models = LanguageModels(LLMSettings(), Preferences(database), discover=probe)
+        desk: Any = SimpleNamespace(models=models)
+        monkeypatch.setattr("docmind.cli.ask.is_asking", lambda: typed is not None)
+        told = []
+        for _ in range(2):
+            with CliRunner().isolation(input=typed) as (_, errors, *_):
+                ask_about_model(desk)
+                told.append(errors.getvalue().decode() if errors else "")
+        assert f"ollama/llama3.2:3b at {server.url}" in told[0]
+        current = models.current()
+        assert (current.info.model if current else "") == used
+        if typed is None:
+            assert "`docmind models use ollama/llama3.2:3b` lets it write" in told[0]
+            assert told[0] == told[1]
+        else:
+            assert told[1] == "", "asked once"
+        assert not server.asked()
+    database.close()
+
+
 @on_a_terminal
 def test_claims_that_no_page_supports_are_marked() -> None:
     text = "Herons nest. [1] They are green. The documents do not say why."
@@ -177,6 +213,18 @@ def test_claims_that_no_page_supports_are_marked() -> None:
     )
     told = marked(Answer("q?", text, True, sentences=sentences))
     assert told == f"Herons nest. [1] They are green. {UNSUPPORTED} The documents do not say why."
+
+
+def test_what_rests_on_an_image_is_marked_with_its_page(capsys: pytest.CaptureFixture[str]) -> None:
+    page = Source(1, "herons.pdf", "d" * 64, 2, "p", "", (), 10, 10, kind="seen")
+    answer = Answer(
+        "q?", "They are green. [1]", True, (page,), sentences=(Sentence("They are green.", 0, 15, (1,), seen=True),),
+        model="ollama/vl",
+    )  # fmt: skip
+    tell_turn(Turn("c", None, "q?", 0, "answered", answer=answer))
+    assert capsys.readouterr().out == (
+        f"They are green. [{SEEN}] [1]\n  [1] herons.pdf, page 2, seen on the page, not in its text\n"
+    )
 
 
 @on_a_terminal
@@ -241,7 +289,7 @@ def test_each_sentence_says_what_supports_it(shell: Shell) -> None:
         assert told["sentences"]
         numbers = {source["n"] for source in told["sources"]}
         for sentence in told["sentences"]:
-            assert set(sentence) == {"text", "start", "end", "sources", "supported", "is_claim"}
+            assert set(sentence) == {"text", "start", "end", "sources", "supported", "is_claim", "seen"}
             assert told["answer"][sentence["start"] : sentence["end"]] == sentence["text"]
             assert sentence["supported"] is True
             assert set(sentence["sources"]) <= numbers

@@ -160,6 +160,22 @@ def test_what_shall_be_remembered_is(shell: Shell) -> None:
 
 
 @pytest.mark.slow
+def test_instructions_are_kept_for_here_or_everywhere(shell: Shell) -> None:
+    told = objects(
+        shell, "/instructions", "/instructions Answer in Portuguese.", "/instructions --all Be brief.",
+        "/instructions none", thread="told",
+    )  # fmt: skip
+    assert [(said["all"], said["thread"]) for said in told] == [
+        ("", ""), ("", "Answer in Portuguese."), ("Be brief.", "Answer in Portuguese."), ("Be brief.", ""),
+    ]  # fmt: skip
+    shown = shell.run("chat", typed="/instructions\n/instructions --all none").stdout
+    assert "In every conversation: Be brief.\nIn this conversation: none" in shown
+    assert shown.endswith("In every conversation: none\nIn this conversation: none\n")
+    begun = shell.run("chat", typed="/instructions Answer in verse.\n/threads").stdout
+    assert "In this conversation: Answer in verse." in begun
+
+
+@pytest.mark.slow
 def test_help_names_every_command(shell: Shell) -> None:
     shown = shell.run("chat", typed="/help").stdout
     for name, command in COMMANDS.items():

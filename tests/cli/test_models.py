@@ -80,9 +80,9 @@ def shell_of_models(tmp_path: Path, server: LLMServer) -> Shell:
 
 def test_list_and_use(shell_of_models: Shell, server: LLMServer) -> None:
     told = shell_of_models.json("models", "list")
-    assert set(told) == {"models", "chosen", "is_off", "degraded", "visual"}
+    assert set(told) == {"models", "chosen", "is_off", "degraded", "visual", "waiting"}
     first = told["models"][0]
-    assert set(first) == {"name", "provider", "url", "model", "is_tool_calling", "is_remote"}
+    assert set(first) == {"name", "provider", "url", "model", "is_tool_calling", "is_remote", "takes_images"}
     assert (first["name"], first["url"], first["is_remote"]) == ("ollama/llama3.2:3b", server.url, False)
     shown = shell_of_models.run("models", "list").stdout
     assert f"* ollama/llama3.2:3b  {server.url}" in shown

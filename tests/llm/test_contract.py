@@ -13,6 +13,7 @@ import pytest
 from docmind.config import LLMSettings
 from docmind.errors import (
     EndpointRefusedError,
+    ImagesRefusedError,
     LanguageModelBrokenError,
     LanguageModelDownError,
     LanguageModelError,
@@ -21,7 +22,7 @@ from docmind.llm.base import ChatModel, Message, Tool, ToolCall
 from docmind.llm.client import ServedModel
 from docmind.records.conversations import ModelInfo
 from docmind_testkit import FakeChatModel
-from llm_server import Behaviour, Kind, LLMServer, Model, serving
+from llm_server import Behaviour, Kind, LLMServer, Model, images_of, serving, text_of
 
 ASK = (Message("system", "Be brief."), Message("user", "What was the revenue?"))
 SEARCH = Tool("search", "Searches", {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]})
@@ -247,6 +248,53 @@ def test_an_error_within_the_stream_is_quoted_in_one_line(served: Party) -> None
     assert "broke off: out of memory" in str(error)
     assert not {"\u202e", "\x1b"} & set(str(error))
     assert came == HALF
+
+
+SEEN = (
+    Message("system", "Be brief."),
+    Message("user", "What is this?", images=(b"\xff\xd8\xff one", b"\xff\xd8\xff two")),
+)
+
+
+def test_images_go_with_their_message_in_order(served: Party) -> None:
+    list(served.model.stream(SEEN, never))
+    list(served.model.stream(ASK, never))
+    first, second = served.server.asked()
+    assert images_of(first.body) == [("image/jpeg", data) for data in SEEN[1].images]
+    assert [text_of(message) for message in first.body["messages"]] == ["Be brief.", "What is this?"]
+    assert "image" not in json.dumps(second.body)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "is_of_images"),
+    [
+        (400, "", True),
+        (422, '{"detail": "unknown variant `image_url`, expected `text`"}', True),
+        (500, '{"error": "this model does not support image input"}', True),
+        (500, '{"error": "llama runner has terminated"}', False),
+        (401, '{"error": "no key"}', False),
+        (404, '{"error": "model \\"imagine\\" not found"}', False),
+    ],
+)
+def test_a_refusal_of_images_is_an_error_of_its_own(served: Party, status: int, body: str, is_of_images: bool) -> None:
+    served.server.queue(*[Behaviour("status", status=status, body=body)] * 2)
+    with pytest.raises(LanguageModelError) as caught:
+        list(served.model.stream(SEEN, never))
+    assert isinstance(caught.value, ImagesRefusedError) == is_of_images
+    assert "\n" not in str(caught.value)
+    with pytest.raises(LanguageModelDownError):
+        list(served.model.stream(ASK, never))
+
+
+def test_images_are_refused_within_a_stream_before_its_first_word_only(served: Party) -> None:
+    told = "this model is missing data required for image input"
+    line = json.dumps({"error": told})
+    body = f"{line}\n" if served.model.info.provider == "ollama" else f"data: {line}\n\n"
+    served.server.queue(Behaviour("raw", body=body), Behaviour("error_line", HALF, body=told))
+    with pytest.raises(ImagesRefusedError, match="missing data"):
+        list(served.model.stream(SEEN, never))
+    with pytest.raises(LanguageModelBrokenError, match="broke off"):
+        list(served.model.stream(SEEN, never))
 
 
 def test_an_answer_without_end_is_ended(served: Party) -> None:

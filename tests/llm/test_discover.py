@@ -71,6 +71,32 @@ def test_models_of_openai_compatible_servers_are_found(openai: LLMServer) -> Non
     ]
 
 
+@pytest.mark.parametrize(("wanted", "known"), [("auto", [True, False, None]), ("on", [True] * 3), ("off", [False] * 3)])
+def test_models_that_accept_images_are_known_or_set(wanted: str, known: list[bool | None]) -> None:
+    models = (Model("gemma3:4b", capabilities=("completion", "vision")), CHAT, Model("old:1b", "llama", None))
+    settings = LLMSettings.model_validate({"takes_images": wanted})
+    with serving(models=models) as one:
+        found = discover(settings, ports=[("ollama", one.port)])
+        assert [model.takes_images for model in found.models] == known
+        found = discover(settings, ports=[("openai", one.port)])  # as llama.cpp lists its own model
+        assert [model.takes_images for model in found.models] == [
+            known[0],
+            *([None] * 2 if wanted == "auto" else known[1:]),
+        ]
+        at_url = discover(settings.model_copy(update={"url": one.url}), ports=[])
+        assert at_url.at_url == at_url.models
+        assert [model.takes_images for model in at_url.at_url] == known
+
+
+@pytest.mark.parametrize(
+    "listed", [b"7", b'[{"name": "m"}]', b'[{"name": "m", "capabilities": "multimodal"}]', b"[3, null]"]
+)
+def test_what_is_no_list_of_capabilities_tells_nothing(listed: bytes, openai: LLMServer) -> None:
+    openai.listing = b'{"data": [{"id": "m"}], "models": ' + listed + b"}"
+    (model,) = discover(LLMSettings(), ports=[("openai", openai.port)]).models
+    assert model.takes_images is None
+
+
 def test_nobody_there_is_no_news() -> None:
     assert discover(LLMSettings(), ports=[("ollama", nobody()), ("openai", nobody())]) == discover(
         LLMSettings(), ports=[]

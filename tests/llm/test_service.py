@@ -56,6 +56,14 @@ def models_of(preferences: Preferences, *servers: LLMServer, **settings: object)
     return LanguageModels(LLMSettings.model_validate(settings), preferences, discover=probe)
 
 
+def agreed(models: LanguageModels) -> LanguageModels:
+    """Let the model that waits for the user's consent write the answers."""
+    waiting = models.list().waiting
+    assert waiting is not None
+    models.choose(waiting)
+    return models
+
+
 def in_use(models: LanguageModels) -> str:
     """Return the name of the model in use after all servers were probed."""
     models.list()
@@ -63,8 +71,42 @@ def in_use(models: LanguageModels) -> str:
     return current.info.name if current else ""
 
 
-def test_the_first_that_is_found_writes(preferences: Preferences, ollama: LLMServer, openai: LLMServer) -> None:
+def test_a_server_that_was_found_gets_nothing_before_the_user_agrees(
+    preferences: Preferences, ollama: LLMServer, openai: LLMServer
+) -> None:
     models = models_of(preferences, ollama, openai)
+    listed = models.list()
+    assert listed.chosen is None
+    assert listed.waiting == models.waiting() == listed.models[0]
+    assert models.current() is None
+    assert models.degraded() == ()
+    told = models.capability()
+    assert (told.state, told.hint) == ("missing", "docmind models use ollama/llama3.2:3b")
+    assert "gets nothing until you agree" in told.detail
+    agreed(models)
+    assert models.list().waiting is models.waiting() is None
+    assert in_use(models) == in_use(models_of(preferences, ollama, openai)) == "ollama/llama3.2:3b"
+    assert not [*ollama.asked(), *openai.asked()]
+
+
+def test_a_user_who_refuses_is_not_asked_again(preferences: Preferences, ollama: LLMServer, openai: LLMServer) -> None:
+    models_of(preferences, ollama).choose(None)
+    for models in (models_of(preferences, ollama), models_of(preferences, openai)):
+        assert models.list().waiting is models.waiting() is models.current() is None
+
+
+def test_another_server_is_not_used_by_an_earlier_consent(
+    preferences: Preferences, ollama: LLMServer, openai: LLMServer
+) -> None:
+    agreed(models_of(preferences, ollama))
+    models = models_of(preferences, openai)
+    assert in_use(models) == ""
+    assert models.list().waiting is None
+    assert "not offered" in models.degraded()[0].reason
+
+
+def test_what_the_user_agreed_to_writes(preferences: Preferences, ollama: LLMServer, openai: LLMServer) -> None:
+    models = agreed(models_of(preferences, ollama, openai))
     listed = models.list()
     assert [one.name for one in listed.models] == ["ollama/llama3.2:3b", "ollama/qwen3:8b", "openai/phi-4"]
     assert listed.chosen == listed.models[0]
@@ -126,7 +168,9 @@ def test_the_model_that_is_set_writes(
     preferences: Preferences, ollama: LLMServer, openai: LLMServer, name: str, used: str
 ) -> None:
     ollama.models.append(Model("mistral:latest"))
-    assert in_use(models_of(preferences, ollama, openai, model=name)) == used
+    models = models_of(preferences, ollama, openai, model=name)
+    assert in_use(models) == ""
+    assert in_use(agreed(models)) == used
 
 
 def test_a_model_that_is_set_and_not_offered_is_told(preferences: Preferences, ollama: LLMServer) -> None:
@@ -239,8 +283,10 @@ def test_one_slow_look_around_does_not_take_a_model_away(
         looks.append(settings)
         return answers.pop() if answers else Found()
 
+    info = answers[0].models[0]
     models = LanguageModels(LLMSettings(), preferences, discover=next_one)
-    assert models.list().chosen is not None
+    models.choose(info)
+    assert models.list().chosen == info
     until = time.monotonic() + 10
     while models.current() is not None and time.monotonic() < until:  # each call looks around once more
         time.sleep(0.01)
@@ -258,7 +304,8 @@ from docmind.llm.service import LanguageModels
 heavy = lambda: sorted({"openai", "ollama", "llama_index", "httpx"} & set(sys.modules))
 seen = [heavy()]
 class Kept:
-    def get(self, name): return None
+    def get(self, name):
+        return {"provider": "openai", "url": f"http://127.0.0.1:{sys.argv[2]}/v1", "model": "llama3.2:3b"}
 from docmind.llm.discover import discover
 for port in map(int, sys.argv[1:]):
     models = LanguageModels(LLMSettings(), Kept(), discover=functools.partial(discover, ports=[("openai", port)]))

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -24,12 +25,13 @@ from conftest import ROOT
 from docmind.application import DocMind
 from docmind.config import Settings
 from docmind.errors import DocMindError
+from docmind.llm.discover import discover
 from docmind.records.conversations import ThreadView
 from docmind.records.documents import Upload
 from docmind.ui.app.desk import desk
 from docmind.ui.app.errors import attempt
 from docmind.ui.app.page_view import forget
-from llm_server import FALSE_SENTENCE, Behaviour, LLMServer, serving
+from llm_server import FALSE_SENTENCE, Behaviour, LLMServer, Model, images_of, serving, text_of
 from papers import line, pdf, word_file
 
 REPORT = pdf([line("The warranty lasts for twenty-four months from delivery."), line("Returns are free of charge.")])
@@ -543,6 +545,22 @@ def test_what_a_model_wrote_is_marked_where_no_page_says_it(model: LLMServer) ->
 
 
 @pytest.mark.slow
+def test_what_a_model_saw_on_a_page_is_marked_and_leads_to_it(model: LLMServer) -> None:
+    model.models = [Model("gemma3:4b", capabilities=("completion", "vision"))]
+    add((NAME, REPORT))
+    model.queue(Behaviour(text=f"{FALSE_SENTENCE} [image 1]"))
+    test = ask(app(), WARRANTY)
+    assert images_of(model.asked()[-1].body)
+    words = said(test)
+    assert FALSE_SENTENCE in words
+    assert words.count("seen on the page, not in its text") == 2, "after the sentence, and beside its source"
+    assert "not found in your documents" not in words
+    assert "green-badge[1]" not in test.chat_message[-1].markdown[0].value
+    test = click(test, "turn-0-1-open")
+    assert "Page 1 of 2" in said(test) or "page 1" in said(test).lower()
+
+
+@pytest.mark.slow
 def test_a_follow_up_says_what_it_was_understood_as() -> None:
     add((NAME, REPORT))
     test = ask(ask(app(), WARRANTY), "And where does that begin?")
@@ -654,6 +672,67 @@ def test_agent_mode_and_web_consent_are_offered_where_possible(
     assert view_of(test).turns[0].mode == "agent"
     assert test.toggle(key="agent").value
     assert not test.toggle(key="web").value, "consent is for one question"
+
+
+@pytest.mark.slow
+def test_a_server_that_has_ended_is_not_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving() as server:
+        monkeypatch.setenv("DOCMIND_LLM__PROVIDER", "ollama")
+        monkeypatch.setenv("DOCMIND_LLM__URL", server.url)
+        test = app("settings.py")
+        assert "in use" in said(test)
+    words = said(test.run())
+    assert "cannot be reached" in words
+    assert "in use" not in words.partition("Models that look at pages")[0]
+    assert "written by" not in words
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("key", "asks"), [("found-use", 1), ("found-refuse", 0)])
+def test_a_model_that_was_found_is_asked_about_once(monkeypatch: pytest.MonkeyPatch, key: str, asks: int) -> None:
+    with serving(protocols=("ollama",)) as server:
+        monkeypatch.setenv("DOCMIND_LLM__PROVIDER", "ollama")
+        probe = partial(discover, ports=[("ollama", server.port)])
+        monkeypatch.setattr(desk().open().models, "_discover", probe)
+        add((NAME, REPORT))
+        desk().open().models.list()
+        test = app()
+        words = said(test)
+        assert f"**llama3.2:3b** was found at 127.0.0.1:{server.port}" in words
+        assert "Nothing is sent to it before you say so." in words
+        assert "Quotes only" in words
+        ask(test, WARRANTY)
+        assert not server.asked()
+        test = click(app(), key)
+        assert "was found at" not in said(test)
+        ask(test, WARRANTY)
+        assert len(server.asked()) == asks
+        assert "was found at" not in said(app())
+
+
+@pytest.mark.slow
+def test_own_instructions_are_kept_and_sent(model: LLMServer) -> None:
+    add((NAME, REPORT))
+    desk().open().models.list()
+    test = app()
+    assert [area.label for area in test.text_area] == ["In every conversation"]
+    test.text_area(key="instructions-").set_value("Be brief.").run()
+    test = ask(test, WARRANTY)
+    thread_id = open_thread(test)
+    test.text_area(key=f"instructions-{thread_id}").set_value("Answer in Portuguese.").run()
+    ask(test, "Are returns free of charge?")
+    first, second = (text_of(request.body["messages"][0]) for request in model.asked())
+    assert first.endswith("<wishes>\nBe brief.\n</wishes>")
+    assert second.endswith("<wishes>\nBe brief.\nAnswer in Portuguese.\n</wishes>")
+    again = app()
+    assert again.text_area(key="instructions-").value == "Be brief."
+    again.text_area(key="instructions-").set_value("").run()
+    assert desk().open().conversations.instructions() == ""
+
+
+def test_without_a_model_there_is_nothing_to_instruct() -> None:
+    add((NAME, REPORT))
+    assert not app().text_area
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from PIL import Image
 
 from docmind.records.documents import Box
 from docmind.records.search import Quad
-from docmind.rich_text.highlight import LINE, framed, marked, outlined, strip
+from docmind.rich_text.highlight import LINE, framed, marked, outlined, reduced, strip
 
 PAGE = (200, 100)
 
@@ -79,6 +79,16 @@ def test_a_strip_holds_the_boxes_and_their_lines() -> None:
 def test_a_strip_of_nothing_is_nothing() -> None:
     assert strip(page(), [], PAGE) is None
     assert strip(page(), [Box(500, 500, 10, 10)], PAGE) is None
+
+
+@pytest.mark.parametrize(("side", "size"), [(1000, PAGE), (200, PAGE), (100, (100, 50)), (33, (33, 16)), (1, (1, 1))])
+def test_a_reduced_page_has_its_longer_side_and_nothing_else(side: int, size: tuple[int, int]) -> None:
+    data, told = reduced(page("#204060"), side)
+    picture = Image.open(io.BytesIO(data))
+    assert (picture.format, picture.size, told) == ("JPEG", size, size)
+    assert set(picture.info) <= {"jfif", "jfif_version", "jfif_unit", "jfif_density"}
+    colours = picture.convert("RGB").getextrema()
+    assert all(high - low <= 6 for low, high in colours), "no rim is drawn"  # type: ignore[operator,misc]
 
 
 def test_a_thumbnail_has_an_edge() -> None:

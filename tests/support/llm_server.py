@@ -10,6 +10,7 @@ Without text, an answer is made of sentences copied from the passages of the pro
 from __future__ import annotations
 
 import argparse
+import base64
 import contextlib
 import json
 import re
@@ -26,14 +27,17 @@ from typing import Any, Literal
 Kind = Literal[
     "answer", "calls", "silent", "stall", "cut", "reset", "unmarked", "bad_utf8", "bad_json", "odd_json", "error_line",
     "endless", "endless_line", "thinking", "think_tags", "empty", "page", "plain_json", "status", "redirect", "gzip",
-    "heartbeat", "no_body", "raw",
+    "heartbeat", "no_body", "raw", "blind",
 ]  # fmt: skip
 FALSE_SENTENCE = "The lighthouse of Vellamo was painted green by 4,711 volunteers in 1987."
 
 
 @dataclass(frozen=True)
 class Behaviour:
-    """What happens to one request for an answer. `first_s` passes before the first piece, `delay_s` between pieces."""
+    """What happens to one request for an answer. `first_s` passes before the first piece, `delay_s` between pieces.
+
+    A `blind` model refuses a request with images, by `status` and `body`, and answers any other.
+    """
 
     kind: Kind = "answer"
     text: str = ""
@@ -182,7 +186,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._raw(self.server.listing, 200, "application/json")
         elif path == "/v1/models":
             data = [{"id": model.name, "object": "model", "owned_by": "test"} for model in self.server.models]
-            self._json({"object": "list", "data": data})
+            able = [one.name for one in self.server.models if "vision" in (one.capabilities or ())]
+            told = [{"name": name, "model": name, "capabilities": ["completion", "multimodal"]} for name in able]
+            self._json({"object": "list", "data": data} | ({"models": told} if told else {}))  # as llama.cpp does
         elif path == "/api/show":
             named = [model for model in self.server.models if isinstance(body, dict) and model.name == body["model"]]
             if not named:
@@ -221,7 +227,7 @@ class _Reply:
 
     def send(self) -> None:
         do, handler = self._do, self._handler
-        if do.kind == "status":
+        if do.kind == "status" or (do.kind == "blind" and images_of(self._received.body)):
             media_type = "application/json" if do.body.startswith("{") else "text/plain"
             handler._raw(do.body.encode(), do.status, media_type)
         elif do.kind == "redirect":
@@ -389,8 +395,7 @@ class _Reply:
 
 def copied_answer(body: Any) -> str:
     """Return up to three verbatim sentences of the prompt's passages, which share most words with the question."""
-    texts = [str(one.get("content") or "") for one in body.get("messages", [])] if isinstance(body, dict) else []
-    prompt = "\n".join(texts)
+    prompt = "\n".join(text_of(one) for one in body.get("messages", [])) if isinstance(body, dict) else ""
     passages = re.findall(r"<passage[^>]*>\n(.*?)(?:\n?</passage>|\Z)", prompt, re.DOTALL)
     asked = re.findall(r"Question: (.*)", prompt)
     if not passages:
@@ -405,6 +410,32 @@ def copied_answer(body: Any) -> str:
     shared = [len(words & set(re.findall(r"\w{3,}", sentence.lower()))) for sentence in sentences]
     best = sorted(range(len(sentences)), key=lambda at: (-shared[at], at))[:3]
     return " ".join(sentences[at] for at in best)
+
+
+def text_of(message: dict[str, Any]) -> str:
+    """Return the text of a message, which OpenAI's protocol may have in parts."""
+    content = message.get("content") or ""
+    if isinstance(content, str):
+        return content
+    return "\n".join(part["text"] for part in content if part["type"] == "text")
+
+
+def images_of(body: Any) -> list[tuple[str, bytes]]:
+    """Return the images of a request with their media types, in order. Raises `ValueError` where one is not base64.
+
+    Ollama's protocol names no media type; there it is told from the first bytes.
+    """
+    found: list[tuple[str, bytes]] = []
+    for message in body.get("messages", []) if isinstance(body, dict) else []:
+        for told in message.get("images") or ():
+            data = base64.b64decode(told, validate=True)
+            found.append(("image/jpeg" if data.startswith(b"\xff\xd8\xff") else "unknown", data))
+        content = message.get("content")
+        for part in content if isinstance(content, list) else ():
+            if part["type"] == "image_url":
+                head, _, data = part["image_url"]["url"].partition(";base64,")
+                found.append((head.removeprefix("data:"), base64.b64decode(data, validate=True)))
+    return found
 
 
 def behaviour_of(told: dict[str, Any]) -> Behaviour:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from docmind.answers.extractive import NOT_FOUND
-from docmind.answers.verify import Verified
-from docmind.documents import Catalog, PageRecord
+from docmind.answers.verify import Verified, page_source
+from docmind.documents import Catalog
 from docmind.records.answers import Sentence, Source
 from docmind.records.search import PageHit
 
@@ -25,7 +25,7 @@ def with_looks(checked: Verified, looks: Sequence[PageHit], catalog: Catalog, ep
     for hit in looks:
         record = records.get((hit.doc_id, hit.page_no))
         if record is not None and (hit.doc_id, hit.page_no) not in cited:  # None: deleted since the search
-            more.append(_look(len(checked.sources) + len(more) + 1, hit, record, epoch))
+            more.append(page_source(len(checked.sources) + len(more) + 1, hit, record, epoch, "look"))
     if not more:
         return checked
     answer, sentences = checked.answer, checked.sentences
@@ -34,21 +34,3 @@ def with_looks(checked: Verified, looks: Sequence[PageHit], catalog: Catalog, ep
         answer, numbers = f"{BY_LOOK_ONLY}{marks}", tuple(source.n for source in more)
         sentences = (Sentence(BY_LOOK_ONLY, 0, len(BY_LOOK_ONLY), numbers, is_claim=False),)
     return replace(checked, answer=answer, sentences=sentences, sources=(*checked.sources, *more))
-
-
-def _look(n: int, hit: PageHit, record: PageRecord, epoch: int) -> Source:
-    return Source(
-        n=n,
-        document=hit.document,
-        doc_id=hit.doc_id,
-        page_no=hit.page_no,
-        page_id=hit.page_id,
-        quote="",
-        boxes=(),
-        page_width=record.width,
-        page_height=record.height,
-        index_epoch=epoch,
-        image_artifact_id=record.image.sha256,
-        image_artifact_suffix=record.image.suffix,
-        kind="look",
-    )

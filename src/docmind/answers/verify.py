@@ -3,14 +3,17 @@
 A sentence is aligned with whole units of the retrieved pages' text. The model's own statements about its sources are
 not trusted: its marks are removed, and new numbers are assigned. Markdown is kept.
 
+A claim that rests on the image of a page, by the model's own mark, is marked as such and is not supported.
+
 Headings, questions, greetings and "the documents do not say" are separated from claims; in doubt a sentence is a claim.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 from docmind.answers.align import Leaf
@@ -18,8 +21,8 @@ from docmind.answers.sentences import shorten
 from docmind.answers.support import Evidence
 from docmind.documents import PageRecord, Words
 from docmind.embedding import TextEmbedder, name_of, sentence_ends
-from docmind.records.answers import Outcome, Sentence, Source
-from docmind.records.search import Degraded, Hit
+from docmind.records.answers import Outcome, Sentence, Source, SourceKind
+from docmind.records.search import Degraded, Hit, PageHit
 
 Kind = Literal["prose", "row", "head", "code"]
 
@@ -33,6 +36,14 @@ _MARK = re.compile(
     r"(?:\([^()\s]{0,300}\))?",
     re.IGNORECASE,
 )
+_IMAGE_MARK = re.compile(
+    r"[ \t]{0,4}[\[(【［]\s{0,3}(?:images?|imagem|imagens|im[áa]gen(?:es)?)\s{0,2}[:#]?\s{0,2}"
+    r"(?P<numbers>[1-9](?:\s{0,2}(?:[,;]|and|e|y)\s{0,2}(?:image\s|imagem\s|imagen\s)?[1-9]){0,8})\s{0,3}[\])】］]",
+    re.IGNORECASE,
+)
+_SEEN = "\ufdd0"
+"""Stands for image 1 while a draft is cleaned, the next character for image 2. No text holds these noncharacters."""
+_SEEN_MARK = re.compile("[\ufdd0-\ufdd8]")
 _HIDDEN = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\x00-\x08\x0b-\x1f\x7f]")
 _JOINER = re.compile(r"(?<![^\W\d_])[\u200c\u200d]+|[\u200c\u200d]+(?![^\W\d_])")
 _FENCE = re.compile(r"\s{0,3}(```|~~~)")
@@ -94,6 +105,27 @@ def clean(text: str) -> str:
 
     Code blocks keep their brackets.
     """
+    return _cleaned(text, frozenset())
+
+
+def clean_seen(text: str, images: Set[int]) -> tuple[str, list[tuple[int, int]]]:
+    """Return the clean draft without the marks of `images`, such as `[image 1]`, and each mark's place and number.
+
+    A mark of another image is left as text.
+    """
+    marked = _cleaned(text, images)
+    answer, marks, at = "", [], 0
+    for match in _SEEN_MARK.finditer(marked):
+        answer += marked[at : match.start()]
+        marks.append((len(answer), ord(match.group()) - ord(_SEEN) + 1))
+        at = match.end()
+    answer += marked[at:]
+    cut = len(answer) - len(answer.lstrip())
+    return answer.strip(), [(max(0, place - cut), number) for place, number in marks]
+
+
+def _cleaned(text: str, images: Set[int]) -> str:
+    text = _SEEN_MARK.sub("", text)
     text = text.encode("utf-8", "replace").decode().replace("\r\n", "\n").replace("\r", "\n")
     text = _JOINER.sub("", _HIDDEN.sub("", text))
     lines = text.split("\n")
@@ -102,8 +134,21 @@ def clean(text: str) -> str:
     for line in lines:
         if _FENCE.match(line):
             fenced = not fenced
-        kept.append(line if fenced else _unmarked(line))
+        kept.append(line if fenced else _marked(line, images))
     return "\n".join(kept).strip()
+
+
+def _marked(line: str, images: Set[int]) -> str:
+    """Return a line without marks, and with one character in place of each mark of an image."""
+    line = _unmarked(_IMAGE_MARK.sub(lambda mark: _seen(mark, images), line))
+    bare = _SEEN_MARK.sub("", line)
+    return _unmarked(bare) if _MARK.search(bare) else line  # the mark of an image stood inside that of a source
+
+
+def _seen(mark: re.Match[str], images: Set[int]) -> str:
+    """Return one character for each image that a mark names; the mark itself where one of them was not sent."""
+    numbers = [int(digit) for digit in re.findall(r"\d", mark["numbers"])]
+    return "".join(chr(ord(_SEEN) + n - 1) for n in numbers) if images >= set(numbers) else mark.group()
 
 
 def pieces(text: str) -> list[Piece]:
@@ -249,6 +294,9 @@ class Passage:
     end: int
 
 
+_NO_IMAGES: Mapping[int, Passage] = MappingProxyType({})
+
+
 @dataclass(frozen=True, slots=True)
 class Verified:
     """An answer with `[n]` marks after its supported sentences, the sentences, and the sources that they cite.
@@ -278,14 +326,23 @@ class Verifier:
     def __init__(self, embedder: TextEmbedder) -> None:
         self._embedder = embedder
 
-    def verify(self, text: str, passages: Sequence[Passage], *, epoch: int = 0) -> Verified:
-        """Check every sentence of `text` (plain or Markdown) against the whole pages of `passages`.
+    def verify(
+        self, text: str, passages: Sequence[Passage], *, images: Mapping[int, Passage] = _NO_IMAGES, epoch: int = 0
+    ) -> Verified:
+        """Check every sentence of `text` (plain or Markdown) against the whole pages of `passages` and of `images`.
+
+        `images` are the pages whose images the writer saw, by the number that it knows them by. A claim that the text
+        of no page supports, and that ends with such a number (`[image 1]`), is `seen`: its source is that page, and it
+        is not supported.
 
         Embeds at most 160 sentences. `epoch` is that of the index when the passages were found. Raises `DamagedError`
         where the words of a cited page are damaged.
         """
-        answer = clean(text)
+        answer, marks = clean_seen(text, images.keys())
         found = pieces(answer)
+        known = {(passage.page.doc_id, passage.page.page_no) for passage in passages}
+        more = [one for one in images.values() if one.page.text and (one.page.doc_id, one.page.page_no) not in known]
+        passages = [*passages, *more]
         pages = _pages(passages)
         leaves = leaves_of(passages)
         evidence = Evidence(self._embedder, leaves)
@@ -296,7 +353,9 @@ class Verifier:
             for at, spans in zip(claims, borne, strict=True)
             if spans
         }
-        return _assemble(answer, found, places, [group[0] for group in pages], epoch, evidence.degraded)
+        cited = _citing(found, marks)
+        seen = {at: [images[n] for n in cited[at]] for at in claims if at in cited and at not in places}
+        return _assemble(answer, found, places, seen, [group[0] for group in pages], epoch, evidence.degraded)
 
 
 def quoted(sources: Sequence[Source], outcome: Outcome = "answer") -> Verified:
@@ -331,29 +390,50 @@ def leaves_of(passages: Sequence[Passage]) -> list[Leaf]:
     ]
 
 
+def _citing(found: Sequence[Piece], marks: Sequence[tuple[int, int]]) -> dict[int, list[int]]:
+    """Return the numbers of the images that each piece cites, by the piece's index: a mark ends its piece."""
+    cited: dict[int, list[int]] = {}
+    for place, number in marks:
+        before = [at for at, piece in enumerate(found) if piece.start < place]
+        numbers = cited.setdefault(before[-1] if before else 0, [])
+        if number not in numbers:
+            numbers.append(number)
+    return cited
+
+
 def _assemble(
     answer: str,
     found: Sequence[Piece],
     places: dict[int, list[_Place]],
+    seen: dict[int, list[Passage]],
     pages: Sequence[Passage],
     epoch: int,
     degraded: tuple[Degraded, ...],
 ) -> Verified:
     merged = _merged([place for group in places.values() for place in group])
-    numbers: dict[_Place, int] = {}
+    numbers: dict[_Place | str, int] = {}  # by place in the text, or by the id of a page that was seen
+    sources: list[Source] = []
     sentences, text, at = [], "", 0
     for index, piece in enumerate(found):
         text += answer[at : piece.start]
         start = len(text)
         said = answer[piece.start : piece.end]
         cited = list(dict.fromkeys(_holder(merged, place) for place in places.get(index, [])))
-        of = tuple(numbers.setdefault(place, len(numbers) + 1) for place in cited)
-        sentences.append(Sentence(said, start, start + len(said), of, bool(of), piece.is_claim))
+        for place in cited:
+            if place not in numbers:
+                numbers[place] = len(numbers) + 1
+                sources.append(_source(numbers[place], pages[place.page], place, epoch))
+        looked = [] if cited else seen.get(index, [])
+        for passage in looked:
+            if passage.page.page_id not in numbers:
+                numbers[passage.page.page_id] = n = len(numbers) + 1
+                sources.append(page_source(n, passage.hit, passage.page, epoch, "seen"))
+        of = tuple(numbers[key] for key in (*cited, *dict.fromkeys(passage.page.page_id for passage in looked)))
+        sentences.append(Sentence(said, start, start + len(said), of, bool(cited), piece.is_claim, seen=bool(looked)))
         text += said + ("\n" if of and piece.kind == "code" else "") + "".join(f" [{n}]" for n in of)
         at = piece.end
     text += answer[at:]
-    sources = tuple(_source(n, pages[place.page], place, epoch) for place, n in numbers.items())
-    return Verified(text, tuple(sentences), sources, degraded)
+    return Verified(text, tuple(sentences), tuple(sources), degraded)
 
 
 def _merged(places: Sequence[_Place]) -> list[_Place]:
@@ -387,4 +467,23 @@ def _source(n: int, passage: Passage, place: _Place, epoch: int) -> Source:
         index_epoch=epoch,
         image_artifact_id=page.image.sha256,
         image_artifact_suffix=page.image.suffix,
+    )
+
+
+def page_source(n: int, hit: PageHit, page: PageRecord, epoch: int, kind: SourceKind) -> Source:
+    """Return a page as a source that quotes nothing."""
+    return Source(
+        n=n,
+        document=hit.document,
+        doc_id=page.doc_id,
+        page_no=page.page_no,
+        page_id=page.page_id,
+        quote="",
+        boxes=(),
+        page_width=page.width,
+        page_height=page.height,
+        index_epoch=epoch,
+        image_artifact_id=page.image.sha256,
+        image_artifact_suffix=page.image.suffix,
+        kind=kind,
     )

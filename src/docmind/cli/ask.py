@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from docmind.cli.context import filtered, filters_of, json_option, opened, print_json
+from docmind.cli.context import filtered, filters_of, is_asking, json_option, opened, print_json
 from docmind.cli.output import inert, marked, short, tell_narrow, tell_turn, turn_data
 from docmind.config import Settings
 from docmind.errors import CancelledError, ConfigError, NotFoundError
@@ -318,7 +318,7 @@ def ask(
         filters = filters_of(desk, docs, languages, tags)
         stream = Stream(is_live=False if as_json else None)
         if not quotes:
-            desk.models.list()  # a fresh process has not looked for models yet
+            ask_about_model(desk, is_quiet=as_json)  # a fresh process has not looked for models yet
         is_plain = thread is None and (mode or Settings.load().agent.mode) == "standard"
         if quotes or (is_plain and desk.models.current() is None):
             turn = _quoted(desk, question, k, filters, lists, () if quotes else desk.models.degraded())
@@ -352,6 +352,24 @@ def ask(
             click.echo(f"Conversation {turn.answer.thread_id}, checkpoint {short(turn.checkpoint_id)}", err=True)
     if turn.state == "stopped":
         sys.exit(CancelledError.exit_code)
+
+
+def ask_about_model(desk: DocMind, *, is_quiet: bool = False) -> None:
+    """Ask once whether a language model that was found may write answers; the answer is kept in the vault.
+
+    Where nobody can be asked, or with `is_quiet`, nothing is sent to it, and stderr says so.
+    """
+    info = desk.models.list().waiting
+    if info is None:
+        return
+    where = f"{inert(info.name)} at {inert(info.url)}"
+    if is_quiet or not is_asking():
+        use = f"`docmind models use {inert(info.name)}` lets it write, `docmind models use none` keeps it out."
+        click.echo(f"A language model was found and is not used: {where}. {use}", err=True)
+        return
+    click.echo(f"A language model was found: {where}.", err=True)
+    may = click.confirm("May it get your questions and passages of your pages, and write the answers?", err=True)
+    desk.models.choose(info if may else None)
 
 
 def web_mode(mode: Mode | None) -> Mode:

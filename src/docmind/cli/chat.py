@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from docmind.cli.ask import Stream, follow, thread_to_ask_in, web_mode
+from docmind.cli.ask import Stream, ask_about_model, follow, thread_to_ask_in, web_mode
 from docmind.cli.context import filtered, filters_of, is_asking, json_option, opened, plain, print_json
 from docmind.cli.output import inert, one_line, short, tell_narrow, tell_sources, tell_turns, tree, turn_data
 from docmind.cli.threads import FORMATS, exported_to, tell_threads
@@ -252,6 +252,26 @@ def _remember(here: Here, rest: str) -> Said:
     return Said({"memory": plain(memory)}, partial(click.echo, f"Remembered: {one_line(memory.text)}"))
 
 
+def _instructions(here: Here, rest: str) -> Said:
+    conversations = here.desk.conversations
+    first, _, others = rest.partition(" ")
+    is_for_all = first == "--all"
+    text = others.strip() if is_for_all else rest
+    if text and not is_for_all and here.thread is None:
+        here.thread = conversations.create()
+    thread_id = here.thread.thread_id if here.thread else None
+    if text:
+        kept = "" if text.casefold() == "none" else text
+        conversations.instruct(kept, None if is_for_all else thread_id)
+    everywhere, here_only = conversations.instructions(), conversations.instructions(thread_id) if thread_id else ""
+
+    def tell() -> None:
+        for where, kept in (("In every conversation", everywhere), ("In this conversation", here_only)):
+            click.echo(f"{where}: {inert(kept, keep_lines=True) or 'none'}")
+
+    return Said({"all": everywhere, "thread": here_only}, tell)
+
+
 def _web(here: Here, rest: str) -> Said:
     if not rest:
         raise ConfigError("What shall be asked?", hint="/web QUESTION lets this one question search the web too.")
@@ -281,6 +301,9 @@ COMMANDS = {
     "new": Command("/new", "begin a new conversation", _new),
     "export": Command("/export [md|pdf] [FILE]", "write this conversation to a file", _export),
     "remember": Command("/remember TEXT", "remember this in every conversation", _remember),
+    "instructions": Command(
+        "/instructions [--all] [TEXT]", "how to answer here, or everywhere (none: no longer)", _instructions
+    ),
     "web": Command("/web QUESTION", "ask, and let this one question search the web", _web),
     "help": Command("/help", "this list", _help),
     "quit": Command("/quit", "end; so does Ctrl-D", _quit),
@@ -417,7 +440,7 @@ class Chat:
         mode = web_mode(self._mode) if web else self._mode
         conversations = self._here.desk.conversations
         if self._is_first:  # what was found since the start, or now; later it is known
-            self._here.desk.models.list()
+            ask_about_model(self._here.desk, is_quiet=self._as_json)
             self._is_first = False
         if self._here.thread is None:
             self._here.thread = conversations.create()

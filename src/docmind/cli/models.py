@@ -93,14 +93,15 @@ def list_(as_json: bool) -> None:
         cards = desk.visual.models()
     if as_json:
         named = [_data(info) for info in found.models]
-        chosen = None if found.chosen is None else found.chosen.name
-        print_json({**plain(found), "models": named, "chosen": chosen, "visual": [plain(card) for card in cards]})
+        names = {part: info and info.name for part, info in (("chosen", found.chosen), ("waiting", found.waiting))}
+        print_json({**plain(found), "models": named, **names, "visual": [plain(card) for card in cards]})
         return
     click.echo("Language models")
     for info in found.models:
         mark = "*" if found.chosen is not None and info.name == found.chosen.name else " "
         where = "  not on this machine" if info.is_remote else ""
-        click.echo(f"{mark} {inert(info.name)}  {inert(info.url)}{where}")
+        images = "  accepts images" if info.takes_images else ""
+        click.echo(f"{mark} {inert(info.name)}  {inert(info.url)}{where}{images}")
     if found.is_off:
         click.echo("Answers are quotes: no model is used.", err=True)
     elif not found.models:

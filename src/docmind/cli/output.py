@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import click
 
 from docmind.cli.context import plain
-from docmind.records.answers import BY_LOOK, TOLD, Answer, Source
+from docmind.records.answers import SEEN, TOLD, Answer, Source
 from docmind.records.conversations import Run, Turn
 from docmind.records.documents import AddResult, DocumentInfo, QueueProgress, UploadState
 from docmind.records.search import Filters, Hit, MultimodalHit, MultimodalResult, SearchResult
@@ -184,11 +184,11 @@ def short(checkpoint_id: str | None) -> str:
 
 
 def marked(answer: Answer) -> str:
-    """Return the answer's text, with a mark after each claim that no page supports."""
+    """Return the answer's text, with a mark after each claim that no page's text supports."""
     text, at, parts = answer.answer, 0, []
     for sentence in sorted(answer.sentences, key=lambda sentence: sentence.end):
         if sentence.is_claim and not sentence.supported and at <= sentence.end <= len(text):
-            parts += [text[at : sentence.end], f" {UNSUPPORTED}"]
+            parts += [text[at : sentence.end], f" [{SEEN}]" if sentence.seen else f" {UNSUPPORTED}"]
             at = sentence.end
     return inert("".join([*parts, text[at:]]), keep_lines=True)
 
@@ -237,7 +237,7 @@ def tell_turn(turn: Turn, *, text: bool = True) -> None:
 def tell_sources(sources: Iterable[Source], *, quotes: bool = False) -> None:
     """Print one line per source; with `quotes` the quoted words below it."""
     for source in sources:
-        how = f", {BY_LOOK}" if source.kind == "look" else ""
+        how = f", {source.how}" if source.how else ""
         click.echo(f"  [{source.n}] {inert(source.document)}, page {source.page_no}{how}")
         if quotes and source.quote:
             click.echo(f"      “{one_line(source.quote)}”")

@@ -1,5 +1,7 @@
+from .instructions import LONGEST_INSTRUCTIONS
 from .service import Conversations
 
 __all__ = [
+    "LONGEST_INSTRUCTIONS",
     "Conversations",
 ]

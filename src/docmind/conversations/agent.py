@@ -1,8 +1,8 @@
 """Agent mode: a model that calls tools in a loop, limited in steps, seconds and tokens.
 
 The tools search, open a page, recall memories and search the web, which is offered only where the user agreed.
-Arguments come from a model and are checked; results come from documents and are quoted. Pictures and paths are never
-shown to a model.
+Arguments come from a model and are checked; results come from documents and are quoted. Tools give a model no pictures
+and no paths; page images go with the question alone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from langgraph.types import Command
 from docmind.conversations.nodes import Course, Means, Steps, written_of
 from docmind.conversations.prompts import named, shown, tokens_of
 from docmind.conversations.state import State, filters_of
-from docmind.errors import ConfigError, LanguageModelError, WebSearchError
+from docmind.errors import ConfigError, ImagesRefusedError, LanguageModelError, WebSearchError
 from docmind.llm import ChatModel, Message, Tool, ToolCall
 from docmind.records.documents import page_id_of
 from docmind.records.search import Degraded, PageHit
@@ -161,7 +161,7 @@ class Loop:
         course.tell("writing", restart=True)
         at = time.perf_counter()
         try:
-            text, calls = self._step(model, state, course)
+            text, calls = self._sighted_step(model, state, course)
         except LanguageModelError as error:
             course.lasted("write", at)
             if course.steps == 0 and model.info.is_tool_calling is None:  # perhaps it refuses only the tools
@@ -184,6 +184,16 @@ class Loop:
         course.steps += 1
         course.lasted("tools", at)
         return Command(goto="agent")
+
+    def _sighted_step(self, model: ChatModel, state: State, course: Course) -> tuple[str, list[ToolCall]]:
+        """Run a step; where the model refuses page images, run it again without them."""
+        try:
+            return self._step(model, state, course)
+        except ImagesRefusedError as error:
+            self._steps.blind(course, error)
+            first = self._steps.messages(state, course, is_agent=True)
+            course.messages[: len(first)] = first
+            return self._step(model, state, course)
 
     def _step(self, model: ChatModel, state: State, course: Course) -> tuple[str, list[ToolCall]]:
         tools = self._tools.offered(state)
@@ -225,6 +235,4 @@ class Loop:
 
 
 def _end(course: Course, text: str, model: ChatModel, failure: list[str]) -> Command[Next]:
-    is_stopped = course.stop()
-    written = written_of(text, model.info.name, is_stopped=is_stopped, failure=failure, web=course.web)
-    return Command(update={"written": written}, goto="verify")
+    return Command(update={"written": written_of(text, model.info.name, course, failure)}, goto="verify")

@@ -7,7 +7,7 @@ Each writes a channel of the state. What a run uses and does not store is in `Me
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, Protocol
 
@@ -16,6 +16,7 @@ from langgraph.runtime import Runtime
 from docmind.answers import NOT_FOUND, Extract, Extractive, Passage, Verified, Verifier, quoted, with_looks
 from docmind.config import Settings
 from docmind.conversations.checkpoints import refuse
+from docmind.conversations.pictures import STAGE, Picture, choose, pictures_of
 from docmind.conversations.prompts import first_messages, understand
 from docmind.conversations.state import (
     NOTHING_KEPT,
@@ -28,10 +29,17 @@ from docmind.conversations.state import (
     plain_answer,
 )
 from docmind.documents import Catalog, PageRecord
-from docmind.errors import DamagedError, LanguageModelBrokenError, LanguageModelError, StateRefusedError
+from docmind.errors import (
+    DamagedError,
+    ImagesRefusedError,
+    LanguageModelBrokenError,
+    LanguageModelError,
+    StateRefusedError,
+)
 from docmind.llm import ChatModel, Message, Stop
 from docmind.records.answers import NOTED, Answer, Outcome
 from docmind.records.conversations import MemoryList, RunStage, WebResult, closest
+from docmind.records.documents import ArtifactRef
 from docmind.records.search import Degraded, Filters, Hit, ListName, MultimodalHit, MultimodalResult, SearchResult
 
 
@@ -61,7 +69,8 @@ class Means:
     `recall` returns what a model should know of a question of a thread, `told` the remembered facts that bear on it,
     `expand` the question with what remembered definitions say that its terms stand for.
     `requested` returns the facts that a question asks to remember, `note` stores one, `propose` returns facts in what
-    the user typed. `web` is None while web search is off.
+    the user typed. `image` returns the file of a page's image. `instructions` returns those of the user for a thread,
+    and what of them cannot be read. `web` is None while web search is off.
     """
 
     settings: Settings
@@ -78,6 +87,8 @@ class Means:
     requested: Callable[[str], tuple[str, ...]]
     note: Callable[[str], object]
     propose: Callable[[str], tuple[str, ...]]
+    image: Callable[[ArtifactRef], bytes]
+    instructions: Callable[[str | None], tuple[tuple[str, ...], tuple[Degraded, ...]]]
     web: Callable[[str], tuple[WebResult, ...]] | None = None
 
 
@@ -108,6 +119,10 @@ class Course:
     degraded: list[Degraded] = field(default_factory=list)
     timings_ms: dict[str, float] = field(default_factory=dict)
     messages: list[Message] = field(default_factory=list)
+    pictures: list[Picture] = field(default_factory=list)
+    """The page images that the model sees."""
+    is_blind: bool = False
+    """Whether the model's server refused images in this run."""
     steps: int = 0
     written_tokens: int = 0
     started: float = field(default_factory=time.perf_counter)
@@ -171,13 +186,13 @@ class Steps:
         course = runtime.context
         model = course.model
         if model is None or course.stop() or self._requested(state):
-            return {"written": written_of("", "", is_stopped=course.stop())}
+            return {"written": written_of("", "", course)}
         course.tell("writing", restart=True)
         at = time.perf_counter()
         pieces: list[str] = []
         failure: list[str] = []
         try:
-            for piece in model.stream(self.messages(state, course), course.stop):
+            for piece in self._pieces(model, state, course):
                 if not pieces:
                     course.lasted("first token", at)
                 pieces.append(piece)
@@ -186,10 +201,23 @@ class Steps:
             failure = [str(error), error.hint]
         course.lasted("write", at)
         text, name = "".join(pieces), model.info.name
-        return {"written": written_of(text, name, is_stopped=course.stop(), failure=failure, web=course.web)}
+        return {"written": written_of(text, name, course, failure)}
+
+    def _pieces(self, model: ChatModel, state: State, course: Course) -> Iterator[str]:
+        """Yield the pieces of the answer; a model that refuses page images is asked again without them."""
+        try:
+            yield from model.stream(self.messages(state, course), course.stop)
+        except ImagesRefusedError as error:
+            self.blind(course, error)
+            yield from model.stream(self.messages(state, course), course.stop)
+
+    def blind(self, course: Course, error: ImagesRefusedError) -> None:
+        """Send no more images in this run, and report why."""
+        course.is_blind, course.pictures = True, []
+        course.degraded.append(Degraded(STAGE, f"{error} It was asked again without them."))
 
     def messages(self, state: State, course: Course, *, is_agent: bool = False) -> list[Message]:
-        """Build the messages for the model, with room left for its answer."""
+        """Build the messages for the model, with room left for its answer, and images where it accepts any."""
         asked = state["question"]["text"]
         try:
             recalled = self._means.recall(asked, course.thread_id)
@@ -199,7 +227,44 @@ class Steps:
         memories = [memory.text for memory in recalled.memories]
         llm = self._means.settings.llm
         room = llm.context_tokens - llm.max_tokens - 64
-        return first_messages(asked, course.passages, course.said, memories, room=room, is_agent=is_agent)
+        self._look(state, course, room)
+        instructions, degraded = self._means.instructions(course.thread_id)
+        course.degraded += degraded
+        return first_messages(
+            asked,
+            course.passages,
+            course.said,
+            memories,
+            room=room - sum(picture.tokens for picture in course.pictures),
+            images=[(picture.label, picture.jpeg) for picture in course.pictures],
+            instructions=instructions,
+            is_agent=is_agent,
+        )
+
+    def _look(self, state: State, course: Course, room: int) -> None:
+        """Set the images of the first pages: of the sources, and of pages found by their look."""
+        llm, model = self._means.settings.llm, course.model
+        course.pictures = []
+        if model is None or not model.info.takes_images or course.is_blind or not llm.images:
+            return
+        at = time.perf_counter()
+        asked, found = state["asked"], course.search
+        first = list(found.hits[:1]) if asked is not None and asked["page"] and found is not None else []
+        hits = choose([*first, *(passage.hit for passage in course.passages)], course.looks, llm.images)
+        records = self._means.catalog.pages((hit.doc_id, hit.page_no) for hit in hits)
+        course.pictures, degraded = pictures_of(hits, records, self._means.image, side=llm.image_side_px, room=room)
+        course.degraded += degraded
+        course.lasted("page images", at)
+
+    def _seen(self, places: Sequence[Sequence[Any]]) -> dict[int, Passage]:
+        """Return the pages whose images a model saw, by their numbers, without those that were deleted since."""
+        records = self._means.catalog.pages((doc_id, page_no) for doc_id, page_no in places)
+        seen = {}
+        for number, (doc_id, page_no) in enumerate(places, 1):
+            record, name = records.get((doc_id, page_no)), self._means.catalog.name_and_title(doc_id)
+            if record is not None and name is not None:
+                seen[number] = Passage(_whole(record, name[0]), record, 0, len(record.text))
+        return seen
 
     def verify(self, state: State, runtime: Runtime[Course]) -> dict[str, Any]:
         """Find the places that support each sentence; quote the documents where nothing was written."""
@@ -219,7 +284,9 @@ class Steps:
         told: tuple[str, ...] = ()
         is_written = bool(written["text"].strip()) and not written["failure"]
         if is_written:
-            checked = self._means.verifier.verify(written["text"], course.passages, epoch=self._means.epoch())
+            seen = self._seen(written.get("images", []))
+            epoch = self._means.epoch()
+            checked = self._means.verifier.verify(written["text"], course.passages, images=seen, epoch=epoch)
             course.lasted("verify", at)
         elif written["is_stopped"]:
             checked = Verified("", (), ())
@@ -365,21 +432,20 @@ def _plain_found(found: SearchResult, recalled: list[str]) -> Found:
     }
 
 
-def written_of(
-    text: str, model: str, *, is_stopped: bool, failure: Sequence[str] = (), web: Sequence[WebResult] = ()
-) -> Written:
-    """Return what a model wrote; a failure where its text cannot be stored in a conversation."""
+def written_of(text: str, model: str, course: Course, failure: Sequence[str] = ()) -> Written:
+    """Return what a model wrote in a run; a failure where its text cannot be stored in a conversation."""
     try:
         refuse(text, "answer")
     except StateRefusedError:
         failure, text = ("The language model wrote what is no text.", LanguageModelBrokenError.hint), ""
-    return {
+    written: Written = {
         "text": text,
         "model": model,
-        "is_stopped": is_stopped,
+        "is_stopped": course.stop(),
         "failure": list(failure),
-        "web": [asdict(result) for result in web],
+        "web": [asdict(result) for result in course.web],
     }
+    return {**written, "images": [list(picture.place) for picture in course.pictures]} if course.pictures else written
 
 
 def _whole(page: PageRecord, document: str) -> Hit:

@@ -10,6 +10,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Literal
 
 from docmind.config import Settings
+from docmind.conversations.instructions import Instructions
 from docmind.conversations.sessions import Sessions
 from docmind.documents import Catalog
 from docmind.embedding import TextEmbedder
@@ -96,7 +97,7 @@ class Conversations:
         self._embedder, self._search, self._epoch, self._memories, self._models = (
             embedder, search, epoch, memories, models,
         )  # fmt: skip
-        self._sessions = Sessions(database)
+        self._sessions, self._instructions = Sessions(database), Instructions(database)
         self._lock = threading.Lock()
         self._talk: Talk | None = None
         self._said: dict[str, tuple[int, str]] = {}  # thread_id: when it was read, and its text in lower case
@@ -150,8 +151,27 @@ class Conversations:
         """Undo `delete`. Raises `NotFoundError`."""
         return self._sessions.restore(thread_id)
 
+    def instructions(self, thread_id: str | None = None) -> str:
+        """Return the user's instructions for the answers of a thread, or for those of all; empty without any.
+
+        Raises `NotFoundError`, `DamagedError`.
+        """
+        if thread_id is not None:
+            self._sessions.get(thread_id)
+        return self._instructions.get(thread_id)
+
+    def instruct(self, text: str, thread_id: str | None = None) -> str:
+        """Keep instructions for the answers of a thread, or for those of all; return them as they are kept.
+
+        Both go to the language model with each question; an empty text means none. Raises `NotFoundError`, and
+        `ConfigError` above 2,000 characters.
+        """
+        if thread_id is not None:
+            self._sessions.get_open(thread_id)
+        return self._instructions.put(text, thread_id)
+
     def purge(self, thread_id: str) -> ThreadReceipt:
-        """Erase a thread, its turns and its memories; this cannot be undone.
+        """Erase a thread, its turns, its memories and its instructions; this cannot be undone.
 
         Raises `NotFoundError`, and `DiskFullError` before anything is erased.
         """
@@ -165,6 +185,7 @@ class Conversations:
             with self._database.transaction():
                 checkpoints = self._started().checkpoints.purge(thread_id)
                 memories = self._memories.drop(thread_id)
+                self._instructions.drop(thread_id)
                 self._sessions.drop(thread_id)
             self._said.pop(thread_id, None)
             self._database.scrub()
@@ -322,7 +343,7 @@ class Conversations:
 
                 self._talk = Talk(
                     self._settings, self._database, self._sessions, self._catalog, self._embedder, self._search,
-                    self._epoch, self._memories, self._models,
+                    self._epoch, self._memories, self._models, self._artifacts.get, self._instructions,
                 )  # fmt: skip
             return self._talk
 

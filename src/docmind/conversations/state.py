@@ -55,7 +55,8 @@ class Found(TypedDict):
 class Written(TypedDict):
     """The model's text, its name, and whether the user stopped it.
 
-    `failure` is set where the model could not answer.
+    `failure` is set where the model could not answer. `images` are the pages whose images were sent with the question,
+    in their order, as [doc_id, page_no]; the images themselves are in no channel.
     """
 
     text: str
@@ -63,6 +64,7 @@ class Written(TypedDict):
     is_stopped: bool
     failure: list[str]
     web: list[dict[str, Any]]
+    images: NotRequired[list[list[Any]]]
 
 
 class Kept(TypedDict):
@@ -172,12 +174,22 @@ def _spans(sentence: Sentence) -> dict[str, Any]:
     """Convert a sentence without its text, which is in the answer."""
     plain = asdict(sentence)
     del plain["text"]
+    if not sentence.seen:
+        del plain["seen"]
     return _listed(plain)
 
 
 def _sentence(answer: str, plain: Mapping[str, Any]) -> Sentence:
     text = answer[plain["start"] : plain["end"]]
-    return Sentence(text, plain["start"], plain["end"], tuple(plain["sources"]), plain["supported"], plain["is_claim"])
+    return Sentence(
+        text,
+        plain["start"],
+        plain["end"],
+        tuple(plain["sources"]),
+        plain["supported"],
+        plain["is_claim"],
+        seen=plain.get("seen", False),
+    )
 
 
 def _source(plain: Mapping[str, Any]) -> Source:

@@ -20,6 +20,7 @@ from docmind.config import Settings
 from docmind.conversations.agent import Loop
 from docmind.conversations.checkpoints import Checkpoints, Saved
 from docmind.conversations.history import History
+from docmind.conversations.instructions import Instructions
 from docmind.conversations.nodes import Course, Means, Search, Steps
 from docmind.conversations.runs import LiveRun, Runs, Watch
 from docmind.conversations.sessions import Sessions
@@ -30,6 +31,7 @@ from docmind.errors import ConfigError
 from docmind.llm import LanguageModels
 from docmind.memory import Memories
 from docmind.records.conversations import Mode, Turn, WebResult
+from docmind.records.documents import ArtifactRef
 from docmind.records.search import LISTS_OF_QUESTIONS, Filters, ListName
 from docmind.rich_text import clip
 from docmind.storage import Database
@@ -87,6 +89,8 @@ class Talk:
         epoch: Callable[[], int],
         memories: Memories,
         models: LanguageModels,
+        image: Callable[[ArtifactRef], bytes],
+        instructions: Instructions,
     ) -> None:
         self.runs, self.checkpoints, self._database = Runs(), Checkpoints(database), database
         self._sessions, self._models = sessions, models
@@ -107,6 +111,8 @@ class Talk:
             requested=memories.requested,
             note=memories.add,
             propose=memories.propose,
+            image=image,
+            instructions=instructions.of,
             web=_web(settings),
         )
         self._graph, self._unkept = graph_of(means, self.checkpoints), graph_of(means)

@@ -32,12 +32,16 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message. `call_id` names the call that a message of role `tool` answers."""
+    """One message. `call_id` names the call that a message of role `tool` answers.
+
+    `images` are JPEG files, shown to the model after the text; only a message of role `user` has any.
+    """
 
     role: Literal["system", "user", "assistant", "tool"]
     text: str
     calls: tuple[ToolCall, ...] = ()
     call_id: str = ""
+    images: tuple[bytes, ...] = field(default=(), repr=False)
 
 
 class ChatModel(Protocol):
@@ -49,7 +53,8 @@ class ChatModel(Protocol):
         """Yield pieces of the answer as they arrive, none empty. Ends with the model's answer or once `stop` is True.
 
         Raises `LanguageModelDownError`, `LanguageModelBrokenError`, `EndpointRefusedError`; pieces yielded before
-        remain valid.
+        remain valid. Raises `ImagesRefusedError`, before any piece, where a message has images and the server does not
+        accept them.
         """
         ...
 

@@ -17,7 +17,13 @@ from types import ModuleType
 import httpx
 
 from docmind.config import LLMSettings
-from docmind.errors import DocMindError, EndpointRefusedError, LanguageModelBrokenError, LanguageModelDownError
+from docmind.errors import (
+    DocMindError,
+    EndpointRefusedError,
+    ImagesRefusedError,
+    LanguageModelBrokenError,
+    LanguageModelDownError,
+)
 from docmind.llm.base import Message, Stop, Tool, ToolCall
 from docmind.llm.transport import StreamEvent, Wire, sound, sound_call
 from docmind.network import Endpoint, Resolve, permit, resolve_here
@@ -109,7 +115,7 @@ class ServedModel:
         return self._ask(messages, tools, stop)
 
     def _ask(self, messages: Sequence[Message], tools: Sequence[Tool], stop: Stop) -> Iterator[str | ToolCall]:
-        wire = self._wire()
+        wire = self._wire(has_images=any(message.images for message in messages))
         heard: _Queue = queue.SimpleQueue()
         threading.Thread(
             target=self._listen, args=(wire, messages, tools, heard), name="docmind-llm", daemon=True
@@ -119,10 +125,17 @@ class ServedModel:
         finally:
             wire.abort()
 
-    def _wire(self) -> Wire:
+    def _wire(self, *, has_images: bool = False) -> Wire:
         endpoint = permit(self.info.url, self._settings.allowed_hosts)
         key = key_for(endpoint, self._key)
-        return Wire(endpoint, self.info, key=key, max_tokens=self._settings.max_tokens, resolve=self._resolve)
+        return Wire(
+            endpoint,
+            self.info,
+            key=key,
+            max_tokens=self._settings.max_tokens,
+            has_images=has_images,
+            resolve=self._resolve,
+        )
 
     def _listen(self, wire: Wire, messages: Sequence[Message], tools: Sequence[Tool], heard: _Queue) -> None:
         # The reader stops much earlier; this limits the thread of a stream that is not read.
@@ -226,6 +239,8 @@ def _told(wire: Wire, error: BaseException, has_begun: bool) -> BaseException:
     """Return a failure of the reading thread as one sentence; bugs of DocMind are returned unchanged."""
     at: BaseException | None = error
     while at is not None:  # libraries wrap the errors of `Wire`
+        if isinstance(at, ImagesRefusedError) and has_begun:
+            return LanguageModelBrokenError(f"{wire.server} broke off in the middle of its answer.")
         if isinstance(at, DocMindError):
             return at
         if isinstance(at, httpx.ConnectError | httpx.ConnectTimeout):

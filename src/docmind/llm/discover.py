@@ -77,10 +77,20 @@ def discover(
     answers = _side_by_side(probes, _ALL_S)
     if settings.url and probes and not refused and answers[0] is None:
         refused = (_unreachable(settings.url),)
-    found = [answer for answer in answers if answer is not None]
+    found = [_as_set(answer, settings) for answer in answers if answer is not None]
     models = tuple(model for one in found for model in one.models)
     notes = (*refused, *(note for one in found for note in one.degraded))
     return Found(models[:_MOST_MODELS], notes, tuple(model for one in found for model in one.at_url))
+
+
+def _as_set(found: Found, settings: LLMSettings) -> Found:
+    """Return the models with what the settings say of images in place of what their servers tell."""
+    if settings.takes_images == "auto":
+        return found
+    takes_images = settings.takes_images == "on"
+    models = tuple(replace(model, takes_images=takes_images) for model in found.models)
+    at_url = tuple(replace(model, takes_images=takes_images) for model in found.at_url)
+    return replace(found, models=models, at_url=at_url)
 
 
 def _ask_port(provider: Provider, here: Endpoint, resolve: Resolve) -> Found:
@@ -131,7 +141,11 @@ def _models(provider: Provider, endpoint: Endpoint, key: str, resolve: Resolve) 
         listed = _json(base, "/models", key, resolve)
         names = [_name(one, "id") for one in _listed(listed, "data")]
         chat = [name for name in names if name and not _NO_CHAT.search(name)]
-        return tuple(ModelInfo("openai", base.url, name, None, not base.is_local) for name in chat)
+        seeing = _seeing(listed)
+        return tuple(
+            ModelInfo("openai", base.url, name, None, not base.is_local, takes_images=True if name in seeing else None)
+            for name in chat
+        )
     base = replace(endpoint, path=endpoint.path.removesuffix("/v1"))
     listed = _json(base, "/api/tags", key, resolve)
     families = {_name(one, "name"): _family(one) for one in _listed(listed, "models")}
@@ -146,8 +160,27 @@ def _models(provider: Provider, endpoint: Endpoint, key: str, resolve: Resolve) 
         abilities = shown[at] if at < len(shown) else None
         if abilities is None or "completion" in abilities:
             calls_tools = None if abilities is None else "tools" in abilities
-            models.append(ModelInfo("ollama", base.url, name, calls_tools, not base.is_local))
+            takes_images = None if abilities is None else "vision" in abilities
+            models.append(
+                ModelInfo("ollama", base.url, name, calls_tools, not base.is_local, takes_images=takes_images)
+            )
     return tuple(models)
+
+
+def _seeing(listed: dict[str, Any]) -> set[str]:
+    """Return the names of the models that accept images, where an OpenAI-compatible server tells.
+
+    llama.cpp lists its model twice, the second time under `models` with its `capabilities`; LM Studio and vLLM do not
+    tell.
+    """
+    told = listed.get("models")
+    models = [one for one in told if isinstance(one, dict)] if isinstance(told, list) else []
+    able = [one for one in models[:_MOST_MODELS] if "multimodal" in _strings(one.get("capabilities"))]
+    return {name for one in able for field in ("name", "model") if (name := _name(one, field))}
+
+
+def _strings(listed: object) -> list[str]:
+    return [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
 
 
 def _running(base: Endpoint, key: str, resolve: Resolve) -> list[str]:

@@ -6,11 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from docmind.config import LLMSettings
-from docmind.errors import LanguageModelBrokenError
 from docmind.llm.base import Message, Tool, ToolCall
 from docmind.llm.openai import chat_messages, offered
 from docmind.llm.transport import StreamEvent, Wire
-from docmind.rich_text import plain_line
 from docmind.runtime import ALONE
 
 if TYPE_CHECKING:
@@ -65,4 +63,4 @@ def hear(model: LLM, wire: Wire, messages: Sequence[Message], tools: Sequence[To
             if raw.get("done"):
                 yield StreamEvent(end=raw.get("done_reason") or "stop")
     except ollama.ResponseError as error:
-        raise LanguageModelBrokenError(f"{wire.server} broke off: {plain_line(error.error).rstrip('.')}.") from error
+        raise wire.broken(error.error) from error

@@ -24,12 +24,16 @@ if TYPE_CHECKING:
 
 
 def chat_messages(messages: Sequence[Message]) -> list[ChatMessage]:
-    """Convert messages; a tool's answer names the call it belongs to."""
-    from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock
+    """Convert messages; a tool's answer names the call it belongs to.
+
+    Images follow the text: as a list `images` of base64 for Ollama, as `image_url` with a data URL for OpenAI.
+    """
+    from llama_index.core.base.llms.types import ChatMessage, ImageBlock, MessageRole, TextBlock, ToolCallBlock
 
     made = []
     for message in messages:
         blocks: list[Any] = [TextBlock(text=message.text)]
+        blocks += [ImageBlock(image=image, image_mimetype="image/jpeg") for image in message.images]
         blocks += [
             ToolCallBlock(tool_call_id=call.call_id, tool_name=call.name, tool_kwargs=call.arguments)
             for call in message.calls
@@ -128,7 +132,7 @@ def hear(model: LLM, wire: Wire, messages: Sequence[Message], tools: Sequence[To
         raise error.__cause__ or error from None
     except openai.APIError as error:
         said = error.body if isinstance(error.body, str) else error.message
-        raise LanguageModelBrokenError(f"{wire.server} broke off: {plain_line(said).rstrip('.')}.") from error
+        raise wire.broken(said) from error
 
 
 def _grow(parts: dict[int, list[str]], told: Sequence[Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
@@ -69,10 +70,14 @@ class LanguageModels:
         found = self._fresh() if not refresh else None
         if found is None:
             found = self._probe(newer_than=time.monotonic() if refresh else 0.0)
-        return ModelList(found.models, self._pick(found), choice == "off", (*found.degraded, *self._gone(found)))
+        degraded = (*found.degraded, *self._gone(found))
+        return ModelList(found.models, self._pick(found), choice == "off", degraded, self._unasked(found))
 
     def choose(self, model: ModelInfo | None) -> None:
-        """Choose the model for answers; None means none, only quotes. Raises `EndpointRefusedError`."""
+        """Choose the model for answers; None means none, only quotes. Raises `EndpointRefusedError`.
+
+        That is the user's consent to send questions and passages to its server; one that was merely found gets none.
+        """
         if model is None:
             kept: object = "off"
         else:
@@ -91,6 +96,13 @@ class LanguageModels:
         found = self._known()
         info = self._pick(found) if found else None
         return self._model(info, found) if found and info else None
+
+    def waiting(self) -> ModelInfo | None:
+        """Return the model that could answer once the user agrees, where none was chosen or set. Does not wait."""
+        if self._chosen() is not None or self._settings.provider == "off":
+            return None
+        found = self._known(wait_s=0.0)
+        return self._unasked(found) if found else None
 
     def degraded(self) -> tuple[Degraded, ...]:
         """Return why no model answers, where one was configured or chosen. Does not wait."""
@@ -111,6 +123,10 @@ class LanguageModels:
             return Capability("answers", "off", f"{_QUOTES}; no language model is asked", how)
         found = self._known()
         info = self._pick(found) if found else None
+        unasked = self._unasked(found) if found else None
+        if unasked is not None:
+            why = f"{_QUOTES}; {unasked.model} was found at {unasked.url} and gets nothing until you agree"
+            return Capability("answers", "missing", why, f"docmind models use {unasked.name}")
         if info is None:
             reasons = self.degraded()
             why = reasons[0].reason.rstrip(".") if reasons else "no language model is served on this machine"
@@ -132,7 +148,10 @@ class LanguageModels:
             return self._choice
 
     def _pick(self, found: Found) -> ModelInfo | None:
-        """Return the chosen model, else the configured one, else the first of the configured server, else the first."""
+        """Return the chosen model, else the configured one of the configured server, else its first.
+
+        A server that was merely found at a usual port gets nothing before the user has agreed.
+        """
         choice, settings = self._choice, self._settings
         if choice == "off":
             return None
@@ -141,14 +160,24 @@ class LanguageModels:
                 if {"provider": model.provider, "url": model.url, "model": model.model} == choice:
                     return model
             return None
-        models = list(found.at_url if settings.url else found.models)
-        if settings.model:
-            names = (settings.model, f"{settings.model}:latest")
-            models = [model for model in models if model.model in names or model.name in names]
-        return models[0] if models else None
+        models = self._named(found.at_url if settings.url else found.models)
+        return next((model for model in models if settings.url or not model.url), None)
+
+    def _unasked(self, found: Found) -> ModelInfo | None:
+        """Return the first model that was found and that the user was not asked about, where no other may answer."""
+        if self._choice is not None or self._settings.url or self._pick(found) is not None:
+            return None
+        return next(iter(self._named(found.models)), None)
+
+    def _named(self, models: Sequence[ModelInfo]) -> Sequence[ModelInfo]:
+        """Return the models of the configured name; all where there is no such setting."""
+        if not self._settings.model:
+            return models
+        names = (self._settings.model, f"{self._settings.model}:latest")
+        return [model for model in models if model.model in names or model.name in names]
 
     def _gone(self, found: Found) -> tuple[Degraded, ...]:
-        if self._pick(found) is not None or self._choice == "off":
+        if self._pick(found) is not None or self._choice == "off" or self._unasked(found) is not None:
             return ()
         if isinstance(self._choice, dict):
             model, url = self._choice.get("model", ""), self._choice.get("url", "")
@@ -249,6 +278,9 @@ class OneModel(LanguageModels):
 
     def current(self) -> ChatModel | None:
         return self.model
+
+    def waiting(self) -> ModelInfo | None:
+        return None
 
     def degraded(self) -> tuple[Degraded, ...]:
         return ()

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import codecs
 import json
+import re
 from dataclasses import dataclass
 
 import httpx
 
-from docmind.errors import LanguageModelBrokenError, LanguageModelDownError, LanguageModelError
+from docmind.errors import ImagesRefusedError, LanguageModelBrokenError, LanguageModelDownError, LanguageModelError
 from docmind.llm.base import ToolCall
 from docmind.network import Connection, Endpoint, Resolve, resolve_here
 from docmind.records.conversations import ModelInfo
@@ -20,6 +21,8 @@ from docmind.rich_text import plain_line
 _REFUSAL = 64 * 1024  # bytes of the body of a refusal
 _SPARE = 1024 * 1024  # bytes that a server may send in addition to its tokens
 _PER_TOKEN = 4096  # bytes: the JSON around one token is about 300
+_OF_IMAGES = re.compile(r"\bimages?\b|image_url|\bimage[ _]input|\bvision\b|\bmulti-?modal|\bmmproj", re.IGNORECASE)
+_OF_REQUEST = frozenset({400, 413, 415, 422})  # the request cannot be used, whatever the body says of it
 _CONTROLS = dict.fromkeys(code for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t")
 
 
@@ -48,11 +51,13 @@ class Wire(Connection):
         *,
         key: str = "",
         max_tokens: int,
+        has_images: bool = False,
         resolve: Resolve = resolve_here,
     ) -> None:
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         super().__init__(endpoint, self._look, headers=headers, resolve=resolve)
         self.info = info
+        self._has_images = has_images
         self.tail = b""
         """The last bytes of the answer."""
         self._taken = 0
@@ -74,6 +79,13 @@ class Wire(Connection):
             response.close()
             raise LanguageModelBrokenError(f"{self.server} does not answer as a language model does.")
         return response
+
+    def broken(self, said: str) -> LanguageModelError:
+        """Return the error for a message that the server sends within its answer."""
+        told = plain_line(said).rstrip(".")
+        if self._has_images and _OF_IMAGES.search(told):
+            return ImagesRefusedError(f"{self.server} refuses images: {told}.")
+        return LanguageModelBrokenError(f"{self.server} broke off: {told}.")
 
     def _look(self, piece: bytes) -> None:
         self._taken += len(piece)
@@ -103,6 +115,8 @@ class Wire(Connection):
             return LanguageModelDownError(
                 f"{self.server} has no model {asked}.", hint=f"Choose another model in Settings.{by}"
             )
+        if self._has_images and (status in _OF_REQUEST or _OF_IMAGES.search(said)):
+            return ImagesRefusedError(f"{self.server} refuses images" + (f": {said}." if said else "."))
         told = f"{self.server} refuses with status {status}" + (f": {said}" if said else "")
         return LanguageModelDownError(f"{told}.", hint=_hint(status, said.lower()))
 

@@ -8,11 +8,14 @@ from typing import Literal
 from docmind.records.documents import Box
 from docmind.records.search import Degraded
 
-SourceKind = Literal["quote", "look"]
-"""Words of a page; a page that was found by its look, of which nothing is quoted."""
+SourceKind = Literal["quote", "look", "seen"]
+"""Words of a page; a page that was found by its look; a page whose image a model cites. Only words are quoted."""
 
 BY_LOOK = "found by its look"
 """The words beside a source of the kind `look`, wherever sources are shown."""
+
+SEEN = "seen on the page, not in its text"
+"""The words beside a source of the kind `seen`, and after each sentence that rests on one."""
 
 NOTED = "I will remember this."
 """The answer to a request to remember something."""
@@ -28,7 +31,7 @@ Outcome = Literal["answer", "maybe", "not found", "noted"]
 class Source:
     """A hit cited in an answer: the verbatim quote and its place. Boxes cover the quoted words.
 
-    A source of the kind `look` has neither.
+    A source of the kind `look` or `seen` has neither.
 
     `index_epoch` and the image's artifact id identify the page as it was when it was cited.
     """
@@ -47,6 +50,11 @@ class Source:
     image_artifact_suffix: str = ""
     kind: SourceKind = "quote"
 
+    @property
+    def how(self) -> str:
+        """The words beside a source that quotes nothing; empty for a quote."""
+        return {"quote": "", "look": BY_LOOK, "seen": SEEN}[self.kind]
+
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
@@ -54,6 +62,9 @@ class Sentence:
 
     `sources` are numbers of the answer's sources, best first. A claim without any is not supported by a page; what is
     no claim (a greeting, a heading, "the documents do not say") needs none.
+
+    `seen` marks a claim that no page's text supports and for which the model cites the image of a page: its source
+    is of the kind `seen`, and it is never `supported`.
     """
 
     text: str
@@ -62,6 +73,11 @@ class Sentence:
     sources: tuple[int, ...] = ()
     supported: bool = False
     is_claim: bool = True
+    seen: bool = False
+
+    def __post_init__(self) -> None:
+        if self.seen and self.supported:
+            raise ValueError("A sentence that rests on an image is not supported by text.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,7 +185,8 @@ class MemoryList:
 class ModelInfo:
     """A language model that a server offers.
 
-    `is_remote` means that the server is not this machine.
+    `is_remote` means that the server is not this machine. `is_tool_calling` and `takes_images` are None where the
+    server does not tell.
     """
 
     provider: Literal["ollama", "openai"]
@@ -193,6 +194,7 @@ class ModelInfo:
     model: str
     is_tool_calling: bool | None = None
     is_remote: bool = False
+    takes_images: bool | None = None
 
     @property
     def name(self) -> str:
@@ -206,12 +208,16 @@ class ModelInfo:
 
 @dataclass(frozen=True, slots=True)
 class ModelList:
-    """The models that were found, the one in use, and the servers that could not be asked."""
+    """The models that were found, the one in use, and the servers that could not be asked.
+
+    `waiting` is a model on a server that was found and that the user was not asked about: nothing is sent to it.
+    """
 
     models: tuple[ModelInfo, ...]
     chosen: ModelInfo | None
     is_off: bool = False
     degraded: tuple[Degraded, ...] = ()
+    waiting: ModelInfo | None = None
 
 
 def closest(hits: Sequence[Hit]) -> tuple[Hit, ...]:

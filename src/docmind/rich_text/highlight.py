@@ -17,6 +17,7 @@ LINE = (13, 122, 122)
 _SHADE = (224, 228, 229)  # what lies outside of an outline is darkened by this factor
 _FINE = 2  # an outline is drawn this many times larger, which smooths slanted lines
 _FAR = 1e6  # pixels: no photograph extends this far beyond its page
+_QUALITY = 88  # of a JPEG
 _SLIM = 1.5  # pixels: a clipped outline thinner than this is not visible
 
 _Point = tuple[float, float]
@@ -49,6 +50,21 @@ def outlined(image: bytes, quad: Quad, page_size: tuple[int, int], *, width: int
     inset = rim + thick / 2
     corners = _clipped(corners, (inset, inset, picture.width - 1 - inset, picture.height - 1 - inset))
     return _jpeg(_outline(picture, corners, thick) if corners else picture, rim)
+
+
+def reduced(image: bytes, side: int) -> tuple[bytes, tuple[int, int]]:
+    """Return the page as JPEG, `side` pixels or less on its longer side, and its width and height in pixels.
+
+    Nothing is drawn on it, and it holds no metadata.
+    """
+    picture = _picture(image)
+    longer = max(picture.size)
+    if longer > side:
+        width, height = (max(1, round(length * side / longer)) for length in picture.size)
+        picture = picture.resize((width, height), Image.Resampling.LANCZOS)
+    out = io.BytesIO()
+    picture.save(out, "JPEG", quality=_QUALITY)
+    return out.getvalue(), picture.size
 
 
 def framed(image: bytes) -> bytes:
@@ -181,5 +197,5 @@ def _jpeg(picture: Image.Image, rim: int = 1) -> bytes:
     corner = (0, 0, picture.width - 1, picture.height - 1)
     ImageDraw.Draw(picture).rectangle(corner, outline=RIM, width=rim)
     out = io.BytesIO()
-    picture.save(out, "JPEG", quality=88)
+    picture.save(out, "JPEG", quality=_QUALITY)
     return out.getvalue()

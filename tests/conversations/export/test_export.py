@@ -17,7 +17,7 @@ from PIL import Image
 import papers
 from docmind.answers import quoted
 from docmind.conversations.export import export_thread, file_stem
-from docmind.records.answers import Answer, Sentence, Source
+from docmind.records.answers import SEEN, Answer, Sentence, Source
 from docmind.records.conversations import Thread, ThreadView, Turn, WebResult
 from docmind.records.documents import Box
 from docmind.records.search import Degraded, Hit
@@ -123,6 +123,19 @@ def test_what_is_also_relevant_follows_what_answers() -> None:
         assert told.index("“Quote 1 of the page.” [1]") < told.index("Sources") < told.index("Also relevant")
         assert told.index("Also relevant") < told.index("“Quote 2 of the page.”")
         assert "quoted from the pages" in told
+
+
+@pytest.mark.slow
+def test_what_rests_on_an_image_is_marked_with_its_page() -> None:
+    seen = source(1, 3, quote="", boxes=(), kind="seen")
+    sentence = Sentence("A lighthouse.", 0, 13, (1,), seen=True)
+    shown = view(Answer("q", "A lighthouse. [1]", True, (seen,), sentences=(sentence,), model="ollama/vl"))
+    text, files = markdown(shown)
+    for told in (words_in(text), words_of(pdf(shown))):
+        assert f"A lighthouse. ({SEEN}) [1]" in told
+        assert told.count(SEEN) == 3  # after the sentence, beside its source, and in the opening
+        assert "not found in your documents)" not in told
+    assert [name for name in files if name.startswith("pages/")] == ["pages/001-report-p3.jpg"]
 
 
 @pytest.mark.slow

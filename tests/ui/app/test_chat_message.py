@@ -6,6 +6,7 @@ import html
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from types import FrameType
 from typing import Any
 
@@ -19,7 +20,10 @@ from exfiltration import payloads
 PAYLOADS = payloads("http://127.0.0.1:9")
 READER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 LIVE = {"link_open", "image", "html_block", "html_inline", "heading_open", "s_open"}
-BADGES = re.compile(r":(?:green-badge\[\d+\]|orange-badge\[not found(?: in your documents)?\])")
+BADGES = re.compile(
+    r":(?:green-badge\[\d+\]|orange-badge\[not found(?: in your documents)?\]|"
+    r"violet-badge\[(?:\d+|seen on the page, not in its text)\])"
+)
 FOUND_LATER = (
     r"https?://", r"www\.", r"[\w.+-]@[\w-]+\.\w", r":[\w+-]+:", r":[a-z][\w-]*[\[{]", r"^:+[a-z]", r":material/",
     r"(mailto|xmpp):[^\s\u2060]",
@@ -253,6 +257,17 @@ def test_operators_of_quoted_code_stay_what_they_are() -> None:
 @pytest.mark.parametrize("name", PAYLOADS)
 def test_nothing_in_a_single_quote_acts(name: str) -> None:
     assert_inert(quote_markdown(Source(1, "a.pdf", "d", 1, "p", PAYLOADS[name], (), 1, 1)))
+
+
+def test_what_rests_on_an_image_is_marked_and_not_as_found() -> None:
+    answer = written(("Sales rose.", (1,)), " ", ("A lighthouse.", (2,)), " ", ("It rains.", ()))
+    seen = replace(answer.sentences[1], supported=False, seen=True)
+    made = answer_markdown(replace(answer, sentences=(answer.sentences[0], seen, answer.sentences[2])))
+    assert words(made) == (
+        "Sales rose. :green-badge[1] A lighthouse. :violet-badge[seen on the page, not in its text] :violet-badge[2] "
+        "It rains. :orange-badge[not found in your documents]"
+    )
+    assert_inert(made)
 
 
 def test_quotes_keep_their_look() -> None:

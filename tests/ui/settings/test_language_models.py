@@ -110,6 +110,16 @@ def test_a_model_on_another_machine_is_told_as_such(monkeypatch: pytest.MonkeyPa
             assert bad not in left, (bad, text)
 
 
+def test_what_is_sent_to_another_machine_names_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    far = ModelInfo("ollama", "http://10.0.0.4:11434", "gemma3:4b", is_remote=True, takes_images=True)
+    monkeypatch.setattr(desk().open().models, "list", lambda **_: ModelList((far,), far))
+    assert "pictures of up to 2 pages that may answer it are sent too" in opened().warning[0].value
+    monkeypatch.setenv("DOCMIND_LLM__IMAGES", "0")
+    desk.clear()
+    monkeypatch.setattr(desk().open().models, "list", lambda **_: ModelList((far,), far))
+    assert "Pictures of pages are not." in opened().warning[0].value
+
+
 def test_what_is_switched_off_by_a_setting_cannot_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCMIND_LLM__PROVIDER", "off")
     monkeypatch.setenv("DOCMIND_AGENT__MODE", "agent")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from docmind.answers import NOT_FOUND
-from docmind.records.answers import NOTED, TOLD, Answer, Source
+from docmind.records.answers import NOTED, SEEN, TOLD, Answer, Source
 from docmind.records.conversations import ThreadView, Turn
 from docmind.records.documents import Box
 from docmind.records.rich_text import Block, Break, Mark, Paragraph, Run
@@ -39,6 +39,8 @@ def opening(view: ThreadView) -> list[str]:
         told.append(
             f"Numbers in brackets name the sources below an answer. What no page supports is marked “{UNSUPPORTED}”."
         )
+    if any(sentence.seen for turn in view.turns if turn.answer for sentence in turn.answer.sentences):
+        told.append(f"What rests on the image of a page, on the model's word alone, is marked “{SEEN}”.")
     return told
 
 
@@ -98,7 +100,7 @@ def _quoted(text: str) -> tuple[Run | Break | Mark, ...]:
 def badge_of(answer: Answer, cited: Callable[[int], str], unsupported: Callable[[str], str]) -> Callable[[int], str]:
     """Return a function that formats the marks after a sentence, given its index.
 
-    The marks are its sources, or that there are none (in full the first time).
+    The marks are its sources, or that it rests on the image of a page, or that there are none (in full the first time).
     """
     numbers = {source.n for source in answer.sources}
     told: list[int] = []
@@ -108,6 +110,8 @@ def badge_of(answer: Answer, cited: Callable[[int], str], unsupported: Callable[
         known = [number for number in sentence.sources if number in numbers]
         if sentence.supported and known:
             return "".join(cited(number) for number in known)
+        if sentence.seen and known:
+            return unsupported(SEEN) + "".join(cited(number) for number in known)
         if not sentence.is_claim:
             return ""
         told.append(index)

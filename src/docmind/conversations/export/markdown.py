@@ -10,7 +10,7 @@ from datetime import datetime
 
 from docmind.conversations.export import content
 from docmind.conversations.export.content import Pages
-from docmind.records.answers import BY_LOOK, Answer, Source
+from docmind.records.answers import Answer, Source
 from docmind.records.conversations import ThreadView, Turn
 from docmind.rich_text import escape, markdown_of, quote_lines, visible
 
@@ -95,7 +95,7 @@ def _sources(sources: Sequence[Source], pages: Pages) -> Iterator[str]:
     for source in sources:
         yield f"**\\[{source.n}\\]** {escape(source.document)}, page {source.page_no}"
         quote = quote_lines(f"“{source.quote}”")
-        yield _lines("\n".join(quote)) if source.kind == "quote" else f"*{BY_LOOK}*"
+        yield _lines("\n".join(quote)) if source.kind == "quote" else f"*{source.how}*"
         if pages[source].image is None:
             yield f"*{escape(content.DELETED)}*"
     for page in {page.name: page for page in map(pages.__getitem__, sources) if page.image is not None}.values():

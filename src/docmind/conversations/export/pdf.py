@@ -45,7 +45,7 @@ from reportlab.platypus import (
 import docmind
 from docmind.conversations.export import content
 from docmind.conversations.export.content import DELETED, CitedPage, Pages, body, byline, groups_of, opening, remarks
-from docmind.records.answers import BY_LOOK, Answer, Source
+from docmind.records.answers import Answer, Source
 from docmind.records.conversations import ThreadView, Turn
 from docmind.records.rich_text import Block, Break, Code, Inline, Items, Mark, Quote, Rule, Run
 from docmind.records.rich_text import Paragraph as Words
@@ -315,8 +315,7 @@ def _source(source: Source, page: CitedPage) -> Iterator[Flowable]:
         f"{number(source.n)} <b>Page {source.page_no}</b> · {printed(shorten(source.document, 90))}",
         STYLES["source"],
     )
-    is_look = source.kind == "look"
-    told = Paragraph(BY_LOOK, STYLES["note"]) if is_look else Paragraph(_quote(source.quote), STYLES["quote"])
+    told = Paragraph(source.how, STYLES["note"]) if source.how else Paragraph(_quote(source.quote), STYLES["quote"])
     parts: list[Flowable] = [head, told]
     strip = page.strip(source)
     if strip is not None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from docmind.records.answers import Answer, Source
+from docmind.records.answers import SEEN, Answer, Source
 from docmind.rich_text import blocks_of, markdown_of, quote_lines, visible, words
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ _UNSUPPORTED, _UNSUPPORTED_AGAIN = "not found in your documents", "not found"
 def answer_markdown(answer: Answer) -> str:
     """Render the answer with source badges after each sentence; unsupported claims are marked.
 
+    So are claims that rest on the image of a page, whose sources have another colour.
+
     Quotes (an answer that no model wrote) are shown as plain text around their `[n]` markers.
     """
     if not answer.model:
@@ -40,6 +42,8 @@ def answer_markdown(answer: Answer) -> str:
         cited = [number for number in sentence.sources if number in numbers]
         if sentence.supported and cited:
             return "".join(_number(number) for number in cited)
+        if sentence.seen and cited:
+            return f"\u00a0:violet-badge[{SEEN}]" + "".join(_number(number, "violet") for number in cited)
         if sentence.is_claim:
             told.append(index)
             return f"\u00a0:orange-badge[{_UNSUPPORTED if len(told) == 1 else _UNSUPPORTED_AGAIN}]"
@@ -73,8 +77,8 @@ def _quote_lines(text: str, numbers: Mapping[str, int]) -> str:
     return "\\\n".join(lines)
 
 
-def _number(number: int) -> str:
-    return f"\u00a0:green-badge[{number}]"
+def _number(number: int, colour: str = "green") -> str:
+    return f"\u00a0:{colour}-badge[{number}]"
 
 
 def _closed(text: str) -> str:

@@ -57,6 +57,7 @@ GIVEN_BACK = "given_back"  # tuple[str, str]: the key of an input, and the quest
 TAKEN = "taken"  # bool: the question of this run was taken by the callback of its input
 REFUSED = "refused"  # DocMindError: why the last question was not taken, until it is shown
 AGENT = "agent"  # bool: questions are answered in agent mode; absent where no model can
+INSTRUCTIONS = "instructions"  # str, followed by a conversation's id: how to answer there; by nothing: everywhere
 WEB = "web"  # bool: the web may be searched for the next question
 FIND_MEMORY = "find_memory"  # str: words searched for in the memories
 EDITING_MEMORY = "editing_memory"  # str | None: the memory_id being corrected

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import streamlit as st
 
-from docmind.errors import NotFoundError
+from docmind.conversations import LONGEST_INSTRUCTIONS
+from docmind.errors import DocMindError, NotFoundError
 from docmind.records.conversations import ModelInfo, RunProgress, Thread, ThreadView
 from docmind.records.documents import DocumentInfo
 from docmind.rich_text import escape
-from docmind.ui.app import state
+from docmind.ui.app import errors, state
 from docmind.ui.app.desk import desk
 from docmind.ui.app.format import conversation, count
 from docmind.ui.chat import history, side_panel
@@ -47,6 +49,7 @@ def draw_question_box(
     with st.bottom, st.container(horizontal=True, vertical_alignment="center", gap="small", key="choices"):
         choose_filters(documents, has_look=has_look(docmind))
         _draw_modes(docmind)
+        _draw_instructions(docmind, thread_id)
         st.space("stretch")
         model = docmind.models.current()
         told = (
@@ -88,6 +91,63 @@ def _draw_modes(docmind: DocMind) -> None:
             key=state.WEB,
             help=f"Lets the model search the web with {settings.web.provider} for the next question only.",
         )
+
+
+def draw_found_model(docmind: DocMind) -> None:
+    """Ask about a language model that was found: nothing is sent to it before the user agrees."""
+    found = docmind.models.waiting()
+    if found is None:
+        return
+    host = escape(urlsplit(found.url).netloc, limit=60)
+    with st.container(border=True, key="found-model"):
+        st.markdown(
+            f"**{escape(found.model, limit=60)}** was found at {host}, on this machine. It can write the answers; for "
+            "that it gets your questions and passages of your pages. Nothing is sent to it before you say so."
+        )
+        with st.container(horizontal=True):
+            st.button("Use it", key="found-use", icon=":material/check:", on_click=_choose_found, args=(docmind, found))
+            st.button("Quotes only", key="found-refuse", type="tertiary", on_click=_choose_found, args=(docmind, None))
+
+
+def _choose_found(docmind: DocMind, model: ModelInfo | None) -> None:
+    outcome = errors.attempt(lambda: docmind.models.choose(model))
+    if isinstance(outcome, DocMindError):
+        st.session_state[state.REFUSED] = outcome
+
+
+def _draw_instructions(docmind: DocMind, thread_id: str | None) -> None:
+    """Draw the user's own instructions, where there is a model that can follow them."""
+    if docmind.models.current() is None:
+        return
+    with st.popover("Instructions", icon=":material/edit_note:", help="How answers are to be written"):
+        _instructions_field(docmind, None, "In every conversation", "Be brief.")
+        if thread_id is not None:
+            _instructions_field(docmind, thread_id, "In this conversation", "Answer in Portuguese.")
+        st.caption("They go to the language model with each question. Its answers are checked as before.")
+
+
+def _instructions_field(docmind: DocMind, thread_id: str | None, label: str, example: str) -> None:
+    kept = errors.attempt(lambda: docmind.conversations.instructions(thread_id))
+    if isinstance(kept, DocMindError):
+        errors.show(kept)
+        kept = ""
+    key = f"{state.INSTRUCTIONS}-{thread_id or ''}"
+    st.text_area(
+        label,
+        value=kept,
+        key=key,
+        max_chars=LONGEST_INSTRUCTIONS,
+        placeholder=example,
+        height="content",
+        on_change=_instruct,
+        args=(docmind, thread_id, key),
+    )
+
+
+def _instruct(docmind: DocMind, thread_id: str | None, key: str) -> None:
+    outcome = errors.attempt(lambda: docmind.conversations.instruct(st.session_state[key] or "", thread_id))
+    if isinstance(outcome, DocMindError):
+        st.session_state[state.REFUSED] = outcome
 
 
 _SHOWN = 30  # turns

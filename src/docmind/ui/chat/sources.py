@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from docmind.errors import DocMindError, NotFoundError
-from docmind.records.answers import BY_LOOK, Source
+from docmind.records.answers import Source
 from docmind.records.search import Filters, Hit, ListName, ListReport, MultimodalHit, MultimodalResult
 from docmind.rich_text import escape, flow, highlight, one_line, shorten
 from docmind.ui.app import errors, state
@@ -209,8 +209,8 @@ def _reading(docmind: DocMind) -> None:
 
 
 def _draw_source(docmind: DocMind, source: Source, key: str, question: str) -> None:
-    if source.kind == "look":
-        _draw_look(docmind, source, key, question)
+    if source.how:
+        _draw_page(docmind, source, key, question)
         return
     thumbnail, strip = source_jpeg(docmind, source, _THUMBNAIL), source_strip(docmind, source)
     small, words = st.columns([0.13, 0.87], gap="small")
@@ -229,17 +229,17 @@ def _draw_source(docmind: DocMind, source: Source, key: str, question: str) -> N
             st.fragment(_draw_heat)(docmind, source, key, question)
 
 
-def _draw_look(docmind: DocMind, source: Source, key: str, question: str) -> None:
-    """Draw a page that was found by its look: its image, and the switch of its heat map where there is one."""
+def _draw_page(docmind: DocMind, source: Source, key: str, question: str) -> None:
+    """Draw a page of which nothing is quoted: its image, and the switch of its heat map where there is one."""
     with st.container(gap="xxsmall"):
         args = (_shown(source, question),)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.button(
                 _label(source), key=f"{key}-open", type="tertiary", help="Open the page", on_click=_open, args=args
             )
-            st.markdown(f":violet-badge[{BY_LOOK}]", width="content")
+            st.markdown(f":violet-badge[{source.how}]", width="content")
         with st.container(width=_LOOK):
-            told = f"Page {source.page_no} of {one_line(source.document)}, {BY_LOOK}"
+            told = f"Page {source.page_no} of {one_line(source.document)}, {source.how}"
             st.image(data_url(source_jpeg(docmind, source, _THUMBNAIL)), width="stretch", alt=told)
         if has_heat(docmind, question, source.doc_id, source.page_no):
             st.fragment(_draw_heat)(docmind, source, key, question)
@@ -266,6 +266,9 @@ def _label(source: Source) -> str:
 
 def _draw_gone(source: Source) -> None:
     st.markdown(_label(source))
+    if source.how:
+        st.caption(f"This document was deleted since. Its page was {source.how}.")
+        return
     st.text(flow(f"“{source.quote}”"))
     st.caption("This document was deleted since. The quote is what its page said.")
 

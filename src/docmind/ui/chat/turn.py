@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from docmind.errors import DocMindError
-from docmind.records.answers import BY_LOOK, NOTED, TOLD, Answer, Source
+from docmind.records.answers import NOTED, TOLD, Answer, Source
 from docmind.records.conversations import RunProgress, Thread, ThreadView, Turn, WebResult
 from docmind.records.search import Filters
 from docmind.rich_text import escape, flow, one_line, shorten, visible
@@ -113,8 +113,8 @@ def plain_text(turn: Turn) -> str:
 
     def place(source: Source) -> str:
         told = f"[{source.n}] {one_line(source.document)}, page {source.page_no}"
-        if source.kind == "look":
-            return f"{told}, {BY_LOOK}"
+        if source.how:
+            return f"{told}, {source.how}"
         return told if f"“{source.quote}”" in answer.answer else f"{told}: “{one_line(source.quote)}”"
 
     text = visible(answer.answer) if answer.model else flow(answer.answer)

@@ -68,14 +68,14 @@ def section(docmind: DocMind, settings: Settings) -> None:
         with st.spinner("Looking for language models…"):
             found = docmind.models.list(refresh=is_asked)
         chosen = found.chosen
-        _draw_found(docmind, found)
+        _draw_found(docmind, found, settings)
         _draw_how(is_open=not found.models)
     with st.container(border=True, gap="xsmall", key="modes"):
         for capability in _modes(settings, chosen):
             draw_capability(capability)
 
 
-def _draw_found(docmind: DocMind, found: ModelList) -> None:
+def _draw_found(docmind: DocMind, found: ModelList, settings: Settings) -> None:
     for degraded in found.degraded:
         st.warning(escape(degraded.reason), icon=":material/info:")
     with st.container(border=True, gap=None, key="models"):
@@ -83,16 +83,27 @@ def _draw_found(docmind: DocMind, found: ModelList) -> None:
             st.markdown("**No language model was found.** Answers are quotes from your pages until there is one.")
         for (provider, url), models in groupby(found.models, key=lambda model: (model.provider, model.url)):
             _draw_server(docmind, provider, url, list(models), found.chosen)
+        if found.waiting is not None:
+            st.caption("Press one to let it write the answers: its server then gets your questions and passages.")
         if found.models:
             st.caption("Without a model")
             _row(docmind, None, is_chosen=found.is_off or found.chosen is None)
     if found.chosen is not None and found.chosen.is_remote:
+        model, host = escape(found.chosen.model, limit=60), escape(_host(found.chosen.url))
         st.warning(
-            f"**{escape(found.chosen.model, limit=60)}** runs on another machine, {escape(_host(found.chosen.url))}. "
-            "Sent there with each question: the question, what was said before it in the conversation, what you had "
-            "remembered about it, and the passages of your documents that may answer it. Pictures of pages are not.",
+            f"**{model}** runs on another machine, {host}. Sent there with each question: the question, what was said "
+            "before it in the conversation, your instructions, what you had remembered about it, and the passages of "
+            f"your documents that may answer it. {_pictures(found.chosen, settings)}",
             icon=":material/public:",
         )
+
+
+def _pictures(model: ModelInfo, settings: Settings) -> str:
+    """Return the sentence that says whether images of pages are sent to a model."""
+    if not model.takes_images or not settings.llm.images:
+        return "Pictures of pages are not."
+    pages = "the picture of one page" if settings.llm.images == 1 else f"pictures of up to {settings.llm.images} pages"
+    return f"It accepts images: {pages} that may answer it are sent too."
 
 
 def _draw_server(
@@ -124,6 +135,8 @@ def _row(docmind: DocMind, model: ModelInfo | None, *, is_chosen: bool) -> None:
             st.badge("in use", icon=":material/check:", color="green")
         if model is not None and model.is_tool_calling:
             st.badge("tools", icon=":material/build:", color="gray", help="It can use tools, as agent mode needs")
+        if model is not None and model.takes_images:
+            st.badge("images", icon=":material/image:", color="gray", help="It accepts pictures of pages")
 
 
 def _choose(docmind: DocMind, model: ModelInfo | None) -> None:
