@@ -151,7 +151,7 @@ class AnswerSettings(_Group):
 class LLMSettings(_Group):
     """The language model that writes answers, if there is one."""
 
-    provider: Literal["auto", "off", "ollama", "openai"] = "auto"
+    provider: Literal["auto", "off", "ollama", "openai", "inside"] = "auto"
     url: str | None = None
     model: str | None = None
     api_key: SecretStr | None = None
@@ -161,6 +161,10 @@ class LLMSettings(_Group):
     temperature: float = Field(default=0.1, ge=0.0, le=2.0)
     first_token_s: float = Field(default=120.0, gt=0, description="longest wait for the first token")
     stall_s: float = Field(default=30.0, gt=0, description="longest silence after it")
+    gguf: Home | None = Field(default=None, description="a GGUF file that DocMind runs by itself")
+    memory_mb: int = Field(default=0, ge=0, description="most memory of such a model; 0: what its file needs")
+    threads: int = Field(default=0, ge=0, le=256, description="of such a model; 0: one per core")
+    idle_s: float = Field(default=600.0, gt=0, description="such a model is ended after so long without a question")
 
 
 class AgentSettings(_Group):

@@ -198,7 +198,9 @@ class Steps:
         course.degraded += recalled.degraded
         memories = [memory.text for memory in recalled.memories]
         llm = self._means.settings.llm
-        room = llm.context_tokens - llm.max_tokens - 64
+        most = course.model.info.context_tokens if course.model is not None else 0
+        context = min(llm.context_tokens, most) if most else llm.context_tokens
+        room = context - min(llm.max_tokens, context // 2) - 64
         return first_messages(asked, course.passages, course.said, memories, room=room, is_agent=is_agent)
 
     def verify(self, state: State, runtime: Runtime[Course]) -> dict[str, Any]:

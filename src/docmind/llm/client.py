@@ -85,9 +85,17 @@ class ServedModel:
     """
 
     def __init__(
-        self, info: ModelInfo, settings: LLMSettings, *, key: str = "", resolve: Resolve = resolve_here
+        self,
+        info: ModelInfo,
+        settings: LLMSettings,
+        *,
+        key: str = "",
+        resolve: Resolve = resolve_here,
+        endpoint: Endpoint | None = None,
     ) -> None:
+        """`endpoint` is where the model answers, in place of the URL of `info`."""
         self.info = info
+        self._endpoint = endpoint
         self._settings = settings
         self._key = key
         self._resolve = resolve
@@ -120,7 +128,7 @@ class ServedModel:
             wire.abort()
 
     def _wire(self) -> Wire:
-        endpoint = permit(self.info.url, self._settings.allowed_hosts)
+        endpoint = self._endpoint or permit(self.info.url, self._settings.allowed_hosts)
         key = key_for(endpoint, self._key)
         return Wire(endpoint, self.info, key=key, max_tokens=self._settings.max_tokens, resolve=self._resolve)
 
