@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -97,7 +98,5 @@ def test_damaged_headers_are_refused_or_read(tmp_path: Path) -> None:
         for _ in range(random.randrange(1, 6)):
             if data:
                 data[random.randrange(len(data))] = random.randrange(256)
-        try:
+        with suppress(ConfigError):
             read_gguf(written(tmp_path, bytes(data)))
-        except ConfigError as error:
-            assert str(error)
