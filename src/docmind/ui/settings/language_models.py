@@ -104,7 +104,7 @@ def _draw_server(
 ) -> None:
     where = ":orange-badge[:material/public: another machine]" if models[0].is_remote else "on this machine"
     if provider == "inside":
-        st.caption("Inside DocMind · on this machine, in a process without network that ends when it is idle")
+        st.caption("Inside DocMind · on this machine, in a process of its own that ends when it is idle")
         for model in models:
             _row(docmind, model, is_chosen=model == chosen)
             st.caption(escape(model.note))
@@ -165,7 +165,7 @@ def _draw_inside(docmind: DocMind) -> None:
         st.code(INSTALL, language=None)
         return
     with st.form("gguf", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
-        st.text_input("GGUF file", key=_FILE, placeholder="/home/me/model.gguf")
+        st.text_input("GGUF file", key=_FILE, placeholder="~/models/model.gguf")
         st.form_submit_button("Use this file", on_click=_add_file, args=(docmind,))
 
 
