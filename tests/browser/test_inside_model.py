@@ -29,6 +29,7 @@ def server(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
         folder,
         DOCMIND_LLM__PROVIDER="inside",
         DOCMIND_LLM__TEMPERATURE="0",
+        DOCMIND_LLM__MAX_TOKENS="512",
         DOCMIND_VISUAL__MODELS_DIR=str(folder / "models"),
     )
     server.start()
@@ -65,11 +66,14 @@ def test_a_file_is_chosen_writes_is_stopped_and_checked(browser: Any, server: Se
         one.page.locator(".st-key-turn-0-row").get_by_text("Stopped").wait_for()
         one.idle()
 
+        one.page.get_by_role("button", name="New conversation").click()
+        one.page.locator(".st-key-turn-0").wait_for(state="detached")
+        one.idle()
         box.fill(TWO)
         box.press("Enter")
-        one.page.locator(".st-key-turn-1-row").get_by_text("Answered in").wait_for()
+        one.page.locator(".st-key-turn-0-row").get_by_text("Answered in").wait_for()
         one.idle()
-        answer = one.page.locator(".st-key-turn-1").inner_text()
+        answer = one.page.locator(".st-key-turn-0").inner_text()
         assert "Paris" in answer
         assert "not found in your documents" in answer
         take(one, "answer-of-a-model-inside")

@@ -301,7 +301,7 @@ def test_a_file_is_added_by_name_and_removed(tmp_path: Path) -> None:
         inside.remove("../own/Tiny model")
 
 
-def servers(_settings: LLMSettings) -> Found:
+def servers(settings: LLMSettings) -> Found:
     return Found((ModelInfo("ollama", "http://127.0.0.1:11434", "llama3.2:3b"),))
 
 
