@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -72,6 +73,18 @@ def preferences(tmp_path: Path) -> Iterator[Preferences]:
 
 def is_gone(pid: int) -> bool:
     return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+def children() -> set[int]:
+    """Return the ids of this program's processes that run a model or describe files."""
+    return {one.pid for one in psutil.Process().children() if not is_gone(one.pid) and _is_inside(one)}
+
+
+def _is_inside(process: psutil.Process) -> bool:
+    try:
+        return any("inside_process" in word for word in process.cmdline())
+    except psutil.Error:
+        return False
 
 
 def test_it_is_listed_before_it_is_loaded(shared: InsideModels) -> None:
@@ -158,6 +171,20 @@ def test_a_stop_while_it_is_loaded_ends_the_question(tmp_path: Path) -> None:
     finally:
         inside.close()
     assert not inside.pids()
+
+
+@pytest.mark.slow
+def test_two_questions_at_once_share_one_process() -> None:
+    inside = models_of(gguf=smollm(), max_tokens=16)
+    try:
+        model, before = model_of(inside), children()
+        with ThreadPoolExecutor(2) as pool:
+            answers = list(pool.map(lambda _: "".join(model.stream(ASK, never)), range(2)))
+        assert all(answers)
+        assert children() - before == set(inside.pids())
+        assert len(inside.pids()) == 1
+    finally:
+        inside.close()
 
 
 @pytest.mark.slow

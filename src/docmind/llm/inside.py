@@ -154,11 +154,7 @@ class InsideModels:
         if running is None or running.client.pid is None:
             model = self._model(info)
             self._check_memory(model)
-            with self._lock:
-                if running is None or running.model != model:
-                    if running is not None:
-                        running.end()
-                    running = self._running[info.model] = _Running(model, self._settings)
+            running = self._running_of(model)
         try:
             running.client.call({"do": "ping"}, timeout_s=_PING_S, is_repeatable=True)  # it may have just died
         except WorkerFailedError as error:
@@ -166,6 +162,17 @@ class InsideModels:
                 f"{info.model} could not be started inside DocMind: {error}.",
                 hint="Choose a smaller model, or raise DOCMIND_LLM__FIRST_TOKEN_S where it is slow to load.",
             ) from error
+
+    def _running_of(self, model: GgufModel) -> _Running:
+        """Return the process of a model, another one where its file has changed."""
+        with self._lock:
+            before = self._running.get(model.name)
+            if before is not None and before.model == model:
+                return before
+            running = self._running[model.name] = _Running(model, self._settings)
+        if before is not None:
+            before.end()
+        return running
 
     @contextmanager
     def hold(self, info: ModelInfo) -> Iterator[tuple[Endpoint, str]]:
@@ -175,7 +182,9 @@ class InsideModels:
         """
         self.start(info)
         with self._lock:
-            running = self._running[info.model]
+            running = self._running.get(info.model)
+        if running is None:
+            raise LanguageModelDownError(f"{info.model} was removed or ended while it was asked.")
         with running.client.hold():
             yield running.endpoint(), running.key
 
@@ -312,7 +321,8 @@ class _Running:
         if "error" in header:
             why = plain_line(str(header.get("message", ""))).rstrip(".")
             raise LanguageModelDownError(
-                f"{self.model.name} cannot be loaded: {why}.", hint="Choose another model in Settings."
+                f"{self.model.name} cannot be loaded: {why}.",
+                hint="Choose another model in Settings, or install a newer xllamacpp.",
             )
         told = str(header.get("address", ""))
         if not (told == f"unix://{place}" if place else _HTTP.fullmatch(told)):
@@ -458,4 +468,5 @@ def _free_memory() -> int:
 def _cores() -> int:
     import psutil
 
-    return psutil.cpu_count(logical=False) or os.cpu_count() or 1
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(psutil.cpu_count(logical=False) or allowed, allowed)

@@ -51,7 +51,9 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
 def _explained(_header: Header, error: Exception) -> Exception:
     if isinstance(error, MemoryError):
         return LanguageModelDownError("it needs more memory than it may take")
-    return LanguageModelDownError("llama.cpp cannot load it", hint="Try another file, or a newer xllamacpp.")
+    if isinstance(error, ImportError):
+        return LanguageModelDownError("xllamacpp does not run on this system")
+    return LanguageModelDownError("llama.cpp refuses the file")
 
 
 def _load(running: _Running, header: Header) -> str:
