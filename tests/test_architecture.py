@@ -319,7 +319,8 @@ def test_every_library_that_is_imported_is_declared() -> None:
     project = PROJECT["project"]
     declared = {
         canonicalize_name(Requirement(text).name)
-        for text in [*project["dependencies"], *project["optional-dependencies"]["colpali"]]
+        for listed in [project["dependencies"], *map(project["optional-dependencies"].get, ("colpali", "local-llm"))]
+        for text in listed
     }
     providers = metadata.packages_distributions()
     undeclared = set()

@@ -163,7 +163,7 @@ class AnswerSettings(_Group):
 class LLMSettings(_Group):
     """The language model that writes answers, if there is one."""
 
-    provider: Literal["auto", "off", "ollama", "openai"] = "auto"
+    provider: Literal["auto", "off", "ollama", "openai", "inside"] = "auto"
     url: str | None = None
     model: str | None = None
     api_key: SecretStr | None = None
@@ -176,6 +176,10 @@ class LLMSettings(_Group):
     images: int = Field(default=2, ge=0, le=8, description="pages whose image goes with a question; 0: none")
     image_side_px: int = Field(default=1_024, ge=256, le=4_096, description="longer side of such an image")
     takes_images: Literal["auto", "on", "off"] = Field(default="auto", description="auto: as the server tells")
+    gguf: Home | None = Field(default=None, description="a GGUF file that DocMind runs by itself")
+    memory_mb: int = Field(default=0, ge=0, description="most memory of such a model; 0: what its file needs")
+    threads: int = Field(default=0, ge=0, le=256, description="of such a model; 0: one per core")
+    idle_s: float = Field(default=600.0, gt=0, description="such a model is ended after so long without a question")
 
 
 class AgentSettings(_Group):

@@ -21,6 +21,7 @@ from hub_server import serving as serving_hub
 from llm_server import LLMServer, Model, serving
 from looking import album
 from shells import Shell, assert_inert, sentence_of
+from smollm import LLAMA, gguf
 from terminals import CTRL_C, terminal
 from tinymodels import tiny_siglip
 from tinyweights import SIGLIP, tiny_files, written
@@ -82,7 +83,9 @@ def test_list_and_use(shell_of_models: Shell, server: LLMServer) -> None:
     told = shell_of_models.json("models", "list")
     assert set(told) == {"models", "chosen", "is_off", "degraded", "visual", "waiting"}
     first = told["models"][0]
-    assert set(first) == {"name", "provider", "url", "model", "is_tool_calling", "is_remote", "takes_images"}
+    assert set(first) == {
+        "name", "provider", "url", "model", "is_tool_calling", "is_remote", "takes_images", "note", "context_tokens",
+    }  # fmt: skip
     assert (first["name"], first["url"], first["is_remote"]) == ("ollama/llama3.2:3b", server.url, False)
     shown = shell_of_models.run("models", "list").stdout
     assert f"* ollama/llama3.2:3b  {server.url}" in shown
@@ -259,3 +262,27 @@ def test_a_bar_is_shown_and_ctrl_c_keeps_what_has_arrived(looking: Shell, hub: H
     hub.delay_s = 0
     assert looking.json("models", "pull", "siglip")["model"]["state"] == "present"
     assert hub.asked("model.safetensors")[-1].start == kept
+
+
+def test_a_gguf_file_is_added_used_and_removed(tmp_path: Path) -> None:
+    models = str(tmp_path / "models")
+    shell = Shell(tmp_path, DOCMIND_LLM__PROVIDER="inside", DOCMIND_VISUAL__MODELS_DIR=models)
+    file = tmp_path / "Tiny.gguf"
+    file.write_bytes(gguf(LLAMA))
+    shell.run("list")  # makes the vault
+    assert "it is no GGUF file" in sentence_of(shell.run("models", "add", shell.file("notes.gguf", b"notes"), code=2))
+    added = shell.run("models", "add", str(file)).stdout
+    assert added.startswith("inside/Tiny is here (")
+    assert "docmind models use inside/Tiny" in added
+    assert "writes the answers now" in shell.run("models", "use", "inside/Tiny").stdout
+    shown = shell.run("models", "list").stdout
+    assert "* inside/Tiny  " in shown
+    assert "of memory" in shown
+    assert_inert(shown)
+    told = shell.json("models", "list")
+    assert (told["chosen"], told["models"][0]["context_tokens"]) == ("inside/Tiny", 2_048)
+    (answers,) = [one for one in shell.json("status")["capabilities"] if one["name"] == "answers"]
+    assert "written by Tiny inside DocMind" in answers["detail"]
+    assert "inside/Tiny is removed" in shell.run("models", "remove", "inside/Tiny").stdout
+    assert "cannot run inside DocMind now" in shell.run("models", "list").stderr
+    assert "No added model" in sentence_of(shell.run("models", "remove", "inside/Tiny", code=4))

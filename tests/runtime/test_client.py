@@ -131,6 +131,21 @@ def test_an_idle_process_ends() -> None:
     client.end()
 
 
+def test_a_held_process_does_not_end_as_idle() -> None:
+    client = Client(ENTRY, idle_s=0.2)
+    assert not client.is_held
+    with client.hold():
+        pid = client.pid
+        assert client.is_held
+        time.sleep(1.0)
+        assert client.pid == pid
+    assert not client.is_held
+    deadline = time.monotonic() + 30
+    while client.pid is not None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert client.pid is None
+
+
 def test_each_process_is_prepared_before_it_is_asked() -> None:
     prepared: list[int] = []
 

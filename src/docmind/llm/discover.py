@@ -62,7 +62,7 @@ def discover(
     probes: list[Callable[[], Found]] = []
     taken: set[int] = set()
     refused: tuple[Degraded, ...] = ()
-    if settings.url:
+    if settings.url and settings.provider != "inside":
         try:
             endpoint = permit(settings.url, settings.allowed_hosts)
             key_for(endpoint, key)

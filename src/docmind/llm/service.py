@@ -6,10 +6,13 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from docmind.config import LLMSettings
 from docmind.errors import LanguageModelError
+from docmind.llm.inside import InsideModel, InsideModels
 from docmind.records.conversations import ModelInfo, ModelList
 from docmind.records.documents import Capability
 from docmind.records.search import Degraded
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 _KEPT_S = 30.0
 _KEPT_EMPTY_S = 3.0  # so that the next question finds a server that was just started
 _WAIT_S = 0.28
+_STATUS_WAIT_S = 5.0  # GGUF files are looked at by a process that must start first
 _CHOICE = "llm.model"
 _QUOTES = "quotes from your pages"
 
@@ -45,8 +49,11 @@ class LanguageModels:
         *,
         discover: _Discover | None = None,
         resolve: Resolve | None = None,
+        folder: Path | None = None,
     ) -> None:
+        """`folder` holds the GGUF files that were added, for models that run inside DocMind."""
         self._settings = settings
+        self._inside = InsideModels(settings, folder)
         self._preferences = preferences
         self._discover = discover
         self._resolve = resolve
@@ -57,7 +64,7 @@ class LanguageModels:
         self._found_at = 0.0
         self._is_probing = False
         self._is_doubted = False
-        self._served: dict[ModelInfo, ServedModel] = {}
+        self._served: dict[ModelInfo, ServedModel | InsideModel] = {}
 
     def list(self, *, refresh: bool = False) -> ModelList:
         """Return the models offered now, within about a second; results of the last 30 seconds are reused.
@@ -81,13 +88,32 @@ class LanguageModels:
         if model is None:
             kept: object = "off"
         else:
-            from docmind.network import permit
+            if model.provider != "inside":
+                from docmind.network import permit
 
-            permit(model.url, self._settings.allowed_hosts)
+                permit(model.url, self._settings.allowed_hosts)
             kept = {"provider": model.provider, "url": model.url, "model": model.model}
         self._preferences.put(_CHOICE, kept)
         with self._changed:
             self._choice, self._is_read = kept, True
+
+    def add(self, file: Path) -> ModelInfo:
+        """Add a GGUF file of this machine as a model inside DocMind; it is not chosen by that.
+
+        Raises `ConfigError`, `DiskFullError`.
+        """
+        info = self._inside.add(file)
+        self._forget_found()
+        return info
+
+    def remove(self, name: str) -> None:
+        """Delete the GGUF file that was added under this name. Raises `NotFoundError`, `ConfigError`."""
+        self._inside.remove(name)
+        self._forget_found()
+
+    def close(self) -> None:
+        """End the processes of models inside DocMind. Idempotent."""
+        self._inside.close()
 
     def current(self) -> ChatModel | None:
         """Return the model to ask, or None where there is none. Waits at most 0.3 s, for the first probe."""
@@ -114,14 +140,14 @@ class LanguageModels:
             return waiting if self._settings.url or self._settings.model or self._chosen() else ()
         if self._pick(found) is not None:
             return ()
-        return (*(found.degraded if self._settings.url else ()), *self._gone(found))
+        return (*(found.degraded if self._settings.url or self._wants_inside() else ()), *self._gone(found))
 
     def capability(self) -> Capability:
-        """Return the capability for `status`. Waits as `current` does."""
+        """Return the capability for `status`. Waits for the first probe, a few seconds at most."""
         if self._settings.provider == "off" or self._chosen() == "off":
             how = "unset DOCMIND_LLM__PROVIDER" if self._settings.provider == "off" else "choose a model in Settings"
             return Capability("answers", "off", f"{_QUOTES}; no language model is asked", how)
-        found = self._known()
+        found = self._known(wait_s=_STATUS_WAIT_S)
         info = self._pick(found) if found else None
         unasked = self._unasked(found) if found else None
         if unasked is not None:
@@ -130,9 +156,12 @@ class LanguageModels:
         if info is None:
             reasons = self.degraded()
             why = reasons[0].reason.rstrip(".") if reasons else "no language model is served on this machine"
-            hint = "start Ollama, llama.cpp, LM Studio or vLLM here, or set DOCMIND_LLM__URL"
+            hint = (
+                "start Ollama, llama.cpp, LM Studio or vLLM here, add a GGUF file with `docmind models add FILE.gguf`,"
+                " or set DOCMIND_LLM__URL"
+            )
             return Capability("answers", "missing", f"{_QUOTES}; {why}", hint)
-        where = f"at {info.url}, which is not this machine" if info.is_remote else "on this machine"
+        where = f"at {info.url}, which is not this machine" if info.is_remote else info.where
         return Capability("answers", "present", f"written by {info.model} {where}, checked against your pages")
 
     def warm(self) -> None:
@@ -160,8 +189,9 @@ class LanguageModels:
                 if {"provider": model.provider, "url": model.url, "model": model.model} == choice:
                     return model
             return None
-        models = self._named(found.at_url if settings.url else found.models)
-        return next((model for model in models if settings.url or not model.url), None)
+        has_url = settings.url is not None and settings.provider != "inside"
+        models = self._named(found.at_url if has_url else found.models)
+        return next((model for model in models if has_url or not model.url), None)
 
     def _unasked(self, found: Found) -> ModelInfo | None:
         """Return the first model that was found and that the user was not asked about, where no other may answer."""
@@ -181,17 +211,30 @@ class LanguageModels:
             return ()
         if isinstance(self._choice, dict):
             model, url = self._choice.get("model", ""), self._choice.get("url", "")
+            if self._choice.get("provider") == "inside":
+                return (Degraded("answers", f"the model {model}, chosen in Settings, cannot run inside DocMind now."),)
             return (Degraded("answers", f"the model {model}, chosen in Settings, is not offered at {url} now."),)
         if self._settings.model:
             return (Degraded("answers", f"the model {self._settings.model} (DOCMIND_LLM__MODEL) is not offered now."),)
         return ()
 
-    def _model(self, info: ModelInfo, found: Found) -> ServedModel:
+    def _wants_inside(self) -> bool:
+        """Return whether a model inside DocMind was chosen or set: then it is told why there is none."""
+        is_chosen = isinstance(self._choice, dict) and self._choice.get("provider") == "inside"
+        return is_chosen or self._settings.gguf is not None or self._settings.provider == "inside"
+
+    def _forget_found(self) -> None:
+        with self._changed:
+            self._found_at = -_KEPT_S
+
+    def _model(self, info: ModelInfo, found: Found) -> ServedModel | InsideModel:
         from docmind.llm.client import ServedModel
         from docmind.network import resolve_here
 
         with self._changed:
-            if info not in self._served:
+            if info not in self._served and info.provider == "inside":
+                self._served[info] = InsideModel(info, self._settings, self._inside)
+            elif info not in self._served:
                 secret = self._settings.api_key if info in found.at_url else None
                 key = secret.get_secret_value() if secret else ""
                 self._served[info] = ServedModel(info, self._settings, key=key, resolve=self._resolve or resolve_here)
@@ -237,6 +280,15 @@ class LanguageModels:
                 self._is_probing = True
             return self._ask_all()
 
+    def _with_inside(self, found: Found) -> Found:
+        """Return what was found with the models inside DocMind: the set file goes first, added ones after servers."""
+        if self._settings.provider not in ("auto", "inside"):
+            return found
+        models, degraded = self._inside.found()
+        first = tuple(model for model in models if self._inside.is_set(model))
+        others = tuple(model for model in models if model not in first)
+        return replace(found, models=(*first, *found.models, *others), degraded=(*found.degraded, *degraded))
+
     def _ask_all(self, *, is_asked_again: bool = False) -> Found:
         """Probe once. With `is_asked_again` a chosen model that does not answer in time is kept until the next probe.
 
@@ -246,7 +298,7 @@ class LanguageModels:
         try:
             from docmind.llm.discover import discover
 
-            found = (self._discover or discover)(self._settings)
+            found = self._with_inside((self._discover or discover)(self._settings))
             last = self._found
             is_lost = last is not None and self._pick(last) is not None and self._pick(found) is None
             self._is_doubted = is_lost and is_asked_again and not self._is_doubted
@@ -291,3 +343,6 @@ class OneModel(LanguageModels):
 
     def warm(self) -> None:
         """Do nothing: there is nothing to probe."""
+
+    def close(self) -> None:
+        """Do nothing: there is no process."""

@@ -67,6 +67,8 @@ class Wire(Connection):
     @property
     def server(self) -> str:
         """The server's name for use in a sentence."""
+        if self.info.provider == "inside":
+            return f"The model {plain_line(self.info.model, 60)} inside DocMind"
         return f"{'Ollama' if self.info.provider == 'ollama' else 'The model server'} at {self.endpoint.label}"
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -74,7 +76,7 @@ class Wire(Connection):
         if response.status_code != 200:
             raise self._refusal(response)
         kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-        is_stream = kind == "text/event-stream" if self.info.provider == "openai" else kind != "text/html"
+        is_stream = kind != "text/html" if self.info.provider == "ollama" else kind == "text/event-stream"
         if not is_stream:
             response.close()
             raise LanguageModelBrokenError(f"{self.server} does not answer as a language model does.")
@@ -117,6 +119,12 @@ class Wire(Connection):
             )
         if self._has_images and (status in _OF_REQUEST or _OF_IMAGES.search(said)):
             return ImagesRefusedError(f"{self.server} refuses images" + (f": {said}." if said else "."))
+        if self.info.provider == "inside" and "context" in said.lower():
+            return LanguageModelDownError(
+                f"{self.server} can take in {self.info.context_tokens:,} tokens at once, and the question with its "
+                "passages has more.",
+                hint="Ask in fewer words, raise DOCMIND_LLM__CONTEXT_TOKENS, or choose a model with a larger context.",
+            )
         told = f"{self.server} refuses with status {status}" + (f": {said}" if said else "")
         return LanguageModelDownError(f"{told}.", hint=_hint(status, said.lower()))
 

@@ -1,4 +1,4 @@
-from .endpoint import Connection, Endpoint, Resolve, fetch, permit, resolve_here
+from .endpoint import Connection, Endpoint, Resolve, at_socket, fetch, permit, resolve_here
 from .guard import Guard, GuardState, Mode, network_guard
 from .web_search import search_web
 
@@ -9,6 +9,7 @@ __all__ = [
     "GuardState",
     "Mode",
     "Resolve",
+    "at_socket",
     "fetch",
     "network_guard",
     "permit",

@@ -37,6 +37,7 @@ _METADATA = frozenset(
 )  # where clouds hand out credentials, beside the link-local ones
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _SENT = ("content-type", "content-length", "transfer-encoding", "accept")
+_OPENED = tuple(f"connection.{way}.complete" for way in ("connect_tcp", "connect_unix_socket", "start_tls"))
 _DROPPED = ("content-encoding", "set-cookie")
 _CONNECT_S = 5.0
 
@@ -55,9 +56,9 @@ def resolve_here(host: str, port: int) -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """An address that may be reached, made only by `permit`.
+    """An address that may be reached, made only by `permit` and `at_socket`.
 
-    `is_local` means that it names this machine.
+    `is_local` means that it names this machine. Where `socket` is set, requests go to that file's socket.
     """
 
     scheme: str
@@ -65,6 +66,7 @@ class Endpoint:
     port: int
     path: str
     is_local: bool
+    socket: str = ""
 
     @property
     def label(self) -> str:
@@ -131,6 +133,11 @@ def permit(url: str, allowed: str = "") -> Endpoint:
     return Endpoint(scheme, host, port, path, is_local)
 
 
+def at_socket(file: str, path: str) -> Endpoint:
+    """Return the endpoint of a server that listens on a Unix socket of this machine; `path` begins its URLs."""
+    return Endpoint("http", "127.0.0.1", 80, path, True, file)
+
+
 def allow_list(text: str) -> tuple[tuple[str, int | None], ...]:
     """Parse a list of allowed hosts into pairs (host, port or None for any).
 
@@ -174,7 +181,7 @@ class Connection(httpx.BaseTransport):
         # Without TLS a context without certificates is enough: it is cheap to make and would accept no server.
         needs_trust = endpoint.scheme == "https"
         trust = httpx.create_ssl_context(trust_env=False) if needs_trust else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        self._inner = httpx.HTTPTransport(verify=trust, trust_env=False)
+        self._inner = httpx.HTTPTransport(verify=trust, trust_env=False, uds=endpoint.socket or None)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send the request to an address of the endpoint that is checked now.
@@ -236,7 +243,7 @@ class Connection(httpx.BaseTransport):
         return httpx.Response(response.status_code, headers=headers, stream=stream, extensions=response.extensions)
 
     def _trace(self, event: str, info: Mapping[str, Any]) -> None:
-        if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
+        if event in _OPENED:
             opened = info["return_value"].get_extra_info("socket")
             with self._lock:
                 self._sockets.append(opened)

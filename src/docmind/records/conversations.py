@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -183,18 +183,21 @@ class MemoryList:
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """A language model that a server offers.
+    """A language model that a server offers, or that runs inside DocMind (from a GGUF file; its `url` is empty).
 
     `is_remote` means that the server is not this machine. `is_tool_calling` and `takes_images` are None where the
-    server does not tell.
+    server does not tell. `note` says what to know before it is chosen, and `context_tokens` is the most that it takes
+    in at once, 0 where unknown; two models do not differ by these.
     """
 
-    provider: Literal["ollama", "openai"]
+    provider: Literal["ollama", "openai", "inside"]
     url: str
     model: str
     is_tool_calling: bool | None = None
     is_remote: bool = False
     takes_images: bool | None = None
+    note: str = field(default="", compare=False)
+    context_tokens: int = field(default=0, compare=False)
 
     @property
     def name(self) -> str:
@@ -204,6 +207,11 @@ class ModelInfo:
     def place(self) -> str:
         """Where it runs: this machine, or the host of its server."""
         return (urlsplit(self.url).hostname or "another machine") if self.is_remote else "this machine"
+
+    @property
+    def where(self) -> str:
+        """Where it runs, for after its name: `inside DocMind`, or `on` its machine."""
+        return "inside DocMind" if self.provider == "inside" else f"on {self.place}"
 
 
 @dataclass(frozen=True, slots=True)

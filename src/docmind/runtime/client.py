@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
 from docmind import errors
@@ -87,6 +88,25 @@ class Client:
             if ends != self._ends:
                 raise WorkerFailedError(_STOPPED)
 
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Keep the process from ending as idle while the block runs: it is used by another way than `call`.
+
+        It is started where there is none. Raises as `start` does.
+        """
+        life = self._living()
+        life.keep(1)
+        try:
+            yield
+        finally:
+            life.keep(-1)
+
+    @property
+    def is_held(self) -> bool:
+        """Return whether a block of `hold` runs."""
+        life = self._life
+        return life is not None and life.is_kept
+
     def end(self) -> None:
         """End the process at once: running requests fail, and the next one starts it again. Idempotent."""
         with self._lock:
@@ -119,6 +139,7 @@ class _Life:
         self._lock, self._sending = threading.Lock(), threading.Lock()
         self._waiting: dict[int, Future[Frame]] = {}
         self._asked = 0
+        self._holds = 0
         self._used_s = time.monotonic()
         self._ended = threading.Event()
         threading.Thread(target=self._hand_out, name=f"answers {entry}", daemon=True).start()
@@ -157,6 +178,16 @@ class _Life:
             raise WorkerFailedError(_STOPPED)
         return answer
 
+    @property
+    def is_kept(self) -> bool:
+        return self._holds > 0
+
+    def keep(self, by: int) -> None:
+        """Add `by` to the number of users that the idle time waits for."""
+        with self._lock:
+            self._holds += by
+            self._used_s = time.monotonic()
+
     def end(self) -> None:
         """End the process at once; threads that wait for an answer get an error."""
         self._ended.set()
@@ -187,7 +218,7 @@ class _Life:
     def _end_when_idle(self, idle_s: float) -> None:
         while not self._ended.wait(min(idle_s / 4, 15.0)):
             with self._lock:
-                is_idle = not self._waiting and time.monotonic() - self._used_s > idle_s
+                is_idle = not self._waiting and not self._holds and time.monotonic() - self._used_s > idle_s
                 if is_idle:
                     self._ended.set()
             if is_idle:

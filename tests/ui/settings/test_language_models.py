@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from docmind.llm import INSTALL
 from docmind.records.conversations import ModelInfo, ModelList
 from docmind.ui.app.desk import desk
 from llm_server import Model, serving
+from smollm import LLAMA, gguf
 
 HOSTILE = "![x](http://127.0.0.1:9/c.png) :red[r] $x$ <img src=x> [l](javascript:1)"
 
@@ -128,3 +131,29 @@ def test_what_is_switched_off_by_a_setting_cannot_be_chosen(monkeypatch: pytest.
     assert "unset DOCMIND_LLM__PROVIDER" in said(test)
     assert not chosen(test)
     assert "DOCMIND_AGENT__MODE=agent" not in said(test), "it is on: there is nothing to add"
+
+
+def test_a_gguf_file_is_added_and_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCMIND_LLM__PROVIDER", "inside")
+    monkeypatch.setenv("DOCMIND_VISUAL__MODELS_DIR", str(tmp_path / "models"))
+    (tmp_path / "Tiny.gguf").write_bytes(gguf(LLAMA))
+    (tmp_path / "notes.gguf").write_text("These are notes.")
+    test = opened()
+    assert "GGUF" in said(test)
+    test.text_input(key="gguf-file").set_value(str(tmp_path / "notes.gguf"))
+    assert "it is no GGUF file" in said(click(test, "Use this file"))
+    test.text_input(key="gguf-file").set_value(str(tmp_path / "Tiny.gguf"))
+    words = said(click(test, "Use this file"))
+    assert chosen(test) == ["**Tiny**"]
+    assert "Inside DocMind" in words
+    assert "of memory, and" in words
+    assert str(tmp_path) not in words
+
+
+def test_without_the_package_the_command_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)
+    monkeypatch.setenv("DOCMIND_LLM__PROVIDER", "inside")
+    test = opened()
+    assert "Nothing is fetched until you run this" in said(test)
+    assert INSTALL in said(test)
+    assert not test.text_input

@@ -52,16 +52,12 @@ def draw_question_box(
         _draw_instructions(docmind, thread_id)
         st.space("stretch")
         model = docmind.models.current()
-        told = (
-            f"{escape(model.info.model, limit=40)} · on {escape(model.info.place, limit=40)}"
-            if model
-            else "Quotes only"
-        )
+        told = _writer(model.info) if model else "Quotes only"
         st.caption(told, width="content")
 
 
 def _writer(model: ModelInfo) -> str:
-    return f"{escape(model.model, limit=40)} · on {escape(model.place, limit=40)}"
+    return f"{escape(model.model, limit=40)} · {escape(model.where, limit=40)}"
 
 
 def ask_example(docmind: DocMind, question: str) -> None:

@@ -5,8 +5,10 @@ A capability is a row: its name, what it provides, whether it is present, how to
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
@@ -14,6 +16,7 @@ import streamlit as st
 
 from docmind.config import Settings
 from docmind.errors import DocMindError
+from docmind.llm import INSTALL
 from docmind.records.conversations import ModelInfo, ModelList
 from docmind.records.documents import Capability, CapabilityState
 from docmind.rich_text import escape, one_line
@@ -49,6 +52,7 @@ def draw_capability(capability: Capability) -> None:
 
 _SHOWN = 8  # models of one server that are listed openly
 _PROTOCOLS = {"ollama": "Ollama", "openai": "OpenAI-compatible server"}
+_FILE = "gguf-file"
 _CHOSEN, _OTHER = ":material/radio_button_checked:", ":material/radio_button_unchecked:"
 _ADDRESS = "DOCMIND_LLM__URL=http://192.168.1.20:11434\nDOCMIND_LLM__ALLOWED_HOSTS=192.168.1.20"
 
@@ -69,7 +73,7 @@ def section(docmind: DocMind, settings: Settings) -> None:
             found = docmind.models.list(refresh=is_asked)
         chosen = found.chosen
         _draw_found(docmind, found, settings)
-        _draw_how(is_open=not found.models)
+        _draw_how(docmind, is_open=not found.models)
     with st.container(border=True, gap="xsmall", key="modes"):
         for capability in _modes(settings, chosen):
             draw_capability(capability)
@@ -110,6 +114,12 @@ def _draw_server(
     docmind: DocMind, provider: str, url: str, models: Sequence[ModelInfo], chosen: ModelInfo | None
 ) -> None:
     where = ":orange-badge[:material/public: another machine]" if models[0].is_remote else "on this machine"
+    if provider == "inside":
+        st.caption("Inside DocMind · on this machine, in a process of its own that ends when it is idle")
+        for model in models:
+            _row(docmind, model, is_chosen=model == chosen)
+            st.caption(escape(model.note))
+        return
     st.caption(f"{_PROTOCOLS.get(provider, escape(provider))} at {escape(_host(url), limit=60)} · {where}")
     for model in models[:_SHOWN]:
         _row(docmind, model, is_chosen=model == chosen)
@@ -145,7 +155,34 @@ def _choose(docmind: DocMind, model: ModelInfo | None) -> None:
         errors.show(outcome)
 
 
-def _draw_how(*, is_open: bool) -> None:
+def _add_file(docmind: DocMind) -> None:
+    path = str(st.session_state.get(_FILE, "")).strip().strip('"')
+    if not path:
+        return
+    outcome = errors.attempt(lambda: docmind.models.add(Path(path).expanduser()))
+    if isinstance(outcome, DocMindError):
+        errors.show(outcome)
+    else:
+        st.session_state[_FILE] = ""
+        _choose(docmind, outcome)
+
+
+def _draw_inside(docmind: DocMind) -> None:
+    """Draw how a GGUF file becomes a model inside DocMind: the command that it needs, and where the file is."""
+    st.markdown(
+        "Inside DocMind, without another program: a language model in one **GGUF** file of this machine. Its answers "
+        "take their time on a processor; a model of 1 to 4 billion parameters is a good start."
+    )
+    if importlib.util.find_spec("xllamacpp") is None:
+        st.caption("It needs llama.cpp, 34 MB. Nothing is fetched until you run this, then start DocMind again:")
+        st.code(INSTALL, language=None)
+        return
+    with st.form("gguf", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+        st.text_input("GGUF file", key=_FILE, placeholder="~/models/model.gguf")
+        st.form_submit_button("Use this file", on_click=_add_file, args=(docmind,))
+
+
+def _draw_how(docmind: DocMind, *, is_open: bool) -> None:
     with st.expander("How to add a language model", icon=":material/add:", expanded=is_open):
         st.markdown(
             "On this machine: start **Ollama**, **llama.cpp**, **LM Studio** or **vLLM** with a model, then press "
@@ -156,6 +193,7 @@ def _draw_how(*, is_open: bool) -> None:
         )
         st.code(_ADDRESS, language=None)
         st.caption("DOCMIND_LLM__API_KEY holds the key, where the server wants one.")
+        _draw_inside(docmind)
 
 
 def _modes(settings: Settings, model: ModelInfo | None) -> tuple[Capability, ...]:
