@@ -339,7 +339,9 @@ def test_it_stands_beside_the_servers_and_the_choice_is_kept(preferences: Prefer
     models = LanguageModels(LLMSettings(), preferences, discover=servers, folder=folder)
     listed = models.list()
     assert [model.name for model in listed.models] == ["ollama/llama3.2:3b", "inside/tiny"]
-    assert listed.chosen == listed.models[0]
+    assert listed.chosen == listed.models[1], "a server that was only found gets nothing unasked"
+    models.choose(listed.models[0])
+    assert models.list().chosen == listed.models[0]
     models.choose(listed.models[1])
     assert str(tmp_path) not in str(preferences.get("llm.model")), "the vault stores no path"
     again = LanguageModels(LLMSettings(), preferences, discover=servers, folder=folder)
