@@ -7,9 +7,10 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from docmind import capabilities
 from docmind.config import Settings
@@ -20,9 +21,10 @@ from docmind.errors import BehindError, DiskFullError, NotFoundError, VaultError
 from docmind.ingest import Progress
 from docmind.llm import LanguageModels
 from docmind.memory import Memories
-from docmind.records.answers import NOTED, Answer
+from docmind.records.answers import Answer
 from docmind.records.documents import AddResult, Capability, DeleteReceipt, DocumentInfo, PageView, Status, Upload
 from docmind.records.search import Filters, ListName, MergeStrategy, MultimodalResult, Rerank, SearchResult
+from docmind.runtime import ms_since
 from docmind.search import DedupKey, MultimodalSearch, QueryCache, checked_question
 from docmind.services import Services
 from docmind.storage import (
@@ -42,6 +44,9 @@ from docmind.storage import (
     open_keys,
     remove_strays,
 )
+
+if TYPE_CHECKING:
+    from docmind.answers import DirectAnswers
 
 _NAMED = 5  # lost documents that an error names
 _PLACE = "Check the folder and its permissions, or choose another with DOCMIND_DATA_DIR."
@@ -132,7 +137,7 @@ class DocMind:
         self.models = models or LanguageModels(settings.llm, Preferences(self._database))
         self.conversations = Conversations(
             settings, self._database, self._artifacts, self._catalog, self._embedder, self.multimodal_search,
-            self._catalog.epoch, self.memories, self.models,
+            self._catalog.epoch, self.memories, self.models, lambda: self._direct,
         )  # fmt: skip
 
     def _opened_database(self, *, accept: bool) -> Database:
@@ -384,17 +389,15 @@ class DocMind:
         """Answer a question with the best quote, with quotes or pages that may answer it, or with "not found".
 
         `outcome` tells which; every quote is among `sources`, with its page and boxes, and so is every page found by
-        its look. `lists` are those to search; None: as configured. A question that is a request to remember something
-        searches nothing: the facts are stored, and are in `told`.
+        its look. `lists` are those to search; None: as configured. A request to remember something searches nothing:
+        the facts are stored, and are in `told`; nor does a greeting.
         """
         from docmind.answers import NOT_FOUND, Extractive, quoted, with_looks
 
         started = time.perf_counter()
-        if facts := self.memories.requested(question):
-            for fact in facts:
-                self.memories.add(fact)
-            took = (("total", (time.perf_counter() - started) * 1000),)
-            return Answer(question, NOTED, found=False, timings_ms=took, outcome="noted", told=facts)
+        intent = self._direct.recognise(question)
+        if intent.is_direct:
+            return self._direct.reply(intent).answer(question, ms_since(started))
         found = self.multimodal_search(self.memories.expand(question), k=k, filters=filters, lists=lists)
         at = time.perf_counter()
         quotes = Extractive(self._settings.answer, self._catalog, self._embedder).extract(found.query, found)
@@ -410,6 +413,12 @@ class DocMind:
             (*found.degraded, *recalled.degraded), timings, told.sentences,
             outcome="maybe" if is_by_look else quotes.outcome, told=tuple(memory.text for memory in recalled.memories),
         )  # fmt: skip
+
+    @cached_property
+    def _direct(self) -> DirectAnswers:
+        from docmind.answers import DirectAnswers
+
+        return DirectAnswers(self._catalog, self.memories.requested, self.memories.add)
 
     # maintenance
 

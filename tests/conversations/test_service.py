@@ -462,6 +462,31 @@ def test_a_request_to_remember_stores_each_fact_and_searches_nothing(tmp_path: P
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("mode", ["standard", "agent"])
+def test_a_greeting_is_returned_without_a_search(tmp_path: Path, mode: str) -> None:
+    with talking(tmp_path) as mind:
+        assert "no documents yet" in mind.ask("Hello!").answer
+        mind.add([report("spring", 3)])
+        model = writing(mind, "This is never asked for.")
+        thread_id = mind.conversations.create().thread_id
+        first = ask(mind, HERONS, thread_id)
+        writing(mind, "This is never asked for.")
+        turn = ask(mind, "Bom dia!", thread_id, mode=mode)
+        assert turn.answer is not None
+        assert (turn.answer.outcome, turn.answer.found, turn.answer.sources) == ("greeting", False, ())
+        assert "Há 1 documento" in turn.answer.answer
+        assert (turn.answer.model, turn.asked_as, turn.recalled, turn.nearest) == ("", "", (), ())
+        assert mind.ask("Hello!").answer.startswith("Hello!")
+        assert mind.conversations.view(thread_id).turns == (first, turn)
+        later = ask(mind, "And in the autumn report?", thread_id)
+        assert later.asked_as == f"{HERONS} And in the autumn report?", "it leans on the question before the greeting"
+        assert len(model.received) == 1
+        with zipfile.ZipFile(io.BytesIO(mind.conversations.export(thread_id, "markdown").data)) as files:
+            text = "".join(files.read(name).decode() for name in files.namelist() if name.endswith(".md"))
+        assert "Há 1 documento" in text
+
+
+@pytest.mark.slow
 def test_what_was_told_is_beside_the_quotes_and_where_nothing_is_found(tmp_path: Path) -> None:
     with talking(tmp_path) as mind:
         mind.add([report("spring", 3)])

@@ -1,12 +1,20 @@
+from .direct import DirectAnswers, Reply
 from .extractive import NOT_FOUND, Extract, Extractive
+from .intents import PASSAGES, Intent, IntentKind, Language
 from .looks import with_looks
 from .verify import Passage, Verified, Verifier, quoted
 
 __all__ = [
     "NOT_FOUND",
+    "PASSAGES",
+    "DirectAnswers",
     "Extract",
     "Extractive",
+    "Intent",
+    "IntentKind",
+    "Language",
     "Passage",
+    "Reply",
     "Verified",
     "Verifier",
     "quoted",

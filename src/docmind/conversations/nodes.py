@@ -1,4 +1,4 @@
-"""Steps of a turn: contextualise, retrieve, answer, verify, remember.
+"""Steps of a turn: contextualise, recognise, then reply, or retrieve, answer and verify; then remember.
 
 Each writes a channel of the state. What a run uses and does not store is in `Means`, the vault's services, and in
 `Course`, the run's own data.
@@ -13,7 +13,18 @@ from typing import Any, Literal, Protocol
 
 from langgraph.runtime import Runtime
 
-from docmind.answers import NOT_FOUND, Extract, Extractive, Passage, Verified, Verifier, quoted, with_looks
+from docmind.answers import (
+    NOT_FOUND,
+    DirectAnswers,
+    Extract,
+    Extractive,
+    Passage,
+    Reply,
+    Verified,
+    Verifier,
+    quoted,
+    with_looks,
+)
 from docmind.config import Settings
 from docmind.conversations.checkpoints import refuse
 from docmind.conversations.prompts import first_messages, understand
@@ -24,13 +35,15 @@ from docmind.conversations.state import (
     State,
     Written,
     filters_of,
+    intent_of,
     lists_of,
     plain_answer,
+    plain_intent,
 )
 from docmind.documents import Catalog, PageRecord
 from docmind.errors import DamagedError, LanguageModelBrokenError, LanguageModelError, StateRefusedError
 from docmind.llm import ChatModel, Message, Stop
-from docmind.records.answers import NOTED, Answer, Outcome
+from docmind.records.answers import Answer, Outcome
 from docmind.records.conversations import MemoryList, RunStage, WebResult, closest
 from docmind.records.search import Degraded, Filters, Hit, ListName, MultimodalHit, MultimodalResult, SearchResult
 
@@ -60,8 +73,7 @@ class Means:
 
     `recall` returns what a model should know of a question of a thread, `told` the remembered facts that bear on it,
     `expand` the question with what remembered definitions say that its terms stand for.
-    `requested` returns the facts that a question asks to remember, `note` stores one, `propose` returns facts in what
-    the user typed. `web` is None while web search is off.
+    `propose` returns facts in what the user typed. `web` is None while web search is off.
     """
 
     settings: Settings
@@ -71,12 +83,11 @@ class Means:
     lenient: Extractive
     """The same without a threshold, for pages that the question itself points to."""
     verifier: Verifier
+    direct: DirectAnswers
     epoch: Callable[[], int]
     recall: Callable[[str, str | None], MemoryList]
     told: Callable[[str, str | None], MemoryList]
     expand: Callable[[str, str | None], str]
-    requested: Callable[[str], tuple[str, ...]]
-    note: Callable[[str], object]
     propose: Callable[[str], tuple[str, ...]]
     web: Callable[[str], tuple[WebResult, ...]] | None = None
 
@@ -85,7 +96,7 @@ class Means:
 class Course:
     """The data of one run; used by its own thread only.
 
-    `said` are earlier turns as (question, answer).
+    `said` are earlier turns as (question, answer); `topics` are the questions of those that asked about documents.
     """
 
     stop: Stop
@@ -95,6 +106,7 @@ class Course:
     model: ChatModel | None = None
     thread_id: str | None = None
     said: tuple[tuple[str, str], ...] = ()
+    topics: tuple[str, ...] = ()
     quoted: frozenset[str] = frozenset()
     """The quotes of the previous turn: a follow-up asks for something else."""
     search: SearchResult | None = None
@@ -127,9 +139,7 @@ class Steps:
         """Resolve the question in its conversation, and choose the documents it may fall back on."""
         course = runtime.context
         course.tell("reading the question")
-        understood = understand(
-            state["question"]["text"], [asked for asked, _ in course.said if not self._means.requested(asked)]
-        )
+        understood = understand(state["question"]["text"], course.topics)
         kept = state.get("kept") or NOTHING_KEPT
         page = None
         if understood.page_step is not None and kept["place"]:
@@ -144,6 +154,32 @@ class Steps:
                 "recall": list(recall),
                 "is_cited": bool(kept["cited"]),
             }
+        }
+
+    def recognise(self, state: State, runtime: Runtime[Course]) -> dict[str, Any]:
+        """Recognise what the question asks for; what needs no search leans on no earlier question."""
+        intent = self._means.direct.recognise(state["question"]["text"])
+        changed: dict[str, Any] = {"intent": plain_intent(intent)}
+        if intent.is_direct:
+            text = " ".join(state["question"]["text"].split())
+            changed["asked"] = {"text": text, "is_contextual": False, "page": None, "recall": [], "is_cited": False}
+        return changed
+
+    def way(self, state: State) -> Literal["reply", "retrieve"]:
+        """Return the step that follows what was recognised."""
+        return "reply" if intent_of(state).is_direct else "retrieve"
+
+    def reply(self, state: State, runtime: Runtime[Course]) -> dict[str, Any]:
+        """Answer what needs no search, unless the user stopped it."""
+        course = runtime.context
+        is_stopped = course.stop()
+        reply = Reply(Verified("", (), ()), "not found") if is_stopped else self._means.direct.reply(intent_of(state))
+        course.lasted("total", course.started)
+        answer = reply.answer(state["question"]["text"], course.timings_ms["total"], tuple(course.degraded))
+        return {
+            "found": {"nodes": [], "pages": [], "recalled": []},
+            "written": written_of("", "", is_stopped=is_stopped),
+            "answer": plain_answer(answer),
         }
 
     def retrieve(self, state: State, runtime: Runtime[Course]) -> dict[str, Any]:
@@ -163,14 +199,13 @@ class Steps:
 
     def mode(self, state: State) -> Literal["answer", "agent"]:
         """Return the step that follows the search."""
-        is_agent = state["question"]["mode"] == "agent" and not self._requested(state)
-        return "agent" if is_agent else "answer"
+        return "agent" if state["question"]["mode"] == "agent" else "answer"
 
     def answer(self, state: State, runtime: Runtime[Course]) -> dict[str, Any]:
         """Stream the model's text; without a model, or where it fails at once, the text is empty."""
         course = runtime.context
         model = course.model
-        if model is None or course.stop() or self._requested(state):
+        if model is None or course.stop():
             return {"written": written_of("", "", is_stopped=course.stop())}
         course.tell("writing", restart=True)
         at = time.perf_counter()
@@ -209,9 +244,6 @@ class Steps:
         written = state["written"]
         assert written is not None
         assert course.search is not None
-        facts = self._requested(state)
-        if facts and not written["is_stopped"]:
-            return {"answer": plain_answer(self._noted(state, course, facts))}
         if written["failure"]:
             course.degraded.append(Degraded("language model", written["failure"][0]))
         at = time.perf_counter()
@@ -261,8 +293,8 @@ class Steps:
         cited = list(dict.fromkeys(source["doc_id"] for source in answer["sources"]))
         retrieved = list(dict.fromkeys(page.split("::page::")[0] for page in found["pages"]))
         first = answer["sources"][0] if answer["sources"] else None
-        is_noted = answer["outcome"] == "noted"
-        proposals = self._means.propose(state["question"]["text"]) if course.thread_id and not is_noted else ()
+        may_propose = course.thread_id is not None and not intent_of(state).is_direct
+        proposals = self._means.propose(state["question"]["text"]) if may_propose else ()
         return {
             "kept": {
                 "cited": cited or kept["cited"],
@@ -301,9 +333,6 @@ class Steps:
                 course.search = SearchResult(asked["text"], (hit,), timings_ms=(("total", 0.0),))
                 course.is_recalled = True
                 return
-        if self._requested(state):  # a request to remember something is no question to the documents
-            course.search = SearchResult(asked["text"], (), timings_ms=(("total", 0.0),))
-            return
         filters = filters_of(question["filters"])
         found = self.search(asked["text"], question, filters)
         recall = [doc for doc in asked["recall"] if not filters.doc_ids or doc in filters.doc_ids]
@@ -312,24 +341,6 @@ class Steps:
             if again.hits:
                 found, course.is_recalled = again, True
         course.search, course.looks = found, list(found.looks)
-
-    def _requested(self, state: State) -> tuple[str, ...]:
-        return self._means.requested(state["question"]["text"])
-
-    def _noted(self, state: State, course: Course, facts: tuple[str, ...]) -> Answer:
-        """Store what the user asked to have remembered, and say so. A step that runs again stores nothing twice."""
-        for fact in facts:
-            self._means.note(fact)
-        course.lasted("total", course.started)
-        return Answer(
-            question=state["question"]["text"],
-            answer=NOTED,
-            found=False,
-            degraded=tuple(course.degraded),
-            timings_ms=tuple(course.timings_ms.items()),
-            outcome="noted",
-            told=facts,
-        )
 
     def _quotes(self, state: State, course: Course) -> tuple[Verified, Outcome]:
         found = course.search

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, NotRequired, TypedDict
 
+from docmind.answers import PASSAGES, Intent, IntentKind, Language
 from docmind.records.answers import Answer, Sentence, Source
 from docmind.records.conversations import Mode, WebResult
 from docmind.records.documents import Box
@@ -42,6 +43,14 @@ class Asked(TypedDict):
     page: list[Any] | None
     recall: list[str]
     is_cited: bool
+
+
+class Recognised(TypedDict):
+    """What a question asks for, as `docmind.answers.Intent`; absent from checkpoints of earlier versions."""
+
+    kind: IntentKind
+    language: Language
+    facts: list[str]
 
 
 class Found(TypedDict):
@@ -82,6 +91,7 @@ class State(TypedDict):
 
     question: Question
     asked: Asked | None
+    intent: NotRequired[Recognised | None]
     found: Found | None
     written: Written | None
     answer: dict[str, Any] | None
@@ -113,7 +123,18 @@ def lists_of(question: Question) -> list[ListName] | None:
 
 def new_turn(question: Question) -> dict[str, Any]:
     """Return the state update for a question, with the previous turn's channels reset."""
-    return {"question": question, "asked": None, "found": None, "written": None, "answer": None, "memories": []}
+    parts = dict.fromkeys(("asked", "intent", "found", "written", "answer"))
+    return {"question": question, **parts, "memories": []}
+
+
+def plain_intent(intent: Intent) -> Recognised:
+    return {"kind": intent.kind, "language": intent.language, "facts": list(intent.facts)}
+
+
+def intent_of(state: State) -> Intent:
+    """Restore what the question asks for; passages where nothing was recognised yet."""
+    plain = state.get("intent")
+    return Intent(plain["kind"], plain["language"], tuple(plain["facts"])) if plain else PASSAGES
 
 
 def filters_of(plain: Mapping[str, list[str]]) -> Filters:

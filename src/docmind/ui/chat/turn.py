@@ -218,7 +218,7 @@ def draw_turn(docmind: DocMind, view: ThreadView, turn: Turn, place: Place, name
                 draw_places(answer.sources, place.key, _asked(turn))
             if turn.web:
                 draw_web(turn.web, place.key)
-            if place.is_last and answer is not None and answer.outcome != "noted":
+            if place.is_last and answer is not None and answer.is_searched:
                 sources.draw_page_results(docmind, _asked(turn), turn.filters, f"{place.key}-found")
             history.switcher(docmind, view, turn)
             if place.is_last:
@@ -239,9 +239,11 @@ def _draw_answer(docmind: DocMind, turn: Turn, answer: Answer, place: Place) -> 
         shown = [source for source in quotes if source not in answer.further]
         if not answer.model and len(shown) == 1:
             st.caption(_place(shown[0]))
+    elif answer.outcome != "not found":
+        st.markdown(escape(answer.answer))
     elif turn.state != "stopped":
         st.markdown("**I couldn't find this in your documents.**")
-    if answer.found or turn.state == "stopped":
+    if answer.found or turn.state == "stopped" or not answer.is_searched:
         return
     if turn.filters != Filters():
         st.caption("Only a part of your documents was searched; widen the filter to search all.")
