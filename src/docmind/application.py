@@ -390,14 +390,16 @@ class DocMind:
 
         `outcome` tells which; every quote is among `sources`, with its page and boxes, and so is every page found by
         its look. `lists` are those to search; None: as configured. A request to remember something searches nothing:
-        the facts are stored, and are in `told`; nor does a greeting.
+        the facts are stored, and are in `told`; nor does a greeting. A question for documents lists them, each with its
+        strongest passage.
         """
-        from docmind.answers import NOT_FOUND, Extractive, quoted, with_looks
+        from docmind.answers import NOT_FOUND, Extractive, Scope, quoted, with_looks
 
         started = time.perf_counter()
         intent = self._direct.recognise(question)
         if intent.is_direct:
-            return self._direct.reply(intent).answer(question, ms_since(started))
+            reply = self._direct.reply(intent, Scope(filters, lists))
+            return reply.answer(question, ms_since(started))
         found = self.multimodal_search(self.memories.expand(question), k=k, filters=filters, lists=lists)
         at = time.perf_counter()
         quotes = Extractive(self._settings.answer, self._catalog, self._embedder).extract(found.query, found)
@@ -418,7 +420,11 @@ class DocMind:
     def _direct(self) -> DirectAnswers:
         from docmind.answers import DirectAnswers
 
-        return DirectAnswers(self._catalog, self.memories.requested, self.memories.add)
+        return DirectAnswers(
+            self._settings.answer, self._catalog, self._nodes, self._embedder, self.multimodal_search,
+            requested=self.memories.requested, note=self.memories.add,
+            expand=lambda text, thread_id: self.memories.expand(text, thread_id=thread_id),
+        )  # fmt: skip
 
     # maintenance
 

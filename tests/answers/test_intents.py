@@ -136,3 +136,37 @@ def test_long_messages_ask_for_passages(piece: str) -> None:
     assert len(message) > LONGEST
     assert intent(message) == PASSAGES
     assert intent(message[: LONGEST - 1] + "?").kind in ("passages", "greeting")
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "topic"),
+    [
+        ("Which documents do I have about the boiler?", "en", "the boiler"),
+        ("what documents do I have", "en", ""),
+        ("What files do we have on insurance?", "en", "insurance"),
+        ("Which of my documents mention a penalty clause?", "en", "a penalty clause"),
+        ("Please list my documents about Ann Cole.", "en", "Ann Cole"),
+        ("Can you show me all my documents?", "en", ""),
+        ("Do I have any documents about taxes?", "en", "taxes"),
+        ("Do I have anything about taxes?", "en", "taxes"),
+        ("How many documents are there?", "en", ""),
+        ("Hi! What do I have about the school?", "en", "the school"),
+        ("Que documentos tenho sobre a caldeira?", "pt", "a caldeira"),
+        ("Quais documentos falam de multas?", "pt", "multas"),
+        ("Quais são os meus documentos?", "pt", ""),
+        ("lista os documentos sobre seguros", "pt", "seguros"),
+        ("Há algum documento sobre o IRS?", "pt", "o IRS"),
+        ("¿Qué documentos hay sobre la caldera?", "es", "la caldera"),
+        ("¿Cuáles son mis documentos?", "es", ""),
+        ("Muéstrame mis documentos sobre seguros", "es", "seguros"),
+        ("¿Qué archivos mencionan multas?", "es", "multas"),
+        ("¿Tengo algún documento sobre impuestos?", "es", "impuestos"),
+    ],
+)
+def test_a_list_of_documents_is_recognised(question: str, language: str, topic: str) -> None:
+    assert intent(question) == Intent("documents", language, topic)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("question", ["Which documents mention it?", "¿Qué documentos hay sobre eso?"])
+def test_a_topic_that_was_said_before_is_searched_for(question: str) -> None:
+    assert intent(question) == PASSAGES

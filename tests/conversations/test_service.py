@@ -487,6 +487,24 @@ def test_a_greeting_is_returned_without_a_search(tmp_path: Path, mode: str) -> N
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("mode", ["standard", "agent"])
+def test_a_list_of_documents_is_kept_and_later_questions_lean_on_it(mind: DocMind, mode: str) -> None:
+    model = writing(mind, "This is never asked for.")
+    thread_id = mind.conversations.create().thread_id
+    turn = ask(mind, "What documents do I have?", thread_id, mode=mode)
+    assert turn.answer is not None
+    assert (turn.answer.outcome, turn.answer.model) == ("documents", "")
+    assert {source.document for source in turn.answer.sources} == {"spring.pdf", "autumn.pdf"}
+    assert model.received == []
+    assert mind.conversations.view(thread_id).turns == (turn,)
+    assert mind.conversations.source_image(turn.answer.sources[0])[8:12] == b"WEBP"
+    with zipfile.ZipFile(io.BytesIO(mind.conversations.export(thread_id, "markdown").data)) as files:
+        text = "".join(files.read(name).decode() for name in files.namelist() if name.endswith(".md"))
+    assert "a list of documents" in text
+    assert "The spring report, page 0" in text
+
+
+@pytest.mark.slow
 def test_what_was_told_is_beside_the_quotes_and_where_nothing_is_found(tmp_path: Path) -> None:
     with talking(tmp_path) as mind:
         mind.add([report("spring", 3)])

@@ -1,4 +1,4 @@
-from .direct import DirectAnswers, Reply
+from .direct import DirectAnswers, Reply, Scope
 from .extractive import NOT_FOUND, Extract, Extractive
 from .intents import PASSAGES, Intent, IntentKind, Language
 from .looks import with_looks
@@ -15,6 +15,7 @@ __all__ = [
     "Language",
     "Passage",
     "Reply",
+    "Scope",
     "Verified",
     "Verifier",
     "quoted",

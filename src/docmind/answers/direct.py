@@ -1,18 +1,29 @@
 """Answers that need neither a language model nor passages ranked for the question.
 
-A request to remember is stored; a greeting is returned.
+A request to remember is stored, a greeting returned, documents are listed with their strongest passage.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
 
+import numpy as np
+
+from docmind.answers.extractive import Extractive, first_passage
 from docmind.answers.intents import Intent, Language, recognise
 from docmind.answers.verify import Verified
-from docmind.documents import Catalog
-from docmind.records.answers import NOTED, Answer, Outcome, Sentence
-from docmind.records.search import Degraded
+from docmind.config import AnswerSettings
+from docmind.documents import Catalog, NodeStore
+from docmind.embedding import TextEmbedder
+from docmind.records.answers import NOTED, Answer, Outcome, Sentence, Source
+from docmind.records.documents import DocumentInfo
+from docmind.records.search import Degraded, Filters, Hit, ListName, MultimodalHit, MultimodalResult
+from docmind.rich_text import one_line
+
+LISTED = 12  # documents of a list
+CANDIDATES = 6  # passages of a document that are embedded to find its strongest
 
 # {count} is the number of documents with its noun
 _GREETED: dict[Language, tuple[str, str]] = {
@@ -40,6 +51,50 @@ _COUNTED: dict[Language, tuple[str, str]] = {
     "pt": ("Há 1 documento", "Há {n:,} documentos"),
     "es": ("Hay 1 documento", "Hay {n:,} documentos"),
 }
+_LISTED: dict[Language, tuple[str, str, str, str]] = {
+    "en": (
+        "Your documents with something about “{topic}”, the best first:",
+        "None of your documents has a passage about “{topic}”.",
+        "{count}, the newest first:",
+        "There are no documents yet: add some first.",
+    ),
+    "pt": (
+        "Os seus documentos com algo sobre “{topic}”, o melhor primeiro:",
+        "Nenhum dos seus documentos tem uma passagem sobre “{topic}”.",
+        "{count}, o mais recente primeiro:",
+        "Ainda não há documentos: adicione alguns primeiro.",
+    ),
+    "es": (
+        "Sus documentos con algo sobre “{topic}”, el mejor primero:",
+        "Ninguno de sus documentos tiene un pasaje sobre “{topic}”.",
+        "{count}, el más reciente primero:",
+        "Todavía no hay documentos: añada algunos primero.",
+    ),
+}
+_MORE: dict[Language, str] = {"en": "And {n:,} more.", "pt": "E mais {n:,}.", "es": "Y {n:,} más."}
+
+
+class DocumentSearch(Protocol):
+    """The search of everything, as the facade offers it."""
+
+    def __call__(
+        self,
+        question: str,
+        *,
+        k: int | None = None,
+        filters: Filters = Filters(),
+        lists: Sequence[ListName] | None = None,
+        dedup_key: Literal["doc_id"] | None = None,
+    ) -> MultimodalResult: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The documents and lists that a question is asked of, and its conversation."""
+
+    filters: Filters = Filters()
+    lists: Sequence[ListName] | None = None
+    thread_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,36 +121,127 @@ class Reply:
 
 
 class DirectAnswers:
-    """Recognises what a question asks for, and answers what needs no search for passages. Thread-safe.
+    """Recognises what a question asks for, and answers what needs no ranked passages. Thread-safe.
 
     `requested` returns the facts that a message asks to remember, `note` stores one and returns the existing memory
-    where there is one, so a reply that is made again stores nothing twice.
+    where there is one, so a reply that is made again stores nothing twice. `expand` returns a text with what remembered
+    definitions say that its terms stand for, in a conversation or outside of any.
     """
 
     def __init__(
-        self, catalog: Catalog, requested: Callable[[str], tuple[str, ...]], note: Callable[[str], object]
+        self,
+        settings: AnswerSettings,
+        catalog: Catalog,
+        nodes: NodeStore,
+        embedder: TextEmbedder,
+        search: DocumentSearch,
+        *,
+        requested: Callable[[str], tuple[str, ...]],
+        note: Callable[[str], object],
+        expand: Callable[[str, str | None], str],
     ) -> None:
-        self._catalog, self._requested, self._note = catalog, requested, note
+        self._settings, self._catalog, self._nodes, self._embedder = settings, catalog, nodes, embedder
+        self._search, self._requested, self._note, self._expand = search, requested, note, expand
+        self._extractive = Extractive(settings, catalog, embedder)
 
     def recognise(self, question: str) -> Intent:
         """Return what a question asks for."""
         return recognise(question, self._requested)
 
-    def reply(self, intent: Intent) -> Reply:
-        """Answer a direct intent. Raises `ValueError` for one that needs passages."""
+    def reply(self, intent: Intent, scope: Scope) -> Reply:
+        """Answer a direct intent.
+
+        Raises `ValueError` for one that needs passages, and what the search raises.
+        """
         if intent.kind == "remember":
             for fact in intent.facts:
                 self._note(fact)
             return Reply(_said(NOTED), "noted", intent.facts)
         if intent.kind == "greeting":
             return Reply(_said(self._greeted(intent.language)), "greeting")
+        if intent.kind == "documents":
+            return self._about(intent, scope) if intent.topic else self._all(intent.language, scope)
         raise ValueError(f"{intent.kind!r} is answered with passages.")
 
     def _greeted(self, language: Language) -> str:
-        documents = self._catalog.counts()[0]
         some, none = _GREETED[language]
-        one, many = _COUNTED[language]
-        return some.format(count=one if documents == 1 else many.format(n=documents)) if documents else none
+        documents = self._catalog.counts()[0]
+        return some.format(count=_counted(documents, language)) if documents else none
+
+    def _about(self, intent: Intent, scope: Scope) -> Reply:
+        """List the documents that have something about the topic, each with its strongest passage."""
+        some, none, _, _ = _LISTED[intent.language]
+        topic = one_line(intent.topic)
+        meant = self._expand(intent.topic, scope.thread_id)
+        found = self._search(meant, k=LISTED, filters=scope.filters, lists=scope.lists, dedup_key="doc_id")
+        vector = self._embedder.embed_query(meant) if found.nearest_cosine is not None else None
+        strongest = (self._strongest(meant, vector, hit, found) for hit in found.hits)
+        sources = [source for source in strongest if source is not None]
+        listed = self._listed(some.format(topic=topic) if sources else none.format(topic=topic), sources)
+        return Reply(replace(listed, degraded=found.degraded), "documents")
+
+    def _strongest(
+        self, topic: str, vector: np.ndarray | None, hit: MultimodalHit, found: MultimodalResult
+    ) -> Source | None:
+        """Return the best passage of a hit; None where its page has nothing about the topic.
+
+        `vector` `(dim,)` is the topic's, None where the search did without the text model.
+        """
+        alone = replace(found, hits=(hit,), nearest_cosine=self._cosine(vector, hit))
+        ranked = self._extractive.rank(topic, alone, candidates=CANDIDATES)
+        if ranked is None or ranked.confidence() < self._settings.threshold:
+            return None
+        return ranked.sources()[0]
+
+    def _cosine(self, vector: np.ndarray | None, hit: Hit) -> float | None:
+        """Return the cosine of the topic and the hit's window; 0 where the window has no vector of this model."""
+        if vector is None:
+            return None
+        node = self._nodes.nodes([hit.node_id]).get(hit.node_id)
+        kept = self._nodes.vectors(self._embedder.fingerprint, [node.content_hash]) if node is not None else {}
+        return float(kept[node.content_hash] @ vector) if node is not None and kept else 0.0
+
+    def _all(self, language: Language, scope: Scope) -> Reply:
+        """List the newest documents, each with its first passage."""
+        _, _, some, none = _LISTED[language]
+        documents = [info for info in self._catalog.documents() if info.status == "ready"]
+        if not documents:
+            return Reply(_said(none), "documents")
+        within = [info for info in documents if _is_within(info, scope.filters)]
+        shown = [(info, first_passage(self._catalog, info)) for info in within[:LISTED]]
+        lead = some.format(count=_counted(len(within), language))
+        more = _MORE[language].format(n=len(within) - LISTED) if len(within) > LISTED else ""
+        return Reply(self._listed(lead, [source or info.document for info, source in shown], more), "documents")
+
+    def _listed(self, lead: str, parts: Sequence[Source | str], more: str = "") -> Verified:
+        """Return a list with a line for each source; a text stands for a document without a passage."""
+        epoch = self._catalog.epoch()
+        text = lead
+        sentences = [Sentence(lead, 0, len(lead), is_claim=False)]
+        sources: list[Source] = []
+        for part in parts:
+            if isinstance(part, str):
+                text += f"\n\n{one_line(part)}"
+                continue
+            sources.append(replace(part, n=len(sources) + 1, index_epoch=epoch))
+            text += f"\n\n{one_line(part.document)}: "
+            quote = f"“{part.quote}”"
+            sentences.append(Sentence(quote, len(text), len(text) + len(quote), (len(sources),), supported=True))
+            text += f"{quote} [{len(sources)}]"
+        return Verified(f"{text}\n\n{more}" if more else text, tuple(sentences), tuple(sources))
+
+
+def _counted(documents: int, language: Language) -> str:
+    one, many = _COUNTED[language]
+    return one if documents == 1 else many.format(n=documents)
+
+
+def _is_within(info: DocumentInfo, filters: Filters) -> bool:
+    return (
+        (not filters.doc_ids or info.doc_id in filters.doc_ids)
+        and (not filters.languages or info.language in filters.languages)
+        and (not filters.tags or bool(set(filters.tags) & set(info.tags)))
+    )
 
 
 def _said(text: str) -> Verified:

@@ -13,23 +13,25 @@ from typing import Literal
 
 from docmind.embedding import fold
 
-IntentKind = Literal["passages", "remember", "greeting"]
+IntentKind = Literal["passages", "remember", "greeting", "documents"]
 Language = Literal["en", "pt", "es"]
 
 LONGEST = 300  # characters
 
-_DIRECT = frozenset({"remember", "greeting"})
+_DIRECT = frozenset({"remember", "greeting", "documents"})
 
 
 @dataclass(frozen=True, slots=True)
 class Intent:
     """What a question asks for.
 
-    `facts` are what it asks to remember, `language` is that of the rule that recognised it.
+    `topic` is what a list of documents is to be about, empty for all; `facts` are what it asks to remember; `language`
+    is that of the rule that recognised it.
     """
 
     kind: IntentKind = "passages"
     language: Language = "en"
+    topic: str = ""
     facts: tuple[str, ...] = ()
 
     @property
@@ -57,6 +59,74 @@ _GREETING: dict[Language, re.Pattern[str]] = {
     language: re.compile(rf"(?:(?:{_BESIDE}) )*(?:{phrases})(?: (?:{phrases}|{_BESIDE}))*")
     for language, phrases in _GREETINGS.items()
 }
+
+_POLITE = (
+    r"[¿¡\s]*(?:(?:please|hi|hello|hey|ol[áa]|oi|hola|por favor|ok|okay|so)\b[\s,:;!.–-]*){0,3}[¿¡]?"
+    r"(?:(?:can|could|would|will) you (?:please )?|(?:podes?|pode|poderia|puedes?|puede|podr[ií]as?) )?"
+)
+_TOPIC = r"(?P<topic>[^?!]{1,160}?)"
+_END = r"[\s?!.]*"
+
+_DOCS = r"(?:documents?|docs|files?|papers|pdfs?)"
+_ABOUT = (
+    r"(?:about|regarding|concerning|related to|relating to|mentioning|dealing with|"
+    r"that (?:are about|mention|cover|talk about|deal with))"
+)
+_DOCS_PT = r"(?:documentos?|ficheiros?|arquivos?|pdfs?)"
+_ABOUT_PT = (
+    r"(?:sobre|acerca d[aeo]s?|a respeito d[aeo]s?|relativos? (?:[àa]s?|aos?)|que mencionam?|"
+    r"que (?:falam?|tratam?) (?:sobre|d[aeo]s?))"
+)
+_DOCS_ES = r"(?:documentos?|archivos?|ficheros?|pdfs?)"
+_ABOUT_ES = (
+    r"(?:sobre|acerca del?|respecto al?|relacionados? con|que mencionan?|que (?:hablan?|tratan?) (?:sobre|del?))"
+)
+_DOCUMENTS: dict[Language, tuple[str, ...]] = {
+    "en": (
+        rf"(?:which|what|how many) (?:of my )?{_DOCS} (?:do (?:I|we) have|have (?:I|we)(?: got)?|are there|exist)"
+        rf"(?: here| in total)?(?: (?:{_ABOUT}|on) {_TOPIC})?",
+        rf"(?:which|what) (?:of (?:my|the|our) )?{_DOCS}"
+        rf" (?:(?:are|is) about|mentions?|contains?|talks? about|deals? with|discuss(?:es)?|covers?) {_TOPIC}",
+        rf"(?:list|show)(?: me)?(?: all)?(?: of)?(?: my| the| our)? {_DOCS}(?: (?:I|we) have)?(?: {_ABOUT} {_TOPIC})?",
+        rf"(?:do (?:I|we) have|is there|are there)(?: any| an?| some)? {_DOCS} {_ABOUT} {_TOPIC}",
+        rf"(?:what|do) (?:do )?(?:I|we) have(?: anything| something)? {_ABOUT} {_TOPIC}",
+    ),
+    "pt": (
+        rf"(?:que|quais|quantos) {_DOCS_PT} (?:é que )?(?:eu |nós )?(?:tenho|temos|h[áa]|existem)(?: aqui| ao todo)?"
+        rf"(?: {_ABOUT_PT} {_TOPIC})?",
+        rf"quais s[ãa]o os (?:meus|nossos) {_DOCS_PT}(?: {_ABOUT_PT} {_TOPIC})?",
+        rf"quais s[ãa]o os {_DOCS_PT} {_ABOUT_PT} {_TOPIC}",
+        rf"(?:que|quais)(?: dos meus)? {_DOCS_PT} (?:falam?|tratam?|mencionam?|cont[êeé]m)"
+        rf"(?: sobre| d[aeo]s?)? {_TOPIC}",
+        rf"(?:list[ae]r?|mostr[ae]r?)(?:-me)?(?: todos)?(?: os)?(?: meus)? {_DOCS_PT}(?: {_ABOUT_PT} {_TOPIC})?",
+        rf"(?:eu )?(?:tenho|temos|h[áa]|existem?) (?:algum |alguns |um )?{_DOCS_PT} {_ABOUT_PT} {_TOPIC}",
+        rf"(?:o )?que (?:é que )?(?:eu )?(?:tenho|temos) {_ABOUT_PT} {_TOPIC}",
+    ),
+    "es": (
+        rf"(?:qu[ée]|cu[áa]les|cu[áa]ntos) {_DOCS_ES} (?:tengo|tenemos|hay|existen)(?: aqu[íi]| en total)?"
+        rf"(?: {_ABOUT_ES} {_TOPIC})?",
+        rf"cu[áa]les son (?:mis|nuestros) {_DOCS_ES}(?: {_ABOUT_ES} {_TOPIC})?",
+        rf"cu[áa]les son los {_DOCS_ES} {_ABOUT_ES} {_TOPIC}",
+        rf"(?:qu[ée]|cu[áa]les)(?: de mis)? {_DOCS_ES} (?:hablan?|tratan?|mencionan?|contienen?)"
+        rf"(?: sobre| del?)? {_TOPIC}",
+        rf"(?:list[ae]r?|mu[ée]str[ae](?:me)?|mostrar|ens[ée][ñn]a(?:me)?)(?: de)?(?: todos)?(?: los| mis)? {_DOCS_ES}"
+        rf"(?: {_ABOUT_ES} {_TOPIC})?",
+        rf"(?:tengo|tenemos|hay) (?:alg[úu]n |algunos |un )?{_DOCS_ES} {_ABOUT_ES} {_TOPIC}",
+        rf"qu[ée] (?:tengo|tenemos) {_ABOUT_ES} {_TOPIC}",
+    ),
+}
+_Rules = dict[Language, tuple[re.Pattern[str], ...]]
+
+
+def _compiled(rules: dict[Language, tuple[str, ...]]) -> _Rules:
+    return {
+        language: tuple(re.compile(_POLITE + form + _END, re.IGNORECASE) for form in forms)
+        for language, forms in rules.items()
+    }
+
+
+_RULES: dict[IntentKind, _Rules] = {"documents": _compiled(_DOCUMENTS)}
+_STANDS_FOR = re.compile(r"(?:it|this|that|them|these|those|isso|isto|eles?|elas?|eso|esto|ellos|ellas)", re.IGNORECASE)
 _MARKS = re.compile(r"[^\w\s]+|_")
 
 
@@ -73,4 +143,16 @@ def recognise(question: str, requested: Callable[[str], tuple[str, ...]]) -> Int
     for language, greeting in _GREETING.items():
         if greeting.fullmatch(said):
             return Intent("greeting", language)
+    line = " ".join(question.split())
+    for kind, rules in _RULES.items():
+        for language, forms in rules.items():
+            for form in forms:
+                if (found := form.fullmatch(line)) is not None:
+                    return _with_topic(kind, language, found.groupdict().get("topic") or "")
     return PASSAGES
+
+
+def _with_topic(kind: IntentKind, language: Language, topic: str) -> Intent:
+    """Return the intent, or passages where the topic is a word for what was said before."""
+    topic = topic.strip(" ,;:.\"'“”«»")
+    return PASSAGES if _STANDS_FOR.fullmatch(topic) else Intent(kind, language, topic)

@@ -20,6 +20,7 @@ from docmind.answers import (
     Extractive,
     Passage,
     Reply,
+    Scope,
     Verified,
     Verifier,
     quoted,
@@ -172,10 +173,14 @@ class Steps:
     def reply(self, state: State, runtime: Runtime[Course]) -> dict[str, Any]:
         """Answer what needs no search, unless the user stopped it."""
         course = runtime.context
-        is_stopped = course.stop()
-        reply = Reply(Verified("", (), ()), "not found") if is_stopped else self._means.direct.reply(intent_of(state))
+        course.tell("searching")
+        is_stopped, question = course.stop(), state["question"]
+        scope = Scope(filters_of(question["filters"]), lists_of(question), course.thread_id)
+        reply = Reply(Verified("", (), ()), "not found")
+        if not is_stopped:
+            reply = self._means.direct.reply(intent_of(state), scope)
         course.lasted("total", course.started)
-        answer = reply.answer(state["question"]["text"], course.timings_ms["total"], tuple(course.degraded))
+        answer = reply.answer(question["text"], course.timings_ms["total"], tuple(course.degraded))
         return {
             "found": {"nodes": [], "pages": [], "recalled": []},
             "written": written_of("", "", is_stopped=is_stopped),

@@ -50,6 +50,7 @@ class Recognised(TypedDict):
 
     kind: IntentKind
     language: Language
+    topic: str
     facts: list[str]
 
 
@@ -128,13 +129,20 @@ def new_turn(question: Question) -> dict[str, Any]:
 
 
 def plain_intent(intent: Intent) -> Recognised:
-    return {"kind": intent.kind, "language": intent.language, "facts": list(intent.facts)}
+    return {
+        "kind": intent.kind,
+        "language": intent.language,
+        "topic": intent.topic,
+        "facts": list(intent.facts),
+    }
 
 
 def intent_of(state: State) -> Intent:
     """Restore what the question asks for; passages where nothing was recognised yet."""
     plain = state.get("intent")
-    return Intent(plain["kind"], plain["language"], tuple(plain["facts"])) if plain else PASSAGES
+    if not plain:
+        return PASSAGES
+    return Intent(plain["kind"], plain["language"], plain["topic"], tuple(plain["facts"]))
 
 
 def filters_of(plain: Mapping[str, list[str]]) -> Filters:

@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from docmind.answers import NOT_FOUND
-from docmind.records.answers import NOTED, TOLD, Answer, Source
+from docmind.records.answers import NOTED, TOLD, Answer, Outcome, Source
 from docmind.records.conversations import ThreadView, Turn
 from docmind.records.documents import Box
 from docmind.records.rich_text import Block, Break, Mark, Paragraph, Run
 from docmind.rich_text import blocks_of, highlight, one_line, quote_lines
 
 UNSUPPORTED, UNSUPPORTED_AGAIN = "not found in your documents", "not found"
+_MADE_OF: dict[Outcome, str] = {"maybe": "passages that may answer", "documents": "a list of documents"}
 DELETED = "This document was deleted since; its picture is gone, the quote stays."
 
 
@@ -49,7 +50,7 @@ def byline(turn: Turn) -> str:
     if answer is not None and answer.model:
         parts.append(f"written by {answer.writer}")
     elif answer is not None and answer.found:
-        parts.append("quoted from the pages" if answer.outcome == "answer" else "passages that may answer")
+        parts.append(_MADE_OF.get(answer.outcome, "quoted from the pages"))
     if turn.mode == "agent":
         parts.append("agent mode")
     if turn.asked_as and turn.asked_as != turn.question:

@@ -208,13 +208,13 @@ def draw_turn(docmind: DocMind, view: ThreadView, turn: Turn, place: Place, name
                 _draw_answer(docmind, turn, answer, place)
             draw_row(docmind, view, turn, place.key, _told(turn), is_free=place.is_free, is_last=place.is_last)
             _draw_notes(turn, names)
-            if answer is not None and place.is_open:
+            if answer is not None and place.is_open and answer.is_searched:
                 standing = _MAYBE if answer.outcome == "maybe" else _FIRST
                 label = "Also relevant" if answer.further else ""
                 draw_sources(
                     docmind, answer.sources, place.key, standing=standing, question=_asked(turn), more_label=label
                 )
-            elif answer is not None and answer.sources:
+            elif answer is not None and answer.sources:  # also where the answer itself is a list of places
                 draw_places(answer.sources, place.key, _asked(turn))
             if turn.web:
                 draw_web(turn.web, place.key)
@@ -240,7 +240,7 @@ def _draw_answer(docmind: DocMind, turn: Turn, answer: Answer, place: Place) -> 
         if not answer.model and len(shown) == 1:
             st.caption(_place(shown[0]))
     elif answer.outcome != "not found":
-        st.markdown(escape(answer.answer))
+        st.markdown(answer_markdown(answer))
     elif turn.state != "stopped":
         st.markdown("**I couldn't find this in your documents.**")
     if answer.found or turn.state == "stopped" or not answer.is_searched:
