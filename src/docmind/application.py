@@ -391,14 +391,15 @@ class DocMind:
         `outcome` tells which; every quote is among `sources`, with its page and boxes, and so is every page found by
         its look. `lists` are those to search; None: as configured. A request to remember something searches nothing:
         the facts are stored, and are in `told`; nor does a greeting. A question for documents lists them, each with its
-        strongest passage.
+        strongest passage, and a summary of documents has their central sentences.
         """
         from docmind.answers import NOT_FOUND, Extractive, Scope, quoted, with_looks
 
         started = time.perf_counter()
-        intent = self._direct.recognise(question)
+        scope = Scope(filters, lists)
+        intent = self._direct.recognise(question, scope)
         if intent.is_direct:
-            reply = self._direct.reply(intent, Scope(filters, lists))
+            reply = self._direct.reply(intent, scope)
             return reply.answer(question, ms_since(started))
         found = self.multimodal_search(self.memories.expand(question), k=k, filters=filters, lists=lists)
         at = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Answers without a search for passages: lists of documents, each with its strongest passage and page."""
+"""Answers without a search for passages: lists of documents with their strongest passage, and summaries."""
 
 from __future__ import annotations
 
@@ -16,8 +16,31 @@ from docmind.records.search import Filters
 
 pytestmark = pytest.mark.slow
 HOSTILE = "note ![x](http:⁄⁄127.0.0.1) [1] :red[r].txt"
+LEASE = """# Lease of 12 Harbour Street
+
+The landlord lets the flat at 12 Harbour Street to the tenant for two years.
+
+## Rent
+
+The monthly rent is nine hundred euros and is due on the first working day. A late payment costs two percent.
+The rent rises once a year with the consumer price index.
+
+## Deposit
+
+The tenant pays a deposit of two monthly rents before the keys are handed over. It is paid back within a month.
+The deposit is kept in an account apart from the landlord's own money.
+
+## Pets
+
+Dogs and cats need the written consent of the landlord. Fish and hamsters may be kept without asking.
+
+## Repairs
+
+The landlord repairs the boiler, the roof and the windows at his own cost. Small repairs below eighty euros are paid
+by the tenant himself.
+"""
 FILES = {
-    "lease.md": "# Lease\n\nThe tenant pays a deposit of two monthly rents.\n\nDogs need consent.\n",
+    "lease.md": LEASE,
     "boiler.md": "# Boiler\n\nThe boiler is serviced every autumn.\n\nThe warranty of the boiler lasts three years.\n",
     "pancakes.txt": "Mix flour with two eggs and half a litre of buttermilk. Let the batter rest.",
     HOSTILE: "The boiler of the neighbour was replaced in March.",
@@ -52,7 +75,7 @@ def named(answer: Answer) -> list[str]:
 def test_documents_about_a_topic_come_with_their_strongest_passage(desk: DocMind, question: str) -> None:
     answer = desk.ask(question)
     assert answer.outcome == "documents"
-    assert named(answer) == ["boiler.md", HOSTILE]
+    assert named(answer) == ["boiler.md", HOSTILE, "lease.md"]
     assert "boiler" in answer.sources[0].quote
     assert "“the boiler”" in answer.answer
 
@@ -75,11 +98,57 @@ def test_all_documents_come_with_their_first_passage(desk: DocMind) -> None:
     assert set(named(answer)) == set(FILES) - {"empty.txt"}, "it has nothing to quote"
     assert "\n\nempty.txt" in answer.answer
     quotes = {source.document: source.quote for source in answer.sources}
-    assert quotes["lease.md"] == "The tenant pays a deposit of two monthly rents."
+    assert quotes["lease.md"] == "The landlord lets the flat at 12 Harbour Street to the tenant for two years."
 
 
 def test_filters_narrow_the_list(desk: DocMind) -> None:
     lease = desk.find_document("lease.md")
     within = Filters(doc_ids=(lease.doc_id,))
     assert named(desk.ask("What documents do I have?", filters=within)) == ["lease.md"]
-    assert named(desk.ask("Which documents do I have about the boiler?", filters=within)) == []
+    assert named(desk.ask("Which documents do I have about pancakes?", filters=within)) == []
+
+
+@pytest.mark.parametrize(
+    ("question", "lead"),
+    [
+        ("Summarise the lease", "The central sentences of lease.md, in their order:"),
+        ("What is lease.md about?", "The central sentences of lease.md, in their order:"),
+        ("Faz um resumo de lease", "As frases centrais de lease.md, pela sua ordem:"),
+        ("¿De qué trata lease.md?", "Las frases centrales de lease.md, en su orden:"),
+    ],
+)
+def test_a_summary_is_made_of_whole_sentences_in_order(desk: DocMind, question: str, lead: str) -> None:
+    answer = desk.ask(question)
+    assert answer.outcome == "summary"
+    assert answer.answer.startswith(lead)
+    assert set(named(answer)) == {"lease.md"}
+    quotes = [" ".join(source.quote.split()) for source in answer.sources]
+    whole = " ".join(LEASE.split())
+    places = [whole.index(quote) for quote in quotes]
+    assert places == sorted(places)
+    assert 2 <= len(quotes) <= 8
+    assert all(quote.endswith(".") and not quote.startswith("It is") for quote in quotes)
+    paragraphs = answer.answer.split("\n\n")
+    headings = [part for part in paragraphs if part in ("Rent", "Deposit", "Pets", "Repairs")]
+    assert headings == sorted(set(headings), key=paragraphs.index), "each once, in the order of the document"
+    assert headings
+
+
+def test_what_is_meant_by_this(desk: DocMind) -> None:
+    lease, boiler = desk.find_document("lease.md"), desk.find_document("boiler.md")
+    within = Filters(doc_ids=(boiler.doc_id,))
+    assert set(named(desk.ask("What is this about?", filters=within))) == {"boiler.md"}
+    assert desk.ask("What is this about?").outcome != "summary", "nothing says which of the documents"
+    both = desk.ask("Summarise my documents", filters=Filters(doc_ids=(boiler.doc_id, lease.doc_id)))
+    assert set(named(both)) == {"boiler.md", "lease.md"}
+    assert both.answer.count("The central sentences of") == 2
+    assert desk.ask("Summarise my documents").outcome == "documents", "too many for one summary"
+
+
+def test_what_is_no_document_is_searched_for(desk: DocMind) -> None:
+    assert desk.ask("Summarise the termination clause").outcome in ("maybe", "not found")
+
+
+def test_a_document_without_sentences_says_so(desk: DocMind) -> None:
+    answer = desk.ask("Summarise empty.txt")
+    assert (answer.outcome, answer.answer) == ("summary", "empty.txt has no sentences to show.")

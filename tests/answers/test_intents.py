@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from docmind.answers.intents import LONGEST, PASSAGES, Intent, recognise
+from docmind.answers.intents import LONGEST, PASSAGES, Intent, is_all, is_this, recognise
 from docmind.memory.service import requested
 from papers import DEVSET, devset
 
@@ -170,3 +170,49 @@ def test_a_list_of_documents_is_recognised(question: str, language: str, topic: 
 @pytest.mark.parametrize("question", ["Which documents mention it?", "¿Qué documentos hay sobre eso?"])
 def test_a_topic_that_was_said_before_is_searched_for(question: str) -> None:
     assert intent(question) == PASSAGES
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "topic"),
+    [
+        ("Summarise the lease", "en", "the lease"),
+        ("Please summarize report.pdf in five sentences.", "en", "report.pdf"),
+        ("Can you sum up this document?", "en", "this document"),
+        ("Give me a short summary of the lease", "en", "the lease"),
+        ("TL;DR of the lease", "en", "the lease"),
+        ("What is this about?", "en", "this"),
+        ("What's the report about?", "en", "the report"),
+        ("What are these documents about?", "en", "these documents"),
+        ("Summarize", "en", ""),
+        ("Resuma o contrato", "pt", "o contrato"),
+        ("Faz um resumo do contrato de arrendamento", "pt", "contrato de arrendamento"),
+        ("De que trata este documento?", "pt", "este documento"),
+        ("Sobre o que é o relatório?", "pt", "o relatório"),
+        ("Qual é o assunto deste documento?", "pt", "este documento"),
+        ("Resume el contrato", "es", "el contrato"),
+        ("Hazme un resumen del contrato", "es", "contrato"),
+        ("¿De qué trata este documento?", "es", "este documento"),
+        ("¿De qué va el informe?", "es", "el informe"),
+    ],
+)
+def test_a_summary_is_recognised(question: str, language: str, topic: str) -> None:
+    assert intent(question) == Intent("summary", language, topic)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "topic", ["", "this", "it", "the document", "this file", "isto", "este documento", "o ficheiro", "el documento"]
+)
+def test_words_for_what_is_talked_about(topic: str) -> None:
+    assert is_this(topic)
+    assert not is_all(topic)
+
+
+@pytest.mark.parametrize("topic", ["my documents", "all documents", "everything", "os meus documentos", "mis archivos"])
+def test_words_for_all_documents(topic: str) -> None:
+    assert is_all(topic)
+    assert not is_this(topic)
+
+
+def test_a_name_is_neither() -> None:
+    assert not is_this("the lease")
+    assert not is_all("the lease")

@@ -505,6 +505,24 @@ def test_a_list_of_documents_is_kept_and_later_questions_lean_on_it(mind: DocMin
 
 
 @pytest.mark.slow
+def test_a_summary_of_this_is_of_what_was_cited_and_a_model_writes_its_own(mind: DocMind) -> None:
+    thread_id = mind.conversations.create().thread_id
+    cited = ask(mind, "How many herons does the autumn report, page 2, count?", thread_id)
+    assert cited.answer is not None
+    turn = ask(mind, "What is this about?", thread_id)
+    assert turn.answer is not None
+    assert turn.answer.outcome == "summary"
+    assert {source.doc_id for source in turn.answer.sources} == {source.doc_id for source in cited.answer.sources}
+    assert turn.asked_as == ""
+    assert mind.conversations.view(thread_id).turns[-1] == turn
+    with zipfile.ZipFile(io.BytesIO(mind.conversations.export(thread_id, "markdown").data)) as files:
+        text = "".join(files.read(name).decode() for name in files.namelist() if name.endswith(".md"))
+    assert "central sentences" in text
+    model = writing(mind, "The autumn report counts herons.")
+    assert ask(mind, "Summarise the autumn report", thread_id).answer.model == model.info.name  # type: ignore[union-attr]
+
+
+@pytest.mark.slow
 def test_what_was_told_is_beside_the_quotes_and_where_nothing_is_found(tmp_path: Path) -> None:
     with talking(tmp_path) as mind:
         mind.add([report("spring", 3)])

@@ -70,7 +70,7 @@ def test_what_was_noted_stays_so() -> None:
 
 
 def test_an_intent_comes_back_and_old_checkpoints_have_none() -> None:
-    intent = Intent("remember", "pt", "x", ("It is so",))
+    intent = Intent("remember", "pt", "x", ("It is so",), ("d",))
     plain = json.loads(json.dumps(plain_intent(intent)))
     assert intent_of({"intent": plain}) == intent  # type: ignore[typeddict-item]
     assert intent_of({"intent": None}) == intent_of({}) == PASSAGES  # type: ignore[typeddict-item]

@@ -1,6 +1,7 @@
 """Answers that need neither a language model nor passages ranked for the question.
 
-A request to remember is stored, a greeting returned, documents are listed with their strongest passage.
+A request to remember is stored, a greeting returned, documents are listed with their strongest passage, or
+summarized by their central sentences.
 """
 
 from __future__ import annotations
@@ -11,18 +12,22 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from docmind.answers.extractive import Extractive, first_passage
-from docmind.answers.intents import Intent, Language, recognise
+from docmind.answers.extractive import Extractive, first_passage, is_named
+from docmind.answers.intents import PASSAGES, Intent, Language, is_all, is_this, recognise
+from docmind.answers.summary import SENTENCES, Summarizer
 from docmind.answers.verify import Verified
 from docmind.config import AnswerSettings
 from docmind.documents import Catalog, NodeStore
-from docmind.embedding import TextEmbedder
+from docmind.embedding import TextEmbedder, name_of
 from docmind.records.answers import NOTED, Answer, Outcome, Sentence, Source
 from docmind.records.documents import DocumentInfo
 from docmind.records.search import Degraded, Filters, Hit, ListName, MultimodalHit, MultimodalResult
-from docmind.rich_text import one_line
+from docmind.rich_text import clip, one_line
 
 LISTED = 12  # documents of a list
+SUMMARIZED = 3  # documents of a summary
+FEWEST = 3  # sentences of each
+HEADING = 90  # characters of a heading
 CANDIDATES = 6  # passages of a document that are embedded to find its strongest
 
 # {count} is the number of documents with its noun
@@ -74,6 +79,13 @@ _LISTED: dict[Language, tuple[str, str, str, str]] = {
 _MORE: dict[Language, str] = {"en": "And {n:,} more.", "pt": "E mais {n:,}.", "es": "Y {n:,} más."}
 
 
+_SUMMARIZED: dict[Language, tuple[str, str]] = {
+    "en": ("The central sentences of {name}, in their order:", "{name} has no sentences to show."),
+    "pt": ("As frases centrais de {name}, pela sua ordem:", "{name} não tem frases para mostrar."),
+    "es": ("Las frases centrales de {name}, en su orden:", "{name} no tiene frases que mostrar."),
+}
+
+
 class DocumentSearch(Protocol):
     """The search of everything, as the facade offers it."""
 
@@ -90,11 +102,12 @@ class DocumentSearch(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The documents and lists that a question is asked of, and its conversation."""
+    """The documents and lists that a question is asked of, its conversation, and the documents talked about there."""
 
     filters: Filters = Filters()
     lists: Sequence[ListName] | None = None
     thread_id: str | None = None
+    talked_about: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +156,21 @@ class DirectAnswers:
         self._settings, self._catalog, self._nodes, self._embedder = settings, catalog, nodes, embedder
         self._search, self._requested, self._note, self._expand = search, requested, note, expand
         self._extractive = Extractive(settings, catalog, embedder)
+        self._summarizer = Summarizer(catalog, nodes, embedder)
 
-    def recognise(self, question: str) -> Intent:
-        """Return what a question asks for."""
-        return recognise(question, self._requested)
+    def recognise(self, question: str, scope: Scope, *, has_model: bool = False) -> Intent:
+        """Return what a question asks for.
+
+        A summary asks for passages where a language model writes it, and where no document is meant by what is to be
+        summarized; where more than three are, their list is asked for.
+        """
+        intent = recognise(question, self._requested)
+        if intent.kind != "summary":
+            return intent
+        meant = () if has_model else self._meant(self._expand(intent.topic, scope.thread_id), scope)
+        if len(meant) > SUMMARIZED:
+            return replace(intent, kind="documents", topic="" if is_all(intent.topic) else intent.topic)
+        return replace(intent, doc_ids=meant) if meant else PASSAGES
 
     def reply(self, intent: Intent, scope: Scope) -> Reply:
         """Answer a direct intent.
@@ -161,6 +185,8 @@ class DirectAnswers:
             return Reply(_said(self._greeted(intent.language)), "greeting")
         if intent.kind == "documents":
             return self._about(intent, scope) if intent.topic else self._all(intent.language, scope)
+        if intent.kind == "summary":
+            return self._summary(intent)
         raise ValueError(f"{intent.kind!r} is answered with passages.")
 
     def _greeted(self, language: Language) -> str:
@@ -213,8 +239,45 @@ class DirectAnswers:
         more = _MORE[language].format(n=len(within) - LISTED) if len(within) > LISTED else ""
         return Reply(self._listed(lead, [source or info.document for info, source in shown], more), "documents")
 
-    def _listed(self, lead: str, parts: Sequence[Source | str], more: str = "") -> Verified:
-        """Return a list with a line for each source; a text stands for a document without a passage."""
+    def _meant(self, topic: str, scope: Scope) -> tuple[str, ...]:
+        """Return the documents that are to be summarized: those talked about, all, or those with a name of these words.
+
+        What is talked about are the documents of the latest answer, those of the filter, or the only one.
+        """
+        documents = [info for info in self._catalog.documents() if info.status == "ready"]
+        within = [info.doc_id for info in documents if _is_within(info, scope.filters)]
+        if is_this(topic):
+            narrowed = within if len(within) == 1 or scope.filters.doc_ids else []
+            return tuple([doc_id for doc_id in scope.talked_about if doc_id in within][:SUMMARIZED] or narrowed)
+        if is_all(topic):
+            return tuple(within)
+        exact = [info.doc_id for info in documents if topic.casefold() == info.document.casefold()]
+        named = exact or [info.doc_id for info in documents if is_named(topic, name_of(info.document, info.title))]
+        return tuple(doc_id for doc_id in named if doc_id in within)
+
+    def _summary(self, intent: Intent) -> Reply:
+        """Quote the central sentences of documents, in their order and below their headings."""
+        lead, nothing = _SUMMARIZED[intent.language]
+        most = max(FEWEST, SENTENCES // len(intent.doc_ids))
+        parts: list[Source | str] = []
+        degraded: list[Degraded] = []
+        for doc_id in intent.doc_ids:
+            info = self._catalog.document(doc_id)
+            summary = self._summarizer.summarize(info, most)
+            parts.append((lead if summary.parts else nothing).format(name=one_line(info.document)))
+            degraded += summary.degraded
+            last = ""
+            for heading, source in summary.parts:
+                parts += [clip(heading, HEADING)] if heading not in ("", last) else []
+                last = heading or last
+                parts.append(source)
+        first, *rest = parts
+        assert isinstance(first, str)
+        told = self._listed(first, rest, is_named=False)
+        return Reply(replace(told, degraded=(*degraded, *self._catalog.damage())), "summary")
+
+    def _listed(self, lead: str, parts: Sequence[Source | str], more: str = "", *, is_named: bool = True) -> Verified:
+        """Return a paragraph for each text and each quote, which its document's name begins if `is_named`."""
         epoch = self._catalog.epoch()
         text = lead
         sentences = [Sentence(lead, 0, len(lead), is_claim=False)]
@@ -224,7 +287,7 @@ class DirectAnswers:
                 text += f"\n\n{one_line(part)}"
                 continue
             sources.append(replace(part, n=len(sources) + 1, index_epoch=epoch))
-            text += f"\n\n{one_line(part.document)}: "
+            text += f"\n\n{one_line(part.document)}: " if is_named else "\n\n"
             quote = f"“{part.quote}”"
             sentences.append(Sentence(quote, len(text), len(text) + len(quote), (len(sources),), supported=True))
             text += f"{quote} [{len(sources)}]"

@@ -75,6 +75,11 @@ _LIGHT = _set(
     significa tiene tener hace pasa"""
 )
 
+_KIND_OF_FILE = _set(
+    """document file pdf paper report article book text txt docx csv xlsx md documento ficheiro arquivo relatorio artigo
+    livro texto archivo fichero informe articulo libro my our meu minha mi mis nuestro"""
+)
+
 # Logistic regressions on the evidence of `Ranked`: that the documents answer, and that the first quote does. Without
 # cosines where the text model cannot be used. `scripts/eval FOLDER fit-answers` prints these lines; docs/adr/0043.
 FOUND = -11.75, np.array([5.12, 6.84, 3.20, 1.55, 3.32, 0.55, 2.12])
@@ -304,6 +309,14 @@ def names_are_met(asked: str, text: str) -> bool:
         return not whole or _is_met(whole, held, starts) or (bool(numbers) and held.issuperset(numbers))
 
     return all(map(is_met, _name_tokens(asked)))
+
+
+def is_named(topic: str, name: str) -> bool:
+    """Return whether a document's name has every word of a topic, or a form of it; not where the topic has none."""
+    held = set(words(name))
+    starts = {prefix(word) for word in held}
+    asked = [word for word in words(topic) if word not in _KIND_OF_FILE] or words(topic)
+    return bool(asked) and all(_is_met(word, held, starts) for word in asked)
 
 
 def fits(asked: str, text: str) -> bool:

@@ -13,26 +13,28 @@ from typing import Literal
 
 from docmind.embedding import fold
 
-IntentKind = Literal["passages", "remember", "greeting", "documents"]
+IntentKind = Literal["passages", "remember", "greeting", "documents", "summary"]
 Language = Literal["en", "pt", "es"]
 
 LONGEST = 300  # characters
 
-_DIRECT = frozenset({"remember", "greeting", "documents"})
+_DIRECT = frozenset({"remember", "greeting", "documents", "summary"})
 
 
 @dataclass(frozen=True, slots=True)
 class Intent:
     """What a question asks for.
 
-    `topic` is what a list of documents is to be about, empty for all; `facts` are what it asks to remember; `language`
-    is that of the rule that recognised it.
+    `topic` is what a list of documents is to be about, empty for all, or what is to be summarized; `doc_ids` are the
+    documents that were found to be meant by that; `facts` are what it asks to remember; `language` is that of the rule
+    that recognised it.
     """
 
     kind: IntentKind = "passages"
     language: Language = "en"
     topic: str = ""
     facts: tuple[str, ...] = ()
+    doc_ids: tuple[str, ...] = ()
 
     @property
     def is_direct(self) -> bool:
@@ -115,6 +117,32 @@ _DOCUMENTS: dict[Language, tuple[str, ...]] = {
         rf"qu[ée] (?:tengo|tenemos) {_ABOUT_ES} {_TOPIC}",
     ),
 }
+_BRIEFLY = r"(?: for me| briefly| please| in (?:a few|\w{1,12}) (?:sentences|words|lines|points))?"
+_SUMMARIES: dict[Language, tuple[str, ...]] = {
+    "en": (
+        rf"(?:summari[sz]e|sum up|recap)(?: {_TOPIC})?{_BRIEFLY}",
+        rf"(?:give|write|make|show|tell)(?: me)? (?:an? |the )?(?:short |brief |quick )?(?:summary|overview|gist)"
+        rf"(?: of {_TOPIC})?{_BRIEFLY}",
+        rf"(?:(?:an? |the )?(?:short |brief )?(?:summary|overview)|tl;?dr) (?:of|for) {_TOPIC}",
+        rf"what(?:['’]s| is| are) {_TOPIC} (?:all )?about",
+        rf"what (?:does|do) {_TOPIC} (?:talk about|deal with)",
+    ),
+    "pt": (
+        rf"(?:resum[aeo]|resumir|sumari[zs][ae]r?)(?:-me)?(?! (?:el|las?|los|del|esto|eso)\b)(?: {_TOPIC})?",
+        rf"(?:faz|fa[çc]a|fazer|d[áa]|d[êe]|quero)(?:-me)?(?: me)? (?:um |o )?(?:breve )?resumo(?: {_TOPIC})?",
+        rf"(?:(?:um|o) )?(?:breve )?resumo {_TOPIC}",
+        rf"(?:d[eo] que|sobre (?:o )?que) (?:é que )?(?:se )?(?:trata|fala|é)(?: {_TOPIC})?",
+        rf"qual é o (?:assunto|tema) {_TOPIC}",
+    ),
+    "es": (
+        rf"(?:resum[ea]|res[úu]me(?:me|lo)|resumir|sintetiza)(?: {_TOPIC})?",
+        rf"(?:haz|hazme|dame|escribe|quiero)(?: un| el)?(?: breve)? resumen(?: {_TOPIC})?",
+        rf"(?:(?:un|el) )?(?:breve )?resumen {_TOPIC}",
+        rf"(?:de|sobre) qu[ée] (?:se )?(?:trata|habla|va|es)(?: {_TOPIC})?",
+        rf"cu[áa]l es el (?:tema|asunto) {_TOPIC}",
+    ),
+}
+_OF = re.compile(r"(?:(?:of|d[aeo]s?|del)\s+|d(?=ess|est|isso|isto))", re.IGNORECASE)
 _Rules = dict[Language, tuple[re.Pattern[str], ...]]
 
 
@@ -125,7 +153,7 @@ def _compiled(rules: dict[Language, tuple[str, ...]]) -> _Rules:
     }
 
 
-_RULES: dict[IntentKind, _Rules] = {"documents": _compiled(_DOCUMENTS)}
+_RULES: dict[IntentKind, _Rules] = {"documents": _compiled(_DOCUMENTS), "summary": _compiled(_SUMMARIES)}
 _STANDS_FOR = re.compile(r"(?:it|this|that|them|these|those|isso|isto|eles?|elas?|eso|esto|ellos|ellas)", re.IGNORECASE)
 _MARKS = re.compile(r"[^\w\s]+|_")
 
@@ -153,6 +181,31 @@ def recognise(question: str, requested: Callable[[str], tuple[str, ...]]) -> Int
 
 
 def _with_topic(kind: IntentKind, language: Language, topic: str) -> Intent:
-    """Return the intent, or passages where the topic is a word for what was said before."""
+    """Return the intent, or passages where documents are to be about what was said before."""
     topic = topic.strip(" ,;:.\"'“”«»")
+    if kind == "summary":
+        return Intent(kind, language, _OF.sub("", topic, count=1) if _OF.match(topic) else topic)
     return PASSAGES if _STANDS_FOR.fullmatch(topic) else Intent(kind, language, topic)
+
+
+_ONE = r"(?:document|file|pdf|paper|documento|ficheiro|arquivo|archivo|fichero)"
+_THIS = re.compile(
+    rf"(?:it|this|that|them|these|those|isto|isso|esto|eso|esse|este|"
+    rf"(?:this|that|the|my|est[aeo]|ess[ae]|es[aeo]|o|(?:o )?meu|el|mi) {_ONE}|"
+    rf"(?:these|those|est[aeo]s|ess[ae]s|es[aeo]s) {_ONE}s)?",
+    re.IGNORECASE,
+)
+_ALL = re.compile(
+    rf"(?:everything|tudo|todo|(?:all |todos )?(?:of )?(?:my |our |the |(?:os )?meus |os |mis |los )?{_ONE}s)",
+    re.IGNORECASE,
+)
+
+
+def is_this(topic: str) -> bool:
+    """Return whether a topic stands for the documents that are talked about."""
+    return _THIS.fullmatch(topic) is not None
+
+
+def is_all(topic: str) -> bool:
+    """Return whether a topic stands for all documents."""
+    return _ALL.fullmatch(topic) is not None

@@ -159,7 +159,9 @@ class Steps:
 
     def recognise(self, state: State, runtime: Runtime[Course]) -> dict[str, Any]:
         """Recognise what the question asks for; what needs no search leans on no earlier question."""
-        intent = self._means.direct.recognise(state["question"]["text"])
+        course = runtime.context
+        scope, has_model = self._scope(state, course), course.model is not None
+        intent = self._means.direct.recognise(state["question"]["text"], scope, has_model=has_model)
         changed: dict[str, Any] = {"intent": plain_intent(intent)}
         if intent.is_direct:
             text = " ".join(state["question"]["text"].split())
@@ -174,13 +176,12 @@ class Steps:
         """Answer what needs no search, unless the user stopped it."""
         course = runtime.context
         course.tell("searching")
-        is_stopped, question = course.stop(), state["question"]
-        scope = Scope(filters_of(question["filters"]), lists_of(question), course.thread_id)
+        is_stopped = course.stop()
         reply = Reply(Verified("", (), ()), "not found")
         if not is_stopped:
-            reply = self._means.direct.reply(intent_of(state), scope)
+            reply = self._means.direct.reply(intent_of(state), self._scope(state, course))
         course.lasted("total", course.started)
-        answer = reply.answer(question["text"], course.timings_ms["total"], tuple(course.degraded))
+        answer = reply.answer(state["question"]["text"], course.timings_ms["total"], tuple(course.degraded))
         return {
             "found": {"nodes": [], "pages": [], "recalled": []},
             "written": written_of("", "", is_stopped=is_stopped),
@@ -325,6 +326,12 @@ class Steps:
         page = self._means.catalog.pages([(doc_id, page_no)]).get((doc_id, page_no))
         named = self._means.catalog.name_and_title(doc_id)
         return _whole(page, named[0]) if page is not None and named is not None else None
+
+    def _scope(self, state: State, course: Course) -> Scope:
+        """Return where the question looks: its filters and lists, and the documents of the conversation."""
+        question, kept = state["question"], state.get("kept") or NOTHING_KEPT
+        talked_about = tuple(kept["cited"] or kept["retrieved"][:1])
+        return Scope(filters_of(question["filters"]), lists_of(question), course.thread_id, talked_about)
 
     def _searched(self, state: State, course: Course) -> None:
         """Set `course.search` unless it is set: a run that is resumed has none."""

@@ -52,6 +52,7 @@ class Recognised(TypedDict):
     language: Language
     topic: str
     facts: list[str]
+    doc_ids: list[str]
 
 
 class Found(TypedDict):
@@ -134,6 +135,7 @@ def plain_intent(intent: Intent) -> Recognised:
         "language": intent.language,
         "topic": intent.topic,
         "facts": list(intent.facts),
+        "doc_ids": list(intent.doc_ids),
     }
 
 
@@ -142,7 +144,8 @@ def intent_of(state: State) -> Intent:
     plain = state.get("intent")
     if not plain:
         return PASSAGES
-    return Intent(plain["kind"], plain["language"], plain["topic"], tuple(plain["facts"]))
+    facts, doc_ids = tuple(plain["facts"]), tuple(plain["doc_ids"])
+    return Intent(plain["kind"], plain["language"], plain["topic"], facts, doc_ids)
 
 
 def filters_of(plain: Mapping[str, list[str]]) -> Filters:

@@ -20,9 +20,9 @@ NOTED = "I will remember this."
 TOLD = "You told me"
 """The words before a fact that the user had remembered, wherever an answer shows one."""
 
-Outcome = Literal["answer", "maybe", "not found", "noted", "greeting", "documents"]
+Outcome = Literal["answer", "maybe", "not found", "noted", "greeting", "documents", "summary"]
 """Whether the first quote answers the question, passages may answer it, or no page says it; or what else was asked for:
-a fact was stored, a greeting returned, documents listed."""
+a fact was stored, a greeting returned, documents listed or summarized."""
 
 _SEARCHED: tuple[Outcome, ...] = ("answer", "maybe", "not found")
 _WITHOUT_SOURCES: tuple[Outcome, ...] = ("not found", "noted", "greeting")
@@ -73,8 +73,9 @@ class Answer:
     """`answer` holds `[n]` markers that name `sources`; where `found` is False there are none.
 
     `outcome` tells how sure quotes are, or what else was asked for: "noted" is a request to remember the facts in
-    `told`, "documents" a list of documents with a source each, which may be empty. Where `found` is False it is one of
-    these, "greeting" or "not found". With any other outcome, `told` are facts remembered earlier that bear on the
+    `told`, "documents" a list of documents with a source each, "summary" central sentences of some, each with its
+    source; both may be empty. Where `found` is False it is one of these, "greeting" or "not found". With any other
+    outcome, `told` are facts remembered earlier that bear on the
     question; a model reads them with the question, so there are none where one wrote the answer.
 
     `model` names what wrote the answer, and is empty where it is made of quotes; `model_place` says where that ran, and
@@ -99,7 +100,7 @@ class Answer:
     def __post_init__(self) -> None:
         if self.found and self.outcome in _WITHOUT_SOURCES:
             raise ValueError("An answer that was found has sources.")
-        if not self.found and self.outcome not in (*_WITHOUT_SOURCES, "documents"):
+        if not self.found and self.outcome not in (*_WITHOUT_SOURCES, "documents", "summary"):
             object.__setattr__(self, "outcome", "not found")
 
     @property

@@ -19,7 +19,11 @@ from docmind.records.rich_text import Block, Break, Mark, Paragraph, Run
 from docmind.rich_text import blocks_of, highlight, one_line, quote_lines
 
 UNSUPPORTED, UNSUPPORTED_AGAIN = "not found in your documents", "not found"
-_MADE_OF: dict[Outcome, str] = {"maybe": "passages that may answer", "documents": "a list of documents"}
+_MADE_OF: dict[Outcome, str] = {
+    "maybe": "passages that may answer",
+    "documents": "a list of documents",
+    "summary": "central sentences",
+}
 DELETED = "This document was deleted since; its picture is gone, the quote stays."
 
 
