@@ -393,7 +393,7 @@ class DocMind:
         the facts are stored, and are in `told`; nor does a greeting. A question for documents lists them, each with its
         strongest passage, and a summary of documents has their central sentences.
         """
-        from docmind.answers import NOT_FOUND, Extractive, Scope, quoted, with_looks
+        from docmind.answers import NOT_FOUND, Extractive, Scope, lacking, quoted, with_looks
 
         started = time.perf_counter()
         scope = Scope(filters, lists)
@@ -408,13 +408,16 @@ class DocMind:
         timings = (*found.timings_ms[:-1], ("answer", (now - at) * 1000), ("total", (now - started) * 1000))
         epoch = self._catalog.epoch()
         told = quoted([replace(source, index_epoch=epoch) for source in quotes.sources], quotes.outcome)
+        needs = intent.needs if told.sources else ""
+        told, outcome = lacking(told, quotes.outcome, needs)
         told = with_looks(told, found.looks, self._catalog, epoch)
         is_by_look = bool(told.sources) and not quotes.sources
         recalled = self.memories.told(question)
         return Answer(
             question, told.answer or NOT_FOUND, bool(told.sources), told.sources,
             (*found.degraded, *recalled.degraded), timings, told.sentences,
-            outcome="maybe" if is_by_look else quotes.outcome, told=tuple(memory.text for memory in recalled.memories),
+            outcome="maybe" if is_by_look else outcome, told=tuple(memory.text for memory in recalled.memories),
+            needs=needs,
         )  # fmt: skip
 
     @cached_property

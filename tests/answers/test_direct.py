@@ -45,6 +45,7 @@ FILES = {
     "pancakes.txt": "Mix flour with two eggs and half a litre of buttermilk. Let the batter rest.",
     HOSTILE: "The boiler of the neighbour was replaced in March.",
     "empty.txt": "7",
+    "invoices.csv": "month,service,paid\nMarch,plumber,80 euros\nApril,plumber,120 euros\n",
 }
 
 
@@ -94,7 +95,7 @@ def test_a_remembered_term_is_looked_up(desk: DocMind) -> None:
 
 def test_all_documents_come_with_their_first_passage(desk: DocMind) -> None:
     answer = desk.ask("What documents do I have?")
-    assert answer.answer.startswith("There are 5 documents, the newest first:")
+    assert answer.answer.startswith("There are 6 documents, the newest first:")
     assert set(named(answer)) == set(FILES) - {"empty.txt"}, "it has nothing to quote"
     assert "\n\nempty.txt" in answer.answer
     quotes = {source.document: source.quote for source in answer.sources}
@@ -152,3 +153,17 @@ def test_what_is_no_document_is_searched_for(desk: DocMind) -> None:
 def test_a_document_without_sentences_says_so(desk: DocMind) -> None:
     answer = desk.ask("Summarise empty.txt")
     assert (answer.outcome, answer.answer) == ("summary", "empty.txt has no sentences to show.")
+
+
+def test_a_sum_is_not_made_and_its_passages_are_shown(desk: DocMind) -> None:
+    answer = desk.ask("How much have I paid the plumber in total?")
+    assert (answer.outcome, answer.needs) == (
+        "maybe", "Adding up needs a language model. These passages were found; no sum was made of them.",
+    )  # fmt: skip
+    assert answer.answer.startswith(f"{answer.needs}\n\n“")
+    assert "200" not in answer.answer
+    assert answer.sources[0].document == "invoices.csv"
+    assert [one.sources for one in answer.sentences] == [(source.n,) for source in answer.sources]
+    assert all(answer.answer[one.start : one.end] == one.text for one in answer.sentences)
+    missing = desk.ask("How much did I spend in total on volcanoes on Mars?")
+    assert (missing.outcome, missing.needs) == ("not found", "")

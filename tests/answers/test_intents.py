@@ -216,3 +216,36 @@ def test_words_for_all_documents(topic: str) -> None:
 def test_a_name_is_neither() -> None:
     assert not is_this("the lease")
     assert not is_all("the lease")
+
+
+@pytest.mark.parametrize(
+    ("question", "language"),
+    [
+        ("How much did I spend in total?", "en"),
+        ("How much did we pay altogether for repairs?", "en"),
+        ("how much have I spent on groceries in all", "en"),
+        ("What is the sum of all invoices?", "en"),
+        ("What is the sum of the amounts in May?", "en"),
+        ("Add up the invoices of the plumber", "en"),
+        ("Sum up all my expenses", "en"),
+        ("What is the average of all my bills?", "en"),
+        ("How many rows does the table have?", "en"),
+        ("Quanto gastei no total?", "pt"),
+        ("Quanto é que paguei ao todo em reparações?", "pt"),
+        ("Qual é a soma das faturas?", "pt"),
+        ("soma todas as despesas", "pt"),
+        ("Qual é o total de todas as faturas?", "pt"),
+        ("¿Cuánto gasté en total?", "es"),
+        ("¿Cuánto sumé?", "es"),
+        ("¿Cuánto he pagado en total por la luz?", "es"),
+        ("¿Cuál es la suma de las facturas?", "es"),
+        ("Suma los importes de mayo", "es"),
+        ("¿Cuál es el total de mis gastos?", "es"),
+    ],
+)
+def test_a_sum_is_recognised_and_says_what_it_needs(question: str, language: str) -> None:
+    found = intent(question)
+    assert found == Intent("sum", language)  # type: ignore[arg-type]
+    assert not found.is_direct
+    assert found.needs
+    assert PASSAGES.needs == ""

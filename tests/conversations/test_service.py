@@ -523,6 +523,24 @@ def test_a_summary_of_this_is_of_what_was_cited_and_a_model_writes_its_own(mind:
 
 
 @pytest.mark.slow
+def test_a_sum_needs_a_model_and_is_left_to_one(mind: DocMind) -> None:
+    thread_id = mind.conversations.create().thread_id
+    asked = "What is the sum of all herons that the spring report counts?"
+    turn = ask(mind, asked, thread_id)
+    assert turn.answer is not None
+    assert turn.answer.outcome == "maybe"
+    assert "needs a language model" in turn.answer.needs
+    assert mind.conversations.view(thread_id).turns == (turn,)
+    with zipfile.ZipFile(io.BytesIO(mind.conversations.export(thread_id, "markdown").data)) as files:
+        text = "".join(files.read(name).decode() for name in files.namelist() if name.endswith(".md"))
+    assert "needs a language model" in text
+    model = writing(mind, "The spring report counts 74 herons.")
+    written = ask(mind, asked, thread_id).answer
+    assert written is not None
+    assert (written.model, written.needs) == (model.info.name, "")
+
+
+@pytest.mark.slow
 def test_what_was_told_is_beside_the_quotes_and_where_nothing_is_found(tmp_path: Path) -> None:
     with talking(tmp_path) as mind:
         mind.add([report("spring", 3)])

@@ -1,4 +1,4 @@
-from .direct import DirectAnswers, Reply, Scope
+from .direct import DirectAnswers, Reply, Scope, lacking
 from .extractive import NOT_FOUND, Extract, Extractive
 from .intents import PASSAGES, Intent, IntentKind, Language
 from .looks import with_looks
@@ -18,6 +18,7 @@ __all__ = [
     "Scope",
     "Verified",
     "Verifier",
+    "lacking",
     "quoted",
     "with_looks",
 ]

@@ -15,7 +15,7 @@ import numpy as np
 from docmind.answers.extractive import Extractive, first_passage, is_named
 from docmind.answers.intents import PASSAGES, Intent, Language, is_all, is_this, recognise
 from docmind.answers.summary import SENTENCES, Summarizer
-from docmind.answers.verify import Verified
+from docmind.answers.verify import MAYBE, Verified, quoted
 from docmind.config import AnswerSettings
 from docmind.documents import Catalog, NodeStore
 from docmind.embedding import TextEmbedder, name_of
@@ -292,6 +292,19 @@ class DirectAnswers:
             sentences.append(Sentence(quote, len(text), len(text) + len(quote), (len(sources),), supported=True))
             text += f"{quote} [{len(sources)}]"
         return Verified(f"{text}\n\n{more}" if more else text, tuple(sentences), tuple(sources))
+
+
+def lacking(checked: Verified, outcome: Outcome, needs: str) -> tuple[Verified, Outcome]:
+    """Return quotes as passages that may help, below the sentence that says what an answer needs.
+
+    They are left as they are where there are none, or nothing is needed.
+    """
+    if not needs or not checked.sources:
+        return checked, outcome
+    listed = quoted([source for source in checked.sources if source.kind == "quote"], "maybe")
+    further = len(needs) - len(MAYBE)
+    sentences = tuple(replace(one, start=one.start + further, end=one.end + further) for one in listed.sentences)
+    return replace(checked, answer=needs + listed.answer.removeprefix(MAYBE), sentences=sentences), "maybe"
 
 
 def _counted(documents: int, language: Language) -> str:

@@ -13,7 +13,7 @@ from typing import Literal
 
 from docmind.embedding import fold
 
-IntentKind = Literal["passages", "remember", "greeting", "documents", "summary"]
+IntentKind = Literal["passages", "remember", "greeting", "documents", "summary", "sum"]
 Language = Literal["en", "pt", "es"]
 
 LONGEST = 300  # characters
@@ -40,6 +40,11 @@ class Intent:
     def is_direct(self) -> bool:
         """Whether it is answered without passages that are ranked for the question."""
         return self.kind in _DIRECT
+
+    @property
+    def needs(self) -> str:
+        """What quotes lack for what is asked, as a sentence; empty where they lack nothing."""
+        return _NEEDS_SUM[self.language] if self.kind == "sum" else ""
 
 
 PASSAGES = Intent()
@@ -142,6 +147,45 @@ _SUMMARIES: dict[Language, tuple[str, ...]] = {
         rf"cu[áa]l es el (?:tema|asunto) {_TOPIC}",
     ),
 }
+_MONEY = (
+    r"(?:amounts?|numbers?|prices?|costs?|expenses?|invoices?|bills?|receipts?|totals?|payments?|values?|rows?|columns?|"
+    r"fees?|rents?|salaries|sales|hours)"
+)
+_SUMS: dict[Language, tuple[str, ...]] = {
+    "en": (
+        r"how much (?:money )?(?:did|do|have|had|will) (?:I|we) \w{2,20}"
+        r"(?=.{0,200}\b(?:in total|altogether|all together|overall|in all)\b).{0,250}",
+        rf"(?:what(?:['’]s| is| was) )?(?:the )?(?:sum|grand total|total sum|total|average) of"
+        rf" (?:all|my|our|these|those)(?: my| our| the| these| those)? {_TOPIC}",
+        rf"(?:what(?:['’]s| is| was) )?the sum of the {_MONEY}(?: {_TOPIC})?",
+        rf"add up {_TOPIC}",
+        rf"(?:sum|sum up|total|total up|count) (?:all|my|our|the|these|those)(?: my| our| the| these| those)?"
+        rf" (?:\w{{1,20}} )?{_MONEY}(?: {_TOPIC})?",
+        rf"how many (?:rows|entries|records) (?:are there|do (?:I|we) have|are in|does)(?: {_TOPIC})?",
+    ),
+    "pt": (
+        r"quanto (?:é que )?(?:eu |n[óo]s )?(?:gastei|gast[áa]mos|paguei|pag[áa]mos|recebi|recebemos|ganhei|"
+        r"ganh[áa]mos|devo|gasto|pago|poupei)\b(?=.{0,200}\b(?:no total|ao todo|em total|tudo junto)\b).{0,250}",
+        rf"quanto (?:somam|somei|soma)(?: {_TOPIC})?",
+        rf"(?:qual é )?(?:a )?soma d(?:e|as|os)(?: tod[ao]s)?(?: as| os)?(?: meus| minhas)? {_TOPIC}",
+        rf"(?:som[ae]r?|adicion[ae]r?) (?:tod[ao]s|tudo|as|os|est[ae]s|ess[ae]s)(?: as| os)?(?: {_TOPIC})?",
+        rf"(?:qual é )?(?:o )?total de tod[ao]s(?: as| os)?(?: meus| minhas)? {_TOPIC}",
+    ),
+    "es": (
+        r"cu[áa]nto (?:gast[ée]|gastamos|pagu[ée]|pagamos|recib[íi]|recibimos|gan[ée]|ganamos|debo|gasto|pago|"
+        r"ahorr[ée]|he (?:gastado|pagado|recibido|ganado))\b(?=.{0,200}\b(?:en total|todo junto|en conjunto)\b)"
+        r".{0,250}",
+        rf"cu[áa]nto (?:suman|sum[ée]|suma)(?: {_TOPIC})?",
+        rf"(?:cu[áa]l es )?(?:la )?suma de (?:tod[ao]s|l[ao]s|mis)(?: l[ao]s| mis)? {_TOPIC}",
+        rf"(?:suma|sume|sumar) (?:tod[ao]s?|l[ao]s|mis|est[ao]s|es[ao]s)(?: l[ao]s| mis)?(?: {_TOPIC})?",
+        rf"(?:cu[áa]l es )?(?:el )?total de (?:tod[ao]s|mis)(?: l[ao]s| mis)? {_TOPIC}",
+    ),
+}
+_NEEDS_SUM: dict[Language, str] = {
+    "en": "Adding up needs a language model. These passages were found; no sum was made of them.",
+    "pt": "Somar precisa de um modelo de linguagem. Estas passagens foram encontradas; não foi feita nenhuma soma.",
+    "es": "Sumar necesita un modelo de lenguaje. Estos pasajes se encontraron; no se ha hecho ninguna suma.",
+}
 _OF = re.compile(r"(?:(?:of|d[aeo]s?|del)\s+|d(?=ess|est|isso|isto))", re.IGNORECASE)
 _Rules = dict[Language, tuple[re.Pattern[str], ...]]
 
@@ -153,7 +197,11 @@ def _compiled(rules: dict[Language, tuple[str, ...]]) -> _Rules:
     }
 
 
-_RULES: dict[IntentKind, _Rules] = {"documents": _compiled(_DOCUMENTS), "summary": _compiled(_SUMMARIES)}
+_RULES: dict[IntentKind, _Rules] = {
+    "sum": _compiled(_SUMS),  # before summaries: "sum up the invoices"
+    "documents": _compiled(_DOCUMENTS),
+    "summary": _compiled(_SUMMARIES),
+}
 _STANDS_FOR = re.compile(r"(?:it|this|that|them|these|those|isso|isto|eles?|elas?|eso|esto|ellos|ellas)", re.IGNORECASE)
 _MARKS = re.compile(r"[^\w\s]+|_")
 
@@ -183,6 +231,8 @@ def recognise(question: str, requested: Callable[[str], tuple[str, ...]]) -> Int
 def _with_topic(kind: IntentKind, language: Language, topic: str) -> Intent:
     """Return the intent, or passages where documents are to be about what was said before."""
     topic = topic.strip(" ,;:.\"'“”«»")
+    if kind == "sum":
+        return Intent(kind, language)
     if kind == "summary":
         return Intent(kind, language, _OF.sub("", topic, count=1) if _OF.match(topic) else topic)
     return PASSAGES if _STANDS_FOR.fullmatch(topic) else Intent(kind, language, topic)

@@ -23,6 +23,7 @@ from docmind.answers import (
     Scope,
     Verified,
     Verifier,
+    lacking,
     quoted,
     with_looks,
 )
@@ -255,6 +256,7 @@ class Steps:
         at = time.perf_counter()
         outcome: Outcome = "answer"
         told: tuple[str, ...] = ()
+        needs = ""
         is_written = bool(written["text"].strip()) and not written["failure"]
         if is_written:
             checked = self._means.verifier.verify(written["text"], course.passages, epoch=self._means.epoch())
@@ -263,6 +265,8 @@ class Steps:
             checked = Verified("", (), ())
         else:
             checked, outcome = self._quotes(state, course)
+            needs = intent_of(state).needs if checked.sources else ""
+            checked, outcome = lacking(checked, outcome, needs)
             recalled = self._means.told(state["question"]["text"], course.thread_id)
             told = tuple(memory.text for memory in recalled.memories)
             course.degraded += recalled.degraded
@@ -282,6 +286,7 @@ class Steps:
             model_place=course.model.info.place if is_written and course.model is not None else "",
             outcome="maybe" if outcome == "not found" and checked.sources else outcome,
             told=told,
+            needs=needs,
         )
         return {
             "answer": plain_answer(answer, () if answer.found else closest(course.search.hits)),

@@ -163,6 +163,7 @@ def plain_answer(answer: Answer, nearest: tuple[Hit, ...] = ()) -> dict[str, Any
         "found": answer.found,
         "outcome": answer.outcome,
         "told": list(answer.told),
+        "needs": answer.needs,
         "model": answer.model,
         "model_place": answer.model_place,
         "sources": [_listed(asdict(source)) for source in answer.sources],
@@ -189,6 +190,7 @@ def answer_of(plain: Mapping[str, Any], question: str, thread_id: str | None, ch
         checkpoint_id=checkpoint_id,
         outcome=plain.get("outcome", "answer"),
         told=tuple(plain.get("told", ())),
+        needs=plain.get("needs", ""),
     )
 
 

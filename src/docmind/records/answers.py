@@ -78,6 +78,9 @@ class Answer:
     outcome, `told` are facts remembered earlier that bear on the
     question; a model reads them with the question, so there are none where one wrote the answer.
 
+    `needs` says what an answer needs beside the passages that were found, as a sum needs a language model; it is the
+    first sentence of `answer` then.
+
     `model` names what wrote the answer, and is empty where it is made of quotes; `model_place` says where that ran, and
     is empty where it was not recorded. `thread_id` and `checkpoint_id` are None for a question that belongs to no
     conversation.
@@ -96,6 +99,7 @@ class Answer:
     model_place: str = ""
     outcome: Outcome = "answer"
     told: tuple[str, ...] = ()
+    needs: str = ""
 
     def __post_init__(self) -> None:
         if self.found and self.outcome in _WITHOUT_SOURCES:

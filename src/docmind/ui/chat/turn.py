@@ -233,7 +233,7 @@ def _draw_answer(docmind: DocMind, turn: Turn, answer: Answer, place: Place) -> 
     for fact in answer.told:
         st.markdown(f":material/bookmark: {TOLD}: “{escape(fact)}”")
     if answer.outcome == "maybe" and quotes:
-        _draw_passages(quotes)
+        _draw_passages(quotes, answer.needs)
     elif answer.found or answer.model:
         st.markdown(answer_markdown(answer))
         shown = [source for source in quotes if source not in answer.further]
@@ -259,9 +259,11 @@ def _draw_noted(answer: Answer) -> None:
     st.caption("In all conversations. *Memory* lists it, corrects it and forgets it.")
 
 
-def _draw_passages(cited: Sequence[Source]) -> None:
-    """Draw quotes that may answer, by document."""
-    st.markdown("These passages may answer it:")
+def _draw_passages(cited: Sequence[Source], needs: str) -> None:
+    """Draw quotes that may answer, by document; where an answer needs a language model, with the way to set one up."""
+    st.markdown(escape(needs) or "These passages may answer it:")
+    if needs:
+        st.page_link("settings.py", label="Set up a language model", icon=":material/tune:")
     documents = dict.fromkeys(source.document for source in cited)
     for document in documents:
         if len(documents) > 1:
