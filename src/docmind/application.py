@@ -46,7 +46,7 @@ from docmind.storage import (
 )
 
 if TYPE_CHECKING:
-    from docmind.answers import DirectAnswers
+    from docmind.answers import DirectAnswers, Examples
 
 _NAMED = 5  # lost documents that an error names
 _PLACE = "Check the folder and its permissions, or choose another with DOCMIND_DATA_DIR."
@@ -206,6 +206,8 @@ class DocMind:
             closing.callback(self._modalities.close)
             closing.callback(self.queue.close)
             closing.callback(self.conversations.close)
+            if "_examples" in self.__dict__:  # they were asked for
+                closing.callback(self._examples.close)
 
     # the recovery code
 
@@ -408,8 +410,7 @@ class DocMind:
         timings = (*found.timings_ms[:-1], ("answer", (now - at) * 1000), ("total", (now - started) * 1000))
         epoch = self._catalog.epoch()
         told = quoted([replace(source, index_epoch=epoch) for source in quotes.sources], quotes.outcome)
-        needs = intent.needs if told.sources else ""
-        told, outcome = lacking(told, quotes.outcome, needs)
+        told, outcome = lacking(told, quotes.outcome, intent.lead)
         told = with_looks(told, found.looks, self._catalog, epoch)
         is_by_look = bool(told.sources) and not quotes.sources
         recalled = self.memories.told(question)
@@ -417,7 +418,7 @@ class DocMind:
             question, told.answer or NOT_FOUND, bool(told.sources), told.sources,
             (*found.degraded, *recalled.degraded), timings, told.sentences,
             outcome="maybe" if is_by_look else outcome, told=tuple(memory.text for memory in recalled.memories),
-            needs=needs,
+            needs=intent.needs,
         )  # fmt: skip
 
     @cached_property
@@ -429,6 +430,19 @@ class DocMind:
             requested=self.memories.requested, note=self.memories.add,
             expand=lambda text, thread_id: self.memories.expand(text, thread_id=thread_id),
         )  # fmt: skip
+
+    def examples(self, *, timeout_s: float = 0.0) -> tuple[str, ...] | None:
+        """Return at most three questions that the documents answer; empty without documents.
+
+        None while they are being made, in the background; `timeout_s` waits for them.
+        """
+        return self._examples.wait(timeout_s) if timeout_s else self._examples.get()
+
+    @cached_property
+    def _examples(self) -> Examples:
+        from docmind.answers import Examples
+
+        return Examples(self._catalog, lambda: self._direct.summarizer, self.ask, lambda: self.queue.progress().is_busy)
 
     # maintenance
 

@@ -449,6 +449,20 @@ def test_what_only_may_answer_is_shown_as_that(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.slow
+def test_example_questions_are_made_of_the_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCMIND_ANSWER__SURE", "0")
+    lease = b"# Lease\n\n## Deposit\n\nThe deposit is two monthly rents and is paid before the keys are handed over.\n"
+    add(("lease.md", lease), (HOSTILE, b"# :red[r]\n\nThe boiler is serviced by the landlord once every autumn."))
+    assert desk().open().examples(timeout_s=60)
+    test = app()
+    words = said(test)
+    assert "What does lease say about deposit?" in words
+    assert "red[r]" not in words
+    next(button for button in test.button if "deposit" in button.label).click().run()
+    assert "The deposit is two monthly rents" in said(test)
+
+
+@pytest.mark.slow
 def test_greetings_lists_summaries_and_sums_are_shown_as_such() -> None:
     add((NAME, REPORT), (HOSTILE, b"The warranty of the boiler lasts for three years from the day of delivery."))
     test = app()

@@ -1,4 +1,5 @@
 from .direct import DirectAnswers, Reply, Scope, lacking
+from .examples import Examples
 from .extractive import NOT_FOUND, Extract, Extractive
 from .intents import PASSAGES, Intent, IntentKind, Language
 from .looks import with_looks
@@ -8,6 +9,7 @@ __all__ = [
     "NOT_FOUND",
     "PASSAGES",
     "DirectAnswers",
+    "Examples",
     "Extract",
     "Extractive",
     "Intent",

@@ -156,7 +156,7 @@ class DirectAnswers:
         self._settings, self._catalog, self._nodes, self._embedder = settings, catalog, nodes, embedder
         self._search, self._requested, self._note, self._expand = search, requested, note, expand
         self._extractive = Extractive(settings, catalog, embedder)
-        self._summarizer = Summarizer(catalog, nodes, embedder)
+        self.summarizer = Summarizer(catalog, nodes, embedder)
 
     def recognise(self, question: str, scope: Scope, *, has_model: bool = False) -> Intent:
         """Return what a question asks for.
@@ -263,7 +263,7 @@ class DirectAnswers:
         degraded: list[Degraded] = []
         for doc_id in intent.doc_ids:
             info = self._catalog.document(doc_id)
-            summary = self._summarizer.summarize(info, most)
+            summary = self.summarizer.summarize(info, most)
             parts.append((lead if summary.parts else nothing).format(name=one_line(info.document)))
             degraded += summary.degraded
             last = ""
@@ -294,17 +294,17 @@ class DirectAnswers:
         return Verified(f"{text}\n\n{more}" if more else text, tuple(sentences), tuple(sources))
 
 
-def lacking(checked: Verified, outcome: Outcome, needs: str) -> tuple[Verified, Outcome]:
-    """Return quotes as passages that may help, below the sentence that says what an answer needs.
+def lacking(checked: Verified, outcome: Outcome, lead: str) -> tuple[Verified, Outcome]:
+    """Return quotes as passages that may help, below a `lead` that says what an answer needs.
 
-    They are left as they are where there are none, or nothing is needed.
+    They are left as they are where there are none, or the lead is empty.
     """
-    if not needs or not checked.sources:
+    if not lead or not checked.sources:
         return checked, outcome
     listed = quoted([source for source in checked.sources if source.kind == "quote"], "maybe")
-    further = len(needs) - len(MAYBE)
+    further = len(lead) - len(MAYBE)
     sentences = tuple(replace(one, start=one.start + further, end=one.end + further) for one in listed.sentences)
-    return replace(checked, answer=needs + listed.answer.removeprefix(MAYBE), sentences=sentences), "maybe"
+    return replace(checked, answer=lead + listed.answer.removeprefix(MAYBE), sentences=sentences), "maybe"
 
 
 def _counted(documents: int, language: Language) -> str:

@@ -72,7 +72,7 @@ _ASKING = _set(
 _LIGHT = _set(
     """keep get got have make made need happen happens put give given go goes take takes taken use used long name number
     mean means come comes want find know say says work works start starts begin begins tem ter faz fica acontece
-    significa tiene tener hace pasa"""
+    significa tiene tener hace pasa about diz dizem dice dicen sobre acerca"""
 )
 
 _KIND_OF_FILE = _set(

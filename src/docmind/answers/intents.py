@@ -43,8 +43,13 @@ class Intent:
 
     @property
     def needs(self) -> str:
-        """What quotes lack for what is asked, as a sentence; empty where they lack nothing."""
-        return _NEEDS_SUM[self.language] if self.kind == "sum" else ""
+        """What is needed beside quotes for what is asked, as a sentence; empty where nothing is."""
+        return _NEEDS_SUM[self.language][0] if self.kind == "sum" else ""
+
+    @property
+    def lead(self) -> str:
+        """The words before passages that were found instead of what is asked; empty where nothing is needed."""
+        return " ".join(_NEEDS_SUM[self.language]) if self.kind == "sum" else ""
 
 
 PASSAGES = Intent()
@@ -181,10 +186,10 @@ _SUMS: dict[Language, tuple[str, ...]] = {
         rf"(?:cu[áa]l es )?(?:el )?total de (?:tod[ao]s|mis)(?: l[ao]s| mis)? {_TOPIC}",
     ),
 }
-_NEEDS_SUM: dict[Language, str] = {
-    "en": "Adding up needs a language model. These passages were found; no sum was made of them.",
-    "pt": "Somar precisa de um modelo de linguagem. Estas passagens foram encontradas; não foi feita nenhuma soma.",
-    "es": "Sumar necesita un modelo de lenguaje. Estos pasajes se encontraron; no se ha hecho ninguna suma.",
+_NEEDS_SUM: dict[Language, tuple[str, str]] = {
+    "en": ("Adding up needs a language model.", "These passages were found; no sum was made of them."),
+    "pt": ("Somar precisa de um modelo de linguagem.", "Estas passagens foram encontradas; não foi feita uma soma."),
+    "es": ("Sumar necesita un modelo de lenguaje.", "Estos pasajes se encontraron; no se ha hecho ninguna suma."),
 }
 _OF = re.compile(r"(?:(?:of|d[aeo]s?|del)\s+|d(?=ess|est|isso|isto))", re.IGNORECASE)
 _Rules = dict[Language, tuple[re.Pattern[str], ...]]

@@ -265,8 +265,9 @@ class Steps:
             checked = Verified("", (), ())
         else:
             checked, outcome = self._quotes(state, course)
-            needs = intent_of(state).needs if checked.sources else ""
-            checked, outcome = lacking(checked, outcome, needs)
+            intent = intent_of(state)
+            needs = intent.needs
+            checked, outcome = lacking(checked, outcome, intent.lead)
             recalled = self._means.told(state["question"]["text"], course.thread_id)
             told = tuple(memory.text for memory in recalled.memories)
             course.degraded += recalled.degraded

@@ -78,8 +78,7 @@ class Answer:
     outcome, `told` are facts remembered earlier that bear on the
     question; a model reads them with the question, so there are none where one wrote the answer.
 
-    `needs` says what an answer needs beside the passages that were found, as a sum needs a language model; it is the
-    first sentence of `answer` then.
+    `needs` says what an answer needs beside the passages that were found, as a sum needs a language model.
 
     `model` names what wrote the answer, and is empty where it is made of quotes; `model_place` says where that ran, and
     is empty where it was not recorded. `thread_id` and `checkpoint_id` are None for a question that belongs to no

@@ -82,7 +82,8 @@ def body(answer: Answer) -> tuple[Block, ...]:
         return tuple(Paragraph((Run(text),)) for text in (NOTED, *(f"“{one_line(fact)}”" for fact in answer.told)))
     known = tuple(Paragraph((Run(f"{TOLD}: “{one_line(fact)}”"),)) for fact in answer.told)
     if not answer.found:
-        return (*known, Paragraph((Run(answer.answer if not answer.is_searched else NOT_FOUND),)))
+        said = (answer.answer if not answer.is_searched else NOT_FOUND, answer.needs)
+        return (*known, *(Paragraph((Run(text),)) for text in said if text))
     parts = [part for part in answer.answer.split("\n\n") if part.strip()]
     shown = parts[:1] if answer.outcome == "maybe" else parts  # the quotes that may answer are listed below
     return (*known, *(Paragraph(_quoted(part)) for part in shown))

@@ -176,6 +176,7 @@ def _copying(turn: Turn) -> None:
 
 
 _MAYBE, _FIRST = 2, 1  # sources that are open under quotes that may answer, and under an answer
+_MAY_ANSWER = "These passages may answer it:"
 _NAMED = 3  # documents that are named
 _CUT_OFF = "This question was cut off before it was answered."
 
@@ -233,7 +234,7 @@ def _draw_answer(docmind: DocMind, turn: Turn, answer: Answer, place: Place) -> 
     for fact in answer.told:
         st.markdown(f":material/bookmark: {TOLD}: “{escape(fact)}”")
     if answer.outcome == "maybe" and quotes:
-        _draw_passages(quotes, answer.needs)
+        _draw_passages(quotes, answer.answer.partition("\n\n")[0] if answer.needs else _MAY_ANSWER)
     elif answer.found or answer.model:
         st.markdown(answer_markdown(answer))
         shown = [source for source in quotes if source not in answer.further]
@@ -243,6 +244,10 @@ def _draw_answer(docmind: DocMind, turn: Turn, answer: Answer, place: Place) -> 
         st.markdown(answer_markdown(answer))
     elif turn.state != "stopped":
         st.markdown("**I couldn't find this in your documents.**")
+        if answer.needs:
+            st.markdown(escape(answer.needs))
+    if answer.needs:
+        st.page_link("settings.py", label="Set up a language model", icon=":material/tune:")
     if answer.found or turn.state == "stopped" or not answer.is_searched:
         return
     if turn.filters != Filters():
@@ -259,11 +264,9 @@ def _draw_noted(answer: Answer) -> None:
     st.caption("In all conversations. *Memory* lists it, corrects it and forgets it.")
 
 
-def _draw_passages(cited: Sequence[Source], needs: str) -> None:
-    """Draw quotes that may answer, by document; where an answer needs a language model, with the way to set one up."""
-    st.markdown(escape(needs) or "These passages may answer it:")
-    if needs:
-        st.page_link("settings.py", label="Set up a language model", icon=":material/tune:")
+def _draw_passages(cited: Sequence[Source], lead: str) -> None:
+    """Draw quotes that may answer below their lead, by document."""
+    st.markdown(escape(lead))
     documents = dict.fromkeys(source.document for source in cited)
     for document in documents:
         if len(documents) > 1:
