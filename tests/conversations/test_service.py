@@ -13,6 +13,8 @@ import pytest
 from desks import report, settings_in, talking, text_pdf
 from docmind.answers import NOT_FOUND
 from docmind.application import DocMind
+from docmind.config import EmbeddingSettings
+from docmind.embedding.minilm import default_cache_dir
 from docmind.errors import (
     ConfigError,
     LanguageModelBrokenError,
@@ -628,3 +630,27 @@ def test_eight_threads_and_four_writers_lose_nothing(mind: DocMind) -> None:
     view = talks.view(shared)
     assert len(view.turns) == 40
     assert {turn.question.rsplit(" ")[-1] for turn in view.turns} == {f"{w}-{n}" for w in range(4) for n in range(10)}
+
+
+@pytest.mark.slow
+def test_a_new_topic_asks_the_documents_of_the_conversation_first(tmp_path: Path) -> None:
+    lease = (
+        "# Lease\n\nThe deposit is two monthly rents.\n\nThe boiler is repaired by the landlord.\n\nPets need consent."
+    )
+    shop = "# Shop\n\nPets are sold on the second floor of the shop beside the station."
+    settings = {"embedding": EmbeddingSettings(), "cache_dir": default_cache_dir()}
+    with talking(tmp_path, **settings) as mind:
+        mind.add([Upload("lease.md", lease.encode()), Upload("shop.md", shop.encode())])
+        lease_id = mind.find_document("lease.md").doc_id
+        thread_id = mind.conversations.create().thread_id
+        ask(mind, "How much is the deposit of the lease?", thread_id)
+        ask(mind, "And the boiler?", thread_id)
+        turn = ask(mind, "And the pets?", thread_id)
+        assert turn.answer is not None
+        assert turn.asked_as == "the pets"
+        assert {source.document for source in turn.answer.sources} == {"lease.md"}
+        assert "Pets need consent." in turn.answer.sources[0].quote
+        assert set(turn.recalled) <= {lease_id}
+        missing = ask(mind, "And the swimming pool?", thread_id)
+        assert missing.answer is not None
+        assert not missing.answer.found, "a topic of its own needs an answer of its own"

@@ -49,6 +49,8 @@ from docmind.records.answers import Answer, Outcome
 from docmind.records.conversations import MemoryList, RunStage, WebResult, closest
 from docmind.records.search import Degraded, Filters, Hit, ListName, MultimodalHit, MultimodalResult, SearchResult
 
+PRIOR = 0.5  # of the best probability of all documents: what those of a conversation need to be preferred
+
 
 class Search(Protocol):
     """A search of everything for a question, as the facade offers it."""
@@ -113,7 +115,9 @@ class Course:
     """The quotes of the previous turn: a follow-up asks for something else."""
     search: SearchResult | None = None
     is_recalled: bool = False
-    """Whether the question fell back on documents of the previous turn, or on a page beside the last source."""
+    """Whether documents of the previous turn were searched instead of all, or a page beside the last source."""
+    is_pointed_at: bool = False
+    """Whether the question itself points to what was searched: its quotes need no threshold."""
     passages: list[Passage] = field(default_factory=list)
     looks: list[MultimodalHit] = field(default_factory=list)
     """Pages found by their look, best first."""
@@ -155,6 +159,7 @@ class Steps:
                 "page": page,
                 "recall": list(recall),
                 "is_cited": bool(kept["cited"]),
+                "has_topic": understood.has_topic,
             }
         }
 
@@ -192,7 +197,7 @@ class Steps:
     def retrieve(self, state: State, runtime: Runtime[Course]) -> dict[str, Any]:
         """Retrieve hits for the question.
 
-        A contextual question without any falls back on the documents of the latest answer.
+        A contextual question prefers the documents of the latest answer; one without any hits falls back on them.
         """
         course = runtime.context
         course.tell("searching")
@@ -201,7 +206,9 @@ class Steps:
         assert found is not None
         course.passages = self._passages(found.hits)
         course.show(found.hits)
-        recalled = sorted({hit.doc_id for hit in found.hits}) if course.is_recalled else []
+        asked = state["asked"]
+        is_told = course.is_recalled and asked is not None and (asked["is_cited"] or bool(asked["page"]))
+        recalled = sorted({hit.doc_id for hit in found.hits}) if is_told else []
         return {"found": _plain_found(found, recalled)}
 
     def mode(self, state: State) -> Literal["answer", "agent"]:
@@ -349,24 +356,43 @@ class Steps:
             hit = self.page_hit(*asked["page"])
             if hit is not None:
                 course.search = SearchResult(asked["text"], (hit,), timings_ms=(("total", 0.0),))
-                course.is_recalled = True
+                course.is_recalled = course.is_pointed_at = True
                 return
         filters = filters_of(question["filters"])
         found = self.search(asked["text"], question, filters)
         recall = [doc for doc in asked["recall"] if not filters.doc_ids or doc in filters.doc_ids]
-        if recall and not self._means.extractive.extract(asked["text"], found).sources:
-            again = self.search(asked["text"], question, replace(filters, doc_ids=tuple(recall)))
-            if again.hits:
-                found, course.is_recalled = again, True
+        if recall:
+            found = self._preferred(found, recall, state, course)
         course.search, course.looks = found, list(found.looks)
+
+    def _preferred(
+        self, found: MultimodalResult, recall: Sequence[str], state: State, course: Course
+    ) -> MultimodalResult:
+        """Return what the documents of the conversation have, unless others answer the question far better.
+
+        Where no document answers a question without a topic of its own, it is about those of the conversation.
+        """
+        question, asked = state["question"], state["asked"]
+        assert asked is not None
+        filters = replace(filters_of(question["filters"]), doc_ids=tuple(recall))
+        within = self.search(asked["text"], question, filters)
+        extract, threshold = self._means.extractive.extract, self._means.settings.answer.threshold
+        of_all, of_these = extract(asked["text"], found), extract(asked["text"], within)
+        is_near = of_these.confidence >= max(threshold, PRIOR * of_all.confidence)
+        is_lost = not of_all.sources and not asked.get("has_topic", False)
+        if not within.hits or not (is_near or is_lost):
+            return found
+        elsewhere = [source.doc_id for source in of_all.sources[:1] if source.doc_id not in recall]
+        course.is_recalled = is_lost or bool(elsewhere)
+        course.is_pointed_at = is_lost and asked["is_cited"]
+        return within
 
     def _quotes(self, state: State, course: Course) -> tuple[Verified, Outcome]:
         found = course.search
         assert found is not None
         asked = state["asked"]
         assert asked is not None
-        is_pointed_at = course.is_recalled and (asked["is_cited"] or bool(asked["page"]))
-        extractive = self._means.lenient if is_pointed_at else self._means.extractive
+        extractive = self._means.lenient if course.is_pointed_at else self._means.extractive
         besides = course.quoted if asked["is_contextual"] else ()
         extract: Extract = extractive.extract(found.query, found, besides)
         if not extract.sources:

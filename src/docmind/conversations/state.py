@@ -35,7 +35,8 @@ class Asked(TypedDict):
     """The search text of a question.
 
     `page` is a page that the question names by its place ("the next page"); `recall` are documents that a contextual
-    question falls back on, `is_cited` whether the latest answer cites them.
+    question falls back on, `is_cited` whether the latest answer cites them. `has_topic` tells that it leans on earlier
+    questions for its documents alone; checkpoints of earlier versions have none.
     """
 
     text: str
@@ -43,6 +44,7 @@ class Asked(TypedDict):
     page: list[Any] | None
     recall: list[str]
     is_cited: bool
+    has_topic: NotRequired[bool]
 
 
 class Recognised(TypedDict):
