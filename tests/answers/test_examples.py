@@ -68,7 +68,7 @@ def test_examples_are_answered_by_their_documents(tmp_path: Path) -> None:
         desk.add([Upload("lease.md", LEASE.encode()), Upload("contrato.md", ARRENDAMENTO.encode())])
         found = desk.examples(timeout_s=60)
         assert found is not None
-        assert "What does lease say about deposit?" in found
+        assert "What does “lease” say about deposit?" in found
         assert len(found) == 3
         for question in found:
             assert "not" not in question.split()

@@ -456,7 +456,7 @@ def test_example_questions_are_made_of_the_documents(monkeypatch: pytest.MonkeyP
     assert desk().open().examples(timeout_s=60)
     test = app()
     words = said(test)
-    assert "What does lease say about deposit?" in words
+    assert "What does “lease” say about deposit?" in words
     assert "red[r]" not in words
     next(button for button in test.button if "deposit" in button.label).click().run()
     assert "The deposit is two monthly rents" in said(test)

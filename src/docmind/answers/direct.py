@@ -291,7 +291,10 @@ class DirectAnswers:
             quote = f"“{part.quote}”"
             sentences.append(Sentence(quote, len(text), len(text) + len(quote), (len(sources),), supported=True))
             text += f"{quote} [{len(sources)}]"
-        return Verified(f"{text}\n\n{more}" if more else text, tuple(sentences), tuple(sources))
+        if more:
+            sentences.append(Sentence(more, len(text) + 2, len(text) + 2 + len(more), is_claim=False))
+            text += f"\n\n{more}"
+        return Verified(text, tuple(sentences), tuple(sources))
 
 
 def lacking(checked: Verified, outcome: Outcome, lead: str) -> tuple[Verified, Outcome]:

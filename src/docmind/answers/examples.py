@@ -28,15 +28,16 @@ LONGEST = 5  # words of a topic
 TRIED = 6  # questions of a document until one is answered
 
 _SAYS: dict[Language, str] = {
-    "en": "What does {name} say about {topic}?",
-    "pt": "O que diz {name} sobre {topic}?",
-    "es": "¿Qué dice {name} sobre {topic}?",
+    "en": "What does “{name}” say about {topic}?",
+    "pt": "O que diz “{name}” sobre {topic}?",
+    "es": "¿Qué dice “{name}” sobre {topic}?",
 }
 _IS_ABOUT: dict[Language, str] = {
-    "en": "What is {name} about?",
-    "pt": "De que trata {name}?",
-    "es": "¿De qué trata {name}?",
+    "en": "What is “{name}” about?",
+    "pt": "De que trata “{name}”?",
+    "es": "¿De qué trata “{name}”?",
 }
+_TABLES = frozenset(("csv", "xlsx", "code"))  # their sentences say little of the whole
 ALL = "What documents do I have?"
 
 _PLAIN = re.compile(r"[^\W\d_][\w '’-]{2,47}")  # nothing that could be markup, and nothing too long for a button
@@ -53,7 +54,7 @@ _DENIES = re.compile(
 _ASKS = re.compile(r"(?:what|who|where|when|why|how|which|que|quem|onde|quando|como|qual|quais|qu[ée]|cu[áa]l)\b", re.I)
 _LINKS = frozenset(("about", "de", "da", "do", "das", "dos", "del", "dear", "and", "sobre"))
 _SUBJECT = re.compile(
-    r"(?:the|our|your|[oa]s?|el|la|los|las)\s+([^\W\d_][\w ’'-]{2,40}?)\s+(?:is|are|was|costs?|lasts?|ends?|begins?|"
+    r"((?:the|our|your|[oa]s?|el|la|los|las)\s+[^\W\d_][\w ’'-]{2,40}?)\s+(?:is|are|was|costs?|lasts?|ends?|begins?|"
     r"must|may|rises?|é|são|custa|dura|termina|deve|es|son|cuesta|termina|debe)\s",
     re.IGNORECASE,
 )
@@ -121,7 +122,7 @@ class Examples:
         for info, name in named:
             self._work.check()
             question = _IS_ABOUT[_language(info)].format(name=name)
-            if not about and self._is_answered(question, info, "summary"):
+            if not about and info.kind not in _TABLES and self._is_answered(question, info, "summary"):
                 about.append(question)
             tried = [_SAYS[_language(info)].format(name=name, topic=topic) for topic in self._topics(info, name)]
             sure = (question for question in tried[:TRIED] if self._is_answered(question, info, "answer"))
