@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator
 from itertools import zip_longest
 
@@ -89,10 +90,9 @@ class Examples:
 
     def wait(self, timeout_s: float) -> tuple[str, ...] | None:
         """Return the questions as soon as they are made, at the latest after `timeout_s`."""
-        made = self.get()
-        if made is None:
-            self._work.join(timeout_s)
-            made = self.get()
+        until = time.monotonic() + timeout_s
+        while (made := self.get()) is None and (left := until - time.monotonic()) > 0:
+            self._work.join(left)  # documents that come meanwhile have it made again
         return made
 
     def close(self) -> None:
@@ -101,16 +101,16 @@ class Examples:
         self._work.join()
 
     def _make(self) -> None:
-        epoch = self._catalog.epoch()
+        epoch, made = self._catalog.epoch(), (ALL,)
         try:
             made = self._questions()
         except CancelledError:
             return
         except DocMindError as error:  # a search that fails is reported where the user asks
             log_mistake("docmind.answers", "example questions failed", error)
-            made = (ALL,)
-        with self._lock:
-            self._made = epoch, made
+        finally:  # they are not tried again and again
+            with self._lock:
+                self._made = epoch, made
 
     def _questions(self) -> tuple[str, ...]:
         documents = [info for info in self._catalog.documents() if info.status == "ready"]
