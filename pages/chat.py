@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from docmind.errors import DocMindError
+from docmind.rich_text import escape
 from docmind.ui.app import errors, state
 from docmind.ui.app.frame import frame
 from docmind.ui.chat import compare, conversation, run, side_panel, threads, turn
@@ -17,11 +18,8 @@ from docmind.ui.documents import upload
 if TYPE_CHECKING:
     from docmind.application import DocMind
 
-EXAMPLES = (
-    "What amounts are named, and what are they for?",
-    "Which dates and deadlines matter?",
-    "What is not allowed?",
-)
+_MEANWHILE = ("What documents do I have?",)  # while examples of the user's own documents are being made
+_NEWS_S = 1.0
 
 
 def chat(docmind: DocMind) -> None:
@@ -65,15 +63,27 @@ def first_question(docmind: DocMind) -> None:
 
 
 def examples(docmind: DocMind) -> None:
+    """Draw questions that the documents answer; they replace the first one as soon as they are made."""
+    found = errors.attempt(docmind.examples)
+    made = None if isinstance(found, DocMindError) else found
     with st.container(gap=None, key="examples"):
-        for example in EXAMPLES:
+        for number, example in enumerate(made or _MEANWHILE):
             st.button(
-                example,
+                escape(example),
+                key=f"example-{number}",
                 icon=":material/arrow_forward:",
                 type="tertiary",
                 on_click=conversation.ask_example,
                 args=(docmind, example),
             )
+
+    if found is None:
+        st.fragment(_look, run_every=_NEWS_S)(docmind)
+
+
+def _look(docmind: DocMind) -> None:
+    if errors.attempt(docmind.examples) is not None:
+        st.rerun()
 
 
 def no_documents() -> None:

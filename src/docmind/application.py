@@ -7,9 +7,10 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from docmind import capabilities
 from docmind.config import Settings
@@ -21,9 +22,10 @@ from docmind.ingest import Progress
 from docmind.llm import LanguageModels
 from docmind.memory import Memories
 from docmind.model_files import models_dir_of
-from docmind.records.answers import NOTED, Answer
+from docmind.records.answers import Answer
 from docmind.records.documents import AddResult, Capability, DeleteReceipt, DocumentInfo, PageView, Status, Upload
 from docmind.records.search import Filters, ListName, MergeStrategy, MultimodalResult, Rerank, SearchResult
+from docmind.runtime import ms_since
 from docmind.search import DedupKey, MultimodalSearch, QueryCache, checked_question
 from docmind.services import Services
 from docmind.storage import (
@@ -43,6 +45,9 @@ from docmind.storage import (
     open_keys,
     remove_strays,
 )
+
+if TYPE_CHECKING:
+    from docmind.answers import DirectAnswers, Examples
 
 _TEXT_MODEL = "text-model"  # the preference that has the name of the vault's text model
 _NAMED = 5  # lost documents that an error names
@@ -135,7 +140,7 @@ class DocMind:
         self.models = models or LanguageModels(settings.llm, Preferences(self._database), folder=gguf_folder)
         self.conversations = Conversations(
             settings, self._database, self._artifacts, self._catalog, self._embedder, self.multimodal_search,
-            self._catalog.epoch, self.memories, self.models,
+            self._catalog.epoch, self.memories, self.models, lambda: self._direct,
         )  # fmt: skip
 
     def _opened_database(self, *, accept: bool) -> Database:
@@ -224,6 +229,8 @@ class DocMind:
             closing.callback(self._modalities.close)
             closing.callback(self.queue.close)
             closing.callback(self.conversations.close)
+            if "_examples" in self.__dict__:  # they were asked for
+                closing.callback(self._examples.close)
 
     # the recovery code
 
@@ -407,17 +414,18 @@ class DocMind:
         """Answer a question with the best quote, with quotes or pages that may answer it, or with "not found".
 
         `outcome` tells which; every quote is among `sources`, with its page and boxes, and so is every page found by
-        its look. `lists` are those to search; None: as configured. A question that is a request to remember something
-        searches nothing: the facts are stored, and are in `told`.
+        its look. `lists` are those to search; None: as configured. A request to remember something searches nothing:
+        the facts are stored, and are in `told`; nor does a greeting. A question for documents lists them, each with its
+        strongest passage, and a summary of documents has their central sentences.
         """
-        from docmind.answers import NOT_FOUND, Extractive, quoted, with_looks
+        from docmind.answers import NOT_FOUND, Extractive, Scope, lacking, quoted, with_looks
 
         started = time.perf_counter()
-        if facts := self.memories.requested(question):
-            for fact in facts:
-                self.memories.add(fact)
-            took = (("total", (time.perf_counter() - started) * 1000),)
-            return Answer(question, NOTED, found=False, timings_ms=took, outcome="noted", told=facts)
+        scope = Scope(filters, lists)
+        intent = self._direct.recognise(question, scope)
+        if intent.is_direct:
+            reply = self._direct.reply(intent, scope)
+            return reply.answer(question, ms_since(started))
         found = self.multimodal_search(self.memories.expand(question), k=k, filters=filters, lists=lists)
         at = time.perf_counter()
         extractive = Extractive(
@@ -431,14 +439,39 @@ class DocMind:
         timings = (*found.timings_ms[:-1], ("answer", (now - at) * 1000), ("total", (now - started) * 1000))
         epoch = self._catalog.epoch()
         told = quoted([replace(source, index_epoch=epoch) for source in quotes.sources], quotes.outcome)
+        told, outcome = lacking(told, quotes.outcome, intent.lead)
         told = with_looks(told, found.looks, self._catalog, epoch)
         is_by_look = bool(told.sources) and not quotes.sources
         recalled = self.memories.told(question)
         return Answer(
             question, told.answer or NOT_FOUND, bool(told.sources), told.sources,
             (*found.degraded, *recalled.degraded), timings, told.sentences,
-            outcome="maybe" if is_by_look else quotes.outcome, told=tuple(memory.text for memory in recalled.memories),
+            outcome="maybe" if is_by_look else outcome, told=tuple(memory.text for memory in recalled.memories),
+            needs=intent.needs,
         )  # fmt: skip
+
+    @cached_property
+    def _direct(self) -> DirectAnswers:
+        from docmind.answers import DirectAnswers
+
+        return DirectAnswers(
+            self._settings.answer, self._catalog, self._nodes, self._embedder, self.multimodal_search,
+            requested=self.memories.requested, note=self.memories.add,
+            expand=lambda text, thread_id: self.memories.expand(text, thread_id=thread_id),
+        )  # fmt: skip
+
+    def examples(self, *, timeout_s: float = 0.0) -> tuple[str, ...] | None:
+        """Return at most three questions that the documents answer; empty without documents.
+
+        None while they are being made, in the background; `timeout_s` waits for them.
+        """
+        return self._examples.wait(timeout_s) if timeout_s else self._examples.get()
+
+    @cached_property
+    def _examples(self) -> Examples:
+        from docmind.answers import Examples
+
+        return Examples(self._catalog, lambda: self._direct.summarizer, self.ask, lambda: self.queue.progress().is_busy)
 
     # maintenance
 

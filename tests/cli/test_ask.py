@@ -282,6 +282,21 @@ def test_what_was_told_and_defined_is_known_without_a_conversation(tmp_path: Pat
 
 
 @pytest.mark.slow
+def test_greetings_lists_summaries_and_sums_without_a_conversation(shell: Shell) -> None:
+    greeted = shell.json("ask", "Hello!")
+    assert (greeted["outcome"], greeted["found"]) == ("greeting", False)
+    assert (greeted["asked_as"], greeted["nearest"]) == ("", [])
+    listed = shell.json("ask", "What documents do I have?")
+    assert listed["outcome"] == "documents"
+    assert listed["sources"]
+    name = listed["sources"][0]["document"]
+    assert f"[1] {name}, page 1" in shell.run("ask", "What documents do I have?").stdout
+    assert shell.json("ask", f"Summarise {name}")["outcome"] == "summary"
+    assert "needs a language model" in shell.run("ask", "What is the sum of all my nests?").stdout
+    assert shell.json("ask", "What is the sum of all my nests?")["needs"] == "Adding up needs a language model."
+
+
+@pytest.mark.slow
 def test_each_sentence_says_what_supports_it(shell: Shell) -> None:
     for words in ((), ("--thread", "sentences"), ("--quotes",)):
         told = shell.json("ask", "Where do herons nest?", *words)

@@ -176,6 +176,14 @@ def test_instructions_are_kept_for_here_or_everywhere(shell: Shell) -> None:
 
 
 @pytest.mark.slow
+def test_examples_are_questions_that_can_be_asked(shell: Shell) -> None:
+    (told,) = objects(shell, "/examples")
+    assert 1 <= len(told["examples"]) <= 3
+    (answered,) = objects(shell, told["examples"][0])
+    assert answered["found"]
+
+
+@pytest.mark.slow
 def test_help_names_every_command(shell: Shell) -> None:
     shown = shell.run("chat", typed="/help").stdout
     for name, command in COMMANDS.items():

@@ -174,7 +174,39 @@ def test_a_whole_question_after_and_replaces_the_topic(asked: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "asked", ["And what are those nests made of?", "And who signed it?", "And in spring?", "And the pets?"]
+    "asked", ["And what are those nests made of?", "And who signed it?", "And in spring?", "And the second page?"]
 )
 def test_what_leans_on_the_question_before_keeps_it(asked: str) -> None:
     assert understand(asked, ["Where do herons nest?"]).text == f"Where do herons nest? {asked}"
+
+
+@pytest.mark.parametrize(
+    ("before", "asked", "text"),
+    [
+        (["How much is the deposit?", "And the boiler?"], "And the pets?", "the pets"),
+        (["How much is the deposit?"], "What about pets?", "pets"),
+        (["What was the total debt of Amcor in 2022?"], "And the revenue?", "the revenue of Amcor in 2022"),
+        (["What was the debt of Amcor in 2022?", "And the revenue?"], "and the staff?", "the staff of Amcor in 2022"),
+        (["Qual é o valor da caução?", "E a caldeira?"], "E os animais?", "os animais"),
+        (["¿Cuánto es la fianza?", "¿Y la caldera?"], "¿Y las mascotas?", "las mascotas"),
+        (["¿Cuánto es la fianza?"], "¿Y qué hay de las mascotas?", "las mascotas"),
+    ],
+)
+def test_a_new_topic_takes_the_place_of_the_earlier_ones(before: list[str], asked: str, text: str) -> None:
+    understood = understand(asked, before)
+    assert (understood.text, understood.is_contextual, understood.has_topic) == (text, True, True)
+
+
+@pytest.mark.parametrize(
+    "asked", ["And in 2019?", "Why?", "And who signed it?", "What about the first clause?", "E se?"]
+)
+def test_what_names_no_topic_keeps_the_question_before(asked: str) -> None:
+    understood = understand(asked, ["How much is the deposit?"])
+    assert understood.text == f"How much is the deposit? {asked}"
+    assert not understood.has_topic
+
+
+@pytest.mark.parametrize("piece", ["and the ", "the pets ", "a", "and ", "of Amcor in 2022 "])
+def test_long_follow_ups_take_no_long_time(piece: str) -> None:
+    long = (piece * 2_000)[:2_000]
+    assert understand(long, [long, "How much is the deposit?"]).text

@@ -13,6 +13,8 @@ import pytest
 from desks import report, settings_in, talking, text_pdf
 from docmind.answers import NOT_FOUND
 from docmind.application import DocMind
+from docmind.config import EmbeddingSettings
+from docmind.embedding.minilm import default_cache_dir
 from docmind.errors import (
     ConfigError,
     LanguageModelBrokenError,
@@ -462,6 +464,85 @@ def test_a_request_to_remember_stores_each_fact_and_searches_nothing(tmp_path: P
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("mode", ["standard", "agent"])
+def test_a_greeting_is_returned_without_a_search(tmp_path: Path, mode: str) -> None:
+    with talking(tmp_path) as mind:
+        assert "no documents yet" in mind.ask("Hello!").answer
+        mind.add([report("spring", 3)])
+        model = writing(mind, "This is never asked for.")
+        thread_id = mind.conversations.create().thread_id
+        first = ask(mind, HERONS, thread_id)
+        writing(mind, "This is never asked for.")
+        turn = ask(mind, "Bom dia!", thread_id, mode=mode)
+        assert turn.answer is not None
+        assert (turn.answer.outcome, turn.answer.found, turn.answer.sources) == ("greeting", False, ())
+        assert "Há 1 documento" in turn.answer.answer
+        assert (turn.answer.model, turn.asked_as, turn.recalled, turn.nearest) == ("", "", (), ())
+        assert mind.ask("Hello!").answer.startswith("Hello!")
+        assert mind.conversations.view(thread_id).turns == (first, turn)
+        later = ask(mind, "And in the autumn report?", thread_id)
+        assert later.asked_as == f"{HERONS} And in the autumn report?", "it leans on the question before the greeting"
+        assert len(model.received) == 1
+        with zipfile.ZipFile(io.BytesIO(mind.conversations.export(thread_id, "markdown").data)) as files:
+            text = "".join(files.read(name).decode() for name in files.namelist() if name.endswith(".md"))
+        assert "Há 1 documento" in text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["standard", "agent"])
+def test_a_list_of_documents_is_kept_and_later_questions_lean_on_it(mind: DocMind, mode: str) -> None:
+    model = writing(mind, "This is never asked for.")
+    thread_id = mind.conversations.create().thread_id
+    turn = ask(mind, "What documents do I have?", thread_id, mode=mode)
+    assert turn.answer is not None
+    assert (turn.answer.outcome, turn.answer.model) == ("documents", "")
+    assert {source.document for source in turn.answer.sources} == {"spring.pdf", "autumn.pdf"}
+    assert model.received == []
+    assert mind.conversations.view(thread_id).turns == (turn,)
+    assert mind.conversations.source_image(turn.answer.sources[0])[8:12] == b"WEBP"
+    with zipfile.ZipFile(io.BytesIO(mind.conversations.export(thread_id, "markdown").data)) as files:
+        text = "".join(files.read(name).decode() for name in files.namelist() if name.endswith(".md"))
+    assert "a list of documents" in text
+    assert "The spring report, page 0" in text
+
+
+@pytest.mark.slow
+def test_a_summary_of_this_is_of_what_was_cited_and_a_model_writes_its_own(mind: DocMind) -> None:
+    thread_id = mind.conversations.create().thread_id
+    cited = ask(mind, "How many herons does the autumn report, page 2, count?", thread_id)
+    assert cited.answer is not None
+    turn = ask(mind, "What is this about?", thread_id)
+    assert turn.answer is not None
+    assert turn.answer.outcome == "summary"
+    assert {source.doc_id for source in turn.answer.sources} == {source.doc_id for source in cited.answer.sources}
+    assert turn.asked_as == ""
+    assert mind.conversations.view(thread_id).turns[-1] == turn
+    with zipfile.ZipFile(io.BytesIO(mind.conversations.export(thread_id, "markdown").data)) as files:
+        text = "".join(files.read(name).decode() for name in files.namelist() if name.endswith(".md"))
+    assert "central sentences" in text
+    model = writing(mind, "The autumn report counts herons.")
+    assert ask(mind, "Summarise the autumn report", thread_id).answer.model == model.info.name  # type: ignore[union-attr]
+
+
+@pytest.mark.slow
+def test_a_sum_needs_a_model_and_is_left_to_one(mind: DocMind) -> None:
+    thread_id = mind.conversations.create().thread_id
+    asked = "What is the sum of all herons that the spring report counts?"
+    turn = ask(mind, asked, thread_id)
+    assert turn.answer is not None
+    assert turn.answer.outcome == "maybe"
+    assert "needs a language model" in turn.answer.needs
+    assert mind.conversations.view(thread_id).turns == (turn,)
+    with zipfile.ZipFile(io.BytesIO(mind.conversations.export(thread_id, "markdown").data)) as files:
+        text = "".join(files.read(name).decode() for name in files.namelist() if name.endswith(".md"))
+    assert "needs a language model" in text
+    model = writing(mind, "The spring report counts 74 herons.")
+    written = ask(mind, asked, thread_id).answer
+    assert written is not None
+    assert (written.model, written.needs) == (model.info.name, "")
+
+
+@pytest.mark.slow
 def test_what_was_told_is_beside_the_quotes_and_where_nothing_is_found(tmp_path: Path) -> None:
     with talking(tmp_path) as mind:
         mind.add([report("spring", 3)])
@@ -549,3 +630,27 @@ def test_eight_threads_and_four_writers_lose_nothing(mind: DocMind) -> None:
     view = talks.view(shared)
     assert len(view.turns) == 40
     assert {turn.question.rsplit(" ")[-1] for turn in view.turns} == {f"{w}-{n}" for w in range(4) for n in range(10)}
+
+
+@pytest.mark.slow
+def test_a_new_topic_asks_the_documents_of_the_conversation_first(tmp_path: Path) -> None:
+    lease = (
+        "# Lease\n\nThe deposit is two monthly rents.\n\nThe boiler is repaired by the landlord.\n\nPets need consent."
+    )
+    shop = "# Shop\n\nPets are sold on the second floor of the shop beside the station."
+    settings = {"embedding": EmbeddingSettings(), "cache_dir": default_cache_dir()}
+    with talking(tmp_path, **settings) as mind:
+        mind.add([Upload("lease.md", lease.encode()), Upload("shop.md", shop.encode())])
+        lease_id = mind.find_document("lease.md").doc_id
+        thread_id = mind.conversations.create().thread_id
+        ask(mind, "How much is the deposit of the lease?", thread_id)
+        ask(mind, "And the boiler?", thread_id)
+        turn = ask(mind, "And the pets?", thread_id)
+        assert turn.answer is not None
+        assert turn.asked_as == "the pets"
+        assert {source.document for source in turn.answer.sources} == {"lease.md"}
+        assert "Pets need consent." in turn.answer.sources[0].quote
+        assert set(turn.recalled) <= {lease_id}
+        missing = ask(mind, "And the swimming pool?", thread_id)
+        assert missing.answer is not None
+        assert not missing.answer.found, "a topic of its own needs an answer of its own"

@@ -7,14 +7,17 @@ from dataclasses import replace
 
 import pytest
 
+from docmind.answers import PASSAGES, Intent
 from docmind.conversations.state import (
     answer_of,
     filters_of,
+    intent_of,
     nearest_of,
     new_question,
     new_turn,
     plain_answer,
     plain_filters,
+    plain_intent,
 )
 from docmind.records.answers import NOTED, Answer, Sentence, Source
 from docmind.records.documents import Box
@@ -64,6 +67,20 @@ def test_what_was_noted_stays_so() -> None:
     assert answer_of(plain_answer(noted), noted.question, None, None) == noted
     with pytest.raises(ValueError, match="has sources"):
         replace(ANSWER, outcome="noted")
+
+
+def test_an_intent_comes_back_and_old_checkpoints_have_none() -> None:
+    intent = Intent("remember", "pt", "x", ("It is so",), ("d",))
+    plain = json.loads(json.dumps(plain_intent(intent)))
+    assert intent_of({"intent": plain}) == intent  # type: ignore[typeddict-item]
+    assert intent_of({"intent": None}) == intent_of({}) == PASSAGES  # type: ignore[typeddict-item]
+
+
+def test_a_greeting_has_no_sources() -> None:
+    greeting = Answer("Hi", "Hello!", found=False, outcome="greeting")
+    assert answer_of(plain_answer(greeting), "Hi", None, None) == greeting
+    with pytest.raises(ValueError, match="has sources"):
+        replace(ANSWER, outcome="greeting")
 
 
 def test_found_and_outcome_agree() -> None:

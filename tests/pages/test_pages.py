@@ -451,6 +451,43 @@ def test_what_only_may_answer_is_shown_as_that(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.slow
+def test_example_questions_are_made_of_the_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCMIND_ANSWER__SURE", "0")
+    lease = b"# Lease\n\n## Deposit\n\nThe deposit is two monthly rents and is paid before the keys are handed over.\n"
+    add(("lease.md", lease), (HOSTILE, b"# :red[r]\n\nThe boiler is serviced by the landlord once every autumn."))
+    assert desk().open().examples(timeout_s=60)
+    test = app()
+    words = said(test)
+    assert "What does “lease” say about deposit?" in words
+    assert "red[r]" not in words
+    next(button for button in test.button if "deposit" in button.label).click().run()
+    assert "The deposit is two monthly rents" in said(test)
+
+
+@pytest.mark.slow
+def test_greetings_lists_summaries_and_sums_are_shown_as_such() -> None:
+    add((NAME, REPORT), (HOSTILE, b"The warranty of the boiler lasts for three years from the day of delivery."))
+    test = app()
+    test.chat_input[0].set_value("Good morning!").run()
+    assert "There are 2 documents to ask" in said(test)
+    test.chat_input[0].set_value("What documents do I have?").run()
+    words = said(test)
+    assert "There are 2 documents, the newest first:" in words
+    assert "“The warranty lasts for twenty-four months from delivery.”" in words
+    assert [button.label for button in test.button if button.label.startswith(":green-badge[2]")]
+    for part in test.markdown:
+        left = re.sub(r"\\.", "", part.value)
+        for bad in ("![", "](", "red[", "<", "$x", "://"):
+            assert bad not in left, part.value
+    test.chat_input[0].set_value("Summarise report.pdf").run()
+    assert "The central sentences of report.pdf, in their order:" in said(test)
+    test.chat_input[0].set_value("How much did I pay for the warranty in total?").run()
+    assert "Adding up needs a language model." in said(test)
+    assert "may answer it" not in said(test)
+    assert any(link.proto.label == "Set up a language model" for link in test.get("page_link"))
+
+
+@pytest.mark.slow
 def test_without_an_answer_the_closest_pages_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCMIND_ANSWER__THRESHOLD", "1")
     add((NAME, REPORT))

@@ -1,15 +1,27 @@
+from .direct import DirectAnswers, Reply, Scope, lacking
+from .examples import Examples
 from .extractive import NOT_FOUND, Extract, Extractive
+from .intents import PASSAGES, Intent, IntentKind, Language
 from .looks import with_looks
 from .passages import nearest_heading
 from .verify import Passage, Verified, Verifier, quoted
 
 __all__ = [
     "NOT_FOUND",
+    "PASSAGES",
+    "DirectAnswers",
+    "Examples",
     "Extract",
     "Extractive",
+    "Intent",
+    "IntentKind",
+    "Language",
     "Passage",
+    "Reply",
+    "Scope",
     "Verified",
     "Verifier",
+    "lacking",
     "nearest_heading",
     "quoted",
     "with_looks",

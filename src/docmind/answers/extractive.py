@@ -20,6 +20,7 @@ from docmind.documents import Catalog, PageRecord, Words
 from docmind.embedding import TextEmbedder, name_of, prefix, reads_as_english, sentence_ends, words
 from docmind.errors import DamagedError
 from docmind.records.answers import Outcome, Source
+from docmind.records.documents import DocumentInfo
 from docmind.records.search import Hit, SearchResult
 
 NOT_FOUND = "I couldn't find this in your documents."
@@ -37,6 +38,7 @@ MISFIT = 0.15  # penalty for a quote without a number where the question asks fo
 LEAD = 0.7  # weight of words that only the header or lead-in of a quote has
 LEAD_NEAR = 300  # characters: a header or lead-in farther above its row is quoted without being highlighted
 NAMED_FROM = 0.85  # of the best score: what a document needs whose name is in the question, to be quoted alone
+_SENTENCE_ENDS = (".", "!", "?")
 _SHORT, _ENDINGS = 4, ("s", "ed", "es", "d", "ing", "er", "ment", "ments")
 _SHORTEST_STEM, _PLURALS = 3, ("s", "es", "ment", "ments")
 PREFIX_MATCH = 0.7  # a word matched only by its first letters, against 1 for the word itself
@@ -70,7 +72,12 @@ _ASKING = _set(
 _LIGHT = _set(
     """keep get got have make made need happen happens put give given go goes take takes taken use used long name number
     mean means come comes want find know say says work works start starts begin begins tem ter faz fica acontece
-    significa tiene tener hace pasa"""
+    significa tiene tener hace pasa about diz dizem dice dicen sobre acerca"""
+)
+
+_KIND_OF_FILE = _set(
+    """document file pdf paper report article book text txt docx csv xlsx md documento ficheiro arquivo relatorio artigo
+    livro texto archivo fichero informe articulo libro my our meu minha mi mis nuestro"""
 )
 
 # Logistic regressions on the evidence of `Ranked`: that the documents answer, and that the first quote does. Without
@@ -137,7 +144,9 @@ class Ranked:
         return _logistic(FIRST if self.has_cosines else FIRST_ANY, self.evidence)
 
     def sources(self) -> tuple[Source, ...]:
-        return tuple(_source(n, page, unit) for n, (page, unit) in enumerate(self.quotes, 1))
+        return tuple(
+            source_of(n, page.record, page.hit.document, unit.passage) for n, (page, unit) in enumerate(self.quotes, 1)
+        )
 
 
 class Extractive:
@@ -165,20 +174,25 @@ class Extractive:
         is_sure = ranked.first_confidence() >= self._settings.sure and ranked.names_are_met
         return Extract(ranked.sources(), confidence, "answer" if is_sure else "maybe")
 
-    def rank(self, question: str, found: SearchResult, besides: Collection[str] = ()) -> Ranked | None:
-        """Return the best passages, whatever their confidence; None where the pages have none."""
+    def rank(
+        self, question: str, found: SearchResult, besides: Collection[str] = (), *, candidates: int = CANDIDATES
+    ) -> Ranked | None:
+        """Return the best passages, whatever their confidence; None where the pages have none.
+
+        `candidates` is how many passages are embedded at most.
+        """
         pages = self._pages(found.hits[:PAGES])
         asked = asked_part(question)
         terms = asked_words(asked)
-        candidates = [unit for at, page in enumerate(pages) for unit in _units_of(at, page, terms)]
-        candidates = [unit for unit in candidates if not _repeats(pages[unit.page], unit, terms)]
-        if not candidates:
+        units = [unit for at, page in enumerate(pages) for unit in _units_of(at, page, terms)]
+        units = [unit for unit in units if not _repeats(pages[unit.page], unit, terms)]
+        if not units:
             return None
-        weights = _weights(candidates, terms)
+        weights = _weights(units, terms)
         weights /= float(weights.sum()) or 1.0
-        for unit in candidates:
+        for unit in units:
             unit.coverage = float(unit.meets @ weights)
-        chosen = _choose([unit for unit in candidates if unit.text not in besides] or candidates, pages)
+        chosen = _choose([unit for unit in units if unit.text not in besides] or units, pages, candidates)
         vectors = self._vectors([question, *(" ".join(unit.text.split()) for unit in chosen)], found)
         cosines = vectors[1:] @ vectors[0]
         best = _rank(asked, chosen, pages, cosines, vectors[1:], self._settings.quotes)
@@ -243,6 +257,40 @@ class Extractive:
         return [one for one in found if words.certainty_of(one.start, one.end) >= self._least_certainty]
 
 
+def first_passage(catalog: Catalog, info: DocumentInfo) -> Source | None:
+    """Return the first whole sentence of a document's first page as a source, else its first passage.
+
+    None where the page has no words.
+    """
+    page = catalog.pages([(info.doc_id, 1)]).get((info.doc_id, 1))
+    if page is None:
+        return None
+    found = passages(page.text)
+    whole = [one for one in found if one.is_whole and page.text[one.start : one.end].rstrip().endswith(_SENTENCE_ENDS)]
+    first = next(iter(whole or found), None)
+    return source_of(1, page, info.document, first) if first is not None else None
+
+
+def source_of(n: int, page: PageRecord, document: str, passage: Passage) -> Source:
+    """Return a passage of a page as source `n`; a header far above its row is quoted without being highlighted."""
+    placed, lead = Words.unpack(page.words), passage.lead
+    is_near = lead is not None and passage.start - lead[1] <= LEAD_NEAR
+    spans = passage.spans() if is_near else ((passage.start, passage.end),)
+    return Source(
+        n=n,
+        document=document,
+        doc_id=page.doc_id,
+        page_no=page.page_no,
+        page_id=page.page_id,
+        quote=passage.text(page.text),
+        boxes=tuple(box for span in spans for box in placed.boxes_of(*span)),
+        page_width=page.width,
+        page_height=page.height,
+        image_artifact_id=page.image.sha256,
+        image_artifact_suffix=page.image.suffix,
+    )
+
+
 def asked_part(question: str) -> str:
     """Return the sentences that ask, if any: others ("if it does not apply, say so") are not evidence."""
     bounds = pairwise((0, *sentence_ends(question, typed=True), len(question)))
@@ -273,6 +321,14 @@ def names_are_met(asked: str, text: str) -> bool:
         return not whole or _is_met(whole, held, starts) or (bool(numbers) and held.issuperset(numbers))
 
     return all(map(is_met, _name_tokens(asked)))
+
+
+def is_named(topic: str, name: str) -> bool:
+    """Return whether a document's name has every word of a topic, or a form of it; not where the topic has none."""
+    held = set(words(name))
+    starts = {prefix(word) for word in held}
+    asked = [word for word in words(topic) if word not in _KIND_OF_FILE] or words(topic)
+    return bool(asked) and all(_is_met(word, held, starts) for word in asked)
 
 
 def fits(asked: str, text: str) -> bool:
@@ -333,13 +389,13 @@ def _weights(found: list[_Unit], terms: list[str]) -> np.ndarray:
     return np.array([value * (WEAK if term in _LIGHT else 1.0) for value, term in zip(idf, terms, strict=True)])
 
 
-def _choose(found: list[_Unit], pages: Sequence[_Page]) -> list[_Unit]:
+def _choose(found: list[_Unit], pages: Sequence[_Page], most: int) -> list[_Unit]:
     def worth(unit: _Unit) -> tuple[float, int, int]:
         window = pages[unit.page].window
         inside = unit.passage.start < window[1] and unit.passage.end > window[0]
         return (-(unit.coverage + IN_WINDOW * inside), unit.page, unit.passage.start)
 
-    return sorted(found, key=worth)[:CANDIDATES]
+    return sorted(found, key=worth)[:most]
 
 
 def _rank(
@@ -397,23 +453,3 @@ def _overlap(one: _Unit, other: _Unit) -> bool:
     if one.page != other.page:
         return False
     return any(a[0] < b[1] and b[0] < a[1] for a in one.passage.spans() for b in other.passage.spans())
-
-
-def _source(n: int, page: _Page, unit: _Unit) -> Source:
-    hit, placed = page.hit, Words.unpack(page.record.words)
-    lead, start = unit.passage.lead, unit.passage.start
-    is_near = lead is not None and start - lead[1] <= LEAD_NEAR
-    spans = unit.passage.spans() if is_near else ((start, unit.passage.end),)
-    return Source(
-        n=n,
-        document=hit.document,
-        doc_id=hit.doc_id,
-        page_no=hit.page_no,
-        page_id=hit.page_id,
-        quote=unit.text,
-        boxes=tuple(box for span in spans for box in placed.boxes_of(*span)),
-        page_width=page.record.width,
-        page_height=page.record.height,
-        image_artifact_id=page.record.image.sha256,
-        image_artifact_suffix=page.record.image.suffix,
-    )

@@ -101,31 +101,38 @@ def passages(text: str, running: Collection[str] = ()) -> list[Passage]:
 
     `running` are the lines, as `edges` returns them, that the pages beside it have too.
     """
+    return [passage for _, passage in headed_passages(text, running)]
+
+
+def headed_passages(text: str, running: Collection[str] = ()) -> list[tuple[str, Passage]]:
+    """Return the passages of a page, each with the nearest heading above it on one line; empty where there is none."""
     units = _units(text, running)
     if all(unit.kind == "heading" for unit in units):  # the page has nothing else
         units = [replace(unit, kind="keyed") for unit in units]
-    found: list[Passage] = []
+    found: list[tuple[str, Passage]] = []
+    heading = ""
     for at, unit in enumerate(units):
         said = text[unit.start : unit.end]
         if _LEADERS.search(said):
             continue
         if unit.kind == "heading":
+            heading = " ".join(said.split())
             # Articles and sections are no items of their heading.
             below = units[at + 1] if at + 1 < len(units) else unit
             is_list = below.kind in ("item", "keyed") and _marker(text[below.start : below.end]) != "section"
             last = _announced(text, units, at) if is_list else None
             if last is not None:
-                found.append(Passage(unit.start, last.end, is_whole=not last.is_cut))
+                found.append((heading, Passage(unit.start, last.end, is_whole=not last.is_cut)))
             continue
         if _ASKS.search(said) or _ANNOUNCES.search(said):
             last = _announced(text, units, at)
             if last is None:
                 continue
             whole = _begins_whole(text, units, at) and not last.is_cut
-            found.append(Passage(unit.start, last.end, unit.lead, whole))
+            found.append((heading, Passage(unit.start, last.end, unit.lead, whole)))
             continue
         whole = _begins_whole(text, units, at) and not unit.is_cut and said.count("(") <= said.count(")")
-        found.append(Passage(unit.start, unit.end, unit.lead, whole))
+        found.append((heading, Passage(unit.start, unit.end, unit.lead, whole)))
     return found
 
 

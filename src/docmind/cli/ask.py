@@ -405,7 +405,7 @@ def _quoted(
     answer = desk.ask(question, k=k, filters=filters, lists=lists or None)
     answer = replace(answer, degraded=(*answer.degraded, *degraded))
     nearest = () if answer.outcome != "not found" else closest(desk.search(question, filters=filters).hits)
-    meant = question if answer.outcome == "noted" else desk.memories.expand(question)
+    meant = question if not answer.is_searched else desk.memories.expand(question)
     return Turn(
         "", None, question, asked_at_ms, "answered", answer=answer, asked_as="" if meant == question else meant,
         filters=filters, lists=lists, nearest=nearest,

@@ -278,6 +278,19 @@ def _web(here: Here, rest: str) -> Said:
     return Said(question=rest)
 
 
+def _examples(here: Here, rest: str) -> Said:
+    _nothing_more(rest, "/examples")
+    found = here.desk.examples(timeout_s=_PATIENCE_S) or ()
+
+    def tell() -> None:
+        for example in found:
+            click.echo(f"  {one_line(example)}")
+        if not found:
+            click.echo("There are no documents to ask yet. Add some: docmind add FILE…")
+
+    return Said({"examples": list(found)}, tell)
+
+
 def _help(_here: Here, _rest: str) -> Said:
     width = max(len(command.usage) for command in COMMANDS.values())
     lines = [f"{command.usage:{width}}  {command.help}" for command in COMMANDS.values()]
@@ -305,6 +318,7 @@ COMMANDS = {
         "/instructions [--all] [TEXT]", "how to answer here, or everywhere (none: no longer)", _instructions
     ),
     "web": Command("/web QUESTION", "ask, and let this one question search the web", _web),
+    "examples": Command("/examples", "questions that your documents answer", _examples),
     "help": Command("/help", "this list", _help),
     "quit": Command("/quit", "end; so does Ctrl-D", _quit),
 }
@@ -349,6 +363,7 @@ def _nothing_more(rest: str, name: str) -> None:
 
 _EARLIER = 1  # turns that are shown again where a conversation is continued
 _HISTORY = 200
+_PATIENCE_S = 30.0  # for example questions
 
 
 @click.command()
@@ -487,7 +502,7 @@ class Chat:
             return
         thread = self._here.thread
         if thread is None or thread.checkpoint_id is None:
-            click.echo("Ask your documents. /help shows what else there is, Ctrl-D ends.\n")
+            click.echo("Ask your documents. /examples suggests questions, /help shows all commands, Ctrl-D ends.\n")
             return
         click.echo(f"{inert(thread.title) or thread.thread_id}  (/help shows what can be done, Ctrl-D ends)\n")
         self._recall()

@@ -208,6 +208,8 @@ def tell_turn(turn: Turn, *, text: bool = True) -> None:
         if not answer.model:
             told = flow(told.split("\n\n")[0] if is_maybe else told)
         click.echo(told)
+        if answer.needs and not answer.found:
+            click.echo(answer.needs)
         if answer.outcome == "noted":
             for fact in answer.told:
                 click.echo(f"  “{one_line(fact)}”")

@@ -1,4 +1,4 @@
-"""Steps of a turn: contextualise, retrieve, answer, verify, remember.
+"""Steps of a turn: contextualise, recognise, then reply, or retrieve, answer and verify; then remember.
 
 Each writes a channel of the state. What a run uses and does not store is in `Means`, the vault's services, and in
 `Course`, the run's own data.
@@ -13,7 +13,20 @@ from typing import Any, Literal, Protocol
 
 from langgraph.runtime import Runtime
 
-from docmind.answers import NOT_FOUND, Extract, Extractive, Passage, Verified, Verifier, quoted, with_looks
+from docmind.answers import (
+    NOT_FOUND,
+    DirectAnswers,
+    Extract,
+    Extractive,
+    Passage,
+    Reply,
+    Scope,
+    Verified,
+    Verifier,
+    lacking,
+    quoted,
+    with_looks,
+)
 from docmind.config import Settings
 from docmind.conversations.checkpoints import refuse
 from docmind.conversations.pictures import STAGE, Picture, choose, pictures_of
@@ -25,8 +38,10 @@ from docmind.conversations.state import (
     State,
     Written,
     filters_of,
+    intent_of,
     lists_of,
     plain_answer,
+    plain_intent,
 )
 from docmind.documents import Catalog, PageRecord
 from docmind.errors import (
@@ -37,10 +52,12 @@ from docmind.errors import (
     StateRefusedError,
 )
 from docmind.llm import ChatModel, Message, Stop
-from docmind.records.answers import NOTED, Answer, Outcome
+from docmind.records.answers import Answer, Outcome
 from docmind.records.conversations import MemoryList, RunStage, WebResult, closest
 from docmind.records.documents import ArtifactRef
 from docmind.records.search import Degraded, Filters, Hit, ListName, MultimodalHit, MultimodalResult, SearchResult
+
+PRIOR = 0.5  # of the best probability of all documents: what those of a conversation need to be preferred
 
 
 class Search(Protocol):
@@ -68,9 +85,8 @@ class Means:
 
     `recall` returns what a model should know of a question of a thread, `told` the remembered facts that bear on it,
     `expand` the question with what remembered definitions say that its terms stand for.
-    `requested` returns the facts that a question asks to remember, `note` stores one, `propose` returns facts in what
-    the user typed. `image` returns the file of a page's image. `instructions` returns those of the user for a thread,
-    and what of them cannot be read. `web` is None while web search is off.
+    `propose` returns facts in what the user typed. `image` returns the file of a page's image. `instructions` returns
+    those of the user for a thread, and what of them cannot be read. `web` is None while web search is off.
     """
 
     settings: Settings
@@ -80,12 +96,11 @@ class Means:
     lenient: Extractive
     """The same without a threshold, for pages that the question itself points to."""
     verifier: Verifier
+    direct: DirectAnswers
     epoch: Callable[[], int]
     recall: Callable[[str, str | None], MemoryList]
     told: Callable[[str, str | None], MemoryList]
     expand: Callable[[str, str | None], str]
-    requested: Callable[[str], tuple[str, ...]]
-    note: Callable[[str], object]
     propose: Callable[[str], tuple[str, ...]]
     image: Callable[[ArtifactRef], bytes]
     instructions: Callable[[str | None], tuple[tuple[str, ...], tuple[Degraded, ...]]]
@@ -96,7 +111,7 @@ class Means:
 class Course:
     """The data of one run; used by its own thread only.
 
-    `said` are earlier turns as (question, answer).
+    `said` are earlier turns as (question, answer); `topics` are the questions of those that asked about documents.
     """
 
     stop: Stop
@@ -106,11 +121,14 @@ class Course:
     model: ChatModel | None = None
     thread_id: str | None = None
     said: tuple[tuple[str, str], ...] = ()
+    topics: tuple[str, ...] = ()
     quoted: frozenset[str] = frozenset()
     """The quotes of the previous turn: a follow-up asks for something else."""
     search: SearchResult | None = None
     is_recalled: bool = False
-    """Whether the question fell back on documents of the previous turn, or on a page beside the last source."""
+    """Whether documents of the previous turn were searched instead of all, or a page beside the last source."""
+    is_pointed_at: bool = False
+    """Whether the question itself points to what was searched: its quotes need no threshold."""
     passages: list[Passage] = field(default_factory=list)
     looks: list[MultimodalHit] = field(default_factory=list)
     """Pages found by their look, best first."""
@@ -142,9 +160,7 @@ class Steps:
         """Resolve the question in its conversation, and choose the documents it may fall back on."""
         course = runtime.context
         course.tell("reading the question")
-        understood = understand(
-            state["question"]["text"], [asked for asked, _ in course.said if not self._means.requested(asked)]
-        )
+        understood = understand(state["question"]["text"], course.topics)
         kept = state.get("kept") or NOTHING_KEPT
         page = None
         if understood.page_step is not None and kept["place"]:
@@ -158,13 +174,45 @@ class Steps:
                 "page": page,
                 "recall": list(recall),
                 "is_cited": bool(kept["cited"]),
+                "has_topic": understood.has_topic,
             }
+        }
+
+    def recognise(self, state: State, runtime: Runtime[Course]) -> dict[str, Any]:
+        """Recognise what the question asks for; what needs no search leans on no earlier question."""
+        course = runtime.context
+        scope, has_model = self._scope(state, course), course.model is not None
+        intent = self._means.direct.recognise(state["question"]["text"], scope, has_model=has_model)
+        changed: dict[str, Any] = {"intent": plain_intent(intent)}
+        if intent.is_direct:
+            text = " ".join(state["question"]["text"].split())
+            changed["asked"] = {"text": text, "is_contextual": False, "page": None, "recall": [], "is_cited": False}
+        return changed
+
+    def way(self, state: State) -> Literal["reply", "retrieve"]:
+        """Return the step that follows what was recognised."""
+        return "reply" if intent_of(state).is_direct else "retrieve"
+
+    def reply(self, state: State, runtime: Runtime[Course]) -> dict[str, Any]:
+        """Answer what needs no search, unless the user stopped it."""
+        course = runtime.context
+        course.tell("searching")
+        is_stopped = course.stop()
+        reply = Reply(Verified("", (), ()), "not found")
+        if not is_stopped:
+            reply = self._means.direct.reply(intent_of(state), self._scope(state, course))
+        course.lasted("total", course.started)
+        answer = reply.answer(state["question"]["text"], course.timings_ms["total"], tuple(course.degraded))
+        return {
+            "found": {"nodes": [], "pages": [], "recalled": []},
+            "written": {**written_of("", "", course), "is_stopped": is_stopped},
+            "answer": plain_answer(answer),
         }
 
     def retrieve(self, state: State, runtime: Runtime[Course]) -> dict[str, Any]:
         """Retrieve hits for the question.
 
-        A contextual question without any falls back on the documents of the latest answer.
+        A contextual question prefers the documents of the latest answer; one without any hits falls back on them.
         """
         course = runtime.context
         course.tell("searching")
@@ -173,19 +221,20 @@ class Steps:
         assert found is not None
         course.passages = self._passages(found.hits)
         course.show(found.hits)
-        recalled = sorted({hit.doc_id for hit in found.hits}) if course.is_recalled else []
+        asked = state["asked"]
+        is_told = course.is_recalled and asked is not None and (asked["is_cited"] or bool(asked["page"]))
+        recalled = sorted({hit.doc_id for hit in found.hits}) if is_told else []
         return {"found": _plain_found(found, recalled)}
 
     def mode(self, state: State) -> Literal["answer", "agent"]:
         """Return the step that follows the search."""
-        is_agent = state["question"]["mode"] == "agent" and not self._requested(state)
-        return "agent" if is_agent else "answer"
+        return "agent" if state["question"]["mode"] == "agent" else "answer"
 
     def answer(self, state: State, runtime: Runtime[Course]) -> dict[str, Any]:
         """Stream the model's text; without a model, or where it fails at once, the text is empty."""
         course = runtime.context
         model = course.model
-        if model is None or course.stop() or self._requested(state):
+        if model is None or course.stop():
             return {"written": written_of("", "", course)}
         course.tell("writing", restart=True)
         at = time.perf_counter()
@@ -276,14 +325,12 @@ class Steps:
         written = state["written"]
         assert written is not None
         assert course.search is not None
-        facts = self._requested(state)
-        if facts and not written["is_stopped"]:
-            return {"answer": plain_answer(self._noted(state, course, facts))}
         if written["failure"]:
             course.degraded.append(Degraded("language model", written["failure"][0]))
         at = time.perf_counter()
         outcome: Outcome = "answer"
         told: tuple[str, ...] = ()
+        needs = ""
         is_written = bool(written["text"].strip()) and not written["failure"]
         if is_written:
             seen = self._seen(written.get("images", []))
@@ -294,6 +341,9 @@ class Steps:
             checked = Verified("", (), ())
         else:
             checked, outcome = self._quotes(state, course)
+            intent = intent_of(state)
+            needs = intent.needs
+            checked, outcome = lacking(checked, outcome, intent.lead)
             recalled = self._means.told(state["question"]["text"], course.thread_id)
             told = tuple(memory.text for memory in recalled.memories)
             course.degraded += recalled.degraded
@@ -313,6 +363,7 @@ class Steps:
             model_place=course.model.info.place if is_written and course.model is not None else "",
             outcome="maybe" if outcome == "not found" and checked.sources else outcome,
             told=told,
+            needs=needs,
         )
         return {
             "answer": plain_answer(answer, () if answer.found else closest(course.search.hits)),
@@ -330,8 +381,8 @@ class Steps:
         cited = list(dict.fromkeys(source["doc_id"] for source in answer["sources"]))
         retrieved = list(dict.fromkeys(page.split("::page::")[0] for page in found["pages"]))
         first = answer["sources"][0] if answer["sources"] else None
-        is_noted = answer["outcome"] == "noted"
-        proposals = self._means.propose(state["question"]["text"]) if course.thread_id and not is_noted else ()
+        may_propose = course.thread_id is not None and not intent_of(state).is_direct
+        proposals = self._means.propose(state["question"]["text"]) if may_propose else ()
         return {
             "kept": {
                 "cited": cited or kept["cited"],
@@ -358,6 +409,12 @@ class Steps:
         named = self._means.catalog.name_and_title(doc_id)
         return _whole(page, named[0]) if page is not None and named is not None else None
 
+    def _scope(self, state: State, course: Course) -> Scope:
+        """Return where the question looks: its filters and lists, and the documents of the conversation."""
+        question, kept = state["question"], state.get("kept") or NOTHING_KEPT
+        talked_about = tuple(kept["cited"] or kept["retrieved"][:1])
+        return Scope(filters_of(question["filters"]), lists_of(question), course.thread_id, talked_about)
+
     def _searched(self, state: State, course: Course) -> None:
         """Set `course.search` unless it is set: a run that is resumed has none."""
         if course.search is not None:
@@ -368,45 +425,43 @@ class Steps:
             hit = self.page_hit(*asked["page"])
             if hit is not None:
                 course.search = SearchResult(asked["text"], (hit,), timings_ms=(("total", 0.0),))
-                course.is_recalled = True
+                course.is_recalled = course.is_pointed_at = True
                 return
-        if self._requested(state):  # a request to remember something is no question to the documents
-            course.search = SearchResult(asked["text"], (), timings_ms=(("total", 0.0),))
-            return
         filters = filters_of(question["filters"])
         found = self.search(asked["text"], question, filters)
         recall = [doc for doc in asked["recall"] if not filters.doc_ids or doc in filters.doc_ids]
-        if recall and not self._means.extractive.extract(asked["text"], found).sources:
-            again = self.search(asked["text"], question, replace(filters, doc_ids=tuple(recall)))
-            if again.hits:
-                found, course.is_recalled = again, True
+        if recall:
+            found = self._preferred(found, recall, state, course)
         course.search, course.looks = found, list(found.looks)
 
-    def _requested(self, state: State) -> tuple[str, ...]:
-        return self._means.requested(state["question"]["text"])
+    def _preferred(
+        self, found: MultimodalResult, recall: Sequence[str], state: State, course: Course
+    ) -> MultimodalResult:
+        """Return what the documents of the conversation have, unless others answer the question far better.
 
-    def _noted(self, state: State, course: Course, facts: tuple[str, ...]) -> Answer:
-        """Store what the user asked to have remembered, and say so. A step that runs again stores nothing twice."""
-        for fact in facts:
-            self._means.note(fact)
-        course.lasted("total", course.started)
-        return Answer(
-            question=state["question"]["text"],
-            answer=NOTED,
-            found=False,
-            degraded=tuple(course.degraded),
-            timings_ms=tuple(course.timings_ms.items()),
-            outcome="noted",
-            told=facts,
-        )
+        Where no document answers a question without a topic of its own, it is about those of the conversation.
+        """
+        question, asked = state["question"], state["asked"]
+        assert asked is not None
+        filters = replace(filters_of(question["filters"]), doc_ids=tuple(recall))
+        within = self.search(asked["text"], question, filters)
+        extract, threshold = self._means.extractive.extract, self._means.settings.answer.threshold
+        of_all, of_these = extract(asked["text"], found), extract(asked["text"], within)
+        is_near = of_these.confidence >= max(threshold, PRIOR * of_all.confidence)
+        is_lost = not of_all.sources and not asked.get("has_topic", False)
+        if not within.hits or not (is_near or is_lost):
+            return found
+        elsewhere = [source.doc_id for source in of_all.sources[:1] if source.doc_id not in recall]
+        course.is_recalled = is_lost or bool(elsewhere)
+        course.is_pointed_at = is_lost and asked["is_cited"]
+        return within
 
     def _quotes(self, state: State, course: Course) -> tuple[Verified, Outcome]:
         found = course.search
         assert found is not None
         asked = state["asked"]
         assert asked is not None
-        is_pointed_at = course.is_recalled and (asked["is_cited"] or bool(asked["page"]))
-        extractive = self._means.lenient if is_pointed_at else self._means.extractive
+        extractive = self._means.lenient if course.is_pointed_at else self._means.extractive
         besides = course.quoted if asked["is_contextual"] else ()
         extract: Extract = extractive.extract(found.query, found, besides)
         if not extract.sources:

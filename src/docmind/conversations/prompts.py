@@ -39,6 +39,7 @@ _POINTS_BACK = re.compile(
     | ^(?:why|how\ so|since\ when|por\ qu[eê]|porqu[eê]|desde\ quando|desde\ cuándo|¿?por\ qué)\ ?\??$""",
     re.IGNORECASE | re.VERBOSE,
 )
+_PART = re.compile(rf"\b(?:{_THING})\b", re.IGNORECASE)
 _STANDS_FOR = re.compile(
     r"\b(?:it|its|they|them|their|theirs|he|she|him|his|her|hers|seus?|suas?|sus?|dele|dela|deles|delas|lhes?|les?)\b",
     re.IGNORECASE,
@@ -64,37 +65,75 @@ _PAGE_STEPS = (
 )
 _YEAR = re.compile(r"\b(?:1[89]|20)\d\d\b")
 _LOOKS_BACK = 6  # turns
+_NEW_TOPIC = re.compile(
+    r"[¿\s]*(?:(?:and|but|also|e|y|mas|pero|também|también)\b[\s,]*)?"
+    r"(?:(?:what|how) about |(?:e )?quanto a[os]? |sobre |qu[ée] hay (?:de|sobre) |qu[ée] tal )?"
+    r"(?P<topic>(?:(?:the|my|our|any|an?|o|os|as|[mn](?:eus?|inhas?|oss[ao]s?)|el|l[ao]s?|mis?|nuestr[ao]s?)\s+)?"
+    r"[^\W\d_][\w'’-]{2,40}(?:\s[\w'’-]{1,40}){0,4})[\s?!.]*",
+    re.IGNORECASE,
+)
+_PLACED = re.compile(  # begins with a place or a time, not with a topic
+    r"(?:in|on|at|for|from|to|of|by|with|without|after|before|during|since|until|if|when|because|em|n[oa]s?|para|por|com|"
+    r"sem|depois|antes|desde|até|se|en|con|sin|después|hasta|si|more|less|else|mais|menos|más|yes|no|not|why|is|are|was|"
+    r"were|does|do|did|can|could|will|would|has|have|tell|explain|continue)\b",
+    re.IGNORECASE,
+)
+_QUALIFIED = re.compile(  # "of Amcor in 2022": what the question before was limited to
+    r"\b(?:in|of|at|from|for|by|de|d[oa]s?|em|n[oa]s?|en|del)\s+(?:the\s+)?(?:(?:1[89]|20)\d\d\b|[A-ZÀ-Þ][\w-]{1,40}"
+    r"(?:\s[A-ZÀ-Þ][\w-]{1,40}){0,3})"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Understood:
     """A question in context.
 
-    `text` is the search text; `page_step` is set where it names a page relative to the last one.
+    `text` is the search text; `page_step` is set where it names a page relative to the last one; `has_topic` tells that
+    it leans on the earlier questions for its documents alone.
     """
 
     text: str
     is_contextual: bool
     page_step: int | None = None
+    has_topic: bool = False
 
 
 def understand(question: str, before: Sequence[str]) -> Understood:
     """Resolve `question` after the questions `before`, oldest first.
 
     Without any it is left as it is, and so is a whole question that only begins with `and`: it has a topic of its own.
+    A new topic ("and the pets?") takes the place of the earlier one, and keeps what that was limited to ("in 2018").
     """
     asked = " ".join(question.split())
     before = list(before)[-_LOOKS_BACK:]
     if not before or not points_back(asked):
         return Understood(asked, is_contextual=False)
     if _is_whole(asked):
-        return Understood(asked, is_contextual=True)
+        return Understood(asked, is_contextual=True, has_topic=True)
     step = next((by for pattern, by in _PAGE_STEPS if pattern.search(asked)), None)
     base = next((earlier for earlier in reversed(before) if not points_back(earlier)), before[-1])
+    if step is None and (topic := _new_topic(asked)):
+        limits = " ".join(dict.fromkeys(match.group() for match in _QUALIFIED.finditer(base)))
+        return Understood(f"{topic} {limits}".strip(), is_contextual=True, has_topic=True)
     leant_on = " ".join(dict.fromkeys((base, before[-1])))
     if _YEAR.search(asked):  # "and in 2019?" asks for another year, not for both years
         leant_on = _YEAR.sub("", leant_on)
     return Understood(f"{' '.join(leant_on.split())} {asked}", is_contextual=True, page_step=step)
+
+
+def _new_topic(asked: str) -> str:
+    """Return the topic that a question names and nothing else; empty where it points to the one before."""
+    found = _NEW_TOPIC.fullmatch(asked)
+    topic = found["topic"] if found is not None else ""
+    is_other = bool(
+        _JOINED.match(topic)
+        or _PLACED.match(topic)
+        or _ASKS.match(topic)
+        or _SHOWS.search(topic)
+        or _STANDS_FOR.search(topic)
+    )
+    is_part = bool(_PART.search(topic)) or any(char.isdigit() for char in topic)  # "the second clause"
+    return "" if is_other or is_part or not words(topic) else topic
 
 
 def _is_whole(question: str) -> bool:

@@ -34,6 +34,7 @@ from docmind.records.search import Filters, ListName
 from docmind.storage import Artifacts, Database
 
 if TYPE_CHECKING:
+    from docmind.answers import DirectAnswers
     from docmind.conversations.nodes import Search
     from docmind.conversations.runs import Watch
     from docmind.conversations.turns import Talk
@@ -92,10 +93,11 @@ class Conversations:
         epoch: Callable[[], int],
         memories: Memories,
         models: LanguageModels,
+        direct: Callable[[], DirectAnswers],
     ) -> None:
         self._settings, self._database, self._artifacts, self._catalog = settings, database, artifacts, catalog
-        self._embedder, self._search, self._epoch, self._memories, self._models = (
-            embedder, search, epoch, memories, models,
+        self._embedder, self._search, self._epoch, self._memories, self._models, self._direct = (
+            embedder, search, epoch, memories, models, direct,
         )  # fmt: skip
         self._sessions, self._instructions = Sessions(database), Instructions(database)
         self._lock = threading.Lock()
@@ -344,6 +346,7 @@ class Conversations:
                 self._talk = Talk(
                     self._settings, self._database, self._sessions, self._catalog, self._embedder, self._search,
                     self._epoch, self._memories, self._models, self._artifacts.get, self._instructions,
+                    self._direct(),
                 )  # fmt: skip
             return self._talk
 

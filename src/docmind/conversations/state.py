@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, NotRequired, TypedDict
 
+from docmind.answers import PASSAGES, Intent, IntentKind, Language
 from docmind.records.answers import Answer, Sentence, Source
 from docmind.records.conversations import Mode, WebResult
 from docmind.records.documents import Box
@@ -34,7 +35,8 @@ class Asked(TypedDict):
     """The search text of a question.
 
     `page` is a page that the question names by its place ("the next page"); `recall` are documents that a contextual
-    question falls back on, `is_cited` whether the latest answer cites them.
+    question falls back on, `is_cited` whether the latest answer cites them. `has_topic` tells that it leans on earlier
+    questions for its documents alone; checkpoints of earlier versions have none.
     """
 
     text: str
@@ -42,6 +44,17 @@ class Asked(TypedDict):
     page: list[Any] | None
     recall: list[str]
     is_cited: bool
+    has_topic: NotRequired[bool]
+
+
+class Recognised(TypedDict):
+    """What a question asks for, as `docmind.answers.Intent`; absent from checkpoints of earlier versions."""
+
+    kind: IntentKind
+    language: Language
+    topic: str
+    facts: list[str]
+    doc_ids: list[str]
 
 
 class Found(TypedDict):
@@ -84,6 +97,7 @@ class State(TypedDict):
 
     question: Question
     asked: Asked | None
+    intent: NotRequired[Recognised | None]
     found: Found | None
     written: Written | None
     answer: dict[str, Any] | None
@@ -115,7 +129,27 @@ def lists_of(question: Question) -> list[ListName] | None:
 
 def new_turn(question: Question) -> dict[str, Any]:
     """Return the state update for a question, with the previous turn's channels reset."""
-    return {"question": question, "asked": None, "found": None, "written": None, "answer": None, "memories": []}
+    parts = dict.fromkeys(("asked", "intent", "found", "written", "answer"))
+    return {"question": question, **parts, "memories": []}
+
+
+def plain_intent(intent: Intent) -> Recognised:
+    return {
+        "kind": intent.kind,
+        "language": intent.language,
+        "topic": intent.topic,
+        "facts": list(intent.facts),
+        "doc_ids": list(intent.doc_ids),
+    }
+
+
+def intent_of(state: State) -> Intent:
+    """Restore what the question asks for; passages where nothing was recognised yet."""
+    plain = state.get("intent")
+    if not plain:
+        return PASSAGES
+    facts, doc_ids = tuple(plain["facts"]), tuple(plain["doc_ids"])
+    return Intent(plain["kind"], plain["language"], plain["topic"], facts, doc_ids)
 
 
 def filters_of(plain: Mapping[str, list[str]]) -> Filters:
@@ -133,6 +167,7 @@ def plain_answer(answer: Answer, nearest: tuple[Hit, ...] = ()) -> dict[str, Any
         "found": answer.found,
         "outcome": answer.outcome,
         "told": list(answer.told),
+        "needs": answer.needs,
         "model": answer.model,
         "model_place": answer.model_place,
         "sources": [_listed(asdict(source)) for source in answer.sources],
@@ -159,6 +194,7 @@ def answer_of(plain: Mapping[str, Any], question: str, thread_id: str | None, ch
         checkpoint_id=checkpoint_id,
         outcome=plain.get("outcome", "answer"),
         told=tuple(plain.get("told", ())),
+        needs=plain.get("needs", ""),
     )
 
 

@@ -1,6 +1,6 @@
 """Turns of conversations with LangGraph: a question is one checkpoint, its answer the next.
 
-The graph of a turn: contextualise, retrieve, answer (or agent), verify, remember.
+The graph of a turn: contextualise, recognise, then reply, or retrieve, answer (or agent) and verify; then remember.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langsmith.run_helpers import tracing_context
 
-from docmind.answers import Extractive, Verifier
+from docmind.answers import DirectAnswers, Extractive, Verifier
 from docmind.config import Settings
 from docmind.conversations.agent import Loop
 from docmind.conversations.checkpoints import Checkpoints, Saved
@@ -50,6 +50,8 @@ def graph_of(means: Means, checkpointer: BaseCheckpointSaver[Any] | None = None)
     builder = StateGraph(State, context_schema=Course)
     for name, step in (
         ("contextualise", steps.contextualise),
+        ("recognise", steps.recognise),
+        ("reply", steps.reply),
         ("retrieve", steps.retrieve),
         ("answer", steps.answer),
         ("agent", loop.agent),
@@ -59,7 +61,9 @@ def graph_of(means: Means, checkpointer: BaseCheckpointSaver[Any] | None = None)
     ):
         builder.add_node(name, step)
     builder.add_edge(START, "contextualise")
-    builder.add_edge("contextualise", "retrieve")
+    builder.add_edge("contextualise", "recognise")
+    builder.add_conditional_edges("recognise", steps.way, ["reply", "retrieve"])
+    builder.add_edge("reply", LAST)
     builder.add_conditional_edges("retrieve", steps.mode, ["answer", "agent"])
     builder.add_edge("answer", "verify")
     builder.add_edge("verify", LAST)
@@ -91,6 +95,7 @@ class Talk:
         models: LanguageModels,
         image: Callable[[ArtifactRef], bytes],
         instructions: Instructions,
+        direct: DirectAnswers,
     ) -> None:
         self.runs, self.checkpoints, self._database = Runs(), Checkpoints(database), database
         self._sessions, self._models = sessions, models
@@ -104,12 +109,11 @@ class Talk:
             extractive=Extractive(settings.answer, catalog, embedder, least_certainty=certainty),
             lenient=Extractive(lenient, catalog, embedder, least_certainty=certainty),
             verifier=Verifier(embedder),
+            direct=direct,
             epoch=epoch,
             recall=lambda question, thread_id: memories.recall(question, thread_id=thread_id),
             told=lambda question, thread_id: memories.told(question, thread_id=thread_id),
             expand=lambda question, thread_id: memories.expand(question, thread_id=thread_id),
-            requested=memories.requested,
-            note=memories.add,
             propose=memories.propose,
             image=image,
             instructions=instructions.of,
@@ -221,6 +225,7 @@ class Talk:
             model=model,
             thread_id=run.thread_id or None,
             said=tuple((turn.question, _MARKERS.sub("", turn.answer.answer) if turn.answer else "") for turn in before),
+            topics=tuple(turn.question for turn in before if turn.answer is None or turn.answer.has_topic),
             quoted=frozenset(source.quote for turn in before[-1:] if turn.answer for source in turn.answer.sources),
             degraded=list(self._models.degraded()),
             started=time.perf_counter(),

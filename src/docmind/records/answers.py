@@ -23,8 +23,12 @@ NOTED = "I will remember this."
 TOLD = "You told me"
 """The words before a fact that the user had remembered, wherever an answer shows one."""
 
-Outcome = Literal["answer", "maybe", "not found", "noted"]
-"""Whether the first quote answers the question, passages may answer it, or no page says it; or a fact was stored."""
+Outcome = Literal["answer", "maybe", "not found", "noted", "greeting", "documents", "summary"]
+"""Whether the first quote answers the question, passages may answer it, or no page says it; or what else was asked for:
+a fact was stored, a greeting returned, documents listed or summarized."""
+
+_SEARCHED: tuple[Outcome, ...] = ("answer", "maybe", "not found")
+_WITHOUT_SOURCES: tuple[Outcome, ...] = ("not found", "noted", "greeting")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +88,13 @@ class Sentence:
 class Answer:
     """`answer` holds `[n]` markers that name `sources`; where `found` is False there are none.
 
-    `outcome` tells how sure quotes are. Where `found` is False it is "not found", or "noted" for a request to remember
-    the facts in `told`. With any other outcome, `told` are facts remembered earlier that bear on the question; a model
-    reads them with the question, so there are none where one wrote the answer.
+    `outcome` tells how sure quotes are, or what else was asked for: "noted" is a request to remember the facts in
+    `told`, "documents" a list of documents with a source each, "summary" central sentences of some, each with its
+    source; both may be empty. Where `found` is False it is one of these, "greeting" or "not found". With any other
+    outcome, `told` are facts remembered earlier that bear on the
+    question; a model reads them with the question, so there are none where one wrote the answer.
+
+    `needs` says what an answer needs beside the passages that were found, as a sum needs a language model.
 
     `model` names what wrote the answer, and is empty where it is made of quotes; `model_place` says where that ran, and
     is empty where it was not recorded. `thread_id` and `checkpoint_id` are None for a question that belongs to no
@@ -106,12 +114,23 @@ class Answer:
     model_place: str = ""
     outcome: Outcome = "answer"
     told: tuple[str, ...] = ()
+    needs: str = ""
 
     def __post_init__(self) -> None:
-        if self.found and self.outcome in ("not found", "noted"):
+        if self.found and self.outcome in _WITHOUT_SOURCES:
             raise ValueError("An answer that was found has sources.")
-        if not self.found and self.outcome != "noted":
+        if not self.found and self.outcome not in (*_WITHOUT_SOURCES, "documents", "summary"):
             object.__setattr__(self, "outcome", "not found")
+
+    @property
+    def is_searched(self) -> bool:
+        """Whether passages were searched for the question."""
+        return self.outcome in _SEARCHED
+
+    @property
+    def has_topic(self) -> bool:
+        """Whether a later question may lean on this one."""
+        return self.outcome not in ("noted", "greeting")
 
     @property
     def further(self) -> tuple[Source, ...]:

@@ -328,3 +328,21 @@ def test_a_text_beyond_the_longest_is_shown_plain() -> None:
 def test_html_entities_of_an_address_come_to_nothing() -> None:
     made = html.unescape(answer_markdown(written("&#104;ttp&#58;//evil.example &#58;red&#91;x&#93;")))
     assert "http\\:\u2060" in made
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+@pytest.mark.parametrize("outcome", ["documents", "summary"])
+def test_names_and_headings_of_lists_are_inert(payload: str, outcome: Any) -> None:
+    said = " ".join(payload.split())
+    quote = f"“First part.\n\n{said}”"
+    lead, label = "Documents:", f"[1] {said}: "
+    text = f"{lead}\n\n{said}\n\n{label}{quote} [1]"
+    start = text.index(quote)
+    sentences = (
+        Sentence(lead, 0, len(lead), is_claim=False),
+        Sentence(quote, start, start + len(quote), (1,), supported=True),
+    )
+    source = Source(1, said, "d", 1, "d::page::1", quote[1:-1], (), 10, 10)
+    shown = answer_markdown(Answer("Which?", text, True, (source,), sentences=sentences, outcome=outcome))
+    assert_inert(shown)
+    assert shown.count("green-badge") == 1, "the [1] of the name is no source"

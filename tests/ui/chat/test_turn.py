@@ -74,6 +74,42 @@ def test_what_was_noted_and_told_is_shown_as_words() -> None:
             assert bad not in left, part
 
 
+def listed() -> None:
+    from typing import Any
+
+    from docmind.records.answers import Answer, Sentence, Source
+    from docmind.records.conversations import Turn
+    from docmind.ui.chat.turn import Place, _draw_answer
+
+    name, quote = "![x](http://127.0.0.1:9/c.png) [1] :red[r].txt", "“It lasts <img src=x> $x$ years.”"
+    text = f"One document:\n\n{name}: {quote} [1]"
+    start = text.index(quote)
+    lead = Sentence("One document:", 0, 13, is_claim=False)
+    answer = Answer(
+        "Which?", text, True, (Source(1, name, "d", 3, "d::page::3", quote[1:-1], (), 100, 200),),
+        sentences=(lead, Sentence(quote, start, start + len(quote), (1,), True),), outcome="documents",
+    )  # fmt: skip
+    greeting = Answer("Hi", "Hello <b>!", found=False, outcome="greeting")
+    place, mind = Place(0, is_last=True, is_open=True, is_free=True), Any
+    for one in (answer, greeting):
+        _draw_answer(mind, Turn("c", "b", one.question, 0, "answered", one), one, place)  # type: ignore[arg-type]
+
+
+def test_a_list_of_documents_is_shown_as_words() -> None:
+    test = AppTest.from_function(listed).run()
+    assert not test.exception
+    first, greeting = (part.value for part in test.markdown)
+    assert first.count(":green-badge[1]") == 1, "not for the [1] of the name"
+    assert first.count("**") == 2
+    assert "\n\n**" in first, "the name is bold, the lead is not"
+    assert first.count("\n\n") == 1
+    assert "Hello" in greeting
+    for part in (first.replace(":green-badge[1]", ""), greeting):
+        left = re.sub(r"\\.", "", part)
+        for bad in ("![", "](", "red[", "<", "$", "://"):
+            assert bad not in left, part
+
+
 def page() -> None:
     from docmind.records.conversations import WebResult
     from docmind.ui.chat.turn import draw_web

@@ -12,13 +12,18 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from docmind.answers import NOT_FOUND
-from docmind.records.answers import NOTED, SEEN, TOLD, Answer, Source
+from docmind.records.answers import NOTED, SEEN, TOLD, Answer, Outcome, Source
 from docmind.records.conversations import ThreadView, Turn
 from docmind.records.documents import Box
 from docmind.records.rich_text import Block, Break, Mark, Paragraph, Run
 from docmind.rich_text import blocks_of, highlight, one_line, quote_lines
 
 UNSUPPORTED, UNSUPPORTED_AGAIN = "not found in your documents", "not found"
+_MADE_OF: dict[Outcome, str] = {
+    "maybe": "passages that may answer",
+    "documents": "a list of documents",
+    "summary": "central sentences",
+}
 DELETED = "This document was deleted since; its picture is gone, the quote stays."
 
 
@@ -51,7 +56,7 @@ def byline(turn: Turn) -> str:
     if answer is not None and answer.model:
         parts.append(f"written by {answer.writer}")
     elif answer is not None and answer.found:
-        parts.append("quoted from the pages" if answer.outcome == "answer" else "passages that may answer")
+        parts.append(_MADE_OF.get(answer.outcome, "quoted from the pages"))
     if turn.mode == "agent":
         parts.append("agent mode")
     if turn.asked_as and turn.asked_as != turn.question:
@@ -79,7 +84,8 @@ def body(answer: Answer) -> tuple[Block, ...]:
         return tuple(Paragraph((Run(text),)) for text in (NOTED, *(f"“{one_line(fact)}”" for fact in answer.told)))
     known = tuple(Paragraph((Run(f"{TOLD}: “{one_line(fact)}”"),)) for fact in answer.told)
     if not answer.found:
-        return (*known, Paragraph((Run(NOT_FOUND),)))
+        said = (answer.answer if not answer.is_searched else NOT_FOUND, answer.needs)
+        return (*known, *(Paragraph((Run(text),)) for text in said if text))
     parts = [part for part in answer.answer.split("\n\n") if part.strip()]
     shown = parts[:1] if answer.outcome == "maybe" else parts  # the quotes that may answer are listed below
     return (*known, *(Paragraph(_quoted(part)) for part in shown))

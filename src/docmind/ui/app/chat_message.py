@@ -64,7 +64,19 @@ def quote_markdown(source: Source) -> str:
 
 def _quotes_markdown(answer: Answer) -> str:
     numbers = {f"[{source.n}]": source.n for source in answer.sources}
-    return "\n\n".join(_quote_lines(paragraph, numbers) for paragraph in answer.answer.split("\n\n"))
+    paragraphs = answer.answer.split("\n\n")
+    if answer.outcome not in ("documents", "summary"):
+        return "\n\n".join(_quote_lines(paragraph, numbers) for paragraph in paragraphs)
+    parts: list[str] = []
+    at = 0
+    for paragraph in paragraphs:
+        end = at + len(paragraph)
+        begin = min((max(0, s.start - at) for s in answer.sentences if s.start < end and at < s.end), default=end - at)
+        label, said = paragraph[:begin].strip(), paragraph[begin:]
+        named = f"**{words(label)}**" if label else ""  # a heading, or the name of a document
+        parts.append(f"{named} {_quote_lines(said, numbers)}".strip())
+        at += len(paragraph) + 2
+    return "\n\n".join(parts)
 
 
 def _quote_lines(text: str, numbers: Mapping[str, int]) -> str:

@@ -176,6 +176,7 @@ def _copying(turn: Turn) -> None:
 
 
 _MAYBE, _FIRST = 2, 1  # sources that are open under quotes that may answer, and under an answer
+_MAY_ANSWER = "These passages may answer it:"
 _NAMED = 3  # documents that are named
 _CUT_OFF = "This question was cut off before it was answered."
 
@@ -208,17 +209,17 @@ def draw_turn(docmind: DocMind, view: ThreadView, turn: Turn, place: Place, name
                 _draw_answer(docmind, turn, answer, place)
             draw_row(docmind, view, turn, place.key, _told(turn), is_free=place.is_free, is_last=place.is_last)
             _draw_notes(turn, names)
-            if answer is not None and place.is_open:
+            if answer is not None and place.is_open and answer.is_searched:
                 standing = _MAYBE if answer.outcome == "maybe" else _FIRST
                 label = "Also relevant" if answer.further else ""
                 draw_sources(
                     docmind, answer.sources, place.key, standing=standing, question=_asked(turn), more_label=label
                 )
-            elif answer is not None and answer.sources:
+            elif answer is not None and answer.sources:  # also where the answer itself is a list of places
                 draw_places(answer.sources, place.key, _asked(turn))
             if turn.web:
                 draw_web(turn.web, place.key)
-            if place.is_last and answer is not None and answer.outcome != "noted":
+            if place.is_last and answer is not None and answer.is_searched:
                 sources.draw_page_results(docmind, _asked(turn), turn.filters, f"{place.key}-found")
             history.switcher(docmind, view, turn)
             if place.is_last:
@@ -233,15 +234,21 @@ def _draw_answer(docmind: DocMind, turn: Turn, answer: Answer, place: Place) -> 
     for fact in answer.told:
         st.markdown(f":material/bookmark: {TOLD}: “{escape(fact)}”")
     if answer.outcome == "maybe" and quotes:
-        _draw_passages(quotes)
+        _draw_passages(quotes, answer.answer.partition("\n\n")[0] if answer.needs else _MAY_ANSWER)
     elif answer.found or answer.model:
         st.markdown(answer_markdown(answer))
         shown = [source for source in quotes if source not in answer.further]
         if not answer.model and len(shown) == 1:
             st.caption(_place(shown[0]))
+    elif answer.outcome != "not found":
+        st.markdown(answer_markdown(answer))
     elif turn.state != "stopped":
         st.markdown("**I couldn't find this in your documents.**")
-    if answer.found or turn.state == "stopped":
+        if answer.needs:
+            st.markdown(escape(answer.needs))
+    if answer.needs:
+        st.page_link("settings.py", label="Set up a language model", icon=":material/tune:")
+    if answer.found or turn.state == "stopped" or not answer.is_searched:
         return
     if turn.filters != Filters():
         st.caption("Only a part of your documents was searched; widen the filter to search all.")
@@ -257,9 +264,9 @@ def _draw_noted(answer: Answer) -> None:
     st.caption("In all conversations. *Memory* lists it, corrects it and forgets it.")
 
 
-def _draw_passages(cited: Sequence[Source]) -> None:
-    """Draw quotes that may answer, by document."""
-    st.markdown("These passages may answer it:")
+def _draw_passages(cited: Sequence[Source], lead: str) -> None:
+    """Draw quotes that may answer below their lead, by document."""
+    st.markdown(escape(lead))
     documents = dict.fromkeys(source.document for source in cited)
     for document in documents:
         if len(documents) > 1:

@@ -1,0 +1,328 @@
+"""Answers that need neither a language model nor passages ranked for the question.
+
+A request to remember is stored, a greeting returned, documents are listed with their strongest passage, or
+summarized by their central sentences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
+
+import numpy as np
+
+from docmind.answers.extractive import Extractive, first_passage, is_named
+from docmind.answers.intents import PASSAGES, Intent, Language, is_all, is_this, recognise
+from docmind.answers.summary import SENTENCES, Summarizer
+from docmind.answers.verify import MAYBE, Verified, quoted
+from docmind.config import AnswerSettings
+from docmind.documents import Catalog, NodeStore
+from docmind.embedding import TextEmbedder, name_of
+from docmind.records.answers import NOTED, Answer, Outcome, Sentence, Source
+from docmind.records.documents import DocumentInfo
+from docmind.records.search import Degraded, Filters, Hit, ListName, MultimodalHit, MultimodalResult
+from docmind.rich_text import clip, one_line
+
+LISTED = 12  # documents of a list
+SUMMARIZED = 3  # documents of a summary
+FEWEST = 3  # sentences of each
+HEADING = 90  # characters of a heading
+CANDIDATES = 6  # passages of a document that are embedded to find its strongest
+
+# {count} is the number of documents with its noun
+_GREETED: dict[Language, tuple[str, str]] = {
+    "en": (
+        "Hello! I answer questions from your documents, and every answer shows its page. {count} to ask; what would"
+        " you like to know?",
+        "Hello! I answer questions from your documents, and every answer shows its page. There are no documents yet:"
+        " add some first.",
+    ),
+    "pt": (
+        "Olá! Respondo a perguntas a partir dos seus documentos, e cada resposta mostra a página. {count} para"
+        " consultar; o que deseja saber?",
+        "Olá! Respondo a perguntas a partir dos seus documentos, e cada resposta mostra a página. Ainda não há"
+        " documentos: adicione alguns primeiro.",
+    ),
+    "es": (
+        "¡Hola! Respondo preguntas a partir de sus documentos, y cada respuesta muestra su página. {count} para"
+        " consultar; ¿qué desea saber?",
+        "¡Hola! Respondo preguntas a partir de sus documentos, y cada respuesta muestra su página. Todavía no hay"
+        " documentos: añada algunos primero.",
+    ),
+}
+_COUNTED: dict[Language, tuple[str, str]] = {
+    "en": ("There is 1 document", "There are {n:,} documents"),
+    "pt": ("Há 1 documento", "Há {n:,} documentos"),
+    "es": ("Hay 1 documento", "Hay {n:,} documentos"),
+}
+_LISTED: dict[Language, tuple[str, str, str, str]] = {
+    "en": (
+        "Your documents with something about “{topic}”, the best first:",
+        "None of your documents has a passage about “{topic}”.",
+        "{count}, the newest first:",
+        "There are no documents yet: add some first.",
+    ),
+    "pt": (
+        "Os seus documentos com algo sobre “{topic}”, o melhor primeiro:",
+        "Nenhum dos seus documentos tem uma passagem sobre “{topic}”.",
+        "{count}, o mais recente primeiro:",
+        "Ainda não há documentos: adicione alguns primeiro.",
+    ),
+    "es": (
+        "Sus documentos con algo sobre “{topic}”, el mejor primero:",
+        "Ninguno de sus documentos tiene un pasaje sobre “{topic}”.",
+        "{count}, el más reciente primero:",
+        "Todavía no hay documentos: añada algunos primero.",
+    ),
+}
+_MORE: dict[Language, str] = {"en": "And {n:,} more.", "pt": "E mais {n:,}.", "es": "Y {n:,} más."}
+
+
+_SUMMARIZED: dict[Language, tuple[str, str]] = {
+    "en": ("The central sentences of {name}, in their order:", "{name} has no sentences to show."),
+    "pt": ("As frases centrais de {name}, pela sua ordem:", "{name} não tem frases para mostrar."),
+    "es": ("Las frases centrales de {name}, en su orden:", "{name} no tiene frases que mostrar."),
+}
+
+
+class DocumentSearch(Protocol):
+    """The search of everything, as the facade offers it."""
+
+    def __call__(
+        self,
+        question: str,
+        *,
+        k: int | None = None,
+        filters: Filters = Filters(),
+        lists: Sequence[ListName] | None = None,
+        dedup_key: Literal["doc_id"] | None = None,
+    ) -> MultimodalResult: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The documents and lists that a question is asked of, its conversation, and the documents talked about there."""
+
+    filters: Filters = Filters()
+    lists: Sequence[ListName] | None = None
+    thread_id: str | None = None
+    talked_about: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer without its question and timings."""
+
+    checked: Verified
+    outcome: Outcome
+    told: tuple[str, ...] = ()
+
+    def answer(self, question: str, total_ms: float, degraded: tuple[Degraded, ...] = ()) -> Answer:
+        """Return the answer to a question that took `total_ms`; `degraded` comes before its own."""
+        return Answer(
+            question=question,
+            answer=self.checked.answer,
+            found=bool(self.checked.sources),
+            sources=self.checked.sources,
+            degraded=tuple(dict.fromkeys((*degraded, *self.checked.degraded))),
+            timings_ms=(("total", total_ms),),
+            sentences=self.checked.sentences,
+            outcome=self.outcome,
+            told=self.told,
+        )
+
+
+class DirectAnswers:
+    """Recognises what a question asks for, and answers what needs no ranked passages. Thread-safe.
+
+    `requested` returns the facts that a message asks to remember, `note` stores one and returns the existing memory
+    where there is one, so a reply that is made again stores nothing twice. `expand` returns a text with what remembered
+    definitions say that its terms stand for, in a conversation or outside of any.
+    """
+
+    def __init__(
+        self,
+        settings: AnswerSettings,
+        catalog: Catalog,
+        nodes: NodeStore,
+        embedder: TextEmbedder,
+        search: DocumentSearch,
+        *,
+        requested: Callable[[str], tuple[str, ...]],
+        note: Callable[[str], object],
+        expand: Callable[[str, str | None], str],
+    ) -> None:
+        self._settings, self._catalog, self._nodes, self._embedder = settings, catalog, nodes, embedder
+        self._search, self._requested, self._note, self._expand = search, requested, note, expand
+        self._extractive = Extractive(settings, catalog, embedder)
+        self.summarizer = Summarizer(catalog, nodes, embedder)
+
+    def recognise(self, question: str, scope: Scope, *, has_model: bool = False) -> Intent:
+        """Return what a question asks for.
+
+        A summary asks for passages where a language model writes it, and where no document is meant by what is to be
+        summarized; where more than three are, their list is asked for.
+        """
+        intent = recognise(question, self._requested)
+        if intent.kind != "summary":
+            return intent
+        meant = () if has_model else self._meant(self._expand(intent.topic, scope.thread_id), scope)
+        if len(meant) > SUMMARIZED:
+            return replace(intent, kind="documents", topic="" if is_all(intent.topic) else intent.topic)
+        return replace(intent, doc_ids=meant) if meant else PASSAGES
+
+    def reply(self, intent: Intent, scope: Scope) -> Reply:
+        """Answer a direct intent.
+
+        Raises `ValueError` for one that needs passages, and what the search raises.
+        """
+        if intent.kind == "remember":
+            for fact in intent.facts:
+                self._note(fact)
+            return Reply(_said(NOTED), "noted", intent.facts)
+        if intent.kind == "greeting":
+            return Reply(_said(self._greeted(intent.language)), "greeting")
+        if intent.kind == "documents":
+            return self._about(intent, scope) if intent.topic else self._all(intent.language, scope)
+        if intent.kind == "summary":
+            return self._summary(intent)
+        raise ValueError(f"{intent.kind!r} is answered with passages.")
+
+    def _greeted(self, language: Language) -> str:
+        some, none = _GREETED[language]
+        documents = self._catalog.counts()[0]
+        return some.format(count=_counted(documents, language)) if documents else none
+
+    def _about(self, intent: Intent, scope: Scope) -> Reply:
+        """List the documents that have something about the topic, each with its strongest passage."""
+        some, none, _, _ = _LISTED[intent.language]
+        topic = one_line(intent.topic)
+        meant = self._expand(intent.topic, scope.thread_id)
+        found = self._search(meant, k=LISTED, filters=scope.filters, lists=scope.lists, dedup_key="doc_id")
+        vector = self._embedder.embed_query(meant) if found.nearest_cosine is not None else None
+        strongest = (self._strongest(meant, vector, hit, found) for hit in found.hits)
+        sources = [source for source in strongest if source is not None]
+        listed = self._listed(some.format(topic=topic) if sources else none.format(topic=topic), sources)
+        return Reply(replace(listed, degraded=found.degraded), "documents")
+
+    def _strongest(
+        self, topic: str, vector: np.ndarray | None, hit: MultimodalHit, found: MultimodalResult
+    ) -> Source | None:
+        """Return the best passage of a hit; None where its page has nothing about the topic.
+
+        `vector` `(dim,)` is the topic's, None where the search did without the text model.
+        """
+        alone = replace(found, hits=(hit,), nearest_cosine=self._cosine(vector, hit))
+        ranked = self._extractive.rank(topic, alone, candidates=CANDIDATES)
+        if ranked is None or ranked.confidence() < self._settings.threshold:
+            return None
+        return ranked.sources()[0]
+
+    def _cosine(self, vector: np.ndarray | None, hit: Hit) -> float | None:
+        """Return the cosine of the topic and the hit's window; 0 where the window has no vector of this model."""
+        if vector is None:
+            return None
+        node = self._nodes.nodes([hit.node_id]).get(hit.node_id)
+        kept = self._nodes.vectors(self._embedder.fingerprint, [node.content_hash]) if node is not None else {}
+        return float(kept[node.content_hash] @ vector) if node is not None and kept else 0.0
+
+    def _all(self, language: Language, scope: Scope) -> Reply:
+        """List the newest documents, each with its first passage."""
+        _, _, some, none = _LISTED[language]
+        documents = [info for info in self._catalog.documents() if info.status == "ready"]
+        if not documents:
+            return Reply(_said(none), "documents")
+        within = [info for info in documents if _is_within(info, scope.filters)]
+        shown = [(info, first_passage(self._catalog, info)) for info in within[:LISTED]]
+        lead = some.format(count=_counted(len(within), language))
+        more = _MORE[language].format(n=len(within) - LISTED) if len(within) > LISTED else ""
+        return Reply(self._listed(lead, [source or info.document for info, source in shown], more), "documents")
+
+    def _meant(self, topic: str, scope: Scope) -> tuple[str, ...]:
+        """Return the documents that are to be summarized: those talked about, all, or those with a name of these words.
+
+        What is talked about are the documents of the latest answer, those of the filter, or the only one.
+        """
+        documents = [info for info in self._catalog.documents() if info.status == "ready"]
+        within = [info.doc_id for info in documents if _is_within(info, scope.filters)]
+        if is_this(topic):
+            narrowed = within if len(within) == 1 or scope.filters.doc_ids else []
+            return tuple([doc_id for doc_id in scope.talked_about if doc_id in within][:SUMMARIZED] or narrowed)
+        if is_all(topic):
+            return tuple(within)
+        exact = [info.doc_id for info in documents if topic.casefold() == info.document.casefold()]
+        named = exact or [info.doc_id for info in documents if is_named(topic, name_of(info.document, info.title))]
+        return tuple(doc_id for doc_id in named if doc_id in within)
+
+    def _summary(self, intent: Intent) -> Reply:
+        """Quote the central sentences of documents, in their order and below their headings."""
+        lead, nothing = _SUMMARIZED[intent.language]
+        most = max(FEWEST, SENTENCES // len(intent.doc_ids))
+        parts: list[Source | str] = []
+        degraded: list[Degraded] = []
+        for doc_id in intent.doc_ids:
+            info = self._catalog.document(doc_id)
+            summary = self.summarizer.summarize(info, most)
+            parts.append((lead if summary.parts else nothing).format(name=one_line(info.document)))
+            degraded += summary.degraded
+            last = ""
+            for heading, source in summary.parts:
+                parts += [clip(heading, HEADING)] if heading not in ("", last) else []
+                last = heading or last
+                parts.append(source)
+        first, *rest = parts
+        assert isinstance(first, str)
+        told = self._listed(first, rest, is_named=False)
+        return Reply(replace(told, degraded=(*degraded, *self._catalog.damage())), "summary")
+
+    def _listed(self, lead: str, parts: Sequence[Source | str], more: str = "", *, is_named: bool = True) -> Verified:
+        """Return a paragraph for each text and each quote, which its document's name begins if `is_named`."""
+        epoch = self._catalog.epoch()
+        text = lead
+        sentences = [Sentence(lead, 0, len(lead), is_claim=False)]
+        sources: list[Source] = []
+        for part in parts:
+            if isinstance(part, str):
+                text += f"\n\n{one_line(part)}"
+                continue
+            sources.append(replace(part, n=len(sources) + 1, index_epoch=epoch))
+            text += f"\n\n{one_line(part.document)}: " if is_named else "\n\n"
+            quote = f"“{part.quote}”"
+            sentences.append(Sentence(quote, len(text), len(text) + len(quote), (len(sources),), supported=True))
+            text += f"{quote} [{len(sources)}]"
+        if more:
+            sentences.append(Sentence(more, len(text) + 2, len(text) + 2 + len(more), is_claim=False))
+            text += f"\n\n{more}"
+        return Verified(text, tuple(sentences), tuple(sources))
+
+
+def lacking(checked: Verified, outcome: Outcome, lead: str) -> tuple[Verified, Outcome]:
+    """Return quotes as passages that may help, below a `lead` that says what an answer needs.
+
+    They are left as they are where there are none, or the lead is empty.
+    """
+    if not lead or not checked.sources:
+        return checked, outcome
+    listed = quoted([source for source in checked.sources if source.kind == "quote"], "maybe")
+    further = len(lead) - len(MAYBE)
+    sentences = tuple(replace(one, start=one.start + further, end=one.end + further) for one in listed.sentences)
+    return replace(checked, answer=lead + listed.answer.removeprefix(MAYBE), sentences=sentences), "maybe"
+
+
+def _counted(documents: int, language: Language) -> str:
+    one, many = _COUNTED[language]
+    return one if documents == 1 else many.format(n=documents)
+
+
+def _is_within(info: DocumentInfo, filters: Filters) -> bool:
+    return (
+        (not filters.doc_ids or info.doc_id in filters.doc_ids)
+        and (not filters.languages or info.language in filters.languages)
+        and (not filters.tags or bool(set(filters.tags) & set(info.tags)))
+    )
+
+
+def _said(text: str) -> Verified:
+    """Return a text that says nothing about the documents."""
+    return Verified(text, (Sentence(text, 0, len(text), is_claim=False),), ())
