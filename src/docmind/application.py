@@ -456,6 +456,7 @@ class DocMind:
 
         return DirectAnswers(
             self._settings.answer, self._catalog, self._nodes, self._embedder, self.multimodal_search,
+            least_certainty=self._settings.reading.ocr_min_confidence,
             requested=self.memories.requested, note=self.memories.add,
             expand=lambda text, thread_id: self.memories.expand(text, thread_id=thread_id),
         )  # fmt: skip

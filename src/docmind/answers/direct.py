@@ -149,13 +149,14 @@ class DirectAnswers:
         embedder: TextEmbedder,
         search: DocumentSearch,
         *,
+        least_certainty: float,
         requested: Callable[[str], tuple[str, ...]],
         note: Callable[[str], object],
         expand: Callable[[str, str | None], str],
     ) -> None:
         self._settings, self._catalog, self._nodes, self._embedder = settings, catalog, nodes, embedder
         self._search, self._requested, self._note, self._expand = search, requested, note, expand
-        self._extractive = Extractive(settings, catalog, embedder)
+        self._extractive = Extractive(settings, catalog, embedder, least_certainty=least_certainty)
         self.summarizer = Summarizer(catalog, nodes, embedder)
 
     def recognise(self, question: str, scope: Scope, *, has_model: bool = False) -> Intent:
