@@ -36,7 +36,7 @@ def test_a_turn_has_the_fields_of_its_answer_and_its_own() -> None:
         "Where?", "Herons. [1]", "t1", "c1",
     )  # fmt: skip
     assert told["sentences"] == [
-        {"text": "Herons.", "start": 0, "end": 7, "sources": [1], "supported": True, "is_claim": True}
+        {"text": "Herons.", "start": 0, "end": 7, "sources": [1], "supported": True, "is_claim": True, "seen": False}
     ]
     assert (told["state"], told["asked_as"], told["before_id"], told["message"]) == (
         "stopped", "Where, herons?", "c0", "Gone.",

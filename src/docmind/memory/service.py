@@ -18,7 +18,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from docmind.config import MemorySettings
-from docmind.embedding import TextEmbedder, sentence_ends
+from docmind.embedding import TextEmbedder, is_multilingual, sentence_ends
 from docmind.errors import ConfigError, DamagedError, NotFoundError
 from docmind.records.conversations import Memory, MemoryList
 from docmind.records.search import Degraded
@@ -187,8 +187,8 @@ def is_standing(fact: str) -> bool:
 
 LONGEST = 2_000  # characters
 SHORTEST_BEGINNING = 4
-NEAR = 0.55  # cosine from which a memory is relevant to a question; see docs/adr/0015
-RELATED = 0.40  # and from which it is relevant where the two share a word
+NEAR, NEAR_MANY = 0.55, 0.40  # cosine from which a memory is relevant; of MiniLM, and with a model of many languages
+RELATED, RELATED_MANY = 0.40, 0.34  # and where question and memory share a word; see docs/adr/0015 and 0049
 _BY_WORDS = 0.5  # share of the question's words, where the text model cannot be used
 _SHARED = 4  # letters; shorter words carry little information
 _ALL = 1_000_000
@@ -212,6 +212,7 @@ class Memories:
 
     def __init__(self, settings: MemorySettings, database: Database, embedder: TextEmbedder) -> None:
         self._settings, self._database, self._embedder = settings, database, embedder
+        self._is_multilingual = is_multilingual(embedder)
         self._lock = threading.RLock()  # makes the search for an equal text and the write one step
         self._opened: MemoryStore | None = None
 
@@ -326,8 +327,9 @@ class Memories:
         found: dict[str, Memory] = {}
         near = self._scored(asked, spaces, 2 * limit)
         by_words = self._is_by_words()
+        related, nearby = (RELATED_MANY, NEAR_MANY) if self._is_multilingual else (RELATED, NEAR)
         for memory in near:
-            least = _BY_WORDS if by_words else RELATED if words & _words(memory.text) else NEAR
+            least = _BY_WORDS if by_words else related if words & _words(memory.text) else nearby
             if (memory.score or 0.0) >= least:
                 found.setdefault(_folded(memory.text), memory)
         if len(found) < limit:
