@@ -162,10 +162,14 @@ def _sentences(message: str) -> Iterator[str]:
             yield " ".join(line[start:end].split())
 
 
+_ARTICLES = frozenset(("the", "a", "an", "o", "os", "as", "um", "uma", "el", "la", "los", "las", "un", "una"))
+
+
 def expanded(question: str, facts: Iterable[str]) -> str:
     """Return a question with what its terms stand for, as facts define it ("by ACME I mean Lantern Works").
 
-    A name is replaced by its meaning. Any other term keeps its place, and the meaning follows the question.
+    A name is replaced by its meaning, and so is a term that is all of the text. Any other term keeps its place, and the
+    meaning follows the question.
     """
     for fact in facts:
         defined = _MEANS.match(fact)
@@ -175,8 +179,8 @@ def expanded(question: str, facts: Iterable[str]) -> str:
         used = re.compile(rf"(?<!\w){re.escape(term)}(?!\w)", re.IGNORECASE)
         if not term or not used.search(question) or _folded(meaning) in _folded(question):
             continue
-        is_name = term[0].isupper()
-        question = used.sub(meaning.replace("\\", "\\\\"), question) if is_name else f"{question} ({meaning})"
+        is_replaced = term[0].isupper() or _ARTICLES.issuperset(used.sub("", question).lower().split())
+        question = used.sub(meaning.replace("\\", "\\\\"), question) if is_replaced else f"{question} ({meaning})"
     return question
 
 
