@@ -10,10 +10,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from hashlib import blake2b
-from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -144,13 +143,12 @@ def page_terms(text: str, label: str) -> Terms:
     return _by_id(weights)
 
 
-def query_terms(question: str, besides: Mapping[str, float] = MappingProxyType({})) -> Terms:
+def query_terms(question: str, besides: str = "", weight: float = 1.0) -> Terms:
     """Return the sparse vector of a question: weight 1 for each distinct term.
 
-    `besides` are further words to search for, with a weight for each term that the question lacks.
+    `besides` has further words to search for, with `weight` for each term that the question lacks.
     """
-    weights = {term: weight for more, weight in besides.items() for term in terms(words(more))}
-    return _by_id({**weights, **dict.fromkeys(terms(words(question)), 1.0)})
+    return _by_id({**dict.fromkeys(terms(words(besides)), weight), **dict.fromkeys(terms(words(question)), 1.0)})
 
 
 def reads_as_english(question: str) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from docmind.embedding.base import MultilingualEmbedder, QueryTokens, TextEmbedder, TokenEmbedder
+from docmind.embedding.base import MultilingualEmbedder, QueryTokens, TokenEmbedder
 
 SECOND = 0.8  # weight of the second model, against 0.2 of the first: from 0.65 to 1 little changes
 
@@ -51,8 +51,8 @@ class Pair:
 
     def warm(self) -> None:
         """Load both models."""
-        for model in self._models:
-            model.warm()
+        self._first.warm()
+        self._second.warm()
 
     @property
     def token_fingerprint(self) -> str:
@@ -72,10 +72,6 @@ class Pair:
     def token_spans(self, text: str) -> np.ndarray:
         """Return the offsets `(tokens, 2)` int64 of the tokens that have a vector."""
         return self._first.token_spans(text)
-
-    @property
-    def _models(self) -> tuple[TextEmbedder, TextEmbedder]:
-        return self._first, self._second
 
 
 def _joined(first: np.ndarray, second: np.ndarray) -> np.ndarray:

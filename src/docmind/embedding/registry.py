@@ -10,18 +10,18 @@ import importlib.util
 from collections.abc import Callable
 
 from docmind.config import Settings
-from docmind.embedding.base import TextEmbedder
+from docmind.embedding.base import MultilingualEmbedder, TextEmbedder, TokenEmbedder
 from docmind.errors import ConfigError
 
 
-def _minilm(settings: Settings) -> TextEmbedder:
+def _minilm(settings: Settings) -> TokenEmbedder:
     from docmind.embedding.minilm import MiniLM, default_cache_dir
 
     chosen = settings.embedding
     return MiniLM(settings.cache_dir or default_cache_dir(), precision=chosen.precision, threads=chosen.threads)
 
 
-def _e5(settings: Settings) -> TextEmbedder:
+def _e5(settings: Settings) -> MultilingualEmbedder:
     from docmind.embedding.e5 import E5, default_cache_dir
 
     chosen = settings.embedding
@@ -29,15 +29,9 @@ def _e5(settings: Settings) -> TextEmbedder:
 
 
 def _pair(settings: Settings) -> TextEmbedder:
-    from docmind.embedding.e5 import E5, default_cache_dir
-    from docmind.embedding.minilm import MiniLM
     from docmind.embedding.pair import Pair
 
-    chosen, folder = settings.embedding, settings.cache_dir or default_cache_dir()
-    return Pair(
-        MiniLM(folder, precision=chosen.precision, threads=chosen.threads),
-        E5(folder, precision=chosen.precision, threads=chosen.threads),
-    )
+    return Pair(_minilm(settings), _e5(settings))
 
 
 TEXT_MODELS: dict[str, Callable[[Settings], TextEmbedder]] = {

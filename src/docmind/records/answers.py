@@ -91,8 +91,8 @@ class Answer:
     `outcome` tells how sure quotes are, or what else was asked for: "noted" is a request to remember the facts in
     `told`, "documents" a list of documents with a source each, "summary" central sentences of some, each with its
     source; both may be empty. Where `found` is False it is one of these, "greeting" or "not found". With any other
-    outcome, `told` are facts remembered earlier that bear on the
-    question; a model reads them with the question, so there are none where one wrote the answer.
+    outcome, `told` are facts remembered earlier that bear on the question; a model reads them with the question, so
+    there are none where one wrote the answer.
 
     `needs` says what an answer needs beside the passages that were found, as a sum needs a language model.
 

@@ -200,7 +200,7 @@ class TextSearch:
         queries: dict[str, Query] = {}
         if vector is not None:
             queries["dense"] = Query(collection, "text-dense", self._blind.dense(vector), limit, filters)
-        terms = query_terms(question, {" ".join(lines): _LINES_WEIGHT} if lines else {})
+        terms = query_terms(question, " ".join(lines or ()), _LINES_WEIGHT)
         if len(terms.indices) and self._settings.retrieve.fusion != "dense":
             sparse = Sparse(self._blind.sparse(terms.indices), terms.values)
             queries["sparse"] = Query(collection, "text-sparse", sparse, max(1, limit // _PAGES_PER_WINDOW), filters)
