@@ -10,9 +10,10 @@ documents are one corpus. WHAT is one of
     pictures     the pictures of `qbi.jsonl` (`--query-images` says the same)
     verify       sentences against the pages they name; `fit-verify` prints weights for half of the documents
     fit-answers  outcomes of answers with documents left out, and the weights of their confidence
+    fit-ranking  weights of the lists, and the quality of what they find, with one document left out at a time
     distortions  pages of the vault in FOLDER (`FOLDER/data`, `FOLDER/key`), turned, bent, blurred and shrunk
     fit-late     the data of late interaction, from plain text files
-    fit-e5       the mean vectors of multilingual-e5-small, from plain text files
+    fit-e5       means and directions of language of multilingual-e5-small, from plain text files
 
 `--vault` keeps the vault, and a second run measures at once.
 """
@@ -28,7 +29,17 @@ from harness import add_missing, opened, vault_place
 from docmind.errors import DocMindError
 from docmind.evaluate import read_questions
 
-WHAT = ("retrieval", "pictures", "verify", "fit-verify", "fit-answers", "distortions", "fit-late", "fit-e5")
+WHAT = (
+    "retrieval",
+    "pictures",
+    "verify",
+    "fit-verify",
+    "fit-answers",
+    "fit-ranking",
+    "distortions",
+    "fit-late",
+    "fit-e5",
+)
 
 
 def main() -> int:
@@ -73,6 +84,10 @@ def _run(options: argparse.Namespace) -> None:
             from retrieval import evaluate
 
             return evaluate(folder, place, read_questions(folder / "questions.jsonl"), show_misses=options.misses)
+        if options.what == "fit-ranking":
+            from ranking import fit as fit_ranking
+
+            return fit_ranking(folder, place, read_questions(folder / "questions.jsonl"))
         if options.what == "fit-answers":
             from confidence import fit
 

@@ -1,11 +1,14 @@
-"""Fit the mean vectors that DocMind subtracts from those of multilingual-e5-small, and print what share of them to use.
+"""Fit what DocMind takes from the vectors of multilingual-e5-small: a share of their mean, and their language.
 
     .venv/bin/python scripts/eval FOLDER fit-e5
 
-FOLDER holds one folder a language (`en`, `pt`, `ja`, …) with plain text files. The file in the package was fitted on
-the Debian Administrator's Handbook in 16 languages, collections of sayings and quotations in five, and the licence
-texts that Debian installs: nothing that retrieval is measured on. Writes `src/docmind/embedding/e5_centre.safetensors`
-and prints its sha256, which `docmind.embedding.e5` must name.
+FOLDER holds one folder a language (`en`, `pt`, `ja`, …) with plain text files; best, the same texts in all of them, so
+that the means differ by language alone. The file in the package was fitted on the Debian Administrator's Handbook and
+GNOME's user guide in 23 languages. Writes `src/docmind/embedding/e5_centre.safetensors` and prints its sha256, which
+`docmind.embedding.e5` must name.
+
+The directions of language are the first principal ones of the languages' means, of questions and of passages, which
+have `VARIANCE` of the variance of these means.
 
 An example is a window, a fragment of it as another passage, and a shorter fragment as a question; all lengths from
 three word pieces up are there, because the prefixes weigh more in short texts. Decisions are made on the nearest
@@ -27,7 +30,7 @@ import numpy as np
 from safetensors.numpy import save_file
 
 from docmind.embedding.chunking import windows
-from docmind.embedding.e5 import E5, PASSAGE, QUERY, default_cache_dir
+from docmind.embedding.e5 import E5, PASSAGE, QUERY, centred, default_cache_dir
 from docmind.embedding.minilm import MiniLM
 
 TARGET = Path(__file__).resolve().parents[2] / "src/docmind/embedding/e5_centre.safetensors"
@@ -35,6 +38,7 @@ EXAMPLES, ENGLISH = 80, 240  # of a language; of English
 PER_FILE, LONGEST = 2, 6_000  # windows and characters of one file
 SHORTEST, QUESTION, WINDOW = 3, 40, 40  # word pieces: fragments at least, questions at most, windows at least
 SHARES = (0.0, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
+VARIANCE = 0.9  # of the means of languages, in the directions that are removed
 KINDS = (0, 2), (1, 2), (0, 1)  # question and windows, fragment and windows, question and fragments
 
 Vectors = list[np.ndarray]
@@ -55,18 +59,27 @@ def fit(folder: Path) -> None:
         if place.name == "en":
             minilm = MiniLM(default_cache_dir())
             english = vectors, [minilm.embed_documents(one) for one in texts]
-    query, passage = (np.stack(rows).mean(axis=0) for rows in zip(*means, strict=True))
-    save_file({"query": query, "passage": passage}, TARGET)
-    print(f"{TARGET.name} {hashlib.sha256(TARGET.read_bytes()).hexdigest()}")
+    kinds = [np.stack(rows) for rows in zip(*means, strict=True)]
+    query, passage = (rows.mean(axis=0) for rows in kinds)
+    languages = _directions(np.concatenate([rows - rows.mean(axis=0) for rows in kinds]))
+    save_file({"query": query, "passage": passage, "languages": languages}, TARGET)
+    print(f"{len(languages)} directions; {TARGET.name} {hashlib.sha256(TARGET.read_bytes()).hexdigest()}")
     if english is not None:
-        _table(*english, [query, passage, passage])
+        _table(*english, [query, passage, passage], languages)
 
 
-def _table(vectors: Vectors, expected: Vectors, means: Vectors) -> None:
+def _directions(differences: np.ndarray) -> np.ndarray:
+    """Return the first principal directions `(k, dim)` of rows `(n, dim)`, which have `VARIANCE` of their variance."""
+    _, lengths, directions = np.linalg.svd(differences, full_matrices=False)
+    explained = np.cumsum(lengths**2) / (lengths**2).sum()
+    return np.ascontiguousarray(directions[: int(np.searchsorted(explained, VARIANCE)) + 1], np.float32)
+
+
+def _table(vectors: Vectors, expected: Vectors, means: Vectors, languages: np.ndarray) -> None:
     wanted = _nearest(expected)
     print(f"{'share':>6} {'own':>7} {'others':>7} {'rms':>7} {'mean':>7}")
     for share in SHARES:
-        found = _nearest([_unit(rows - share * mean) for rows, mean in zip(vectors, means, strict=True)])
+        found = _nearest([centred(rows, mean, languages, share) for rows, mean in zip(vectors, means, strict=True)])
         difference = found - wanted
         print(
             f"{share:6.2f} {found[0].mean():7.3f} {found[1].mean():7.3f} {np.sqrt((difference**2).mean()):7.4f}"
@@ -80,10 +93,6 @@ def _nearest(vectors: Vectors) -> np.ndarray:
     tables = [vectors[one] @ vectors[other].T for one, other in KINDS]
     others = [np.where(np.eye(len(table), dtype=bool), -1.0, table) for table in tables]
     return np.stack([np.concatenate([table.max(axis=1) for table in some]) for some in (tables, others)])
-
-
-def _unit(vectors: np.ndarray) -> np.ndarray:
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
 def _examples(model: E5, place: Path) -> Iterator[tuple[str, str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from harness import Times, add_missing, opened
@@ -49,18 +50,23 @@ def _table(docmind: DocMind, name: str, questions: list[Question], scans: frozen
         with times.one():
             hits = docmind.search(question.text, k=10).hits
         judged[question.id] = judge(question, [(hit.document, hit.page_no) for hit in hits])
+    print_table(name, rows_of(questions, scans), judged)
+    print(f"retrieve: {times}")
+    for question in questions if show_misses else ():
+        if not 1 <= judged[question.id].first_rank <= 5:
+            print(f"  rank {judged[question.id].first_rank or '>10'}: {question.text}")
+
+
+def print_table(name: str, rows: Mapping[str, Sequence[Question]], judged: Mapping[str, Judged]) -> None:
+    """Print the mean metrics of each row of questions; `judged` is by the id of the question."""
     print(f"\n{name}")
     print(f"{'row':20} {'n':>3} {'R@1':>6} {'R@5':>6} {'R@10':>6} {'MRR@10':>7} {'nDCG@5':>7}")
-    for row, members in rows_of(questions, scans).items():
+    for row, members in rows.items():
         one = score([judged[question.id] for question in members])
         print(
             f"{row:20} {one.questions:3} {one.recall_1:6.3f} {one.recall_5:6.3f} {one.recall_10:6.3f}"
             f" {one.mrr_10:7.3f} {one.ndcg_5:7.3f}"
         )
-    print(f"retrieve: {times}")
-    for question in questions if show_misses else ():
-        if not 1 <= judged[question.id].first_rank <= 5:
-            print(f"  rank {judged[question.id].first_rank or '>10'}: {question.text}")
 
 
 def _answers(docmind: DocMind, folder: Path, questions: list[Question]) -> None:

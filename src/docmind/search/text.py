@@ -16,7 +16,7 @@ from docmind.errors import DamagedError, DocMindError, IndexEngineError, IndexMi
 from docmind.index import Query, Scored, SearchIndex, Sparse
 from docmind.records.search import Degraded, Filters, Hit, Rank, Ranking, SearchResult
 from docmind.runtime import ms_since
-from docmind.search.fusion import DedupKey, Knows, lift, rank_pages, rrf
+from docmind.search.fusion import LATE_WEIGHTS, SPARSE_WEIGHTS, DedupKey, Knows, lift, rank_pages, rrf
 from docmind.search.late_text import PAGES, Rerank
 from docmind.search.measures import Lines, lines_of
 from docmind.search.query_cache import QueryCache
@@ -114,7 +114,8 @@ class TextSearch:
             nodes.setdefault(str(point.payload["page_id"]), []).append(point.id)
         nearest = [(str(point.payload["page_id"]), point.score) for point in dense]
         worded = [(str(point.payload["page_id"]), point.score) for point in sparse]
-        pages = self._fuse(nearest, worded, knows=_knows(self._embedder, question))
+        knows = _knows(self._embedder, question)
+        pages = self._fuse(nearest, worded, knows)
         ranks: dict[Ranking, Mapping[str, Rank]] = {
             "dense": _ranks("dense", nearest),
             "sparse": _ranks("sparse", worded),
@@ -124,7 +125,7 @@ class TextSearch:
         at = time.perf_counter()
         read: Mapping[str, Sequence[NodeRecord]] = {}
         if tokens is not None:
-            pages, read, likeness = self._reranked(question, tokens, pages, nodes, degraded)
+            pages, read, likeness = self._reranked(tokens, pages, nodes, knows, degraded)
             ranks["rerank"] = _ranks("rerank", sorted(likeness.items(), key=lambda item: -item[1]))
         timings["rerank"] = ms_since(at)
         nearest_cosine = dense[0].score if dense else None
@@ -142,11 +143,11 @@ class TextSearch:
                 vector, of_tokens = self._queries.get(
                     tokens.token_fingerprint, question, lambda: tokens.embed_query_with_tokens(question)
                 )
-                return self._aimed(vector, lines), of_tokens
+                return self._aimed(question, vector, lines), of_tokens
             except (DocMindError, OSError, RuntimeError) as error:
                 why = str(error)
         try:
-            vector = self._aimed(self._embedded(question), lines)
+            vector = self._aimed(question, self._embedded(question), lines)
         except (DocMindError, OSError, RuntimeError) as error:
             degraded.append(Degraded("dense", f"the text model cannot be used: {error}"))
             return None, None
@@ -154,11 +155,12 @@ class TextSearch:
             degraded.append(Degraded("late interaction", why))
         return vector, None
 
-    def _aimed(self, vector: np.ndarray, lines: Lines | None) -> np.ndarray:
+    def _aimed(self, question: str, vector: np.ndarray, lines: Lines | None) -> np.ndarray:
         """Return the unit vector between that of a question and that of the lines of its measures."""
         if lines is None:
             return vector
-        between = vector + _LINES_WEIGHT * self._embedded(lines.en)
+        in_english = reads_as_english(question) or not is_multilingual(self._embedder)
+        between = vector + _LINES_WEIGHT * self._embedded(lines.en if in_english else f"{lines.pt} {lines.es}")
         return between / max(float(np.linalg.norm(between)), 1e-9)
 
     def _embedded(self, text: str) -> np.ndarray:
@@ -166,10 +168,10 @@ class TextSearch:
 
     def _reranked(
         self,
-        question: str,
         tokens: QueryTokens,
         pages: list[tuple[str, float]],
         nodes: Mapping[str, Sequence[str]],
+        knows: Knows,
         degraded: list[Degraded],
     ) -> tuple[list[tuple[str, float]], Mapping[str, Sequence[NodeRecord]], Mapping[str, float]]:
         """Return the pages with late interaction added to the first of them, their windows, best first, and MaxSim."""
@@ -188,7 +190,7 @@ class TextSearch:
                     " what it needs.",
                 )
             )
-        lifted = lift(pages, likeness.pages, english=reads_as_english(question))  # tokens are MiniLM's
+        lifted = lift(pages, likeness.pages, weight=LATE_WEIGHTS[knows])
         return lifted, likeness.nodes, likeness.pages
 
     def _lists(
@@ -210,12 +212,12 @@ class TextSearch:
         return found.get("dense", []), found.get("sparse", [])
 
     def _fuse(
-        self, dense: list[tuple[str, float]], sparse: list[tuple[str, float]], *, knows: Knows
+        self, dense: list[tuple[str, float]], sparse: list[tuple[str, float]], knows: Knows
     ) -> list[tuple[str, float]]:
         if self._settings.retrieve.fusion == "rrf":
             ranked = [list(dict.fromkeys(page for page, _ in scored)) for scored in (dense, sparse)]
             return rrf(ranked, self._settings.retrieve.rrf_k)
-        return rank_pages(dense, dict(sparse), knows=knows)
+        return rank_pages(dense, dict(sparse), weight=SPARSE_WEIGHTS[knows])
 
     def _hits(self, ranking: _Found, k: int, dedup_key: DedupKey) -> tuple[Hit, ...]:
         hits: list[Hit] = []

@@ -15,13 +15,13 @@ from docmind.errors import ConfigError
 from docmind.records.models import ModelKind
 from docmind.records.search import Degraded, MultimodalHit, PageScores, Rerank
 from docmind.runtime import Errand, Errands
-from docmind.search.fusion import LATE_WEIGHT, mean_and_spread, standardise
+from docmind.search.fusion import mean_and_spread, standardise
 from docmind.search.lists import FAILURES, NO_MODEL, Gathered, VisualSearch, sentence_of
 
 PAGES = 20
 """Pages of the merged list that are reranked: as many as each list names."""
 
-WEIGHTS: Mapping[ModelKind, float] = {"late": LATE_WEIGHT, "image": LATE_WEIGHT / 2}
+WEIGHTS: Mapping[ModelKind, float] = {"late": 0.5, "image": 0.25}
 """The weight of the model, against 1.0 of the merged list: as measured for late interaction on text, and half of it for
 one vector per page, which reads no small print. It was not measured with real weights of page models."""
 
