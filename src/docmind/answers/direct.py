@@ -138,7 +138,8 @@ class DirectAnswers:
 
     `requested` returns the facts that a message asks to remember, `note` stores one and returns the existing memory
     where there is one, so a reply that is made again stores nothing twice. `expand` returns a text with what remembered
-    definitions say that its terms stand for, in a conversation or outside of any.
+    definitions say that its terms stand for, in a conversation or outside of any. `extractive` quotes as configured,
+    `lenient` without a threshold, for pages that a question itself points to.
     """
 
     def __init__(
@@ -156,7 +157,9 @@ class DirectAnswers:
     ) -> None:
         self._settings, self._catalog, self._nodes, self._embedder = settings, catalog, nodes, embedder
         self._search, self._requested, self._note, self._expand = search, requested, note, expand
-        self._extractive = Extractive(settings, catalog, embedder, least_certainty=least_certainty)
+        self.extractive = Extractive(settings, catalog, embedder, least_certainty=least_certainty)
+        certain = settings.model_copy(update={"threshold": 0.0})
+        self.lenient = Extractive(certain, catalog, embedder, least_certainty=least_certainty)
         self.summarizer = Summarizer(catalog, nodes, embedder)
 
     def recognise(self, question: str, scope: Scope, *, has_model: bool = False) -> Intent:
@@ -215,7 +218,7 @@ class DirectAnswers:
         `vector` `(dim,)` is the topic's, None where the search did without the text model.
         """
         alone = replace(found, hits=(hit,), nearest_cosine=self._cosine(vector, hit))
-        ranked = self._extractive.rank(topic, alone, candidates=CANDIDATES)
+        ranked = self.extractive.rank(topic, alone, candidates=CANDIDATES)
         if ranked is None or ranked.confidence() < self._settings.threshold:
             return None
         return ranked.sources()[0]

@@ -15,7 +15,9 @@ from typing import Literal
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from docmind.conversations.nodes import Course, Means, Steps, written_of
+from docmind.conversations.course import Course, Means, written_of
+from docmind.conversations.nodes import Steps
+from docmind.conversations.pictures import blind
 from docmind.conversations.prompts import named, shown, tokens_of
 from docmind.conversations.state import State, filters_of
 from docmind.errors import ConfigError, ImagesRefusedError, LanguageModelError, WebSearchError
@@ -81,8 +83,8 @@ class Tools:
         query = _text(call, "query")
         if not query:
             return "The query is empty."
-        found = self._steps.search(query, state["question"], filters_of(state["question"]["filters"]))
-        more = self._steps.widen(course, found.hits)
+        found = self._steps.retrieval.search(query, state["question"], filters_of(state["question"]["filters"]))
+        more = self._steps.retrieval.widen(course, found.hits)
         known = {hit.page_id for hit in course.looks}
         looks = [hit for hit in found.looks if hit.page_id not in known]
         course.looks += looks
@@ -100,10 +102,10 @@ class Tools:
         named = [i for i in matches if not within or i.doc_id in within]
         if not named:
             return "There is no document of that name among those the user asks about."
-        hit = self._steps.page_hit(named[0].doc_id, number)
+        hit = self._steps.retrieval.page_hit(named[0].doc_id, number)
         if hit is None:
             return f"It has {named[0].pages} pages."
-        self._steps.widen(course, [hit])
+        self._steps.retrieval.widen(course, [hit])
         return f"Page {number}, {page_id_of(hit.doc_id, number)}:\n{hit.text[:_PAGE_CHARACTERS]}"
 
     def _search_memory(self, call: ToolCall, state: State, course: Course) -> str:
@@ -190,7 +192,7 @@ class Loop:
         try:
             return self._step(model, state, course)
         except ImagesRefusedError as error:
-            self._steps.blind(course, error)
+            blind(course, error)
             first = self._steps.messages(state, course, is_agent=True)
             course.messages[: len(first)] = first
             return self._step(model, state, course)

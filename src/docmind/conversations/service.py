@@ -35,7 +35,7 @@ from docmind.storage import Artifacts, Database
 
 if TYPE_CHECKING:
     from docmind.answers import DirectAnswers
-    from docmind.conversations.nodes import Search
+    from docmind.conversations.course import Search
     from docmind.conversations.runs import Watch
     from docmind.conversations.turns import Talk
 

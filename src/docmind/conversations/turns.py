@@ -15,13 +15,14 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langsmith.run_helpers import tracing_context
 
-from docmind.answers import DirectAnswers, Extractive, Verifier
+from docmind.answers import DirectAnswers, Verifier
 from docmind.config import Settings
 from docmind.conversations.agent import Loop
 from docmind.conversations.checkpoints import Checkpoints, Saved
+from docmind.conversations.course import Course, Means, Search
 from docmind.conversations.history import History
 from docmind.conversations.instructions import Instructions
-from docmind.conversations.nodes import Course, Means, Search, Steps
+from docmind.conversations.nodes import Steps
 from docmind.conversations.runs import LiveRun, Runs, Watch
 from docmind.conversations.sessions import Sessions
 from docmind.conversations.state import NOTHING_KEPT, Question, State, new_question, new_turn
@@ -100,14 +101,10 @@ class Talk:
         self.runs, self.checkpoints, self._database = Runs(), Checkpoints(database), database
         self._sessions, self._models = sessions, models
         self._mode: Mode = settings.agent.mode
-        lenient = settings.answer.model_copy(update={"threshold": 0.0})
-        certainty = settings.reading.ocr_min_confidence
         means = Means(
             settings=settings,
             catalog=catalog,
             search=search,
-            extractive=Extractive(settings.answer, catalog, embedder, least_certainty=certainty),
-            lenient=Extractive(lenient, catalog, embedder, least_certainty=certainty),
             verifier=Verifier(embedder),
             direct=direct,
             epoch=epoch,
