@@ -162,16 +162,16 @@ class DirectAnswers:
         self.lenient = Extractive(certain, catalog, embedder, least_certainty=least_certainty)
         self.summarizer = Summarizer(catalog, nodes, embedder)
 
-    def recognise(self, question: str, scope: Scope, *, has_model: bool = False) -> Intent:
+    def recognise(self, question: str, scope: Scope) -> Intent:
         """Return what a question asks for.
 
-        A summary asks for passages where a language model writes it, and where no document is meant by what is to be
-        summarized; where more than three are, their list is asked for.
+        A summary asks for passages where no document is meant by what is to be summarized; where more than three are,
+        their list is asked for.
         """
         intent = recognise(question, self._requested)
         if intent.kind != "summary":
             return intent
-        meant = () if has_model else self._meant(self._expand(intent.topic, scope.thread_id), scope)
+        meant = self._meant(self._expand(intent.topic, scope.thread_id), scope)
         if len(meant) > SUMMARIZED:
             return replace(intent, kind="documents", topic="" if is_all(intent.topic) else intent.topic)
         return replace(intent, doc_ids=meant) if meant else PASSAGES

@@ -54,10 +54,12 @@ class Stream:
         """Print what is new since the last call."""
         if not self._is_live:
             return
-        if now.text == self._text:
-            if not now.text and now.stage != self._stage and self._can_wipe:
-                self._stage = now.stage
-                self._write(f"\r\x1b[K{inert(now.stage)}…" if now.stage else "\r\x1b[K")
+        is_summarised = now.stage == "summarising"  # its text is of the parts: not the summary yet
+        if is_summarised or now.text == self._text:
+            stage = f"summarising, {now.parts_done} of {now.parts_total} parts" if now.parts_total else now.stage
+            if (is_summarised or not now.text) and stage != self._stage and self._can_wipe:
+                self._stage = stage
+                self._write(f"\r\x1b[K{inert(stage)}…" if stage else "\r\x1b[K")
             return
         if not self._text or not now.text.startswith(self._text):  # it begins, or begins again with other words
             self._clear()

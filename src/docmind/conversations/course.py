@@ -36,9 +36,14 @@ class Search(Protocol):
 
 
 class Tell(Protocol):
-    """A report of the current stage and a piece of the answer; `restart` discards the pieces reported so far."""
+    """A report of the current stage and a piece of the answer; `restart` discards the pieces reported so far.
 
-    def __call__(self, stage: RunStage, piece: str = "", *, restart: bool = False) -> None: ...
+    `parts` are how many parts of a summary are done, of how many.
+    """
+
+    def __call__(
+        self, stage: RunStage, piece: str = "", *, restart: bool = False, parts: tuple[int, int] | None = None
+    ) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

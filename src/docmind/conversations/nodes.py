@@ -1,4 +1,4 @@
-"""Steps of a turn: contextualise, recognise, then reply, or retrieve, answer and verify; then remember.
+"""Steps of a turn: contextualise, recognise, then reply, summarise, or retrieve, answer and verify; then remember.
 
 Each writes a channel of the state. What a run uses and does not store is in `course`.
 """
@@ -24,7 +24,7 @@ from docmind.answers import (
 )
 from docmind.conversations.course import Course, Means, written_of
 from docmind.conversations.pictures import blind, look, seen
-from docmind.conversations.prompts import first_messages, understand
+from docmind.conversations.prompts import first_messages, room_of, understand
 from docmind.conversations.retrieval import Retrieval
 from docmind.conversations.state import (
     NOTHING_KEPT,
@@ -78,17 +78,19 @@ class Steps:
     def recognise(self, state: State, runtime: Runtime[Course]) -> dict[str, Any]:
         """Recognise what the question asks for; what needs no search leans on no earlier question."""
         course = runtime.context
-        scope, has_model = self._scope(state, course), course.model is not None
-        intent = self._means.direct.recognise(state["question"]["text"], scope, has_model=has_model)
+        intent = self._means.direct.recognise(state["question"]["text"], self._scope(state, course))
         changed: dict[str, Any] = {"intent": plain_intent(intent)}
         if intent.is_direct:
             text = " ".join(state["question"]["text"].split())
             changed["asked"] = {"text": text, "is_contextual": False, "page": None, "recall": [], "is_cited": False}
         return changed
 
-    def way(self, state: State) -> Literal["reply", "retrieve"]:
-        """Return the step that follows what was recognised."""
-        return "reply" if intent_of(state).is_direct else "retrieve"
+    def way(self, state: State, runtime: Runtime[Course]) -> Literal["reply", "retrieve", "summarise"]:
+        """Return the step that follows what was recognised; a summary is written where a language model is there."""
+        intent = intent_of(state)
+        if intent.kind == "summary" and runtime.context.model is not None:
+            return "summarise"
+        return "reply" if intent.is_direct else "retrieve"
 
     def reply(self, state: State, runtime: Runtime[Course]) -> dict[str, Any]:
         """Answer what needs no search, unless the user stopped it."""
@@ -166,10 +168,8 @@ class Steps:
             recalled = MemoryList((), (Degraded("memory", str(error)),))
         course.degraded += recalled.degraded
         memories = [memory.text for memory in recalled.memories]
-        llm = self._means.settings.llm
         most = course.model.info.context_tokens if course.model is not None else 0
-        context = min(llm.context_tokens, most) if most else llm.context_tokens
-        room = context - min(llm.max_tokens, context // 2) - 64
+        room = room_of(self._means.settings.llm, most)
         look(self._means, state, course, room)
         instructions, degraded = self._means.instructions(course.thread_id)
         course.degraded += degraded

@@ -58,8 +58,13 @@ class LiveRun:
             text = self._pieces[0] if self._pieces else ""
         return replace(now, text=text, elapsed_ms=self._elapsed())
 
-    def tell(self, stage: RunStage, piece: str = "", *, restart: bool = False) -> None:
-        """Set the current stage, and add a piece of the answer; `restart` discards the pieces added so far."""
+    def tell(
+        self, stage: RunStage, piece: str = "", *, restart: bool = False, parts: tuple[int, int] | None = None
+    ) -> None:
+        """Set the current stage, and add a piece of the answer; `restart` discards the pieces added so far.
+
+        `parts` are how many parts of a summary are done, of how many.
+        """
         with self._lock:
             if restart:
                 self._pieces = []
@@ -67,6 +72,8 @@ class LiveRun:
                 self._pieces.append(piece)
             if stage != self._progress.stage or self._progress.state != "running":
                 self._progress = replace(self._progress, stage=stage, state="running")
+            if parts is not None:
+                self._progress = replace(self._progress, parts_done=parts[0], parts_total=parts[1])
             if piece and self._progress.first_text_ms is None:
                 self._progress = replace(self._progress, first_text_ms=self._elapsed())
         if self._watch is not None:

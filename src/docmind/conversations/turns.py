@@ -1,6 +1,7 @@
 """Turns of conversations with LangGraph: a question is one checkpoint, its answer the next.
 
-The graph of a turn: contextualise, recognise, then reply, or retrieve, answer (or agent) and verify; then remember.
+The graph of a turn: contextualise, recognise, then reply, or summarise, or retrieve, answer (or agent) and verify; then
+remember.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from docmind.conversations.nodes import Steps
 from docmind.conversations.runs import LiveRun, Runs, Watch
 from docmind.conversations.sessions import Sessions
 from docmind.conversations.state import NOTHING_KEPT, Question, State, new_question, new_turn
+from docmind.conversations.summaries import Summaries
 from docmind.documents import Catalog
 from docmind.embedding import TextEmbedder
 from docmind.errors import ConfigError
@@ -47,12 +49,13 @@ LAST = "remember"
 def graph_of(means: Means, checkpointer: BaseCheckpointSaver[Any] | None = None) -> Any:
     """Compile the graph; without a checkpointer nothing of a run is stored."""
     steps = Steps(means)
-    loop = Loop(means, steps)
+    loop, summaries = Loop(means, steps), Summaries(means)
     builder = StateGraph(State, context_schema=Course)
     for name, step in (
         ("contextualise", steps.contextualise),
         ("recognise", steps.recognise),
         ("reply", steps.reply),
+        ("summarise", summaries.summarise),
         ("retrieve", steps.retrieve),
         ("answer", steps.answer),
         ("agent", loop.agent),
@@ -63,8 +66,9 @@ def graph_of(means: Means, checkpointer: BaseCheckpointSaver[Any] | None = None)
         builder.add_node(name, step)
     builder.add_edge(START, "contextualise")
     builder.add_edge("contextualise", "recognise")
-    builder.add_conditional_edges("recognise", steps.way, ["reply", "retrieve"])
+    builder.add_conditional_edges("recognise", steps.way, ["reply", "retrieve", "summarise"])
     builder.add_edge("reply", LAST)
+    builder.add_edge("summarise", LAST)
     builder.add_conditional_edges("retrieve", steps.mode, ["answer", "agent"])
     builder.add_edge("answer", "verify")
     builder.add_edge("verify", LAST)

@@ -34,6 +34,7 @@ _STAGES = {
     "waiting": "Waiting for the question before this one…",
     "reading the question": "Reading the question…",
     "searching": "Looking through your pages…",
+    "summarising": "Summarising…",
     "writing": "Writing…",
     "checking": "Checking each sentence against your pages…",
     "remembering": "Keeping the answer…",
@@ -187,7 +188,16 @@ def _told(now: RunProgress) -> str:
     told = _STAGES[now.stage]
     if now.stage == "writing" and not now.text:
         told = f"{escape(now.model.partition('/')[2], limit=48)} is reading your pages…"
+    elif now.stage == "summarising" and now.parts_total > 1:
+        told = _parts_told(now)
     return f"{told} {duration(now.elapsed_ms)}" if now.elapsed_ms > _SLOW_MS else told
+
+
+def _parts_told(now: RunProgress) -> str:
+    """Return how far a summary of parts is, for a caption."""
+    if now.parts_done >= now.parts_total:
+        return f"Putting {now.parts_total} parts together…"
+    return f"Summarising: {now.parts_done} of {now.parts_total} parts…"
 
 
 def _look(docmind: DocMind, drawn: Thread) -> None:
