@@ -14,7 +14,7 @@ CHAPTER = "The keeper counts the ships that pass the island. Nobody else lives t
 
 def page(number: int, text: str) -> PageRecord:
     ref = ArtifactRef("a" * 64, ".webp")
-    return PageRecord("d", number, 100, 100, text, b"", "native", 1.0, "en", ref, ref)
+    return PageRecord("d", number, 100, 100, text, b"", "layer", 1.0, "en", ref, ref)
 
 
 def book(chapters: int, sentences: int = 4) -> list[PageRecord]:

@@ -176,6 +176,10 @@ class DirectAnswers:
             return replace(intent, kind="documents", topic="" if is_all(intent.topic) else intent.topic)
         return replace(intent, doc_ids=meant) if meant else PASSAGES
 
+    def is_greeting(self, question: str) -> bool:
+        """Return whether a message is a greeting and nothing else."""
+        return recognise(question, self._requested).kind == "greeting"
+
     def reply(self, intent: Intent, scope: Scope) -> Reply:
         """Answer a direct intent.
 

@@ -16,7 +16,16 @@ from docmind.errors import LanguageModelBrokenError, StateRefusedError
 from docmind.llm import ChatModel, Message, Stop
 from docmind.records.conversations import MemoryList, RunStage, WebResult
 from docmind.records.documents import ArtifactRef
-from docmind.records.search import Degraded, Filters, Hit, ListName, MultimodalHit, MultimodalResult, SearchResult
+from docmind.records.search import (
+    Degraded,
+    Filters,
+    Hit,
+    ListName,
+    MultimodalHit,
+    MultimodalResult,
+    PageHit,
+    SearchResult,
+)
 
 Place = tuple[str, int]
 """A page: its document's id and its number."""
@@ -112,7 +121,9 @@ class Course:
     timings_ms: dict[str, float] = field(default_factory=dict)
     messages: list[Message] = field(default_factory=list)
     pictures: list[Picture] = field(default_factory=list)
-    """The page images that the model sees."""
+    """The page images that the model sees, in the order of their numbers."""
+    found: list[PageHit] = field(default_factory=list)
+    """Pages that tools found since the model was last asked."""
     is_blind: bool = False
     """Whether the model's server refused images in this run."""
     steps: int = 0

@@ -23,6 +23,8 @@ from docmind.rich_text import highlight
 STAGE = "page images"
 """The stage that is reported where images could not be sent."""
 
+MOST = 8  # images of a run: what a model writes names them by one digit
+
 _PATCH = 28  # pixels: vision models of today take one token for a square of 14 to 32
 _SHARE = 2  # images take at most one part in so many of the room for a question
 
@@ -91,6 +93,27 @@ def look(means: Means, state: State, course: Course, room: int) -> None:
     course.pictures, degraded = pictures_of(hits, records, means.image, side=llm.image_side_px, room=room)
     course.degraded += degraded
     course.lasted("page images", at)
+
+
+def look_further(means: Means, course: Course, room: int) -> list[tuple[int, Picture]]:
+    """Add images of pages that tools found to those in `course`, and return the new ones with their numbers.
+
+    At most as many as go with a question are added at a time, and `MOST` in a run; all of a run take half of `room`.
+    """
+    found, course.found = course.found, []
+    count = min(means.settings.llm.images, MOST - len(course.pictures))
+    left = room - _SHARE * sum(picture.tokens for picture in course.pictures)
+    if not may_see(means, course) or count <= 0 or left <= 0:
+        return []
+    at = time.perf_counter()
+    known = {picture.place for picture in course.pictures}
+    hits = choose([hit for hit in found if (hit.doc_id, hit.page_no) not in known], [], count)
+    records = means.catalog.pages((hit.doc_id, hit.page_no) for hit in hits)
+    further, degraded = pictures_of(hits, records, means.image, side=means.settings.llm.image_side_px, room=left)
+    course.degraded += degraded
+    course.pictures += further
+    course.lasted("page images", at)
+    return list(enumerate(further, len(course.pictures) - len(further) + 1))
 
 
 def may_see(means: Means, course: Course) -> bool:

@@ -33,7 +33,7 @@ from docmind.embedding import TextEmbedder
 from docmind.errors import ConfigError
 from docmind.llm import LanguageModels
 from docmind.memory import Memories
-from docmind.records.conversations import Mode, Turn, WebResult
+from docmind.records.conversations import Mode, Thread, Turn, WebResult
 from docmind.records.documents import ArtifactRef
 from docmind.records.search import LISTS_OF_QUESTIONS, Filters, ListName
 from docmind.rich_text import clip
@@ -103,7 +103,7 @@ class Talk:
         direct: DirectAnswers,
     ) -> None:
         self.runs, self.checkpoints, self._database = Runs(), Checkpoints(database), database
-        self._sessions, self._models = sessions, models
+        self._sessions, self._models, self._direct = sessions, models, direct
         self._mode: Mode = settings.agent.mode
         means = Means(
             settings=settings,
@@ -150,9 +150,16 @@ class Talk:
         thread = self._sessions.get_open(run.thread_id)  # it may have been deleted while the run waited
         asked_id = self._ask(run.thread_id, checkpoint_id or thread.checkpoint_id, question)
         self._sessions.touch(run.thread_id, asked_id, _now_ms())
-        if not thread.title:
+        if not thread.title or self._may_rename(thread, question["text"]):
             self._sessions.rename(run.thread_id, _title(question["text"]))
         return self._answer(run, asked_id)
+
+    def _may_rename(self, thread: Thread, question: str) -> bool:
+        """Return whether a question takes the place of a title that is the greeting with which the thread began."""
+        if not self._direct.is_greeting(thread.title) or self._direct.is_greeting(question):
+            return False
+        first = next(iter(self.history(thread.thread_id).runs(None)), None)
+        return first is not None and _title(first.question) == thread.title
 
     def retry(self, thread_id: str, checkpoint_id: str | None) -> str:
         """Answer a turn's question, beside its answer where it has one; return the run's id."""
