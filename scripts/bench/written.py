@@ -67,7 +67,7 @@ sys.stdin.read()
 _SEEN = """number => new Promise(done => {
   const look = () => {
     const shown = [...document.querySelectorAll(`.st-key-turn-${number} [data-testid="stMarkdownContainer"] p`)]
-      .filter(p => !p.closest('[data-testid="stCaptionContainer"]') && p.innerText.trim());
+      .filter(p => !p.closest('button, [data-testid="stCaptionContainer"]') && p.innerText.trim());
     shown.length ? done(performance.timeOrigin + performance.now()) : requestAnimationFrame(look);
   };
   look();
@@ -175,8 +175,10 @@ def _screened(driver: Playwright, chromium: Path, settings: Settings, relay: _Re
         box = page.get_by_test_id("stChatInputTextArea")
         box.fill(_ASKED[number])
         page.wait_for_timeout(1_000)  # the page is at rest, as it is while somebody types
+        asked = _now_ms()
         box.press("Enter")
         at: Any = page.evaluate(_SEEN, number)
+        _until(lambda asked=asked: relay.first_ms > asked)
         if number:  # the first loads the libraries
             seen.append(at - relay.first_ms)
         page.locator(f".st-key-turn-{number}-row").get_by_text("Answered in").wait_for()
