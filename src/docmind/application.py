@@ -1,4 +1,7 @@
-"""The facade, which the command line, the pages and later REST and MCP call."""
+"""The facade, which the command line, the pages and later REST and MCP call.
+
+Above 500 lines: one class with all that they may call, each method a few lines.
+"""
 
 from __future__ import annotations
 

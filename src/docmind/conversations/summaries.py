@@ -17,7 +17,7 @@ from docmind.answers import Passage, Reply, Scope, Verified
 from docmind.conversations.course import Course, Means, Place, written_of
 from docmind.conversations.parts import Part, most_parts, parts_of, spread
 from docmind.conversations.pictures import blind, may_see, pictures_of, seen
-from docmind.conversations.prompts import PER_TOKEN, SEES, quotation, room_of, tokens_of, wished
+from docmind.conversations.prompts import SEES, quotation, room_of, tokens_of, wished
 from docmind.conversations.retrieval import whole_page
 from docmind.conversations.state import State, intent_of, plain_answer
 from docmind.documents import PageRecord
@@ -197,7 +197,7 @@ class _Summary:
         costs = {picture.place: picture.tokens for picture in self.course.pictures}
         found = [parts_of(pages, name, space, costs) for name, pages in documents]
         longest = max(_LEAST, min(_NOTE, space // _SHARE))
-        fan_in = max(2, space // (longest + tokens_of(quotation("", "n" * 60))))
+        fan_in = max(2, space // (longest + tokens_of(quotation("", "n" * 120, part="100-100"))))
         left -= bool(self.course.pictures)  # a server that refuses images is asked once more
         parts = spread(found, most_parts(max(1, left), fan_in))
         total = sum(map(len, found))
@@ -393,5 +393,9 @@ def _cut(text: str, longest: int, *, is_whole: bool) -> str:
     text = text.strip()
     if is_whole and tokens_of(text) <= longest:
         return text
+    while tokens_of(text) > longest:
+        text = text[: len(text) * 9 // 10]
     end = max(text.rfind(mark) for mark in (". ", ".\n", "! ", "? ", "\n"))
-    return text[: end + 1].strip() or (text[: int(longest * PER_TOKEN)] if is_whole else "")
+    if text.endswith((".", "!", "?")):
+        end = len(text)
+    return text[: end + 1].strip() or (text if is_whole else "")
