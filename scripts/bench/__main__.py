@@ -21,6 +21,7 @@ BENCHES = {
     "pictures": ("looks", "visual"),
     "maxsim": ("maxsim",),
     "conversations": ("turns", "screen", "start", "llm", "memory"),
+    "written": ("written",),
 }
 """By module; each function is named `bench_NAME`."""
 WHERE = {name: module for module, names in BENCHES.items() for name in names}

@@ -208,14 +208,18 @@ def free_port() -> int:
 
 
 @contextmanager
-def app_over(settings: Settings) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
-    """Run the app over a vault, without a language model, on its own port; it may not be ready yet."""
+def app_over(settings: Settings, **more: str) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+    """Run the app over a vault on its own port; it may not be ready yet.
+
+    It has no language model unless `more`, further variables, name one.
+    """
     assert settings.keys.file is not None
     port = free_port()
     environment = os.environ | {
         "DOCMIND_DATA_DIR": str(settings.data_dir),
         "DOCMIND_KEYS__FILE": str(settings.keys.file),
         "DOCMIND_LLM__PROVIDER": "off",
+        **more,
     }
     options = ["--server.port", str(port), "--server.headless", "true"]
     command = [sys.executable, "-m", "streamlit", "run", "app.py", *options]

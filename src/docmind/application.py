@@ -1,4 +1,7 @@
-"""The facade, which the command line, the pages and later REST and MCP call."""
+"""The facade, which the command line, the pages and later REST and MCP call.
+
+Above 500 lines: one class with all that they may call, each method a few lines.
+"""
 
 from __future__ import annotations
 
@@ -418,7 +421,7 @@ class DocMind:
         the facts are stored, and are in `told`; nor does a greeting. A question for documents lists them, each with its
         strongest passage, and a summary of documents has their central sentences.
         """
-        from docmind.answers import NOT_FOUND, Extractive, Scope, lacking, quoted, with_looks
+        from docmind.answers import NOT_FOUND, Scope, lacking, quoted, with_looks
 
         started = time.perf_counter()
         scope = Scope(filters, lists)
@@ -428,13 +431,7 @@ class DocMind:
             return reply.answer(question, ms_since(started))
         found = self.multimodal_search(self.memories.expand(question), k=k, filters=filters, lists=lists)
         at = time.perf_counter()
-        extractive = Extractive(
-            self._settings.answer,
-            self._catalog,
-            self._embedder,
-            least_certainty=self._settings.reading.ocr_min_confidence,
-        )
-        quotes = extractive.extract(found.query, found)
+        quotes = self._direct.extractive.extract(found.query, found)
         now = time.perf_counter()
         timings = (*found.timings_ms[:-1], ("answer", (now - at) * 1000), ("total", (now - started) * 1000))
         epoch = self._catalog.epoch()

@@ -191,6 +191,13 @@ class AgentSettings(_Group):
     max_tokens: int = Field(default=16_384, ge=256, description="that the model may write in one loop")
 
 
+class SummarySettings(_Group):
+    """Summaries by a language model: of parts of the documents, then of these."""
+
+    max_calls: int = Field(default=32, ge=1, le=1_000, description="of the model for one summary")
+    max_seconds: float = Field(default=600.0, gt=0)
+
+
 class WebSettings(_Group):
     """Web search for agent mode: off unless set, and confirmed by the user with each question."""
 
@@ -287,6 +294,7 @@ class Settings(BaseSettings):
     answer: AnswerSettings = AnswerSettings()
     llm: LLMSettings = LLMSettings()
     agent: AgentSettings = AgentSettings()
+    summary: SummarySettings = SummarySettings()
     web: WebSettings = WebSettings()
     memory: MemorySettings = MemorySettings()
     visual: VisualSettings = VisualSettings()

@@ -26,6 +26,7 @@
     │   └── IndexMismatchError      it was built by another model
     ├── LanguageModelError          a language model cannot write the answer; quotes are given instead
     │   ├── LanguageModelDownError      its server cannot be reached, refuses, or is too slow
+    │   │   └── ContextExceededError        the question with its passages is longer than the model takes in
     │   ├── LanguageModelBrokenError    its answer is cut off, is no text, or never ends
     │   ├── ImagesRefusedError          its server does not accept images; it is asked again without them
     │   └── EndpointRefusedError        its host is one that the user has not allowed
@@ -234,6 +235,13 @@ class LanguageModelDownError(LanguageModelError):
 
     hint = "Start the model's server and try again; answers are quotes until then."
     exit_code = 41
+
+
+class ContextExceededError(LanguageModelDownError):
+    """The question with its passages has more tokens than the model takes in at once."""
+
+    hint = "Ask in fewer words, lower DOCMIND_LLM__CONTEXT_TOKENS, or choose a model with a larger context."
+    exit_code = 48
 
 
 class LanguageModelBrokenError(LanguageModelError):

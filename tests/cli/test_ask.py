@@ -9,6 +9,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,6 +25,7 @@ from docmind.llm.discover import discover
 from docmind.llm.service import LanguageModels
 from docmind.records.answers import SEEN, Answer, Sentence, Source
 from docmind.records.conversations import RunProgress, Turn
+from docmind.records.search import Hit
 from docmind.storage.database import Database
 from docmind.storage.preferences import Preferences
 from llm_server import FALSE_SENTENCE, Behaviour, LLMServer, serving
@@ -140,6 +142,27 @@ def test_the_stage_gives_way_to_the_text(written: Written) -> None:
     assert screen_of(said := written()) == ["searching…"]
     stream.show(writing("Herons"))
     assert screen_of(said + written()) == ["Herons"]
+
+
+@on_a_terminal
+def test_the_parts_of_a_summary_are_counted(written: Written) -> None:
+    stream = Stream(is_live=True)
+    now = RunProgress("r", "t", "q?", "running", "summarising", text="Of part one.", parts_done=3, parts_total=12)
+    stream.show(now)
+    assert screen_of(said := written()) == ["summarising, 3 of 12 parts…"]
+    stream.show(writing("Herons"))
+    assert screen_of(said + written()) == ["Herons"]
+
+
+@on_a_terminal
+def test_the_pages_are_shown_before_the_first_token(written: Written) -> None:
+    stream = Stream(is_live=True)
+    hit = Hit(rank=1, score=1.0, document="lamp.pdf", doc_id="d", page_no=2, page_id="p", page_width=1, page_height=1)
+    now = RunProgress("r", "t", "q?", "running", "writing", model="ollama/parrot-7b", pages=(hit,))
+    stream.show(now)
+    assert screen_of(said := written()) == ["parrot-7b is reading lamp.pdf page 2…"]
+    stream.show(replace(now, pages=(hit, hit)))  # the screen is 40 wide, and one row is erased
+    assert len(screen_of(said + written())) == 1
 
 
 @on_a_terminal

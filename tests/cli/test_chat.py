@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from docmind.cli.chat import COMMANDS
+from docmind.cli.chat_commands import COMMANDS
 from llm_server import Behaviour, LLMServer, serving
 from shells import Shell, assert_inert, stocked_shell
 

@@ -77,7 +77,7 @@ def test_ctrl_c_stops_a_model_that_is_silent(shell: Shell, server: LLMServer) ->
     server.queue(Behaviour("silent"))
     with terminal(["chat"], shell.environment) as screen:
         screen.wait_for("> ")
-        screen.type("Where do herons nest?" + ENTER).wait_for("writing…")
+        screen.type("Where do herons nest?" + ENTER).wait_for("is reading")
         screen.type(CTRL_C).wait_for("Stopped", within_s=10)
         screen.wait_for("> ")
         screen.type("/quit" + ENTER)

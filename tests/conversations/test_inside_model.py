@@ -11,7 +11,7 @@ import pytest
 
 from desks import settings_in
 from docmind.application import DocMind
-from docmind.config import LLMSettings
+from docmind.config import LLMSettings, SummarySettings
 from docmind.records.conversations import RunProgress
 from docmind.records.documents import Upload
 from looking import wait_for
@@ -97,3 +97,28 @@ def test_a_small_context_gets_fewer_passages(tmp_path: Path) -> None:
         assert answer is not None
         assert not answer.degraded
         assert answer.model == f"inside/{NAME}"
+
+
+@pytest.mark.slow
+def test_a_long_document_is_summarised_part_by_part(tmp_path: Path) -> None:
+    """The smallest of models writes what it can; what the pages do not say is marked."""
+    story = "\n\n".join(
+        f"CHAPTER {n}\n\nLamp {n} of the catalogue costs {40 + n} pounds. {WARRANTY} Clean the glass with a dry cloth."
+        for n in range(1, 40)
+    )
+    llm = LLMSettings(provider="inside", gguf=smollm(), temperature=0, max_tokens=64, context_tokens=1_024)
+    limits = SummarySettings(max_calls=4)
+    told: list[tuple[int, int]] = []
+    with DocMind(settings_in(tmp_path, llm=llm, summary=limits)) as small:
+        small.add([Upload("catalogue.txt", story.encode())])
+        small.models.list()
+        turn = small.conversations.ask(
+            "Summarise catalogue.txt", on_progress=lambda now: told.append((now.parts_done, now.parts_total))
+        )
+    answer = turn.answer
+    assert answer is not None
+    assert (answer.outcome, answer.model, turn.message) == ("summary", f"inside/{NAME}", "")
+    assert (2, 3) in told
+    assert [part.stage for part in answer.degraded] == ["some parts"]
+    assert answer.answer
+    assert all(sentence.sources for sentence in answer.sentences if sentence.supported)

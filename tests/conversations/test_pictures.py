@@ -331,3 +331,22 @@ def test_an_agent_sees_the_pages_and_goes_on_without_them(mind: DocMind) -> None
     assert [sum(len(message.images) for message in messages) for messages in refusing.received] == [2, 0, 0]
     assert answer.sentences[0].supported
     assert [part.stage for part in answer.degraded] == ["page images"]
+
+
+@pytest.mark.slow
+def test_images_of_pages_that_a_tool_found_follow_within_the_same_limits(mind: DocMind) -> None:
+    opened = [ToolCall(str(page), "open_page", {"document": "colours.tiff", "page": page}) for page in (1, 2, 3, 4, 5)]
+    model = FakeChatModel(*opened, f"{NOT_IN_TEXT} [image 4]", info=ABLE)
+    answer = asked(mind, model, HERONS, mode="agent")
+    sent = [[len(message.images) for message in messages if message.images] for messages in model.received]
+    assert sent == [[2], [2, 1], [2, 1, 1], [2, 1, 1, 1], [2, 1, 1, 1, 1], [2, 1, 1, 1, 1, 1]]
+    assert [message.role for message in model.received[1]][-2:] == ["tool", "user"]
+    assert 'image 3 is page 1 of "colours.tiff"' in model.received[1][-1].text
+    (source,) = [source for source in answer.sources if source.kind == "seen"]
+    assert (source.document, source.page_no) == ("colours.tiff", 2)
+    assert [sentence.seen for sentence in answer.sentences] == [True]
+    found = ToolCall("1", "open_page", {"document": "colours.tiff", "page": 1})
+    refusing = FakeChatModel(found, ImagesRefusedError("It refuses images."), f"{IN_TEXT}.", info=ABLE)
+    answer = asked(mind, refusing, HERONS, mode="agent")
+    assert [sum(len(message.images) for message in messages) for messages in refusing.received] == [2, 3, 0]
+    assert answer.sentences[0].supported

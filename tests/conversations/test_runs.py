@@ -151,3 +151,21 @@ def test_unknown_runs_and_closed_vaults() -> None:
     with pytest.raises(VaultError):
         runs.here(LiveRun("t", "More?"), lambda run: turn())
     runs.close()
+
+
+def test_news_end_a_wait_for_them() -> None:
+    run = LiveRun("t", "q?")
+    run.tell("writing", "One ")
+    seen = run.progress()
+    waiting = threading.Thread(target=run.wait_for_news, args=(seen, 60))
+    waiting.start()
+    run.tell("writing", "two")
+    waiting.join(30)
+    assert not waiting.is_alive()
+    seen = run.progress()
+    run.wait_for_news(seen, 0.01)  # nothing new
+    run.tell("summarising", restart=True, parts=(1, 3))
+    run.wait_for_news(seen, 60)
+    assert run.progress().parts_done == 1
+    run.end("done")
+    run.wait_for_news(run.progress(), 60)

@@ -654,3 +654,18 @@ def test_a_new_topic_asks_the_documents_of_the_conversation_first(tmp_path: Path
         missing = ask(mind, "And the swimming pool?", thread_id)
         assert missing.answer is not None
         assert not missing.answer.found, "a topic of its own needs an answer of its own"
+
+
+@pytest.mark.slow
+def test_a_greeting_is_a_title_until_a_question_follows(mind: DocMind) -> None:
+    thread_id = mind.conversations.create().thread_id
+    ask(mind, "Hello!", thread_id)
+    assert mind.conversations.thread(thread_id).title == "Hello!"
+    ask(mind, "Thank you", thread_id)
+    ask(mind, HERONS, thread_id)
+    assert mind.conversations.thread(thread_id).title == HERONS
+    ask(mind, "And in the autumn report?", thread_id)
+    assert mind.conversations.thread(thread_id).title == HERONS
+    named = mind.conversations.create("Hello!").thread_id
+    ask(mind, HERONS, named)
+    assert mind.conversations.thread(named).title == "Hello!", "a title that the user gave stays"

@@ -325,3 +325,18 @@ print(json.dumps([*seen, models.current().info.model]))
     assert without == ["httpx"]
     assert with_one == ["httpx", "llama_index", "openai"]
     assert model == "llama3.2:3b"
+
+
+def test_a_server_started_with_another_context_is_believed(preferences: Preferences, openai: LLMServer) -> None:
+    openai.models = [Model("phi-4", context=4_096)]
+    models = models_of(preferences, openai, provider="openai")
+    models.choose(models.list().models[0])
+    first = models.current()
+    assert first is not None
+    assert first.info.context_tokens == 4_096
+    openai.models = [Model("phi-4", context=1_024)]
+    models.list(refresh=True)
+    again = models.current()
+    assert again is not None
+    assert again.info.context_tokens == 1_024
+    assert models.current() is again

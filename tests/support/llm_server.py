@@ -77,6 +77,8 @@ class Model:
     family: str = "llama"
     capabilities: tuple[str, ...] | None = ("completion", "tools")
     is_loaded: bool = False
+    context: int = 0
+    """The tokens that it takes in: longer prompts are refused, as llama.cpp does, and the lists tell it; 0: any."""
 
 
 class LLMServer(ThreadingHTTPServer):
@@ -162,7 +164,7 @@ class _Handler(BaseHTTPRequestHandler):
         protocol = "ollama" if path.startswith("/api/") else "openai"
         if protocol not in self.server.protocols:
             self._json({"error": "no such path"}, 404)
-        elif path in ("/api/tags", "/api/ps", "/api/show", "/v1/models"):
+        elif path in ("/api/tags", "/api/ps", "/api/show", "/v1/models", "/props"):
             self._listing(path, body)
         elif path in ("/api/chat", "/v1/chat/completions"):
             _Reply(self, received, self.server.next_behaviour(), protocol).send()
@@ -185,7 +187,10 @@ class _Handler(BaseHTTPRequestHandler):
         if self.server.listing is not None:
             self._raw(self.server.listing, 200, "application/json")
         elif path == "/v1/models":
-            data = [{"id": model.name, "object": "model", "owned_by": "test"} for model in self.server.models]
+            data = [
+                {"id": model.name, "object": "model", "owned_by": "llamacpp" if model.context else "test"}
+                for model in self.server.models
+            ]
             able = [one.name for one in self.server.models if "vision" in (one.capabilities or ())]
             told = [{"name": name, "model": name, "capabilities": ["completion", "multimodal"]} for name in able]
             self._json({"object": "list", "data": data} | ({"models": told} if told else {}))  # as llama.cpp does
@@ -193,10 +198,13 @@ class _Handler(BaseHTTPRequestHandler):
             named = [model for model in self.server.models if isinstance(body, dict) and model.name == body["model"]]
             if not named:
                 self._json({"error": f"model '{body}' not found"}, 404)
-            elif named[0].capabilities is None:
-                self._json({"details": {"family": named[0].family}})
             else:
-                self._json({"details": {"family": named[0].family}, "capabilities": list(named[0].capabilities)})
+                facts = {"general.architecture": "llama", "llama.context_length": named[0].context}
+                told = {"details": {"family": named[0].family}} | ({"model_info": facts} if named[0].context else {})
+                able = named[0].capabilities
+                self._json(told | ({} if able is None else {"capabilities": list(able)}))
+        elif path == "/props":
+            self._json({"default_generation_settings": {"n_ctx": self.server.models[0].context}, "total_slots": 1})
         else:
             shown = [model for model in self.server.models if path == "/api/tags" or model.is_loaded]
             details = [{"name": one.name, "model": one.name, "details": {"family": one.family}} for one in shown]
@@ -227,7 +235,13 @@ class _Reply:
 
     def send(self) -> None:
         do, handler = self._do, self._handler
-        if do.kind == "status" or (do.kind == "blind" and images_of(self._received.body)):
+        asked = tokens_in(self._received.body)
+        context = next((one.context for one in handler.server.models if one.name == self._model), 0)
+        if context and asked > context:
+            told = {"code": 400, "type": "exceed_context_size_error", "n_prompt_tokens": asked, "n_ctx": context,
+                    "message": "the request exceeds the available context size, try increasing it"}  # fmt: skip
+            handler._json({"error": told}, 400)
+        elif do.kind == "status" or (do.kind == "blind" and images_of(self._received.body)):
             media_type = "application/json" if do.body.startswith("{") else "text/plain"
             handler._raw(do.body.encode(), do.status, media_type)
         elif do.kind == "redirect":
@@ -418,6 +432,12 @@ def text_of(message: dict[str, Any]) -> str:
     if isinstance(content, str):
         return content
     return "\n".join(part["text"] for part in content if part["type"] == "text")
+
+
+def tokens_in(body: Any) -> int:
+    """Return how many tokens a prompt has for a tokenizer with pieces of up to six letters, and each digit alone."""
+    messages = body.get("messages", []) if isinstance(body, dict) else []
+    return sum(len(re.findall(r"\d|[^\W\d_]{1,6}|[^\w\s]", text_of(one))) for one in messages)
 
 
 def images_of(body: Any) -> list[tuple[str, bytes]]:

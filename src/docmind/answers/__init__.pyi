@@ -3,7 +3,7 @@ from .examples import Examples
 from .extractive import NOT_FOUND, Extract, Extractive
 from .intents import PASSAGES, Intent, IntentKind, Language
 from .looks import with_looks
-from .passages import nearest_heading
+from .passages import is_heading, nearest_heading
 from .verify import Passage, Verified, Verifier, quoted
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "Scope",
     "Verified",
     "Verifier",
+    "is_heading",
     "lacking",
     "nearest_heading",
     "quoted",

@@ -138,7 +138,8 @@ class DirectAnswers:
 
     `requested` returns the facts that a message asks to remember, `note` stores one and returns the existing memory
     where there is one, so a reply that is made again stores nothing twice. `expand` returns a text with what remembered
-    definitions say that its terms stand for, in a conversation or outside of any.
+    definitions say that its terms stand for, in a conversation or outside of any. `extractive` quotes as configured,
+    `lenient` without a threshold, for pages that a question itself points to.
     """
 
     def __init__(
@@ -156,22 +157,28 @@ class DirectAnswers:
     ) -> None:
         self._settings, self._catalog, self._nodes, self._embedder = settings, catalog, nodes, embedder
         self._search, self._requested, self._note, self._expand = search, requested, note, expand
-        self._extractive = Extractive(settings, catalog, embedder, least_certainty=least_certainty)
+        self.extractive = Extractive(settings, catalog, embedder, least_certainty=least_certainty)
+        certain = settings.model_copy(update={"threshold": 0.0})
+        self.lenient = Extractive(certain, catalog, embedder, least_certainty=least_certainty)
         self.summarizer = Summarizer(catalog, nodes, embedder)
 
-    def recognise(self, question: str, scope: Scope, *, has_model: bool = False) -> Intent:
+    def recognise(self, question: str, scope: Scope) -> Intent:
         """Return what a question asks for.
 
-        A summary asks for passages where a language model writes it, and where no document is meant by what is to be
-        summarized; where more than three are, their list is asked for.
+        A summary asks for passages where no document is meant by what is to be summarized; where more than three are,
+        their list is asked for.
         """
         intent = recognise(question, self._requested)
         if intent.kind != "summary":
             return intent
-        meant = () if has_model else self._meant(self._expand(intent.topic, scope.thread_id), scope)
+        meant = self._meant(self._expand(intent.topic, scope.thread_id), scope)
         if len(meant) > SUMMARIZED:
             return replace(intent, kind="documents", topic="" if is_all(intent.topic) else intent.topic)
         return replace(intent, doc_ids=meant) if meant else PASSAGES
+
+    def is_greeting(self, question: str) -> bool:
+        """Return whether a message is a greeting and nothing else."""
+        return recognise(question, self._requested).kind == "greeting"
 
     def reply(self, intent: Intent, scope: Scope) -> Reply:
         """Answer a direct intent.
@@ -215,7 +222,7 @@ class DirectAnswers:
         `vector` `(dim,)` is the topic's, None where the search did without the text model.
         """
         alone = replace(found, hits=(hit,), nearest_cosine=self._cosine(vector, hit))
-        ranked = self._extractive.rank(topic, alone, candidates=CANDIDATES)
+        ranked = self.extractive.rank(topic, alone, candidates=CANDIDATES)
         if ranked is None or ranked.confidence() < self._settings.threshold:
             return None
         return ranked.sources()[0]

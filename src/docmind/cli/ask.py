@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import click
 
 from docmind.cli.context import filtered, filters_of, is_asking, json_option, opened, print_json
-from docmind.cli.output import inert, marked, short, tell_narrow, tell_turn, turn_data
+from docmind.cli.output import inert, marked, one_line, short, tell_narrow, tell_turn, turn_data
 from docmind.config import Settings
 from docmind.errors import CancelledError, ConfigError, NotFoundError
 from docmind.records.conversations import Mode, RunProgress, Thread, Turn, closest
@@ -54,10 +54,13 @@ class Stream:
         """Print what is new since the last call."""
         if not self._is_live:
             return
-        if now.text == self._text:
-            if not now.text and now.stage != self._stage and self._can_wipe:
-                self._stage = now.stage
-                self._write(f"\r\x1b[K{inert(now.stage)}…" if now.stage else "\r\x1b[K")
+        is_summarised = now.stage == "summarising"  # its text is of the parts: not the summary yet
+        if is_summarised or now.text == self._text:
+            stage = _doing(now)
+            if (is_summarised or not now.text) and stage != self._stage and self._can_wipe:
+                self._stage = stage
+                line = one_line(stage, shutil.get_terminal_size()[0] - 2).rstrip("…")  # only one row is erased
+                self._write(f"\r\x1b[K{line}…" if stage else "\r\x1b[K")
             return
         if not self._text or not now.text.startswith(self._text):  # it begins, or begins again with other words
             self._clear()
@@ -100,6 +103,16 @@ class Stream:
     def _write(self, text: str) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
+
+
+def _doing(now: RunProgress) -> str:
+    """Return what a run does while there is no answer to print: its stage, or the pages that the model reads."""
+    if now.stage == "summarising" and now.parts_total:
+        return f"summarising, {now.parts_done} of {now.parts_total} parts"
+    if now.stage == "writing" and now.pages:
+        pages = ", ".join(f"{hit.document} page {hit.page_no}" for hit in now.pages)
+        return f"{now.model.partition('/')[2] or now.model} is reading {pages}"
+    return now.stage
 
 
 def rows_of(text: str, width: int) -> int:

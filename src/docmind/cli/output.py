@@ -215,6 +215,8 @@ def tell_turn(turn: Turn, *, text: bool = True) -> None:
                 click.echo(f"  “{one_line(fact)}”")
     if turn.state == "stopped":
         click.echo("Stopped: the answer ends here.", err=True)
+    if answer is not None and answer.model:
+        click.echo(f"Written by {one_line(answer.writer)}.", err=True)
     if answer is not None:
         further = answer.further
         tell_sources((source for source in answer.sources if source not in further), quotes=is_maybe)

@@ -1,8 +1,8 @@
 """Agent mode: a model that calls tools in a loop, limited in steps, seconds and tokens.
 
 The tools search, open a page, recall memories and search the web, which is offered only where the user agreed.
-Arguments come from a model and are checked; results come from documents and are quoted. Tools give a model no pictures
-and no paths; page images go with the question alone.
+Arguments come from a model and are checked; results come from documents and are quoted. Tools give a model text and no
+paths; images of pages that they find follow in a message of their own, where the model accepts images.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from typing import Literal
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from docmind.conversations.nodes import Course, Means, Steps, written_of
-from docmind.conversations.prompts import named, shown, tokens_of
+from docmind.conversations.course import Course, Means, written_of
+from docmind.conversations.nodes import Steps
+from docmind.conversations.pictures import blind, look_further
+from docmind.conversations.prompts import SEES, named, room_of, shown, tokens_of
 from docmind.conversations.state import State, filters_of
 from docmind.errors import ConfigError, ImagesRefusedError, LanguageModelError, WebSearchError
 from docmind.llm import ChatModel, Message, Tool, ToolCall
@@ -81,11 +83,13 @@ class Tools:
         query = _text(call, "query")
         if not query:
             return "The query is empty."
-        found = self._steps.search(query, state["question"], filters_of(state["question"]["filters"]))
-        more = self._steps.widen(course, found.hits)
+        found = self._steps.retrieval.search(query, state["question"], filters_of(state["question"]["filters"]))
+        more = self._steps.retrieval.widen(course, found.hits)
+        course.found += [passage.hit for passage in more]
         known = {hit.page_id for hit in course.looks}
         looks = [hit for hit in found.looks if hit.page_id not in known]
         course.looks += looks
+        course.found += looks
         told = [shown(more, _RESULT_TOKENS)] if more else []
         if looks:
             told.append(f"The user is shown, found by their look: {', '.join(_place(hit) for hit in looks)}.")
@@ -100,10 +104,11 @@ class Tools:
         named = [i for i in matches if not within or i.doc_id in within]
         if not named:
             return "There is no document of that name among those the user asks about."
-        hit = self._steps.page_hit(named[0].doc_id, number)
+        hit = self._steps.retrieval.page_hit(named[0].doc_id, number)
         if hit is None:
             return f"It has {named[0].pages} pages."
-        self._steps.widen(course, [hit])
+        self._steps.retrieval.widen(course, [hit])
+        course.found.append(hit)
         return f"Page {number}, {page_id_of(hit.doc_id, number)}:\n{hit.text[:_PAGE_CHARACTERS]}"
 
     def _search_memory(self, call: ToolCall, state: State, course: Course) -> str:
@@ -143,7 +148,8 @@ class Loop:
     """The two nodes of the agent loop. Thread-safe: the messages of a run are in its `Course`."""
 
     def __init__(self, means: Means, steps: Steps) -> None:
-        self._limits, self._steps, self._tools = means.settings.agent, steps, Tools(means, steps)
+        self._means, self._limits, self._steps = means, means.settings.agent, steps
+        self._tools = Tools(means, steps)
 
     def agent(self, state: State, runtime: Runtime[Course]) -> Command[Next]:
         """Run one step of the model, which gives tool calls or the answer.
@@ -181,18 +187,30 @@ class Loop:
         for call in course.messages[-1].calls:
             done = "Stopped." if course.stop() else self._tools.run(call, state, course)
             course.messages.append(Message("tool", done, call_id=call.call_id))
+        course.messages += self._pictures(course)
         course.steps += 1
         course.lasted("tools", at)
         return Command(goto="agent")
+
+    def _pictures(self, course: Course) -> list[Message]:
+        """Return the message with images of the pages that tools found; a tool's own answer is text."""
+        assert course.model is not None
+        room = room_of(self._means.settings.llm, course.model.info.context_tokens)
+        numbered = look_further(self._means, course, room)
+        if not numbered:
+            return []
+        listed = "; ".join(f"image {number} is {picture.label}" for number, picture in numbered)
+        attached = tuple(picture.jpeg for _, picture in numbered)
+        return [Message("user", f"Attached images of pages that were found: {listed}.{SEES}", images=attached)]
 
     def _sighted_step(self, model: ChatModel, state: State, course: Course) -> tuple[str, list[ToolCall]]:
         """Run a step; where the model refuses page images, run it again without them."""
         try:
             return self._step(model, state, course)
         except ImagesRefusedError as error:
-            self._steps.blind(course, error)
+            blind(course, error)
             first = self._steps.messages(state, course, is_agent=True)
-            course.messages[: len(first)] = first
+            course.messages = [*first, *(one for one in course.messages[len(first) :] if not one.images)]
             return self._step(model, state, course)
 
     def _step(self, model: ChatModel, state: State, course: Course) -> tuple[str, list[ToolCall]]:

@@ -5,34 +5,28 @@ An image exists in memory only, from its sealed file to the request; conversatio
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from typing import Any
 
+from docmind.answers import Passage
+from docmind.conversations.course import Course, Means, Picture, Place
 from docmind.conversations.prompts import named
-from docmind.documents import PageRecord
-from docmind.errors import DamagedError, NotFoundError
+from docmind.conversations.retrieval import whole_page
+from docmind.conversations.state import State
+from docmind.documents import Catalog, PageRecord
+from docmind.errors import DamagedError, ImagesRefusedError, NotFoundError
 from docmind.records.documents import ArtifactRef
 from docmind.records.search import Degraded, PageHit
 from docmind.rich_text import highlight
 
-Place = tuple[str, int]
-"""A page: its document's id and its number."""
-
 STAGE = "page images"
 """The stage that is reported where images could not be sent."""
 
+MOST = 8  # images of a run: what a model writes names them by one digit
+
 _PATCH = 28  # pixels: vision models of today take one token for a square of 14 to 32
 _SHARE = 2  # images take at most one part in so many of the room for a question
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """The image of one page as it is sent: a JPEG file, and about how many tokens a model needs for it."""
-
-    place: Place
-    label: str
-    tokens: int
-    jpeg: bytes = field(repr=False)
 
 
 def choose(first: Sequence[PageHit], looks: Sequence[PageHit], count: int) -> list[PageHit]:
@@ -83,3 +77,63 @@ def pictures_of(
         label = f'page {hit.page_no} of "{named(hit.document)}"'
         pictures.append(Picture((hit.doc_id, hit.page_no), label, tokens, jpeg))
     return pictures, degraded
+
+
+def look(means: Means, state: State, course: Course, room: int) -> None:
+    """Set the images of the first pages in `course`: of the sources, and of pages found by their look."""
+    llm = means.settings.llm
+    course.pictures = []
+    if not may_see(means, course):
+        return
+    at = time.perf_counter()
+    asked, found = state["asked"], course.search
+    first = list(found.hits[:1]) if asked is not None and asked["page"] and found is not None else []
+    hits = choose([*first, *(passage.hit for passage in course.passages)], course.looks, llm.images)
+    records = means.catalog.pages((hit.doc_id, hit.page_no) for hit in hits)
+    course.pictures, degraded = pictures_of(hits, records, means.image, side=llm.image_side_px, room=room)
+    course.degraded += degraded
+    course.lasted("page images", at)
+
+
+def look_further(means: Means, course: Course, room: int) -> list[tuple[int, Picture]]:
+    """Add images of pages that tools found to those in `course`, and return the new ones with their numbers.
+
+    At most as many as go with a question are added at a time, and `MOST` in a run; all of a run take half of `room`.
+    """
+    found, course.found = course.found, []
+    count = min(means.settings.llm.images, MOST - len(course.pictures))
+    left = room - _SHARE * sum(picture.tokens for picture in course.pictures)
+    if not may_see(means, course) or count <= 0 or left <= 0:
+        return []
+    at = time.perf_counter()
+    known = {picture.place for picture in course.pictures}
+    hits = choose([hit for hit in found if (hit.doc_id, hit.page_no) not in known], [], count)
+    records = means.catalog.pages((hit.doc_id, hit.page_no) for hit in hits)
+    further, degraded = pictures_of(hits, records, means.image, side=means.settings.llm.image_side_px, room=left)
+    course.degraded += degraded
+    course.pictures += further
+    course.lasted("page images", at)
+    return list(enumerate(further, len(course.pictures) - len(further) + 1))
+
+
+def may_see(means: Means, course: Course) -> bool:
+    """Return whether the model of a run gets page images."""
+    model = course.model
+    return model is not None and bool(model.info.takes_images) and not course.is_blind and means.settings.llm.images > 0
+
+
+def blind(course: Course, error: ImagesRefusedError) -> None:
+    """Send no more images in this run, and report why."""
+    course.is_blind, course.pictures = True, []
+    course.degraded.append(Degraded(STAGE, f"{error} It was asked again without them."))
+
+
+def seen(catalog: Catalog, places: Sequence[Sequence[Any]]) -> dict[int, Passage]:
+    """Return the pages whose images a model saw, by their numbers, without those that were deleted since."""
+    records = catalog.pages((doc_id, page_no) for doc_id, page_no in places)
+    found = {}
+    for number, (doc_id, page_no) in enumerate(places, 1):
+        record, name = records.get((doc_id, page_no)), catalog.name_and_title(doc_id)
+        if record is not None and name is not None:
+            found[number] = Passage(whole_page(record, name[0]), record, 0, len(record.text))
+    return found

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from docmind.answers import Passage
+from docmind.config import LLMSettings
 from docmind.embedding import words
 from docmind.llm import Message
 
@@ -175,15 +176,34 @@ OWN = (
 )
 _TAG = re.compile(r"<(?=\s*/?\s*(?:passage|wishes))", re.IGNORECASE)  # would end what the user wants
 _MARK = re.compile(r"<(?=\s*/?\s*passage)", re.IGNORECASE)  # would end the quotation
-_PER_TOKEN = 3.5  # characters, about, in European languages
+PER_TOKEN = 3.5  # characters, about, in European languages
+_DIGITS, _OTHER = re.compile(r"\d"), re.compile(r"[^\W\da-zA-ZÀ-ɏ]")  # a token each, and more than one
 _PAGE_SHARE = 2_400  # characters shown of one page: its best window and the text around it
 _SAID_SHARE = 700  # characters of an earlier answer
 _EARLIER = 3  # turns
 
 
 def tokens_of(text: str) -> int:
-    """Estimate how many tokens a text takes; hardly ever too few for European languages."""
-    return int(len(text) / _PER_TOKEN) + 8
+    """Estimate how many tokens a text takes; hardly ever too few for European languages.
+
+    A digit counts as a token, a letter of another script as one and a half.
+    """
+    digits, others = len(_DIGITS.findall(text)), len(_OTHER.findall(text))
+    return int((len(text) - digits - others) / PER_TOKEN + digits + 1.5 * others) + 8
+
+
+def room_of(settings: LLMSettings, context_tokens: int) -> int:
+    """Return how many tokens a prompt may have, so that the answer has room in the model's context.
+
+    `context_tokens` is what the model takes in, 0 where that is unknown: then the setting counts alone.
+    """
+    context = min(settings.context_tokens, context_tokens) if context_tokens else settings.context_tokens
+    return context - min(settings.max_tokens, context // 2) - 64
+
+
+def wished(instructions: Sequence[str]) -> str:
+    """Return the user's instructions for after the rules; empty without any."""
+    return OWN.format(_TAG.sub("‹", "\n".join(instructions))) if instructions else ""
 
 
 def first_messages(
@@ -205,8 +225,7 @@ def first_messages(
     oldest first.
     """
     rules = SYSTEM + (AGENT if is_agent else "") + (SEES if images else "")
-    wishes = OWN.format(_TAG.sub("‹", "\n".join(instructions))) if instructions else ""
-    messages = [Message("system", rules + wishes)]
+    messages = [Message("system", rules + wished(instructions))]
     for asked, answered in list(said)[-_EARLIER:]:
         messages += [Message("user", asked[:_SAID_SHARE]), Message("assistant", answered[:_SAID_SHARE])]
     known = "".join(f"- {memory}\n" for memory in memories)
@@ -223,16 +242,21 @@ def shown(passages: Sequence[Passage], room: int) -> str:
     """Format the best passages that fit into `room` tokens, at least a part of the first."""
     parts: list[str] = []
     for number, passage in enumerate(passages, 1):
-        part = f'<passage number="{number}" document="{named(passage.hit.document)}" page="{passage.hit.page_no}">\n'
-        part += f"{_MARK.sub('‹', _around(passage))}\n</passage>"
+        part = quotation(_around(passage), passage.hit.document, number=number, page=passage.hit.page_no)
         cost = tokens_of(part)
         if cost > room:
             if not parts:
-                parts.append(part[: max(400, int(room * _PER_TOKEN))])
+                parts.append(part[: max(400, int(room * PER_TOKEN))])
             break
         room -= cost
         parts.append(part)
     return "Passages from the user's documents:\n" + ("\n".join(parts) or "(none were found)")
+
+
+def quotation(text: str, document: str, **attributes: object) -> str:
+    """Return a text between the tags of a passage, without what could end it."""
+    told = "".join(f' {name}="{value}"' for name, value in attributes.items())
+    return f'<passage document="{named(document)}"{told}>\n{_MARK.sub("‹", text)}\n</passage>'
 
 
 def _around(passage: Passage) -> str:

@@ -26,6 +26,8 @@ class LiveRun:
 
     def __init__(self, thread_id: str, question: str, watch: Watch | None = None) -> None:
         self._lock = threading.Lock()
+        self._news = threading.Condition(self._lock)
+        self._chars = 0
         self._stopped, self._over = threading.Event(), threading.Event()
         self._pieces: list[str] = []
         self._started = time.perf_counter()
@@ -58,17 +60,26 @@ class LiveRun:
             text = self._pieces[0] if self._pieces else ""
         return replace(now, text=text, elapsed_ms=self._elapsed())
 
-    def tell(self, stage: RunStage, piece: str = "", *, restart: bool = False) -> None:
-        """Set the current stage, and add a piece of the answer; `restart` discards the pieces added so far."""
+    def tell(
+        self, stage: RunStage, piece: str = "", *, restart: bool = False, parts: tuple[int, int] | None = None
+    ) -> None:
+        """Set the current stage, and add a piece of the answer; `restart` discards the pieces added so far.
+
+        `parts` are how many parts of a summary are done, of how many.
+        """
         with self._lock:
             if restart:
-                self._pieces = []
+                self._pieces, self._chars = [], 0
             if piece:
                 self._pieces.append(piece)
+                self._chars += len(piece)
             if stage != self._progress.stage or self._progress.state != "running":
                 self._progress = replace(self._progress, stage=stage, state="running")
+            if parts is not None:
+                self._progress = replace(self._progress, parts_done=parts[0], parts_total=parts[1])
             if piece and self._progress.first_text_ms is None:
                 self._progress = replace(self._progress, first_text_ms=self._elapsed())
+            self._news.notify_all()
         if self._watch is not None:
             self._watch(self.progress())
 
@@ -76,6 +87,7 @@ class LiveRun:
         """Set the pages that were found, so that they can be looked at before the answer is there."""
         with self._lock:
             self._progress = replace(self._progress, pages=closest(hits))
+            self._news.notify_all()
         if self._watch is not None:
             self._watch(self.progress())
 
@@ -95,12 +107,24 @@ class LiveRun:
         """Wait until the run is over, at most `timeout_s` seconds; return whether it is."""
         return self._over.wait(timeout_s)
 
+    def wait_for_news(self, since: RunProgress, timeout_s: float) -> None:
+        """Wait until the run is further than `since`, an earlier progress of it, at most `timeout_s` seconds."""
+
+        def is_further() -> bool:
+            now = self._progress
+            told, known = (now.state, now.stage, now.pages), (since.state, since.stage, since.pages)
+            return now.is_over or told != known or self._chars != len(since.text) or now.parts_done != since.parts_done
+
+        with self._news:
+            self._news.wait_for(is_further, timeout_s)
+
     def end(self, state: RunState, *, turn: Turn | None = None, message: str = "", hint: str = "") -> None:
         now = self.progress()
         with self._lock:
             self._progress = replace(
                 now, state=state, stage="", turn=turn, message=message, hint=hint, elapsed_ms=self._elapsed()
             )
+            self._news.notify_all()
         self._over.set()
         if self._watch is not None:
             self._watch(self._progress)

@@ -35,7 +35,7 @@ from docmind.storage import Artifacts, Database
 
 if TYPE_CHECKING:
     from docmind.answers import DirectAnswers
-    from docmind.conversations.nodes import Search
+    from docmind.conversations.course import Search
     from docmind.conversations.runs import Watch
     from docmind.conversations.turns import Talk
 
@@ -304,13 +304,17 @@ class Conversations:
         """Stop writing; what was written so far is kept and checked. Raises `NotFoundError`."""
         self._started().runs.get(run_id).stop()
 
-    def wait(self, run_id: str, timeout_s: float) -> RunProgress:
+    def wait(self, run_id: str, timeout_s: float, *, since: RunProgress | None = None) -> RunProgress:
         """Return the progress after the run is over or `timeout_s` seconds have passed.
 
+        With `since`, also once it has more text, other pages or another stage than this earlier progress of the run.
         Raises `NotFoundError`.
         """
         run = self._started().runs.get(run_id)
-        run.wait(timeout_s)
+        if since is None:
+            run.wait(timeout_s)
+        else:
+            run.wait_for_news(since, timeout_s)
         return run.progress()
 
     # sources and export

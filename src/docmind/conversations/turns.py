@@ -1,6 +1,7 @@
 """Turns of conversations with LangGraph: a question is one checkpoint, its answer the next.
 
-The graph of a turn: contextualise, recognise, then reply, or retrieve, answer (or agent) and verify; then remember.
+The graph of a turn: contextualise, recognise, then reply, or summarise, or retrieve, answer (or agent) and verify; then
+remember.
 """
 
 from __future__ import annotations
@@ -15,22 +16,24 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langsmith.run_helpers import tracing_context
 
-from docmind.answers import DirectAnswers, Extractive, Verifier
+from docmind.answers import DirectAnswers, Verifier
 from docmind.config import Settings
 from docmind.conversations.agent import Loop
 from docmind.conversations.checkpoints import Checkpoints, Saved
+from docmind.conversations.course import Course, Means, Search
 from docmind.conversations.history import History
 from docmind.conversations.instructions import Instructions
-from docmind.conversations.nodes import Course, Means, Search, Steps
+from docmind.conversations.nodes import Steps
 from docmind.conversations.runs import LiveRun, Runs, Watch
 from docmind.conversations.sessions import Sessions
 from docmind.conversations.state import NOTHING_KEPT, Question, State, new_question, new_turn
+from docmind.conversations.summaries import Summaries
 from docmind.documents import Catalog
 from docmind.embedding import TextEmbedder
 from docmind.errors import ConfigError
 from docmind.llm import LanguageModels
 from docmind.memory import Memories
-from docmind.records.conversations import Mode, Turn, WebResult
+from docmind.records.conversations import Mode, Thread, Turn, WebResult
 from docmind.records.documents import ArtifactRef
 from docmind.records.search import LISTS_OF_QUESTIONS, Filters, ListName
 from docmind.rich_text import clip
@@ -46,12 +49,13 @@ LAST = "remember"
 def graph_of(means: Means, checkpointer: BaseCheckpointSaver[Any] | None = None) -> Any:
     """Compile the graph; without a checkpointer nothing of a run is stored."""
     steps = Steps(means)
-    loop = Loop(means, steps)
+    loop, summaries = Loop(means, steps), Summaries(means)
     builder = StateGraph(State, context_schema=Course)
     for name, step in (
         ("contextualise", steps.contextualise),
         ("recognise", steps.recognise),
         ("reply", steps.reply),
+        ("summarise", summaries.summarise),
         ("retrieve", steps.retrieve),
         ("answer", steps.answer),
         ("agent", loop.agent),
@@ -62,8 +66,9 @@ def graph_of(means: Means, checkpointer: BaseCheckpointSaver[Any] | None = None)
         builder.add_node(name, step)
     builder.add_edge(START, "contextualise")
     builder.add_edge("contextualise", "recognise")
-    builder.add_conditional_edges("recognise", steps.way, ["reply", "retrieve"])
+    builder.add_conditional_edges("recognise", steps.way, ["reply", "retrieve", "summarise"])
     builder.add_edge("reply", LAST)
+    builder.add_edge("summarise", LAST)
     builder.add_conditional_edges("retrieve", steps.mode, ["answer", "agent"])
     builder.add_edge("answer", "verify")
     builder.add_edge("verify", LAST)
@@ -98,16 +103,12 @@ class Talk:
         direct: DirectAnswers,
     ) -> None:
         self.runs, self.checkpoints, self._database = Runs(), Checkpoints(database), database
-        self._sessions, self._models = sessions, models
+        self._sessions, self._models, self._direct = sessions, models, direct
         self._mode: Mode = settings.agent.mode
-        lenient = settings.answer.model_copy(update={"threshold": 0.0})
-        certainty = settings.reading.ocr_min_confidence
         means = Means(
             settings=settings,
             catalog=catalog,
             search=search,
-            extractive=Extractive(settings.answer, catalog, embedder, least_certainty=certainty),
-            lenient=Extractive(lenient, catalog, embedder, least_certainty=certainty),
             verifier=Verifier(embedder),
             direct=direct,
             epoch=epoch,
@@ -149,9 +150,16 @@ class Talk:
         thread = self._sessions.get_open(run.thread_id)  # it may have been deleted while the run waited
         asked_id = self._ask(run.thread_id, checkpoint_id or thread.checkpoint_id, question)
         self._sessions.touch(run.thread_id, asked_id, _now_ms())
-        if not thread.title:
+        if not thread.title or self._may_rename(thread, question["text"]):
             self._sessions.rename(run.thread_id, _title(question["text"]))
         return self._answer(run, asked_id)
+
+    def _may_rename(self, thread: Thread, question: str) -> bool:
+        """Return whether a question takes the place of a title that is the greeting with which the thread began."""
+        if not self._direct.is_greeting(thread.title) or self._direct.is_greeting(question):
+            return False
+        first = next(iter(self.history(thread.thread_id).runs(None)), None)
+        return first is not None and _title(first.question) == thread.title
 
     def retry(self, thread_id: str, checkpoint_id: str | None) -> str:
         """Answer a turn's question, beside its answer where it has one; return the run's id."""

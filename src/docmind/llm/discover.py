@@ -141,9 +141,17 @@ def _models(provider: Provider, endpoint: Endpoint, key: str, resolve: Resolve) 
         listed = _json(base, "/models", key, resolve)
         names = [_name(one, "id") for one in _listed(listed, "data")]
         chat = [name for name in names if name and not _NO_CHAT.search(name)]
-        seeing = _seeing(listed)
+        seeing, contexts = _seeing(listed), _contexts(base, listed, key, resolve)
         return tuple(
-            ModelInfo("openai", base.url, name, None, not base.is_local, takes_images=True if name in seeing else None)
+            ModelInfo(
+                "openai",
+                base.url,
+                name,
+                None,
+                not base.is_local,
+                takes_images=True if name in seeing else None,
+                context_tokens=contexts.get(name, 0),
+            )
             for name in chat
         )
     base = replace(endpoint, path=endpoint.path.removesuffix("/v1"))
@@ -157,12 +165,20 @@ def _models(provider: Provider, endpoint: Endpoint, key: str, resolve: Resolve) 
     )
     models = []
     for at, name in enumerate(names):
-        abilities = shown[at] if at < len(shown) else None
+        abilities, context = (shown[at] if at < len(shown) else None) or (None, 0)
         if abilities is None or "completion" in abilities:
             calls_tools = None if abilities is None else "tools" in abilities
             takes_images = None if abilities is None else "vision" in abilities
             models.append(
-                ModelInfo("ollama", base.url, name, calls_tools, not base.is_local, takes_images=takes_images)
+                ModelInfo(
+                    "ollama",
+                    base.url,
+                    name,
+                    calls_tools,
+                    not base.is_local,
+                    takes_images=takes_images,
+                    context_tokens=context,
+                )
             )
     return tuple(models)
 
@@ -179,6 +195,29 @@ def _seeing(listed: dict[str, Any]) -> set[str]:
     return {name for one in able for field in ("name", "model") if (name := _name(one, field))}
 
 
+def _contexts(base: Endpoint, listed: dict[str, Any], key: str, resolve: Resolve) -> dict[str, int]:
+    """Return how many tokens the models of an OpenAI-compatible server take in, where it tells.
+
+    vLLM tells with each model, llama.cpp in its properties; LM Studio does not.
+    """
+    entries = _listed(listed, "data")
+    told = {_name(one, "id"): _count(one.get("max_model_len")) or _count(one.get("context_length")) for one in entries}
+    if any(one.get("owned_by") == "llamacpp" for one in entries) and not any(told.values()):
+        try:
+            properties = _json(replace(base, path=base.path.removesuffix("/v1")), "/props", key, resolve)
+        except (httpx.HTTPError, _NonsenseError):
+            return told
+        generation = properties.get("default_generation_settings")
+        context = _count(generation.get("n_ctx")) if isinstance(generation, dict) else 0
+        told = dict.fromkeys(told, context)
+    return told
+
+
+def _count(told: object) -> int:
+    """Return a positive number; 0 for anything else."""
+    return told if isinstance(told, int) and not isinstance(told, bool) and told > 0 else 0
+
+
 def _strings(listed: object) -> list[str]:
     return [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
 
@@ -190,14 +229,19 @@ def _running(base: Endpoint, key: str, resolve: Resolve) -> list[str]:
         return []
 
 
-def _abilities(base: Endpoint, name: str, key: str, resolve: Resolve) -> tuple[str, ...] | None:
-    """Return a model's capabilities, in Ollama's words; None for an old Ollama without this request."""
+def _abilities(base: Endpoint, name: str, key: str, resolve: Resolve) -> tuple[tuple[str, ...] | None, int] | None:
+    """Return a model's capabilities in Ollama's words, None where it does not tell, and the tokens that it takes in.
+
+    None for an old Ollama without this request.
+    """
     try:
         told = _json(base, "/api/show", key, resolve, {"model": name})
     except (httpx.HTTPError, _NonsenseError):
         return None
-    abilities = told.get("capabilities")
-    return tuple(str(one) for one in abilities) if isinstance(abilities, list) else None
+    abilities, facts = told.get("capabilities"), told.get("model_info")
+    found = (_count(value) for name, value in (facts if isinstance(facts, dict) else {}).items()
+             if name.endswith(".context_length"))  # fmt: skip
+    return tuple(str(one) for one in abilities) if isinstance(abilities, list) else None, next(found, 0)
 
 
 def _json(base: Endpoint, path: str, key: str, resolve: Resolve, body: Any = None) -> dict[str, Any]:

@@ -232,6 +232,9 @@ class LanguageModels:
         from docmind.network import resolve_here
 
         with self._changed:
+            known = self._served.get(info)
+            if known is not None and known.info.context_tokens != info.context_tokens:  # its server was started again
+                del self._served[info]
             if info not in self._served and info.provider == "inside":
                 self._served[info] = InsideModel(info, self._settings, self._inside)
             elif info not in self._served:

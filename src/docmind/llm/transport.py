@@ -12,7 +12,13 @@ from dataclasses import dataclass
 
 import httpx
 
-from docmind.errors import ImagesRefusedError, LanguageModelBrokenError, LanguageModelDownError, LanguageModelError
+from docmind.errors import (
+    ContextExceededError,
+    ImagesRefusedError,
+    LanguageModelBrokenError,
+    LanguageModelDownError,
+    LanguageModelError,
+)
 from docmind.llm.base import ToolCall
 from docmind.network import Connection, Endpoint, Resolve, resolve_here
 from docmind.records.conversations import ModelInfo
@@ -22,6 +28,9 @@ _REFUSAL = 64 * 1024  # bytes of the body of a refusal
 _SPARE = 1024 * 1024  # bytes that a server may send in addition to its tokens
 _PER_TOKEN = 4096  # bytes: the JSON around one token is about 300
 _OF_IMAGES = re.compile(r"\bimages?\b|image_url|\bimage[ _]input|\bvision\b|\bmulti-?modal|\bmmproj", re.IGNORECASE)
+_OF_CONTEXT = re.compile(
+    r"\bcontext\b.*\b(?:size|length|window)|exceed\w*\b.*\bcontext|\bcontext_length", re.IGNORECASE
+)
 _OF_REQUEST = frozenset({400, 413, 415, 422})  # the request cannot be used, whatever the body says of it
 _CONTROLS = dict.fromkeys(code for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t")
 
@@ -120,11 +129,13 @@ class Wire(Connection):
         if self._has_images and (status in _OF_REQUEST or _OF_IMAGES.search(said)):
             return ImagesRefusedError(f"{self.server} refuses images" + (f": {said}." if said else "."))
         if self.info.provider == "inside" and "context" in said.lower():
-            return LanguageModelDownError(
+            return ContextExceededError(
                 f"{self.server} can take in {self.info.context_tokens:,} tokens at once, and the question with its "
                 "passages has more.",
                 hint="Ask in fewer words, raise DOCMIND_LLM__CONTEXT_TOKENS, or choose a model with a larger context.",
             )
+        if status in _OF_REQUEST and _OF_CONTEXT.search(said):
+            return ContextExceededError(f"{self.server} can take in fewer tokens than the question has: {said}.")
         told = f"{self.server} refuses with status {status}" + (f": {said}" if said else "")
         return LanguageModelDownError(f"{told}.", hint=_hint(status, said.lower()))
 

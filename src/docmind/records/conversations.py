@@ -15,7 +15,9 @@ _NEAREST, _EXCERPT = 4, 160  # pages; characters of their text
 Mode = Literal["standard", "agent"]
 TurnState = Literal["answered", "stopped", "unanswered"]
 RunState = Literal["waiting", "running", "done", "stopped", "failed"]
-RunStage = Literal["waiting", "reading the question", "searching", "writing", "checking", "remembering", ""]
+RunStage = Literal[
+    "waiting", "reading the question", "searching", "summarising", "writing", "checking", "remembering", ""
+]
 ExportFormat = Literal["markdown", "pdf"]
 
 
@@ -114,7 +116,8 @@ class Comparison:
 class RunProgress:
     """A snapshot of a question that is being answered.
 
-    `pages` are those that were found first, `text` is what was written so far.
+    `pages` are those that were found first, `text` is what was written so far. While parts of documents are summarised,
+    `parts_done` of `parts_total` are; both are 0 for any other question.
     """
 
     run_id: str
@@ -128,6 +131,8 @@ class RunProgress:
     started_at_ms: int = 0
     first_text_ms: float | None = None
     elapsed_ms: float = 0.0
+    parts_done: int = 0
+    parts_total: int = 0
     turn: Turn | None = None
     message: str = ""
     hint: str = ""

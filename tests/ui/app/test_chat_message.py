@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
+from docmind.answers import quoted
 from docmind.records.answers import Answer, Sentence, Source
 from docmind.ui.app.chat_message import answer_markdown, quote_markdown, streaming_markdown
 from exfiltration import payloads
@@ -346,3 +347,15 @@ def test_names_and_headings_of_lists_are_inert(payload: str, outcome: Any) -> No
     shown = answer_markdown(Answer("Which?", text, True, (source,), sentences=sentences, outcome=outcome))
     assert_inert(shown)
     assert shown.count("green-badge") == 1, "the [1] of the name is no source"
+
+
+@pytest.mark.parametrize("outcome", ["answer", "maybe", "documents", "summary"])
+def test_a_mark_within_a_quote_is_no_badge(outcome: Any) -> None:
+    """What a document says stays text, also where it looks like the number of a source."""
+    quote = "As Smith [1] shows, see [2] and\n[1] the list."
+    sources = tuple(Source(n, "a.pdf", "d" * 64, n, f"p{n}", quote, (), 10, 10) for n in (1, 2))
+    checked = quoted(sources, "maybe" if outcome != "answer" else "answer")
+    shown = answer_markdown(Answer("q", checked.answer, True, sources, sentences=checked.sentences, outcome=outcome))
+    assert shown.count("-badge[1]") == 1
+    assert shown.count("-badge[2]") == (outcome != "answer")
+    assert "As Smith [1] shows, see [2] and" in words(shown)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _JOINER, _INDENT = "\u2060", "\u00a0\u00a0"
 _ARROW = re.compile(r"(\\[<>~-])(?=\\[-=>])")  # Streamlit draws `->`, `<=` and `--` as other characters
 _MARKER = re.compile(r"(\[\d+\])")
+_BRACKET = "\ufdd0"  # stands for a bracket of a document: it begins no marker
 _UNSUPPORTED, _UNSUPPORTED_AGAIN = "not found in your documents", "not found"
 
 
@@ -64,7 +65,7 @@ def quote_markdown(source: Source) -> str:
 
 def _quotes_markdown(answer: Answer) -> str:
     numbers = {f"[{source.n}]": source.n for source in answer.sources}
-    paragraphs = answer.answer.split("\n\n")
+    paragraphs = _held(answer).split("\n\n")
     if answer.outcome not in ("documents", "summary"):
         return "\n\n".join(_quote_lines(paragraph, numbers) for paragraph in paragraphs)
     parts: list[str] = []
@@ -73,10 +74,19 @@ def _quotes_markdown(answer: Answer) -> str:
         end = at + len(paragraph)
         begin = min((max(0, s.start - at) for s in answer.sentences if s.start < end and at < s.end), default=end - at)
         label, said = paragraph[:begin].strip(), paragraph[begin:]
-        named = f"**{words(label)}**" if label else ""  # a heading, or the name of a document
+        named = f"**{words(label.replace(_BRACKET, '['))}**" if label else ""  # a heading, or the name of a document
         parts.append(f"{named} {_quote_lines(said, numbers)}".strip())
         at += len(paragraph) + 2
     return "\n\n".join(parts)
+
+
+def _held(answer: Answer) -> str:
+    """Return the text of quotes with other characters for the brackets within them, in the same places."""
+    text = answer.answer
+    for sentence in answer.sentences:
+        quote = text[sentence.start : sentence.end].replace("[", _BRACKET)
+        text = text[: sentence.start] + quote + text[sentence.end :]
+    return text
 
 
 def _quote_lines(text: str, numbers: Mapping[str, int]) -> str:
@@ -84,7 +94,11 @@ def _quote_lines(text: str, numbers: Mapping[str, int]) -> str:
     for line in quote_lines(text):
         out = _INDENT * ((len(line) - len(line.lstrip())) // 2)
         for part in _MARKER.split(line.lstrip()):
-            out = out.rstrip(" ") + _number(numbers[part]) if part in numbers else out + words(part)
+            out = (
+                out.rstrip(" ") + _number(numbers[part])
+                if part in numbers
+                else out + words(part.replace(_BRACKET, "["))
+            )
         lines.append(_ARROW.sub(f"\\1{_JOINER}", out.strip(" ")))
     return "\\\n".join(lines)
 

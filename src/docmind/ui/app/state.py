@@ -52,6 +52,7 @@ COPYING = "copying"  # str: the checkpoint_id of the turn whose answer is shown 
 EARLIER = "earlier"  # tuple[str, int]: a conversation, and how many of its last turns are shown
 BESIDE = "beside"  # str: what is shown beside the conversation: "History", "Memory" or nothing
 ASKED = "asked"  # str: the run_id of what this tab asked last
+DRAWN = "drawn"  # RunProgress: how the running question was drawn last
 SENT = "sent"  # bool: a question was taken since the page was drawn
 GIVEN_BACK = "given_back"  # tuple[str, str]: the key of an input, and the question that is put back into it
 TAKEN = "taken"  # bool: the question of this run was taken by the callback of its input

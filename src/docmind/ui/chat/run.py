@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from docmind.application import DocMind
 
 _POLL_S = 0.12
-_NEWS_S = 1.5
+_NEWS_WAIT_S = 0.1  # each poll waits so long for something new: the first words are drawn when they come
+_OTHERS_S = 1.5
 _PATIENCE_S = 0.4  # quotes are found within this time: the page is then drawn once, with the answer
 _GLANCE_S = 0.01
 _SLOW_MS = 3_000
@@ -34,6 +35,7 @@ _STAGES = {
     "waiting": "Waiting for the question before this one…",
     "reading the question": "Reading the question…",
     "searching": "Looking through your pages…",
+    "summarising": "Summarising…",
     "writing": "Writing…",
     "checking": "Checking each sentence against your pages…",
     "remembering": "Keeping the answer…",
@@ -110,6 +112,7 @@ def draw_run(docmind: DocMind, run: RunProgress, number: int) -> None:
     The pages are drawn once, outside of the part that is drawn several times a second.
     """
     has_pages = bool(run.pages and run.model)
+    st.session_state.pop(state.DRAWN, None)  # the whole page is being drawn: nothing is waited for
     st.fragment(_follow, run_every=_POLL_S)(docmind, run.run_id, number, has_pages=has_pages)
     if has_pages:
         with st.container(key="found-pages"):
@@ -118,7 +121,7 @@ def draw_run(docmind: DocMind, run: RunProgress, number: int) -> None:
 
 def watch(docmind: DocMind, thread: Thread) -> None:
     """Redraw the page when another tab changes the conversation."""
-    st.fragment(_look, run_every=_NEWS_S)(docmind, thread)
+    st.fragment(_look, run_every=_OTHERS_S)(docmind, thread)
 
 
 def _begin(docmind: DocMind, begin: Callable[[], str]) -> bool:
@@ -139,13 +142,22 @@ def _begin(docmind: DocMind, begin: Callable[[], str]) -> bool:
 
 def _follow(docmind: DocMind, run_id: str, number: int, *, has_pages: bool) -> None:
     """Draw the run; the whole page when pages were found for it, and once it is over."""
-    now = errors.attempt(lambda: docmind.conversations.run(run_id))
+    now = errors.attempt(lambda: _further(docmind, run_id))
     if isinstance(now, DocMindError):
         st.rerun()
+    st.session_state[state.DRAWN] = now
     _draw(docmind, now, number)
     _draw_next(docmind, now, number + 1)
     if now.is_over or has_pages != bool(now.pages and now.model):
         st.rerun()  # the whole page: the turn is drawn in this place now
+
+
+def _further(docmind: DocMind, run_id: str) -> RunProgress:
+    """Return the progress of a run, as soon as it differs from what this tab has drawn, or after a moment."""
+    drawn: RunProgress | None = st.session_state.get(state.DRAWN)
+    if drawn is None or drawn.run_id != run_id:
+        return docmind.conversations.run(run_id)
+    return docmind.conversations.wait(run_id, _NEWS_WAIT_S, since=drawn)
 
 
 def _draw(docmind: DocMind, now: RunProgress, number: int) -> None:
@@ -187,7 +199,16 @@ def _told(now: RunProgress) -> str:
     told = _STAGES[now.stage]
     if now.stage == "writing" and not now.text:
         told = f"{escape(now.model.partition('/')[2], limit=48)} is reading your pages…"
+    elif now.stage == "summarising" and now.parts_total > 1:
+        told = _parts_told(now)
     return f"{told} {duration(now.elapsed_ms)}" if now.elapsed_ms > _SLOW_MS else told
+
+
+def _parts_told(now: RunProgress) -> str:
+    """Return how far a summary of parts is, for a caption."""
+    if now.parts_done >= now.parts_total:
+        return f"Putting {now.parts_total} parts together…"
+    return f"Summarising: {now.parts_done} of {now.parts_total} parts…"
 
 
 def _look(docmind: DocMind, drawn: Thread) -> None:

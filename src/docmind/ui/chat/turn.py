@@ -209,7 +209,7 @@ def draw_turn(docmind: DocMind, view: ThreadView, turn: Turn, place: Place, name
                 _draw_answer(docmind, turn, answer, place)
             draw_row(docmind, view, turn, place.key, _told(turn), is_free=place.is_free, is_last=place.is_last)
             _draw_notes(turn, names)
-            if answer is not None and place.is_open and answer.is_searched:
+            if answer is not None and place.is_open and (answer.is_searched or answer.model):
                 standing = _MAYBE if answer.outcome == "maybe" else _FIRST
                 label = "Also relevant" if answer.further else ""
                 draw_sources(
@@ -296,7 +296,8 @@ def _draw_trouble(docmind: DocMind, view: ThreadView, turn: Turn, place: Place) 
     with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"{place.key}-trouble"):
         with st.container(gap="xxsmall"):
             st.markdown(f":material/error: {escape(message)}")
-            instead = "Below are quotes from your pages instead. " if turn.answer and turn.answer.found else ""
+            is_quoted = turn.answer is not None and turn.answer.found and not turn.answer.model
+            instead = "Below are quotes from your pages instead. " if is_quoted else ""
             if instead or hint:
                 st.caption(instead + escape(hint))
         try_again(docmind, view.thread, turn, place.key, is_free=place.is_free)

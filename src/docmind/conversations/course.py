@@ -1,0 +1,151 @@
+"""The run of a turn: the services that every run uses, and the data of one run, which is stored nowhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Protocol
+
+from docmind.answers import DirectAnswers, Extract, Passage, Verifier
+from docmind.config import Settings
+from docmind.conversations.checkpoints import refuse
+from docmind.conversations.state import Written
+from docmind.documents import Catalog
+from docmind.errors import LanguageModelBrokenError, StateRefusedError
+from docmind.llm import ChatModel, Message, Stop
+from docmind.records.conversations import MemoryList, RunStage, WebResult
+from docmind.records.documents import ArtifactRef
+from docmind.records.search import (
+    Degraded,
+    Filters,
+    Hit,
+    ListName,
+    MultimodalHit,
+    MultimodalResult,
+    PageHit,
+    SearchResult,
+)
+
+Place = tuple[str, int]
+"""A page: its document's id and its number."""
+
+
+class Search(Protocol):
+    """A search of everything for a question, as the facade offers it."""
+
+    def __call__(
+        self,
+        question: str,
+        *,
+        k: int | None = None,
+        filters: Filters = Filters(),
+        lists: Sequence[ListName] | None = None,
+    ) -> MultimodalResult: ...
+
+
+class Tell(Protocol):
+    """A report of the current stage and a piece of the answer; `restart` discards the pieces reported so far.
+
+    `parts` are how many parts of a summary are done, of how many.
+    """
+
+    def __call__(
+        self, stage: RunStage, piece: str = "", *, restart: bool = False, parts: tuple[int, int] | None = None
+    ) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """The services that every run uses.
+
+    `recall` returns what a model should know of a question of a thread, `told` the remembered facts that bear on it,
+    `expand` the question with what remembered definitions say that its terms stand for.
+    `propose` returns facts in what the user typed. `image` returns the file of a page's image. `instructions` returns
+    those of the user for a thread, and what of them cannot be read. `web` is None while web search is off.
+    """
+
+    settings: Settings
+    catalog: Catalog
+    search: Search
+    verifier: Verifier
+    direct: DirectAnswers
+    epoch: Callable[[], int]
+    recall: Callable[[str, str | None], MemoryList]
+    told: Callable[[str, str | None], MemoryList]
+    expand: Callable[[str, str | None], str]
+    propose: Callable[[str], tuple[str, ...]]
+    image: Callable[[ArtifactRef], bytes]
+    instructions: Callable[[str | None], tuple[tuple[str, ...], tuple[Degraded, ...]]]
+    web: Callable[[str], tuple[WebResult, ...]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """The image of one page as it is sent: a JPEG file, and about how many tokens a model needs for it."""
+
+    place: Place
+    label: str
+    tokens: int
+    jpeg: bytes = field(repr=False)
+
+
+@dataclass(slots=True)
+class Course:
+    """The data of one run; used by its own thread only.
+
+    `said` are earlier turns as (question, answer); `topics` are the questions of those that asked about documents.
+    """
+
+    stop: Stop
+    tell: Tell
+    show: Callable[[Sequence[Hit]], None]
+    """A report of the pages that were found, before anything is written about them."""
+    model: ChatModel | None = None
+    thread_id: str | None = None
+    said: tuple[tuple[str, str], ...] = ()
+    topics: tuple[str, ...] = ()
+    quoted: frozenset[str] = frozenset()
+    """The quotes of the previous turn: a follow-up asks for something else."""
+    search: SearchResult | None = None
+    is_recalled: bool = False
+    """Whether documents of the previous turn were searched instead of all, or a page beside the last source."""
+    is_pointed_at: bool = False
+    """Whether the question itself points to what was searched: its quotes need no threshold."""
+    passages: list[Passage] = field(default_factory=list)
+    looks: list[MultimodalHit] = field(default_factory=list)
+    """Pages found by their look, best first."""
+    extract: Extract | None = None
+    web: list[WebResult] = field(default_factory=list)
+    degraded: list[Degraded] = field(default_factory=list)
+    timings_ms: dict[str, float] = field(default_factory=dict)
+    messages: list[Message] = field(default_factory=list)
+    pictures: list[Picture] = field(default_factory=list)
+    """The page images that the model sees, in the order of their numbers."""
+    found: list[PageHit] = field(default_factory=list)
+    """Pages that tools found since the model was last asked."""
+    is_blind: bool = False
+    """Whether the model's server refused images in this run."""
+    steps: int = 0
+    written_tokens: int = 0
+    started: float = field(default_factory=time.perf_counter)
+
+    def lasted(self, name: str, since: float) -> None:
+        """Add the time from `since` (of `time.perf_counter`) until now to the timing of `name`."""
+        self.timings_ms[name] = self.timings_ms.get(name, 0.0) + (time.perf_counter() - since) * 1000
+
+
+def written_of(text: str, model: str, course: Course, failure: Sequence[str] = ()) -> Written:
+    """Return what a model wrote in a run; a failure where its text cannot be stored in a conversation."""
+    try:
+        refuse(text, "answer")
+    except StateRefusedError:
+        failure, text = ("The language model wrote what is no text.", LanguageModelBrokenError.hint), ""
+    written: Written = {
+        "text": text,
+        "model": model,
+        "is_stopped": course.stop(),
+        "failure": list(failure),
+        "web": [asdict(result) for result in course.web],
+    }
+    return {**written, "images": [list(picture.place) for picture in course.pictures]} if course.pictures else written
