@@ -4,8 +4,8 @@
 
 The folder holds `docs/` (or `files/`), `questions.jsonl` (`id, question, lang, doc, pages, tags, source`; a small file
 needs no pages but an `answer`, the words of a right quote) and, where there are any, `unanswerable.jsonl`
-(`question, near`; else general ones are asked) and `scan_truth.jsonl` (`doc, page, text`). All documents are one corpus.
-WHAT is one of
+(`question, near`; else general ones are asked) and `scan_truth.jsonl` (`doc, page, text`). All documents are one
+corpus. WHAT is one of
 
     retrieval    questions by every method, answers, OCR; what is done where nothing is said
     pictures     the pictures of `qbi.jsonl` (`--query-images` says the same)

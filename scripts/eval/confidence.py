@@ -87,9 +87,8 @@ def _report(rows: Sequence[Row], found: np.ndarray, first: np.ndarray, *, show_m
         silent = {i for i in at if found[i] < settings.threshold}
         sure = [i for i in at if i not in silent and first[i] >= settings.sure and rows[i].names_are_met]
         right = sum(rows[i].is_right for i in sure)
-        print(
-            f"{of_set + kind:28} {len(at):4} {len(sure):7} {right:6} {len(at) - len(sure) - len(silent):6} {len(silent):10}"
-        )
+        doubtful = len(at) - len(sure) - len(silent)
+        print(f"{of_set + kind:28} {len(at):4} {len(sure):7} {right:6} {doubtful:6} {len(silent):10}")
         for i in at if show_misses else ():
             if (i in sure and not rows[i].is_right) or (i in silent and rows[i].is_answerable):
                 print(f"    found {found[i]:.2f}, first {first[i]:.2f}: {rows[i].text}")
