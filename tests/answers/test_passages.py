@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from docmind.answers.passages import GAP, LONGEST, edges, heading_of, is_heading, nearest_heading, passages
+from docmind.answers.passages import GAP, LONGEST, edges, headed_passages, is_heading, nearest_heading, passages
 
 LEASE = (
     "Lease of a Flat\n"
@@ -34,10 +34,13 @@ def test_an_item_comes_with_what_announces_its_list() -> None:
 
 def test_a_row_comes_with_the_header_of_its_table() -> None:
     assert quotes(TABLE) == [
-        "name | trade | phone",
         "name | trade | phone\nBen Cole | plumber | 555 0199",
         f"name | trade | phone{GAP}Anna Lind | electrician | 555 0142",
     ]
+
+
+def test_a_key_with_its_value_is_no_header() -> None:
+    assert quotes("Landlord | Mary Hill\nRent | 900 euros")[0] == "Landlord | Mary Hill"
 
 
 def test_numbers_come_with_the_years_above_them() -> None:
@@ -126,10 +129,31 @@ def test_titles_are_told_from_statements(line: str, *, expected: bool) -> None:
     assert is_heading(line) is expected
 
 
-def test_the_heading_of_a_place_is_the_nearest_above_it() -> None:
+def test_a_passage_comes_with_the_nearest_heading_above_it() -> None:
     text = "House Rules\nNo smoking is allowed in the house.\nPets And Plants\nDogs need a consent."
-    assert heading_of(text, text.index("Dogs")) == "House Rules\nPets And Plants"
-    assert heading_of(text, 0) == ""
+    assert [(heading, one.text(text)) for heading, one in headed_passages(text)] == [
+        ("House Rules", "No smoking is allowed in the house."),
+        ("Pets And Plants", "Dogs need a consent."),
+    ]
+    assert [heading for heading, _ in headed_passages("Dogs need a consent.")] == [""]
+
+
+@pytest.mark.parametrize(
+    ("first", "is_quoted"),
+    [
+        ("Letter to the class of year 4, about the museum", False),
+        ("The cellar is open until 22:00", True),
+        ("Our guest network: Lighthouse", True),
+        ("Bring a coat, boots and a lamp.", True),
+    ],
+)
+def test_the_first_line_of_a_page_may_be_its_name(first: str, *, is_quoted: bool) -> None:
+    text = f"{first}\n\nThe bus leaves at nine in the morning. Bring a packed lunch."
+    assert (first in quotes(text)) is is_quoted
+
+
+def test_one_line_of_several_that_are_alike_is_no_title() -> None:
+    assert quotes("Blue box for paper\n\nGreen box for glass") == ["Blue box for paper", "Green box for glass"]
 
 
 def test_the_nearest_heading_is_a_line_above_that_reads_as_a_title() -> None:

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from docmind.answers.numbers import SMALL
-from docmind.answers.passages import Passage, code_passages, edges, heading_of, passages
+from docmind.answers.passages import Passage, code_passages, edges, headed_passages, passages
 from docmind.config import AnswerSettings
 from docmind.documents import Catalog, PageRecord, Words
 from docmind.embedding import (
@@ -45,6 +45,7 @@ SAME_PAGE = 0.1  # penalty for each quote already taken from the same page
 CUT_OFF = 0.15  # penalty for a quote that begins or ends in mid-sentence, as at the end of a page
 MISFIT = 0.15  # penalty for a quote without a number where the question asks for one
 LEAD = 0.7  # weight of words that only the header or lead-in of a quote has
+HEADED = 0.5  # weight of words that only the heading above a quote has
 LEAD_NEAR = 300  # characters: a header or lead-in farther above its row is quoted without being highlighted
 NAMED_FROM = 0.85  # of the best score: what a document needs whose name is in the question, to be quoted alone
 _SENTENCE_ENDS = (".", "!", "?")
@@ -53,6 +54,7 @@ _SHORTEST_STEM, _PLURALS = 3, ("s", "es", "ment", "ments")
 PREFIX_MATCH = 0.7  # a word matched only by its first letters, against 1 for the word itself
 WEAK = 0.3  # weight of words that say little about what is asked for
 
+_BEGINS = re.compile(r"[.?!¿¡]\s{0,2}$")
 # `How long` asks for a number: a page need not contain `long`.
 _MEASURE = re.compile(r"\bhow (?:long|much|many|often|far|old|big|large|high|tall|soon)\b", re.IGNORECASE)
 _COUNT = re.compile(
@@ -76,12 +78,16 @@ _COUNTED = SMALL | _set("once twice daily weekly monthly yearly every half doubl
 # Words of a question that no page needs, and words that are only worth WEAK of others.
 _ASKING = _set(
     """i my me mine we our us you your he him his she her am been had may can could should would must shall any some
-    please tell meu minha meus minhas eu posso pode podem devo deve preciso mi mis yo puedo puede debo debe necesito"""
+    please tell s t d ll re ve meu minha meus minhas eu posso pode podem devo deve preciso quem qual quais onde aonde
+    quando quanto quanta quantos quantas como porque ha houve mi mis yo puedo puede debo debe necesito quien quienes
+    cual cuales donde adonde cuando cuanto cuanta cuantos cuantas hay hubo"""
 )
 _LIGHT = _set(
-    """keep get got have make made need happen happens put give given go goes take takes taken use used long name number
-    mean means come comes want find know say says work works start starts begin begins tem ter faz fica acontece
-    significa tiene tener hace pasa about diz dizem dice dicen sobre acerca"""
+    """keep get got have made make need happen happens happened put give gave given go goes went gone take takes took
+    taken use used long name number mean means come comes came want find know say says said work works start starts
+    began begin begins turn turned run runs ran set done left cost costs called tem ter tinha faz fez fica acontece
+    aconteceu vai vao leva levou custa custou custam chama significa tiene tener tuvo hace hizo pasa paso cuesta costo
+    cuestan lleva llama va van about diz dizem dice dicen sobre acerca"""
 )
 
 _KIND_OF_FILE = _set(
@@ -119,7 +125,13 @@ class _Page:
     record: PageRecord
     label: str
     window: tuple[int, int]
-    passages: tuple[Passage, ...]
+    words: Words | None  # of a page that OCR read, to know how sure it is
+    passages: tuple[tuple[str, Passage], ...]  # each with the heading above it
+
+    @property
+    def title(self) -> str:
+        """The first heading on the page."""
+        return next((heading for heading, _ in self.passages if heading), "")
 
     @property
     def text(self) -> str:
@@ -130,6 +142,7 @@ class _Page:
 class _Unit:
     page: int
     passage: Passage
+    heading: str
     text: str
     meets: np.ndarray  # (terms,) how far each word of the question stands in it
     coverage: float = 0.0
@@ -160,7 +173,8 @@ class Ranked:
 
     def sources(self) -> tuple[Source, ...]:
         return tuple(
-            source_of(n, page.record, page.hit.document, unit.passage) for n, (page, unit) in enumerate(self.quotes, 1)
+            source_of(n, page.record, page.hit.document, unit.passage, page.words)
+            for n, (page, unit) in enumerate(self.quotes, 1)
         )
 
 
@@ -214,7 +228,7 @@ class Extractive:
         best = _rank(asked, chosen, pages, cosines, vectors[1:], self._settings.quotes)
         lead = chosen[best[0]]
         page = pages[lead.page]
-        context = f"{page.label} {heading_of(page.text, lead.passage.start)} {lead.text}"
+        context = f"{page.label} {page.title} {lead.heading} {lead.text}"
         on_pages = [float(_meets(f"{one.label} {one.text}", terms) @ weights) for one in pages[:WEIGHED]]
         return Ranked(
             tuple((pages[chosen[at].page], chosen[at]) for at in best),
@@ -260,17 +274,15 @@ class Extractive:
             others = [records.get((hit.doc_id, hit.page_no + step)) for step in (-1, 1)]
             running = set().union(*(edges(other.text) for other in others if other is not None))
             window = (start, start + len(hit.text))
-            found = code_passages(record.text) if hit.modality == "code" else passages(record.text, running)
-            found = self._certain(record, found)
-            pages.append(_Page(hit, record, labels[hit.doc_id], window, tuple(found)))
+            if hit.modality == "code":
+                found = [("", passage) for passage in code_passages(record.text)]
+            else:
+                found = headed_passages(record.text, running)
+            placed = Words.unpack(record.words) if record.text_source == "ocr" and self._least_certainty else None
+            if placed is not None:  # passages of which OCR is not sure are not quoted
+                found = [one for one in found if placed.certainty_of(one[1].start, one[1].end) >= self._least_certainty]
+            pages.append(_Page(hit, record, labels[hit.doc_id], window, placed, tuple(found)))
         return pages
-
-    def _certain(self, page: PageRecord, found: list[Passage]) -> list[Passage]:
-        """Return the passages without those of which OCR is not sure."""
-        if page.text_source != "ocr" or not self._least_certainty:
-            return found
-        words = Words.unpack(page.words)
-        return [one for one in found if words.certainty_of(one.start, one.end) >= self._least_certainty]
 
 
 def first_passage(catalog: Catalog, info: DocumentInfo) -> Source | None:
@@ -287,9 +299,12 @@ def first_passage(catalog: Catalog, info: DocumentInfo) -> Source | None:
     return source_of(1, page, info.document, first) if first is not None else None
 
 
-def source_of(n: int, page: PageRecord, document: str, passage: Passage) -> Source:
-    """Return a passage of a page as source `n`; a header far above its row is quoted without being highlighted."""
-    placed, lead = Words.unpack(page.words), passage.lead
+def source_of(n: int, page: PageRecord, document: str, passage: Passage, placed: Words | None = None) -> Source:
+    """Return a passage of a page as source `n`; a header far above its row is quoted without being highlighted.
+
+    `placed` are the words of the page where they are unpacked already.
+    """
+    placed, lead = placed or Words.unpack(page.words), passage.lead
     is_near = lead is not None and passage.start - lead[1] <= LEAD_NEAR
     spans = passage.spans() if is_near else ((passage.start, passage.end),)
     return Source(
@@ -353,21 +368,26 @@ def fits(asked: str, text: str) -> bool:
 
 
 def _name_tokens(asked: str) -> list[str]:
-    found = re.findall(r"\w+", asked)
-    return [t for t in found[1:] if t[0].isupper() or any(c.isdigit() for c in t)]
+    """Return tokens with a capital that begin no sentence, or with a digit; the pronoun `I` is no name."""
+    found = [(match.start(), match.group()) for match in re.finditer(r"\w+", asked)]
+    return [word for at, word in found[1:] if any(c.isdigit() for c in word) or _is_capitalised(asked, at, word)]
+
+
+def _is_capitalised(asked: str, at: int, word: str) -> bool:
+    return word[0].isupper() and word != "I" and not _BEGINS.search(asked, max(0, at - 3), at)
 
 
 def _units_of(index: int, page: _Page, terms: list[str]) -> list[_Unit]:
     found = []
-    for one in page.passages:
+    for heading, one in page.passages:
         own = _meets(page.text[one.start : one.end], terms)
         if one.lead is not None and not (own > _meets(page.text[slice(*one.lead)], terms)).any():
             one = replace(one, lead=None)  # what stands above already says all that this adds
         if one.end - one.start >= SHORTEST:
             text = one.text(page.text)
-            found.append(
-                _Unit(index, one, text, own if one.lead is None else np.maximum(own, LEAD * _meets(text, terms)))
-            )
+            meets = own if one.lead is None else np.maximum(own, LEAD * _meets(text, terms))
+            meets = np.maximum(meets, HEADED * _meets(heading, terms))
+            found.append(_Unit(index, one, heading, text, meets))
     return found
 
 
