@@ -71,6 +71,73 @@ def test_lines_that_pages_beside_it_have_are_not_quoted() -> None:
     )
 
 
+def test_columns_named_above_rows_come_with_each_row_and_not_alone() -> None:
+    text = (
+        "Description Quantity Price Amount\nSlates, reclaimed and cut to the size of the old ones 240 £3.15 £756.00\n"
+        "Scaffold hire, two weeks 1 £640.00 £640.00\nSubtotal £1,396.00\nBats were found above the vestry."
+    )
+    header, first, second, total, bats = text.split("\n")
+    assert quotes(text) == [f"{header}\n{first}", *(f"{header}{GAP}{row}" for row in (second, total)), bats]
+
+
+def test_years_above_rows_and_numbers_without_words_are_not_quoted_alone() -> None:
+    text = "Profit and loss account\n2023 2022\nOther income from operations of the group 871 952\nWrite-down (640) —"
+    assert quotes(text) == [
+        "2023 2022\nOther income from operations of the group 871 952",
+        f"2023 2022{GAP}Write-down (640) —",
+    ]
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "5.2. Editors of text that work especially well with letters of many kinds",
+        "Item 2. Properties",
+        "CHAPTER 5. SOFTWARE AVAILABLE IN THE …",
+        "Brightwater Mills Group, Inc.",
+        "To the shareholders of Brightwater Mills Group, Inc..",
+    ],
+)
+def test_titles_of_many_kinds_are_not_quoted(title: str) -> None:
+    text = f"The mill was founded by two sisters.\n{title}\nThe mill grinds wheat and rye for bakers."
+    assert quotes(text) == ["The mill was founded by two sisters.", "The mill grinds wheat and rye for bakers."]
+
+
+def test_a_numbered_title_is_not_glued_to_the_one_above() -> None:
+    text = (
+        "Chapter 14\nSelling the discs in a\nshop of your own\n14.1 Can I sell them?\nGo ahead, nobody must be asked."
+    )
+    assert "14.1 Can I sell them?\nGo ahead, nobody must be asked." in quotes(text)
+
+
+def test_two_questions_are_quoted_with_their_answer() -> None:
+    text = "5.6 Why does the link fail? Why is the library missing?\nIt is in a package of its own."
+    assert quotes(text)[0] == text
+
+
+def test_a_few_words_below_a_heading_come_with_it() -> None:
+    assert quotes("Legal Proceedings\nNone at all.") == ["Legal Proceedings\nNone at all."]
+
+
+def test_a_title_in_several_lines_is_not_whole() -> None:
+    text = "Brightwater Mills\nstatement of the group\n\nThe mill was founded by two sisters. It grinds wheat and rye."
+    assert [(one.text(text), one.is_whole) for one in passages(text)] == [
+        ("Brightwater Mills\nstatement of the group", False),
+        ("The mill was founded by two sisters.", True),
+        ("It grinds wheat and rye.", True),
+    ]
+
+
+def test_a_running_head_with_a_page_number_is_none_on_a_page_of_few_lines() -> None:
+    this, other = ("The Mill, annual report 2023 — 1\nIt mills wheat.", "The Mill, annual report 2023 — 2\nSales grew.")
+    assert [one.text(this) for one in passages(this, edges(other))] == ["It mills wheat."]
+
+
+def test_an_address_goes_on_after_a_line_break() -> None:
+    text = "The members are listed on a page of their own, with their names and towns (https:\n//example.org/members)."
+    assert quotes(text) == [text]
+
+
 def test_a_question_is_quoted_with_its_answer() -> None:
     text = (
         "How long is the warranty?\nIt lasts two years from the day of purchase.\nWho repairs it?\nThe maker does so."

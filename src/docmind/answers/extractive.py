@@ -461,7 +461,11 @@ def _rank(
         taken.append(best)
         # The same words on another page add nothing, nor does an item of a list that is quoted whole.
         free = [at for at in free if says[at] != says[best] and not _overlap(chosen[at], chosen[best])]
-    taken = [at for at in taken if worth[at] >= KEPT_FROM * worth[taken[0]]]
+    taken = [
+        at
+        for at in taken
+        if at == taken[0] or (worth[at] >= KEPT_FROM * worth[taken[0]] and chosen[at].passage.is_whole)
+    ]
     documents = [pages[chosen[at].page].hit.doc_id for at in taken]
     return sorted(taken, key=lambda at: documents.index(pages[chosen[at].page].hit.doc_id))  # stable
 

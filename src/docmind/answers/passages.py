@@ -24,14 +24,26 @@ GAP = "\n…\n"  # between two parts of a passage that are not beside each other
 
 _BLOCK = 160  # characters of fragments that are joined
 _FEWEST_COLUMNS = 3  # of a header that is not quoted alone
-_HEADER_ROWS = 14  # lines above a row of numbers in which its header is looked for
+_HEADER_ROWS = 40  # lines above a row of numbers in which its header is looked for
 _TITLE_WORDS, _TITLE = 12, 90
+_HEADING_LINES = 4
+_FEW_WORDS = 3  # `None.` says something below its heading only
 
 _TERMINATED = re.compile(r"[.!?…;。！？][\"”’»)\]*_]{0,6}$")
+_ENDS = re.compile(r"[.?!;]$")
 _ANNOUNCES = re.compile(r"[:：]\s*(?:\([^()\n]{0,120}\))?$")
 _ASKS = re.compile(r"\?[\"”’»)\]*_]{0,6}$")
 _KEYED = re.compile(r"[^\s:|][^:|\n]{0,40}[^\s:|]:\s+\S")
 _LEADERS = re.compile(r"\.{4,}|(?:\.\s){4,}|…{2,}|_{5,}")
+_NUMBERS = re.compile(r"[$€£(+-]{0,3}\d[\d.,%()$€£]*(?:\s+[$€£(+—–-]{0,3}\d?[\d.,%()$€£]*){1,12}")  # and no words
+_AMOUNT = r"(?:[$€£(+–-]{0,3}\d(?:[\d.,]*\d)?[%)€]{0,3}|[—–-])"
+_AMOUNTS = re.compile(rf"[^\W\d_].*?(?:\s(?:[$€£]\s)?{_AMOUNT}){{2,12}}")  # words and at their end two amounts
+_LAST_AMOUNT = re.compile(rf"[^\W\d_][^.!?;:]{{0,80}}\s{_AMOUNT}")
+_NUMBERED_END = re.compile(r"^\d{1,4}\b|\b\d{1,4}\W{0,3}$")
+_SECTION = re.compile(r"\d{1,2}(?:\.\d{1,3}){1,4}\.?\s+[\"“¿¡]?[^\W\d_]")  # `14.1 Can I sell it?`
+_PART = re.compile(r"(?:Item|Note|Nota|Chapter|Cap[íi]tulo|Annex|Anexo)\s+(?:\d{1,2}[A-Z]?|[IVXLC]{1,6})\.?\s+[^\W\d_]")
+_COMPANY = re.compile(r"\b(?:Inc|Ltd|Corp|Co|LLC|PLC|Lda|S\.\s?[AL]|N\.\s?V)\.{0,2}$")
+_ADDRESSEE = re.compile(r"(?:To (?:the|our)|Dear|Aos?|A l[ao]s|Estimad[ao]s?|Exm[ao]s?\.?)\s[^.!?]{2,80}[.,:]{0,2}$")
 _PAGE_NUMBER = re.compile(
     r"[-–—\s\[(]*(?:(?:page|p[áa]gina|p[áa]g\.?|p\.)\s*)?(?:\d{1,4}|[ivxlc]{1,7})"
     r"(?:\s*(?:of|de|/|\|)\s*\d{1,4})?[-–—\s\])]*",
@@ -179,6 +191,12 @@ def is_heading(line: str) -> bool:
         return False
     if _NAMED_PART.match(line):
         return True
+    if _PART.match(line) and len(line.split()) <= 8 and not _ENDS.search(line):
+        return True
+    if (cut := line.rstrip("…. ")) != line and cut.upper() == cut and len(cut.split()) > 1:
+        return True
+    if _COMPANY.search(line) and (_is_capitalised(line) or _ADDRESSEE.match(line)):
+        return True
     if _TERMINATED.search(line) or _KEYED.match(line):
         return False
     numbered = _NUMBERED.match(line)
@@ -191,7 +209,13 @@ def is_heading(line: str) -> bool:
     capitals = sum(word[0].isupper() for word in content)
     if "," in line or "=" in line or "(" in line:
         return False
-    return capitals == len(content) > 1 or (bool(numbered) and words[0][0].isupper() and len(words) <= 8)
+    return capitals == len(content) > 1 or (
+        bool(numbered) and words[0][0].isupper() and (len(words) <= 8 or bool(_SECTION.match(line)))
+    )
+
+
+def _is_capitalised(line: str) -> bool:
+    return all(word[0].isupper() for word in re.findall(r"[^\W\d_]\w*", line) if word.lower() not in STOP_WORDS)
 
 
 def _heads(text: str, block: Span, following: tuple[Kind, int, int]) -> bool:
@@ -219,18 +243,37 @@ def _is_title(text: str, block: Span, following: tuple[Kind, int, int]) -> bool:
     return kind in ("item", "row") or (kind == "prose" and bool(_TERMINATED.search(text[start:end])))
 
 
+def _is_caption(text: str, block: Span, following: tuple[Kind, int, int]) -> bool:
+    """Return whether a line of words above rows names their table."""
+    line = text[slice(*block)]
+    return following[0] == "row" and "\n" not in line and not any(map(str.isdigit, line)) and _says_nothing(line)
+
+
+def _says_nothing(said: str) -> bool:
+    """Return whether a few short lines have neither an end nor a verb."""
+    lines = said.split("\n")
+    if len(lines) > _HEADING_LINES or any(len(line) > _TITLE for line in lines) or "=" in said:
+        return False
+    return not (_TERMINATED.search(said) or _ANNOUNCES.search(said) or _KEYED.match(said) or _VERB.search(said))
+
+
 def _units(text: str, running: Collection[str]) -> list[_Unit]:
     units: list[_Unit] = []
     lines = [match.span() for match in re.finditer(r"[^\s](?:[^\n]*[^\s])?", text)]
     lengths = sorted(end - start for start, end in lines)
     full = max(45, int(0.7 * lengths[int(0.8 * (len(lengths) - 1))])) if lengths else 0
-    if len(lines) <= _FEW_LINES:
-        running = ()  # pages that are made of a few lines may have them in common
+    if len(lines) <= _FEW_LINES:  # pages that are made of a few lines may have them in common
+        ends = (text[slice(*line)] for line in (*lines[:1], *lines[-1:]) if len(lines) > 1)
+        running = {_masked(line) for line in ends if _NUMBERED_END.search(line)}.intersection(running)
     blocks = list(_blocks(text, lines, full, running))
+    # Where most of a page is sentences, lists and rows, lines that are neither are titles and fragments.
+    stated = sum(kind != "prose" or bool(_TERMINATED.search(text[start:end])) for kind, start, end in blocks)
+    has_sentences = 2 * stated >= len(blocks)
     for number, (kind, start, end) in enumerate(blocks):
         if kind == "prose" and (
             all(is_heading(line) for line in text[start:end].split("\n") if line.strip())
             or (number + 1 < len(blocks) and _heads(text, (start, end), blocks[number + 1]))
+            or (number + 1 < len(blocks) and _is_caption(text, (start, end), blocks[number + 1]))
             or (number == 0 and len(blocks) > 1 and _is_title(text, (start, end), blocks[1]))
         ):
             kind = "heading"
@@ -239,6 +282,8 @@ def _units(text: str, running: Collection[str]) -> list[_Unit]:
         if units and kind in ("prose", "item") and len(lines) > _FEW_LINES:
             line = text[max(text.rfind("\n", 0, end) + 1, start) : end]
             units[-1].is_cut = len(line) >= full and not (_TERMINATED.search(line) or _ANNOUNCES.search(line))
+        if kind == "prose" and has_sentences and len(blocks) > 1 and _says_nothing(text[start:end]):
+            units[-1].is_cut = True
     _set_leads(text, units)
     return units
 
@@ -257,7 +302,7 @@ def _blocks(text: str, lines: Sequence[Span], full: int, running: Collection[str
                 yield block
             block = last = None
             continue
-        kind = _kind(text[slice(*line)])
+        kind = _kind(text[slice(*line)], block[0] if block is not None else None)
         if block is not None and last is not None and _continues(text, block, last, line, kind, full):
             block = (block[0], block[1], line[1])
         else:
@@ -269,8 +314,12 @@ def _blocks(text: str, lines: Sequence[Span], full: int, running: Collection[str
         yield block
 
 
-def _kind(line: str) -> Kind:
-    if " | " in line or (is_row(line) and not _POINT.match(line)):
+def _kind(line: str, before: Kind | None) -> Kind:
+    """Return the kind of a line; below a row, words with one amount are a row too."""
+    is_amounts = _NUMBERS.fullmatch(line) or (_AMOUNTS.fullmatch(line) and len(line) <= _TITLE)
+    if " | " in line or ((is_row(line) or is_amounts) and not _POINT.match(line)):
+        return "row"
+    if before == "row" and _LAST_AMOUNT.fullmatch(line) and not BULLET.match(line):
         return "row"
     if BULLET.match(line) and not _ABBREVIATED.match(line):
         return "item"
@@ -294,6 +343,12 @@ def _continues(text: str, block: tuple[Kind, int, int], last: Span, line: Span, 
     is_apart = text.count("\n", last[1], line[0]) > 1
     is_open = not _TERMINATED.search(first) and not _ANNOUNCES.search(first)
     if " | " in first or " | " in second or (kind == "item" and BULLET.match(second)):
+        return False
+    if second.startswith("//"):  # an address that was broken after `https:`
+        return True
+    if _SECTION.match(second) or _PART.match(second) or _NAMED_PART.fullmatch(first):
+        return False
+    if kind == "keyed" and block[0] == "prose" and second[0].isupper():
         return False
     if second[0].islower() and is_open and block[0] in ("prose", "item"):
         return True
@@ -323,7 +378,7 @@ def _set_leads(text: str, units: Sequence[_Unit]) -> None:
                 header = (unit.start, unit.end) if is_first else header
                 unit.lead = None if is_first else header
             else:
-                unit.lead = _years_above(text, units, at)
+                unit.lead = _years_above(text, units, at) or _names_above(text, units, at)
         if unit.kind == "heading" or (_ANNOUNCES.search(said) and len(said) <= LONGEST_LEAD):
             announced, marker = (unit.start, unit.end), ""
         elif unit.kind in ("item", "keyed") and announced is not None and unit.is_first:
@@ -337,6 +392,7 @@ def _set_leads(text: str, units: Sequence[_Unit]) -> None:
                 announced = None
         elif unit.kind == "prose":
             is_line = len(said) <= _BLOCK and not _TERMINATED.search(said) and not unit.is_cut
+            is_line = is_line or len(said.split()) <= _FEW_WORDS
             unit.lead = announced if is_line and before is not None and before.kind == "heading" else None
             announced = None
 
@@ -348,14 +404,33 @@ def _marker(item: str) -> str:
 
 
 def _is_header(text: str, units: Sequence[_Unit], at: int) -> bool:
-    """Return whether a row only names the columns of the rows below it: three cells or more without a digit.
+    """Return whether a line only names the columns of the rows below it; numbers alone say nothing either.
 
     Two cells may be a key with its value.
     """
-    said = text[units[at].start : units[at].end]
-    if units[at].kind != "row" or said.count(" | ") < _FEWEST_COLUMNS - 1 or any(char.isdigit() for char in said):
+    unit = units[at]
+    said = text[unit.start : unit.end]
+    if _NUMBERS.fullmatch(said):
+        return True
+    lead = units[at + 1].lead if at + 1 < len(units) and units[at + 1].kind == "row" else None
+    if lead is None or lead[0] < unit.start or lead[1] != unit.end or _TERMINATED.search(said):
         return False
-    return at + 1 < len(units) and units[at + 1].lead == (units[at].start, units[at].end)
+    return " | " not in said or (said.count(" | ") >= _FEWEST_COLUMNS - 1 and not any(map(str.isdigit, said)))
+
+
+def _names_above(text: str, units: Sequence[_Unit], at: int) -> Span | None:
+    """Return the line of words directly above the rows around a row."""
+    first = at
+    while first and units[first - 1].kind == "row":
+        first -= 1
+    if not first or text.count("\n", units[first - 1].end, units[first].start) != 1:
+        return None
+    above = units[first - 1]
+    *_, (start, end) = _lines(text, above)
+    line = text[start:end]
+    if above.kind not in ("prose", "heading", "keyed") or len(line) > _TITLE or any(map(str.isdigit, line)):
+        return None
+    return None if _TERMINATED.search(line) or above.is_cut or " " not in line else (start, end)
 
 
 def _years_above(text: str, units: Sequence[_Unit], at: int) -> Span | None:
@@ -385,6 +460,8 @@ def _announced(text: str, units: Sequence[_Unit], at: int) -> _Unit | None:
         longest = LONGEST_LIST if last is not None else LONGEST_LIST + LONGEST
         if unit.kind == "heading" or _LEADERS.search(said) or unit.end - units[at].start > longest:
             break
+        if last is None and unit.kind == "prose" and _ASKS.search(said):
+            continue  # two questions with one answer
         if last is None:
             kind, marker = unit.kind, _marker(said)
         elif unit.kind != kind or (unit.is_first and unit.kind == "item" and _marker(said) != marker):
