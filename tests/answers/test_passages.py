@@ -119,13 +119,35 @@ def test_a_few_words_below_a_heading_come_with_it() -> None:
     assert quotes("Legal Proceedings\nNone at all.") == ["Legal Proceedings\nNone at all."]
 
 
-def test_a_title_in_several_lines_is_not_whole() -> None:
-    text = "Brightwater Mills\nstatement of the group\n\nThe mill was founded by two sisters. It grinds wheat and rye."
+@pytest.mark.parametrize(
+    ("title", "found"),
+    [
+        ("Brightwater Mills\nstatement of the group", []),
+        ("Invoice BR/5512", [("Invoice BR/5512", False)]),  # may be what is asked for
+        ("10. Parking and storage", []),
+    ],
+)
+def test_lines_without_a_verb_among_sentences_are_titles(title: str, found: list[tuple[str, bool]]) -> None:
+    text = f"{title}\nThe mill was founded by two sisters. It grinds wheat and rye."
     assert [(one.text(text), one.is_whole) for one in passages(text)] == [
-        ("Brightwater Mills\nstatement of the group", False),
+        *found,
         ("The mill was founded by two sisters.", True),
         ("It grinds wheat and rye.", True),
     ]
+
+
+def test_lines_that_say_different_things_are_apart() -> None:
+    lent = "The Dolphin: lent to the neighbour on the second floor\n\nTo be bought again: The Sea (lost on the train)"
+    assert quotes(lent) == lent.split("\n\n")
+    prices = "Passengers, death or invalidity of each 15.000 €\nLegal protection, all costs of a lawsuit 3.500 €"
+    assert quotes(prices) == prices.split("\n")
+    code = "It is at most 3.3.\nprint set(4)"
+    assert quotes(code) == code.split("\n")
+
+
+def test_a_question_as_a_title_goes_on_over_its_line() -> None:
+    text = "4.12 Can I install the packages of another\nLinux system? Yes, by a converter."
+    assert quotes(text)[0].startswith("4.12 Can I install")
 
 
 def test_a_running_head_with_a_page_number_is_none_on_a_page_of_few_lines() -> None:

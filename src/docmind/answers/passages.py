@@ -39,10 +39,11 @@ _NUMBERS = re.compile(r"[$€£(+-]{0,3}\d[\d.,%()$€£]*(?:\s+[$€£(+—–-
 _AMOUNT = r"(?:[$€£(+–-]{0,3}\d(?:[\d.,]*\d)?[%)€]{0,3}|[—–-])"
 _AMOUNTS = re.compile(rf"[^\W\d_].*?(?:\s(?:[$€£]\s)?{_AMOUNT}){{2,12}}")  # words and at their end two amounts
 _LAST_AMOUNT = re.compile(rf"[^\W\d_][^.!?;:]{{0,80}}\s{_AMOUNT}")
+_PRICE = re.compile(r"[€£$]\s?\d|\d\s?[€£$]")
 _NUMBERED_END = re.compile(r"^\d{1,4}\b|\b\d{1,4}\W{0,3}$")
 _SECTION = re.compile(r"\d{1,2}(?:\.\d{1,3}){1,4}\.?\s+[\"“¿¡]?[^\W\d_]")  # `14.1 Can I sell it?`
 _PART = re.compile(r"(?:Item|Note|Nota|Chapter|Cap[íi]tulo|Annex|Anexo)\s+(?:\d{1,2}[A-Z]?|[IVXLC]{1,6})\.?\s+[^\W\d_]")
-_COMPANY = re.compile(r"\b(?:Inc|Ltd|Corp|Co|LLC|PLC|Lda|S\.\s?[AL]|N\.\s?V)\.{0,2}$")
+_COMPANY = re.compile(r"\b(?:Inc|Ltd|Limited|Corp|Corporation|Company|Co|LLC|PLC|Lda|S\.\s?[AL]|N\.\s?V)\.{0,2}$")
 _ADDRESSEE = re.compile(r"(?:To (?:the|our)|Dear|Aos?|A l[ao]s|Estimad[ao]s?|Exm[ao]s?\.?)\s[^.!?]{2,80}[.,:]{0,2}$")
 _PAGE_NUMBER = re.compile(
     r"[-–—\s\[(]*(?:(?:page|p[áa]gina|p[áa]g\.?|p\.)\s*)?(?:\d{1,4}|[ivxlc]{1,7})"
@@ -249,6 +250,12 @@ def _is_caption(text: str, block: Span, following: tuple[Kind, int, int]) -> boo
     return following[0] == "row" and "\n" not in line and not any(map(str.isdigit, line)) and _says_nothing(line)
 
 
+def _is_numbered_title(text: str, block: Span, following: tuple[Kind, int, int]) -> bool:
+    """Return whether a numbered line is the title of the paragraph below it, and no item of a list."""
+    line, (kind, start, end) = text[slice(*block)], following
+    return kind == "prose" and is_heading(line) and "\n" not in line and bool(_TERMINATED.search(text[start:end]))
+
+
 def _says_nothing(said: str) -> bool:
     """Return whether a few short lines have neither an end nor a verb."""
     lines = said.split("\n")
@@ -277,12 +284,17 @@ def _units(text: str, running: Collection[str]) -> list[_Unit]:
             or (number == 0 and len(blocks) > 1 and _is_title(text, (start, end), blocks[1]))
         ):
             kind = "heading"
+        if kind == "item" and number + 1 < len(blocks) and _is_numbered_title(text, (start, end), blocks[number + 1]):
+            kind = "heading"
+        is_fragment = kind == "prose" and has_sentences and len(blocks) > 1 and _says_nothing(text[start:end])
+        if is_fragment and not any(map(str.isdigit, text[start:end])):
+            kind = "heading"
         pieces = sentences(text, start, end, LONGEST) if kind in ("prose", "item") else [(start, end)]
         units += [_Unit(a, b, kind, number, a == start) for a, b in pieces if b > a]
         if units and kind in ("prose", "item") and len(lines) > _FEW_LINES:
             line = text[max(text.rfind("\n", 0, end) + 1, start) : end]
             units[-1].is_cut = len(line) >= full and not (_TERMINATED.search(line) or _ANNOUNCES.search(line))
-        if kind == "prose" and has_sentences and len(blocks) > 1 and _says_nothing(text[start:end]):
+        if is_fragment:
             units[-1].is_cut = True
     _set_leads(text, units)
     return units
@@ -350,8 +362,12 @@ def _continues(text: str, block: tuple[Kind, int, int], last: Span, line: Span, 
         return False
     if kind == "keyed" and block[0] == "prose" and second[0].isupper():
         return False
-    if second[0].islower() and is_open and block[0] in ("prose", "item"):
+    if _SECTION.match(first) and is_open and "?" in second and not is_apart:
         return True
+    if second[0].islower() and is_open and block[0] in ("prose", "item"):
+        return not (first.isupper() and len(first.split()) <= _TITLE_WORDS)
+    if second[0].isupper() and (is_apart or (is_open and _PRICE.search(first) and _PRICE.search(second))):
+        return False
     if is_apart or kind == "row" or block[0] == "row":
         # A line of a paragraph may be made of numbers: it follows a full line that has not ended.
         return not is_apart and block[0] in ("prose", "item") and is_open and len(first) >= full and len(second) >= full
@@ -361,7 +377,7 @@ def _continues(text: str, block: tuple[Kind, int, int], last: Span, line: Span, 
         return not (is_open and is_heading(first) and second[0].isupper())
     if kind == "keyed" or block[0] == "keyed" or is_heading(first) != is_heading(second):
         return False
-    return max(len(first), len(second)) <= SHORT_LINE and line[1] - block[1] <= _BLOCK
+    return is_open and max(len(first), len(second)) <= SHORT_LINE and line[1] - block[1] <= _BLOCK
 
 
 def _set_leads(text: str, units: Sequence[_Unit]) -> None:
