@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,8 +29,9 @@ from docmind.records.search import Filters, SearchResult
 UNANSWERABLE = Path(__file__).with_name("unanswerable.jsonl")
 EVERYDAY = Path(__file__).resolve().parents[2] / "tests" / "answers" / "everyday.json"
 RIDGE = 0.5  # of the fit; the evidence is standardised
+OUTSIDE = 2.0  # weight of the questions of a set that nothing answers, against 1 for the others
 _MOST_STEPS, _SMALL_STEP = 60, 1e-8
-EVIDENCE = 7  # numbers that a confidence rests on
+EVIDENCE = 8  # numbers that a confidence rests on
 
 IsRight = Callable[[str, int, str], bool]
 """Whether a quote of this document and page answers."""
@@ -68,13 +70,13 @@ def fit(folders: Mapping[Path, Path], *, show_misses: bool) -> None:
         rows += _everyday(docmind)
     found = np.array([row.is_answerable for row in rows], np.float64)
     first = np.array([row.is_right for row in rows], np.float64)
-    for name, cosines in (("", slice(0, None)), ("_ANY", slice(2, None))):
-        of_found = list(range(EVIDENCE))[cosines]
+    weights_of_rows = balanced(rows)
+    for name, of_found in (("", list(range(EVIDENCE))), ("_ANY", list(range(2, EVIDENCE - 1)))):  # without cosines
         of_first = [at for at in of_found if at]  # the nearest cosine says nothing about the first quote
         print(f"\nWith held-out documents{', without cosines' if name else ''}")
         _report(rows, folds(rows, found, of_found), folds(rows, first, of_first), show_misses=show_misses and not name)
         for what, right, columns in (("FOUND", found, of_found), ("FIRST", first, of_first)):
-            intercept, weights = logistic(np.array([row.evidence for row in rows]), right, columns)
+            intercept, weights = logistic(np.array([row.evidence for row in rows]), right, columns, weights_of_rows)
             print(f"{what}{name} = {intercept:.2f}, np.array([{', '.join(f'{weight:.2f}' for weight in weights)}])")
 
 
@@ -97,24 +99,35 @@ def _report(rows: Sequence[Row], found: np.ndarray, first: np.ndarray, *, show_m
 def folds(rows: Sequence[Row], right: np.ndarray, columns: Sequence[int]) -> np.ndarray:
     """Return each row's probability by weights that were fitted without its document."""
     evidence, groups = np.array([row.evidence for row in rows]), np.array([row.of_set + row.group for row in rows])
+    of_rows = balanced(rows)
     probability = np.zeros(len(rows))
     for group in np.unique(groups):
         inside = groups == group
-        intercept, weights = logistic(evidence[~inside], right[~inside], columns)
+        intercept, weights = logistic(evidence[~inside], right[~inside], columns, of_rows[~inside])
         probability[inside] = 1 / (1 + np.exp(-(intercept + evidence[inside] @ weights)))
     return probability
 
 
-def logistic(evidence: np.ndarray, right: np.ndarray, columns: Sequence[int]) -> tuple[float, np.ndarray]:
-    """Fit a logistic regression by Newton's method with a ridge; the weights of other columns are 0."""
-    x = evidence[:, columns]
+def balanced(rows: Sequence[Row]) -> np.ndarray:
+    """Return the weight of each row: every set counts alike, and in it what nothing answers as `OUTSIDE` to 1."""
+    kinds = [(row.of_set, row.is_answerable) for row in rows]
+    counts = Counter(kinds)
+    return np.array([(1.0 if kind[1] else OUTSIDE) / counts[kind] for kind in kinds])
+
+
+def logistic(
+    evidence: np.ndarray, right: np.ndarray, columns: Sequence[int], of_rows: np.ndarray
+) -> tuple[float, np.ndarray]:
+    """Fit a logistic regression of weighted rows by Newton's method with a ridge; other columns have the weight 0."""
+    x, importance = evidence[:, columns], of_rows / of_rows.mean()
     mean, spread = x.mean(axis=0), np.maximum(x.std(axis=0), 1e-9)
     z = np.column_stack([np.ones(len(x)), (x - mean) / spread])
     ridge = np.diag([1e-6, *np.full(x.shape[1], RIDGE)])
     w = np.zeros(z.shape[1])
     for _ in range(_MOST_STEPS):
         p = 1 / (1 + np.exp(-z @ w))
-        step = np.linalg.solve((z * (p * (1 - p))[:, None]).T @ z + ridge, z.T @ (right - p) - ridge @ w)
+        curvature = (z * (importance * p * (1 - p))[:, None]).T @ z
+        step = np.linalg.solve(curvature + ridge, z.T @ (importance * (right - p)) - ridge @ w)
         w += step
         if np.abs(step).max() < _SMALL_STEP:
             break

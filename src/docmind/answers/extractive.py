@@ -38,12 +38,14 @@ PAGES, WEIGHED = 8, 3  # pages read for quotes; of them, how many count for the 
 CANDIDATES = 24  # passages embedded: 2-3 ms each on one core
 SHORTEST = 8  # characters
 IN_WINDOW = 0.15  # preference for passages of the page's best window when candidates are chosen
-COSINE, COVERAGE, PAGE = 0.5, 1.0, 0.3  # weights of a passage's score
+COSINE, COVERAGE, PAGE = 1.2, 1.0, 0.6  # weights of a passage's score
 DIVERSITY = 0.5  # of maximal marginal relevance (Carbonell & Goldstein 1998)
-KEPT_FROM = 0.7  # of the best quote's score; quotes below it add nothing
-SAME_PAGE = 0.1  # penalty for each quote already taken from the same page
+KEPT_FROM = 0.7  # of the best quote's score; quotes below it add nothing to an answer
+KEPT_UNSURE = 0.5  # the same where the first quote is not sure to answer
+SAME_PAGE = 0.3  # penalty for each quote already taken from the same page
 CUT_OFF = 0.15  # penalty for a quote that begins or ends in mid-sentence, as at the end of a page
 MISFIT = 0.15  # penalty for a quote without a number where the question asks for one
+STANDING_OUT, NOISE = 6.0, 0.02  # most deviations that count, and what is added to a deviation of cosines
 LEAD = 0.7  # weight of words that only the header or lead-in of a quote has
 HEADED = 0.5  # weight of words that only the heading above a quote has
 LEAD_NEAR = 300  # characters: a header or lead-in farther above its row is quoted without being highlighted
@@ -98,12 +100,12 @@ _KIND_OF_FILE = _set(
 # Logistic regressions on the evidence of `Ranked`: that the documents answer, and that the first quote does. `MANY` is
 # for a text model of many languages, `ANY` for none. `scripts/eval FOLDER fit-answers` prints these lines for the model
 # in use; docs/adr/0043 and 0049.
-FOUND = -11.75, np.array([5.12, 6.84, 3.20, 1.55, 3.32, 0.55, 2.12])
-FIRST = -11.39, np.array([0.00, 7.41, 1.59, 0.74, 6.08, 2.40, 1.11])
-FOUND_MANY = -13.24, np.array([9.53, 7.13, 2.45, 1.27, 4.36, 0.73, 1.41])
-FIRST_MANY = -12.22, np.array([0.00, 12.00, 2.95, -0.04, 5.52, 0.90, 1.10])
-FOUND_ANY = -5.61, np.array([0.00, 0.00, 5.54, 1.43, 2.78, 0.13, 0.95])
-FIRST_ANY = -8.30, np.array([0.00, 0.00, 2.67, 1.91, 5.71, 2.49, 0.65])
+FOUND = -11.75, np.array([5.12, 6.84, 3.20, 1.55, 3.32, 0.55, 2.12, 0.00])
+FIRST = -11.39, np.array([0.00, 7.41, 1.59, 0.74, 6.08, 2.40, 1.11, 0.00])
+FOUND_MANY = -13.24, np.array([9.53, 7.13, 2.45, 1.27, 4.36, 0.73, 1.41, 0.00])
+FIRST_MANY = -12.22, np.array([0.00, 12.00, 2.95, -0.04, 5.52, 0.90, 1.10, 0.00])
+FOUND_ANY = -5.61, np.array([0.00, 0.00, 5.54, 1.43, 2.78, 0.13, 0.95, 0.00])
+FIRST_ANY = -8.30, np.array([0.00, 0.00, 2.67, 1.91, 5.71, 2.49, 0.65, 0.00])
 _FOUND = {"none": FOUND_ANY, "english": FOUND, "many": FOUND_MANY}
 _FIRST = {"none": FIRST_ANY, "english": FIRST, "many": FIRST_MANY}
 
@@ -152,13 +154,17 @@ class _Unit:
 class Ranked:
     """Passages in citation order, each with its page, and the evidence that they answer the question.
 
+    `shares` are their scores, the best one's being 1.
+
     The evidence is the nearest cosine of the search; the first passage's cosine; how much of the question, by weight,
     is on the best of the first three pages, in the first passage, and in it with its heading and document; whether it
-    is on the first page that was found; and whether the question is English (MiniLM's cosines are higher in others).
+    is on the first page that was found; whether the question is English (MiniLM's cosines are higher in others); and by
+    how many standard deviations the first passage's cosine stands out of those of the others, at most `STANDING_OUT`.
     `cosines` tells whether they are those of a model of English or of many languages.
     """
 
     quotes: tuple[tuple[_Page, _Unit], ...]
+    shares: tuple[float, ...]
     evidence: np.ndarray
     cosines: Literal["none", "english", "many"]
     names_are_met: bool
@@ -171,10 +177,12 @@ class Ranked:
         """Return the probability that the first passage does."""
         return _logistic(_FIRST[self.cosines], self.evidence)
 
-    def sources(self) -> tuple[Source, ...]:
+    def sources(self, kept_from: float = KEPT_FROM) -> tuple[Source, ...]:
+        """Return the passages whose score is at least this share of the best one's as sources."""
+        kept = [one for one, share in zip(self.quotes, self.shares, strict=True) if share >= kept_from]
         return tuple(
             source_of(n, page.record, page.hit.document, unit.passage, page.words)
-            for n, (page, unit) in enumerate(self.quotes, 1)
+            for n, (page, unit) in enumerate(kept, 1)
         )
 
 
@@ -202,7 +210,8 @@ class Extractive:
         if confidence < self._settings.threshold:
             return Extract((), confidence)
         is_sure = ranked.first_confidence() >= self._settings.sure and ranked.names_are_met
-        return Extract(ranked.sources(), confidence, "answer" if is_sure else "maybe")
+        sources = ranked.sources(KEPT_FROM if is_sure else KEPT_UNSURE)
+        return Extract(sources, confidence, "answer" if is_sure else "maybe")
 
     def rank(
         self, question: str, found: SearchResult, besides: Collection[str] = (), *, candidates: int = CANDIDATES
@@ -225,13 +234,14 @@ class Extractive:
         chosen = _choose([unit for unit in units if unit.text not in besides] or units, pages, candidates)
         vectors = self._vectors([question, *(" ".join(unit.text.split()) for unit in chosen)], found)
         cosines = vectors[1:] @ vectors[0]
-        best = _rank(asked, chosen, pages, cosines, vectors[1:], self._settings.quotes)
+        best, shares = _rank(asked, chosen, pages, cosines, vectors[1:], self._settings.quotes)
         lead = chosen[best[0]]
         page = pages[lead.page]
         context = f"{page.label} {page.title} {lead.heading} {lead.text}"
         on_pages = [float(_meets(f"{one.label} {one.text}", terms) @ weights) for one in pages[:WEIGHED]]
         return Ranked(
             tuple((pages[chosen[at].page], chosen[at]) for at in best),
+            shares,
             np.array(
                 [
                     found.nearest_cosine or 0.0,
@@ -241,6 +251,7 @@ class Extractive:
                     float(_meets(context, terms) @ weights),
                     lead.page == 0,
                     reads_as_english(asked),
+                    _standing_out(cosines, best[0]),
                 ],
                 np.float64,
             ),
@@ -436,10 +447,11 @@ def _choose(found: list[_Unit], pages: Sequence[_Page], most: int) -> list[_Unit
 
 def _rank(
     asked: str, chosen: list[_Unit], pages: Sequence[_Page], cosines: np.ndarray, vectors: np.ndarray, quotes: int
-) -> list[int]:
+) -> tuple[list[int], tuple[float, ...]]:
     """Return the best passages, by maximal marginal relevance: each is good and unlike the ones before it.
 
-    Those of one document follow each other; the best one is the first.
+    Those of one document follow each other; the best one is the first. The second result are their scores as shares of
+    the best one's. A passage that begins or ends in mid-sentence is the first or none.
     """
     scores = np.array([page.hit.score for page in pages])
     spread = float(scores.max() - scores.min()) or 1.0
@@ -461,13 +473,20 @@ def _rank(
         taken.append(best)
         # The same words on another page add nothing, nor does an item of a list that is quoted whole.
         free = [at for at in free if says[at] != says[best] and not _overlap(chosen[at], chosen[best])]
-    taken = [
-        at
-        for at in taken
-        if at == taken[0] or (worth[at] >= KEPT_FROM * worth[taken[0]] and chosen[at].passage.is_whole)
-    ]
+    first = taken[0]
+    shares = {at: float(worth[at] / max(worth[first], 1e-9)) for at in taken} | {first: 1.0}
+    taken = [at for at in taken if at == first or (shares[at] >= KEPT_UNSURE and chosen[at].passage.is_whole)]
     documents = [pages[chosen[at].page].hit.doc_id for at in taken]
-    return sorted(taken, key=lambda at: documents.index(pages[chosen[at].page].hit.doc_id))  # stable
+    taken.sort(key=lambda at: documents.index(pages[chosen[at].page].hit.doc_id))  # stable
+    return taken, tuple(shares[at] for at in taken)
+
+
+def _standing_out(cosines: np.ndarray, at: int) -> float:
+    """Return by how many standard deviations one of the cosines is above the mean of the others."""
+    others = np.delete(cosines, at)
+    if not len(others):
+        return 0.0
+    return float(np.clip((cosines[at] - others.mean()) / (others.std() + NOISE), 0.0, STANDING_OUT))
 
 
 def _in_named_document(asked: str, chosen: list[_Unit], pages: Sequence[_Page], worth: np.ndarray) -> list[int]:
