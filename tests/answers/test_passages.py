@@ -136,6 +136,24 @@ def test_lines_without_a_verb_among_sentences_are_titles(title: str, found: list
     ]
 
 
+def test_a_sentence_with_numbers_is_no_row() -> None:
+    text = (
+        "Accounts 2023 2022\nSales of the group 871 952\nThe rate was 24.9% in 2022 and 24.7% in 2021.\n"
+        "The mill has a loan at the rate of 2.35 % and a secured account with a bank of\n1,500 thousand, used to 84 %."
+    )
+    assert quotes(text)[1] == "The rate was 24.9% in 2022 and 24.7% in 2021."
+    assert quotes(text)[2] == text[text.index("The mill") :]
+
+
+def test_a_letter_names_whom_it_is_written_to_and_says_nothing_by_that() -> None:
+    text = (
+        "Report of the auditors of the group and its parts\nTo the shareholders of Mills Corporation. In our opinion"
+        " the accounts are true and fair."
+    )
+    assert quotes(text)[-1] == "In our opinion the accounts are true and fair."
+    assert not any(quote.startswith("To the") for quote in quotes(text))
+
+
 def test_lines_that_say_different_things_are_apart() -> None:
     lent = "The Dolphin: lent to the neighbour on the second floor\n\nTo be bought again: The Sea (lost on the train)"
     assert quotes(lent) == lent.split("\n\n")

@@ -392,11 +392,12 @@ def _units_of(index: int, page: _Page, terms: list[str]) -> list[_Unit]:
     found = []
     for heading, one in page.passages:
         own = _meets(page.text[one.start : one.end], terms)
-        if one.lead is not None and not (own > _meets(page.text[slice(*one.lead)], terms)).any():
+        adds = one.lead is None or (own > _meets(page.text[slice(*one.lead)], terms)).any()
+        if not adds and not one.is_row:
             one = replace(one, lead=None)  # what stands above already says all that this adds
         if one.end - one.start >= SHORTEST:
             text = one.text(page.text)
-            meets = own if one.lead is None else np.maximum(own, LEAD * _meets(text, terms))
+            meets = own if one.lead is None or not adds else np.maximum(own, LEAD * _meets(text, terms))
             meets = np.maximum(meets, HEADED * _meets(heading, terms))
             found.append(_Unit(index, one, heading, text, meets))
     return found

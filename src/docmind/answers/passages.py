@@ -27,6 +27,7 @@ _FEWEST_COLUMNS = 3  # of a header that is not quoted alone
 _HEADER_ROWS = 40  # lines above a row of numbers in which its header is looked for
 _TITLE_WORDS, _TITLE = 12, 90
 _HEADING_LINES = 4
+_LONG_TITLE = 5  # words of a first line that may have numbers: `Minutes of meetings 2023`
 _FEW_WORDS = 3  # `None.` says something below its heading only
 
 _TERMINATED = re.compile(r"[.!?…;。！？][\"”’»)\]*_]{0,6}$")
@@ -84,13 +85,14 @@ Kind = Literal["prose", "item", "row", "keyed", "heading"]
 class Passage:
     """What can be quoted: its own span, and the span that it needs to be understood, if that is elsewhere.
 
-    `is_whole` tells that it neither begins nor ends in mid-sentence.
+    `is_whole` tells that it neither begins nor ends in mid-sentence, `is_row` that it is a row, whose lead is a header.
     """
 
     start: int
     end: int
     lead: Span | None = None
     is_whole: bool = True
+    is_row: bool = False
 
     def text(self, page: str) -> str:
         """Return the quote; an ellipsis on a line of its own stands for what is left out."""
@@ -132,7 +134,7 @@ def headed_passages(text: str, running: Collection[str] = ()) -> list[tuple[str,
     heading = ""
     for at, unit in enumerate(units):
         said = text[unit.start : unit.end]
-        if _LEADERS.search(said) or _is_header(text, units, at):
+        if _LEADERS.search(said) or _is_header(text, units, at) or (_COMPANY.search(said) and _ADDRESSEE.match(said)):
             continue
         if unit.kind == "heading":
             heading = " ".join(said.split())
@@ -151,7 +153,7 @@ def headed_passages(text: str, running: Collection[str] = ()) -> list[tuple[str,
             found.append((heading, Passage(unit.start, last.end, unit.lead, whole)))
             continue
         whole = _begins_whole(text, units, at) and not unit.is_cut and said.count("(") <= said.count(")")
-        found.append((heading, Passage(unit.start, unit.end, unit.lead, whole)))
+        found.append((heading, Passage(unit.start, unit.end, unit.lead, whole, unit.kind == "row")))
     return found
 
 
@@ -192,7 +194,7 @@ def is_heading(line: str) -> bool:
         return False
     if _NAMED_PART.match(line):
         return True
-    if _PART.match(line) and len(line.split()) <= 8 and not _ENDS.search(line):
+    if _PART.match(line) and len(line.split()) <= _TITLE_WORDS and not _ENDS.search(line):
         return True
     if (cut := line.rstrip("…. ")) != line and cut.upper() == cut and len(cut.split()) > 1:
         return True
@@ -287,7 +289,9 @@ def _units(text: str, running: Collection[str]) -> list[_Unit]:
         if kind == "item" and number + 1 < len(blocks) and _is_numbered_title(text, (start, end), blocks[number + 1]):
             kind = "heading"
         is_fragment = kind == "prose" and has_sentences and len(blocks) > 1 and _says_nothing(text[start:end])
-        if is_fragment and not any(map(str.isdigit, text[start:end])):
+        is_first = number == 0 and len(blocks) > _HEADING_LINES and _says_nothing(text[start:end])
+        is_long = len(text[start:end].split()) >= _LONG_TITLE
+        if (is_fragment and not any(map(str.isdigit, text[start:end]))) or (kind == "prose" and is_first and is_long):
             kind = "heading"
         pieces = sentences(text, start, end, LONGEST) if kind in ("prose", "item") else [(start, end)]
         units += [_Unit(a, b, kind, number, a == start) for a, b in pieces if b > a]
@@ -329,7 +333,8 @@ def _blocks(text: str, lines: Sequence[Span], full: int, running: Collection[str
 def _kind(line: str, before: Kind | None) -> Kind:
     """Return the kind of a line; below a row, words with one amount are a row too."""
     is_amounts = _NUMBERS.fullmatch(line) or (_AMOUNTS.fullmatch(line) and len(line) <= _TITLE)
-    if " | " in line or ((is_row(line) or is_amounts) and not _POINT.match(line)):
+    is_sentence = line.endswith(".") and _VERB.search(line)
+    if " | " in line or ((is_row(line) or is_amounts) and not _POINT.match(line) and not is_sentence):
         return "row"
     if before == "row" and _LAST_AMOUNT.fullmatch(line) and not BULLET.match(line):
         return "row"
@@ -368,6 +373,15 @@ def _continues(text: str, block: tuple[Kind, int, int], last: Span, line: Span, 
         return not (first.isupper() and len(first.split()) <= _TITLE_WORDS)
     if second[0].isupper() and (is_apart or (is_open and _PRICE.search(first) and _PRICE.search(second))):
         return False
+    if (
+        second[0].isdigit()
+        and kind == "row"
+        and block[0] == "prose"
+        and is_open
+        and len(first) >= full
+        and not is_apart
+    ):
+        return not _AMOUNTS.fullmatch(first)  # a paragraph of which a line begins with a number
     if is_apart or kind == "row" or block[0] == "row":
         # A line of a paragraph may be made of numbers: it follows a full line that has not ended.
         return not is_apart and block[0] in ("prose", "item") and is_open and len(first) >= full and len(second) >= full
@@ -444,7 +458,7 @@ def _names_above(text: str, units: Sequence[_Unit], at: int) -> Span | None:
     above = units[first - 1]
     *_, (start, end) = _lines(text, above)
     line = text[start:end]
-    if above.kind not in ("prose", "heading", "keyed") or len(line) > _TITLE or any(map(str.isdigit, line)):
+    if above.kind not in ("prose", "heading", "keyed") or len(line) > _TITLE or _VERB.search(line):
         return None
     return None if _TERMINATED.search(line) or above.is_cut or " " not in line else (start, end)
 
