@@ -49,7 +49,7 @@ class Row:
     text: str
     evidence: np.ndarray
     is_right: bool
-    names_are_met: bool
+    is_fitting: bool
 
     @property
     def is_answerable(self) -> bool:
@@ -87,7 +87,7 @@ def _report(rows: Sequence[Row], found: np.ndarray, first: np.ndarray, *, show_m
     for of_set, kind in dict.fromkeys((row.of_set, row.kind) for row in rows):
         at = [i for i, row in enumerate(rows) if (row.of_set, row.kind) == (of_set, kind)]
         silent = {i for i in at if found[i] < settings.threshold}
-        sure = [i for i in at if i not in silent and first[i] >= settings.sure and rows[i].names_are_met]
+        sure = [i for i in at if i not in silent and first[i] >= settings.sure and rows[i].is_fitting]
         right = sum(rows[i].is_right for i in sure)
         doubtful = len(at) - len(sure) - len(silent)
         print(f"{of_set + kind:28} {len(at):4} {len(sure):7} {right:6} {doubtful:6} {len(silent):10}")
@@ -199,7 +199,7 @@ def _row(
     extractive = Extractive(AnswerSettings(), docmind._catalog, docmind._embedder)
     ranked = extractive.rank(text, found)
     if ranked is None:
-        return Row(of_set, kind, group, text, np.zeros(EVIDENCE), is_right=False, names_are_met=False)
+        return Row(of_set, kind, group, text, np.zeros(EVIDENCE), is_right=False, is_fitting=False)
     first = ranked.sources()[0]
     right = is_right(first.document, first.page_no, first.quote)
-    return Row(of_set, kind, group, text, ranked.evidence, right, ranked.names_are_met)
+    return Row(of_set, kind, group, text, ranked.evidence, right, ranked.is_fitting)

@@ -61,7 +61,7 @@ _BEGINS = re.compile(r"[.?!¿¡]\s{0,2}$")
 _MEASURE = re.compile(r"\bhow (?:long|much|many|often|far|old|big|large|high|tall|soon)\b", re.IGNORECASE)
 _COUNT = re.compile(
     r"\b(?:how (?:long|much|many|often|far|old|big|large|high|tall)|what (?:percentage|percent|share|number)|"
-    r"quant[oa]s?|cu[áa]nt[oa]s?)\b",
+    r"quant[oa]s?|cu[áa]nt[oa]s?|(?:what|which) time|(?:a )?(?:que|qu[ée]) horas?)\b",
     re.IGNORECASE,
 )
 
@@ -75,7 +75,9 @@ def _set(listed: str) -> frozenset[str]:
     return frozenset(listed.split())
 
 
-_COUNTED = SMALL | _set("once twice daily weekly monthly yearly every half double quarter dozen")
+_COUNTED = SMALL | _set(
+    "noon midnight meio mediodia medianoche once twice daily weekly monthly yearly every half double quarter dozen"
+)
 
 # Words of a question that no page needs, and words that are only worth WEAK of others.
 _ASKING = _set(
@@ -160,14 +162,15 @@ class Ranked:
     is on the best of the first three pages, in the first passage, and in it with its heading and document; whether it
     is on the first page that was found; whether the question is English (MiniLM's cosines are higher in others); and by
     how many standard deviations the first passage's cosine stands out of those of the others, at most `STANDING_OUT`.
-    `cosines` tells whether they are those of a model of English or of many languages.
+    `cosines` tells whether they are those of a model of English or of many languages, `is_fitting` whether the first
+    passage has every name that the question has, and a number where it asks for one.
     """
 
     quotes: tuple[tuple[_Page, _Unit], ...]
     shares: tuple[float, ...]
     evidence: np.ndarray
     cosines: Literal["none", "english", "many"]
-    names_are_met: bool
+    is_fitting: bool
 
     def confidence(self) -> float:
         """Return the probability that the documents answer the question."""
@@ -209,7 +212,7 @@ class Extractive:
         confidence = ranked.confidence()
         if confidence < self._settings.threshold:
             return Extract((), confidence)
-        is_sure = ranked.first_confidence() >= self._settings.sure and ranked.names_are_met
+        is_sure = ranked.first_confidence() >= self._settings.sure and ranked.is_fitting
         sources = ranked.sources(KEPT_FROM if is_sure else KEPT_UNSURE)
         return Extract(sources, confidence, "answer" if is_sure else "maybe")
 
@@ -256,7 +259,7 @@ class Extractive:
                 np.float64,
             ),
             cosines="none" if found.nearest_cosine is None else self._cosines,
-            names_are_met=names_are_met(asked, context),
+            is_fitting=names_are_met(asked, context) and fits(asked, lead.text),
         )
 
     def _vectors(self, texts: list[str], found: SearchResult) -> np.ndarray:
