@@ -40,7 +40,8 @@ def test_a_row_comes_with_the_header_of_its_table() -> None:
 
 
 def test_a_key_with_its_value_is_no_header() -> None:
-    assert quotes("Landlord | Mary Hill\nRent | 900 euros")[0] == "Landlord | Mary Hill"
+    first, *_ = passages(text := "Landlord | Mary Hill\nRent | 900 euros")
+    assert (first.text(text), first.is_whole) == ("Landlord | Mary Hill", False)  # it may name columns too
 
 
 def test_numbers_come_with_the_years_above_them() -> None:
@@ -152,6 +153,21 @@ def test_a_letter_names_whom_it_is_written_to_and_says_nothing_by_that() -> None
     )
     assert quotes(text)[-1] == "In our opinion the accounts are true and fair."
     assert not any(quote.startswith("To the") for quote in quotes(text))
+
+
+def test_a_line_goes_on_after_a_semicolon_and_before_a_sign() -> None:
+    text = "He was discharged from the clinic;\nhis hearing aids fit well.\nThe probe has 1000 ohms at 0\n°C in water."
+    assert quotes(text) == [
+        "He was discharged from the clinic;\nhis hearing aids fit well.",
+        "The probe has 1000 ohms at 0\n°C in water.",
+    ]
+
+
+def test_a_number_alone_is_no_quote_among_statements() -> None:
+    statements = "\n".join(
+        f"The {name} mill grinds wheat." for name in ("old", "new", "red", "low", "far", "big", "wet")
+    )
+    assert "(2323858)." not in quotes(f"{statements}\n(2323858).")
 
 
 def test_lines_that_say_different_things_are_apart() -> None:

@@ -27,6 +27,7 @@ _FEWEST_COLUMNS = 3  # of a header that is not quoted alone
 _HEADER_ROWS = 40  # lines above a row of numbers in which its header is looked for
 _TITLE_WORDS, _TITLE = 12, 90
 _HEADING_LINES = 4
+_SUBTITLES = 2  # lines below the title of a page that may be titles too
 _LONG_TITLE = 5  # words of a first line that may have numbers: `Minutes of meetings 2023`
 _FEW_WORDS = 3  # `None.` says something below its heading only
 
@@ -44,6 +45,7 @@ _PRICE = re.compile(r"[€£$]\s?\d|\d\s?[€£$]")
 _NUMBERED_END = re.compile(r"^\d{1,4}\b|\b\d{1,4}\W{0,3}$")
 _SECTION = re.compile(r"\d{1,2}(?:\.\d{1,3}){1,4}\.?\s+[\"“¿¡]?[^\W\d_]")  # `14.1 Can I sell it?`
 _PART = re.compile(r"(?:Item|Note|Nota|Chapter|Cap[íi]tulo|Annex|Anexo)\s+(?:\d{1,2}[A-Z]?|[IVXLC]{1,6})\.?\s+[^\W\d_]")
+_GOES_ON = frozenset("°%),;:.’”»=+<>≤≥/&")  # what no line begins with that says something of its own
 _COMPANY = re.compile(r"\b(?:Inc|Ltd|Limited|Corp|Corporation|Company|Co|LLC|PLC|Lda|S\.\s?[AL]|N\.\s?V)\.{0,2}$")
 _ADDRESSEE = re.compile(r"(?:To (?:the|our)|Dear|Aos?|A l[ao]s|Estimad[ao]s?|Exm[ao]s?\.?)\s[^.!?]{2,80}[.,:]{0,2}$")
 _PAGE_NUMBER = re.compile(
@@ -134,6 +136,8 @@ def headed_passages(text: str, running: Collection[str] = ()) -> list[tuple[str,
     heading = ""
     for at, unit in enumerate(units):
         said = text[unit.start : unit.end]
+        if len(units) > _FEW_LINES and not any(map(str.isalpha, said)):
+            continue
         if _LEADERS.search(said) or _is_header(text, units, at) or (_COMPANY.search(said) and _ADDRESSEE.match(said)):
             continue
         if unit.kind == "heading":
@@ -152,7 +156,13 @@ def headed_passages(text: str, running: Collection[str] = ()) -> list[tuple[str,
             whole = _begins_whole(text, units, at) and not last.is_cut
             found.append((heading, Passage(unit.start, last.end, unit.lead, whole)))
             continue
-        whole = _begins_whole(text, units, at) and not unit.is_cut and said.count("(") <= said.count(")")
+        is_first_row = unit.kind == "row" and unit.lead is None and " | " in said and not any(map(str.isdigit, said))
+        whole = (
+            _begins_whole(text, units, at)
+            and not unit.is_cut
+            and not is_first_row
+            and said.count("(") <= said.count(")")
+        )
         found.append((heading, Passage(unit.start, unit.end, unit.lead, whole, unit.kind == "row")))
     return found
 
@@ -291,14 +301,20 @@ def _units(text: str, running: Collection[str]) -> list[_Unit]:
         is_fragment = kind == "prose" and has_sentences and len(blocks) > 1 and _says_nothing(text[start:end])
         is_first = number == 0 and len(blocks) > _HEADING_LINES and _says_nothing(text[start:end])
         is_long = len(text[start:end].split()) >= _LONG_TITLE
-        if (is_fragment and not any(map(str.isdigit, text[start:end]))) or (kind == "prose" and is_first and is_long):
+        has_digits = any(map(str.isdigit, text[start:end]))
+        is_below = 0 < number <= _SUBTITLES and units[-1:] != [] and units[-1].kind == "heading"
+        if kind == "prose" and (
+            (is_fragment and not has_digits)
+            or (is_first and is_long)
+            or (is_below and not has_digits and "\n" not in text[start:end] and _says_nothing(text[start:end]))
+        ):
             kind = "heading"
         pieces = sentences(text, start, end, LONGEST) if kind in ("prose", "item") else [(start, end)]
         units += [_Unit(a, b, kind, number, a == start) for a, b in pieces if b > a]
         if units and kind in ("prose", "item") and len(lines) > _FEW_LINES:
             line = text[max(text.rfind("\n", 0, end) + 1, start) : end]
             units[-1].is_cut = len(line) >= full and not (_TERMINATED.search(line) or _ANNOUNCES.search(line))
-        if is_fragment:
+        if is_fragment or (kind == "prose" and text[start:end].endswith((";", ","))):
             units[-1].is_cut = True
     _set_leads(text, units)
     return units
@@ -361,6 +377,10 @@ def _continues(text: str, block: tuple[Kind, int, int], last: Span, line: Span, 
     is_open = not _TERMINATED.search(first) and not _ANNOUNCES.search(first)
     if " | " in first or " | " in second or (kind == "item" and BULLET.match(second)):
         return False
+    if is_open and not is_apart and second[0] in _GOES_ON:
+        return True
+    if first.endswith(";") and second[0].islower() and (block[0], kind) == ("prose", "prose") and not is_apart:
+        return True
     if second.startswith("//"):  # an address that was broken after `https:`
         return True
     if _SECTION.match(second) or _PART.match(second) or _NAMED_PART.fullmatch(first):
