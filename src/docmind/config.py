@@ -156,7 +156,7 @@ class AnswerSettings(_Group):
         default=0.15, ge=0.0, le=1.0, description="calibrated probability below which nothing is found"
     )
     sure: float = Field(
-        default=0.7, ge=0.0, le=1.0, description="calibrated probability from which the first quote is the answer"
+        default=0.67, ge=0.0, le=1.0, description="calibrated probability from which the first quote is the answer"
     )
 
 

@@ -163,6 +163,12 @@ def test_a_line_goes_on_after_a_semicolon_and_before_a_sign() -> None:
     ]
 
 
+def test_an_answer_that_announces_a_list_comes_with_it_or_not_at_all() -> None:
+    question = "What does a package depend on?\nOn other packages, in these ways:"
+    assert quotes(f"{question}\n• it needs them\n• it suggests them")[0].endswith("• it suggests them")
+    assert not any(quote.endswith(":") for quote in quotes(f"{question}\nLicence"))
+
+
 def test_a_number_alone_is_no_quote_among_statements() -> None:
     statements = "\n".join(
         f"The {name} mill grinds wheat." for name in ("old", "new", "red", "low", "far", "big", "wet")
@@ -175,6 +181,14 @@ def test_lines_that_say_different_things_are_apart() -> None:
     assert quotes(lent) == lent.split("\n\n")
     prices = "Passengers, death or invalidity of each 15.000 €\nLegal protection, all costs of a lawsuit 3.500 €"
     assert quotes(prices) == prices.split("\n")
+    books = (
+        "LENT BOOKS\nThe Convent - lent to the uncle in February, in a box\nO Delfim - lent to the neighbour upstairs"
+    )
+    assert [quote.split("\n")[-1] for quote in quotes(books)] == books.split("\n")[1:]
+    key = (
+        "Flowers come from the shop in town, all of them white, as promised by our\nAnna. Allergies: Ravi eats nothing."
+    )
+    assert quotes(key)[0].endswith("promised by our\nAnna.")
     code = "It is at most 3.3.\nprint set(4)"
     assert quotes(code) == code.split("\n")
 
@@ -244,6 +258,8 @@ def test_a_sentence_is_cut_only_where_it_is_very_long() -> None:
         ("Bins go out on Tuesday", False),
         ("Dogs need the written consent of the landlord.", False),
         ("Net sales 4,100", False),
+        ("I bought the old mill", False),
+        ("FINANCE.", True),
         ("Rent: 900 euros", False),
         ("", False),
     ],

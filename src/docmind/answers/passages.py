@@ -27,25 +27,29 @@ _FEWEST_COLUMNS = 3  # of a header that is not quoted alone
 _HEADER_ROWS = 40  # lines above a row of numbers in which its header is looked for
 _TITLE_WORDS, _TITLE = 12, 90
 _HEADING_LINES = 4
+_FEW_SENTENCES = 3  # paragraphs with an end, from which on a page is one of sentences
 _SUBTITLES = 2  # lines below the title of a page that may be titles too
 _LONG_TITLE = 5  # words of a first line that may have numbers: `Minutes of meetings 2023`
 _FEW_WORDS = 3  # `None.` says something below its heading only
 
 _TERMINATED = re.compile(r"[.!?…;。！？][\"”’»)\]*_]{0,6}$")
+_ENDED = re.compile(r"[.?!…:。！？][\"”’»)\]*_\s]{0,6}$")
 _ENDS = re.compile(r"[.?!;]$")
 _ANNOUNCES = re.compile(r"[:：]\s*(?:\([^()\n]{0,120}\))?$")
 _ASKS = re.compile(r"\?[\"”’»)\]*_]{0,6}$")
-_KEYED = re.compile(r"[^\s:|][^:|\n]{0,40}[^\s:|]:\s+\S")
+_KEYED = re.compile(r"[^\s:|](?:(?!\.\s)[^:|\n]){0,40}[^\s:|]:\s+\S")
 _LEADERS = re.compile(r"\.{4,}|(?:\.\s){4,}|…{2,}|_{5,}")
 _NUMBERS = re.compile(r"[$€£(+-]{0,3}\d[\d.,%()$€£]*(?:\s+[$€£(+—–-]{0,3}\d?[\d.,%()$€£]*){1,12}")  # and no words
 _AMOUNT = r"(?:[$€£(+–-]{0,3}\d(?:[\d.,]*\d)?[%)€]{0,3}|[—–-])"
 _AMOUNTS = re.compile(rf"[^\W\d_].*?(?:\s(?:[$€£]\s)?{_AMOUNT}){{2,12}}")  # words and at their end two amounts
 _LAST_AMOUNT = re.compile(rf"[^\W\d_][^.!?;:]{{0,80}}\s{_AMOUNT}")
 _PRICE = re.compile(r"[€£$]\s?\d|\d\s?[€£$]")
+_DASHED = re.compile(r"^[^\W\d_][^.!?:]{0,40}\s[-–—]\s")  # `The Dolphin - lent to Ann`
+_DECIMAL = re.compile(r"\d[.,]\d|%")
 _NUMBERED_END = re.compile(r"^\d{1,4}\b|\b\d{1,4}\W{0,3}$")
 _SECTION = re.compile(r"\d{1,2}(?:\.\d{1,3}){1,4}\.?\s+[\"“¿¡]?[^\W\d_]")  # `14.1 Can I sell it?`
 _PART = re.compile(r"(?:Item|Note|Nota|Chapter|Cap[íi]tulo|Annex|Anexo)\s+(?:\d{1,2}[A-Z]?|[IVXLC]{1,6})\.?\s+[^\W\d_]")
-_GOES_ON = frozenset("°%),;:.’”»=+<>≤≥/&")  # what no line begins with that says something of its own
+_GOES_ON = frozenset("°º%),;:.’”»=+<>≤≥/&")  # what no line begins with that says something of its own
 _COMPANY = re.compile(r"\b(?:Inc|Ltd|Limited|Corp|Corporation|Company|Co|LLC|PLC|Lda|S\.\s?[AL]|N\.\s?V)\.{0,2}$")
 _ADDRESSEE = re.compile(r"(?:To (?:the|our)|Dear|Aos?|A l[ao]s|Estimad[ao]s?|Exm[ao]s?\.?)\s[^.!?]{2,80}[.,:]{0,2}$")
 _PAGE_NUMBER = re.compile(
@@ -56,7 +60,7 @@ _PAGE_NUMBER = re.compile(
 _COUNTED = re.compile(r"\b(?:page|p[áa]gina|p[áa]g\.?)\s*\d{1,4}(?:\s*(?:of|de|/)\s*\d{1,4})?$", re.IGNORECASE)
 _ADDRESSED = re.compile(r"(?:https?://|www\.)\S+(?:\s+\d{1,4}\s*/\s*\d{1,4})?$")
 _YEARS = re.compile(r"\b(?:(?:FY)?\s?(?:19|20)\d\d|FY\s?\d\d|Q[1-4])\b")
-_NUMBERED = re.compile(r"(?:\(?(?:\d{1,2}(?:\.\d{1,3}){0,4}|[IVXLC]{1,6}|[A-Z])[.)]?\s+)")
+_NUMBERED = re.compile(r"(?:\(?(?:(?:\d{1,2}(?:\.\d{1,3}){0,4}|[IVXLC]{2,6})[.)]?|[A-Z][.)])\s+)")
 _NAMED_PART = re.compile(
     r"(?:chapter|section|part|title|annex|appendix|article|table|figure|se[çc][ãa]o|cap[íi]tulo|t[íi]tulo|anexo|parte|"
     r"art[íi]culo|secci[óo]n|p[áa]rrafo|contents)\b[\s\w.:–—-]{0,12}$",
@@ -151,6 +155,8 @@ def headed_passages(text: str, running: Collection[str] = ()) -> list[tuple[str,
             continue
         if _ASKS.search(said) or _ANNOUNCES.search(said):
             last = _announced(text, units, at)
+            if last is not None and _ANNOUNCES.search(text[last.start : last.end]):  # an answer that announces a list
+                last = _announced(text, units, units.index(last, at))
             if last is None:
                 continue
             whole = _begins_whole(text, units, at) and not last.is_cut
@@ -206,7 +212,7 @@ def is_heading(line: str) -> bool:
         return True
     if _PART.match(line) and len(line.split()) <= _TITLE_WORDS and not _ENDS.search(line):
         return True
-    if (cut := line.rstrip("…. ")) != line and cut.upper() == cut and len(cut.split()) > 1:
+    if (cut := line.rstrip("…. ")) != line and cut.isupper() and (len(cut.split()) > 1 or len(cut) > 4):
         return True
     if _COMPANY.search(line) and (_is_capitalised(line) or _ADDRESSEE.match(line)):
         return True
@@ -271,7 +277,7 @@ def _is_numbered_title(text: str, block: Span, following: tuple[Kind, int, int])
 def _says_nothing(said: str) -> bool:
     """Return whether a few short lines have neither an end nor a verb."""
     lines = said.split("\n")
-    if len(lines) > _HEADING_LINES or any(len(line) > _TITLE for line in lines) or "=" in said:
+    if len(lines) > _HEADING_LINES or any(len(line) > _TITLE or _DASHED.search(line) for line in lines) or "=" in said:
         return False
     return not (_TERMINATED.search(said) or _ANNOUNCES.search(said) or _KEYED.match(said) or _VERB.search(said))
 
@@ -287,7 +293,8 @@ def _units(text: str, running: Collection[str]) -> list[_Unit]:
     blocks = list(_blocks(text, lines, full, running))
     # Where most of a page is sentences, lists and rows, lines that are neither are titles and fragments.
     stated = sum(kind != "prose" or bool(_TERMINATED.search(text[start:end])) for kind, start, end in blocks)
-    has_sentences = 2 * stated >= len(blocks)
+    ended = sum(kind == "prose" and bool(_TERMINATED.search(text[start:end])) for kind, start, end in blocks)
+    has_sentences = 2 * stated >= len(blocks) or ended >= _FEW_SENTENCES
     for number, (kind, start, end) in enumerate(blocks):
         if kind == "prose" and (
             all(is_heading(line) for line in text[start:end].split("\n") if line.strip())
@@ -314,7 +321,8 @@ def _units(text: str, running: Collection[str]) -> list[_Unit]:
         if units and kind in ("prose", "item") and len(lines) > _FEW_LINES:
             line = text[max(text.rfind("\n", 0, end) + 1, start) : end]
             units[-1].is_cut = len(line) >= full and not (_TERMINATED.search(line) or _ANNOUNCES.search(line))
-        if is_fragment or (kind == "prose" and text[start:end].endswith((";", ","))):
+        is_open = kind == "prose" and has_sentences and len(lines) > _FEW_LINES and not _ENDED.search(text[start:end])
+        if is_fragment or is_open or (kind == "prose" and text[start:end].endswith((";", ","))):
             units[-1].is_cut = True
     _set_leads(text, units)
     return units
@@ -391,7 +399,7 @@ def _continues(text: str, block: tuple[Kind, int, int], last: Span, line: Span, 
         return True
     if second[0].islower() and is_open and block[0] in ("prose", "item"):
         return not (first.isupper() and len(first.split()) <= _TITLE_WORDS)
-    if second[0].isupper() and (is_apart or (is_open and _PRICE.search(first) and _PRICE.search(second))):
+    if second[0].isupper() and (is_apart or (is_open and _are_alike(first, second))):
         return False
     if (
         second[0].isdigit()
@@ -412,6 +420,11 @@ def _continues(text: str, block: tuple[Kind, int, int], last: Span, line: Span, 
     if kind == "keyed" or block[0] == "keyed" or is_heading(first) != is_heading(second):
         return False
     return is_open and max(len(first), len(second)) <= SHORT_LINE and line[1] - block[1] <= _BLOCK
+
+
+def _are_alike(first: str, second: str) -> bool:
+    """Return whether two lines are entries of one list: both with a price, or with a dash after their key."""
+    return any(form.search(first) and form.search(second) for form in (_PRICE, _DASHED))
 
 
 def _set_leads(text: str, units: Sequence[_Unit]) -> None:
@@ -479,6 +492,8 @@ def _names_above(text: str, units: Sequence[_Unit], at: int) -> Span | None:
     *_, (start, end) = _lines(text, above)
     line = text[start:end]
     if above.kind not in ("prose", "heading", "keyed") or len(line) > _TITLE or _VERB.search(line):
+        return None
+    if _PRICE.search(line) or _DECIMAL.search(line):
         return None
     return None if _TERMINATED.search(line) or above.is_cut or " " not in line else (start, end)
 
