@@ -140,7 +140,7 @@ def test_lines_without_a_verb_among_sentences_are_titles(title: str, found: list
 def test_a_sentence_with_numbers_is_no_row() -> None:
     text = (
         "Accounts 2023 2022\nSales of the group 871 952\nThe rate was 24.9% in 2022 and 24.7% in 2021.\n"
-        "The mill has a loan at the rate of 2.35 % and a secured account with a bank of\n1,500 thousand, used to 84 %."
+        "The mill has a loan at the rate of 2.35 % and a secured account with a bank of\n1.500 thousand, used to 84 %."
     )
     assert quotes(text)[1] == "The rate was 24.9% in 2022 and 24.7% in 2021."
     assert quotes(text)[2] == text[text.index("The mill") :]

@@ -47,7 +47,7 @@ _PRICE = re.compile(r"[€£$]\s?\d|\d\s?[€£$]")
 _DASHED = re.compile(r"^[^\W\d_][^.!?:]{0,40}\s[-–—]\s")  # `The Dolphin - lent to Ann`
 _DECIMAL = re.compile(r"\d[.,]\d|%")
 _NUMBERED_END = re.compile(r"^\d{1,4}\b|\b\d{1,4}\W{0,3}$")
-_SECTION = re.compile(r"\d{1,2}(?:\.\d{1,3}){1,4}\.?\s+[\"“¿¡]?[^\W\d_]")  # `14.1 Can I sell it?`
+_SECTION = re.compile(r"\d{1,2}(?:\.\d{1,3}){1,4}\.?\s+[\"“¿¡]?[A-ZÀ-Þ]")  # `14.1 Can I sell it?`
 _PART = re.compile(r"(?:Item|Note|Nota|Chapter|Cap[íi]tulo|Annex|Anexo)\s+(?:\d{1,2}[A-Z]?|[IVXLC]{1,6})\.?\s+[^\W\d_]")
 _GOES_ON = frozenset("°º%),;:.’”»=+<>≤≥/&")  # what no line begins with that says something of its own
 _COMPANY = re.compile(r"\b(?:Inc|Ltd|Limited|Corp|Corporation|Company|Co|LLC|PLC|Lda|S\.\s?[AL]|N\.\s?V)\.{0,2}$")
@@ -393,7 +393,12 @@ def _continues(text: str, block: tuple[Kind, int, int], last: Span, line: Span, 
         return True
     if _SECTION.match(second) or _PART.match(second) or _NAMED_PART.fullmatch(first):
         return False
-    if kind == "keyed" and block[0] == "prose" and second[0].isupper():
+    if (
+        block[0] == "prose"
+        and second[0].isupper()
+        and _KEYED.match(second)
+        and (kind == "keyed" or _says_nothing(first))
+    ):
         return False
     if _SECTION.match(first) and is_open and "?" in second and not is_apart:
         return True
