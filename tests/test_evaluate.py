@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,21 @@ def test_ndcg_wants_every_labelled_page_first() -> None:
     assert judge(TWO, [("a.pdf", 4), ("a.pdf", 3)]).ndcg_5 == pytest.approx(1.0)
     ideal = 1 + 1 / math.log2(3)
     assert judge(TWO, [("x", 1), ("a.pdf", 3)]).ndcg_5 == pytest.approx(1 / math.log2(3) / ideal)
+
+
+def test_a_page_of_another_document_may_answer_too() -> None:
+    question = replace(ONE, elsewhere=frozenset({("b.pdf", 7)}))
+    assert judge(question, [("x", 1), ("b.pdf", 7)]).first_rank == 2
+    assert judge(question, [("b.pdf", 7), ("a.pdf", 3)]).ndcg_5 == 1.0
+    assert question.documents == {"a.pdf", "b.pdf"}
+
+
+def test_the_words_of_the_answer_count_where_no_page_is_labelled() -> None:
+    question = replace(ONE, document="wine.csv", pages=frozenset(), answer="6 bottles")
+    assert question.is_answered_by("wine.csv", 1, "Rioja |\n6  Bottles | A2")
+    assert not question.is_answered_by("wine.csv", 1, "Port | 16 bottles")
+    assert not question.is_answered_by("beer.csv", 1, "6 bottles")
+    assert ONE.is_answered_by("a.pdf", 3, "")
 
 
 def test_means() -> None:
@@ -61,6 +77,11 @@ def test_questions_are_read(tmp_path: Path) -> None:
     path.write_text('{"id": "1", "question": "Who?", "lang": "en", "doc": "docs/a.pdf", "pages": [2]}\n\n')
     [question] = read_questions(path)
     assert (question.document, question.pages) == ("a.pdf", frozenset({2}))
+    path.write_text(
+        '{"id": "1", "question": "Who?", "doc": "a.csv", "answer": "Ben", "alt": [{"doc": "b", "pages": [1]}]}'
+    )
+    [question] = read_questions(path)
+    assert (question.pages, question.answer, question.elsewhere) == (frozenset(), "Ben", {("b", 1)})
 
 
 @pytest.mark.parametrize("text", ["not json", '{"id": 1}', "[]"])

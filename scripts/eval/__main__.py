@@ -2,14 +2,17 @@
 
     .venv/bin/python scripts/eval FOLDER [WHAT] [--vault DIR] [--misses] [--query-images [--ocr-sample N]]
 
-The folder holds `docs/`, `questions.jsonl` (`id, question, lang, doc, pages, tags, source`) and, where there are any,
-`unanswerable.jsonl` (`question, near`; else general ones are asked) and `scan_truth.jsonl` (`doc, page, text`). All
-documents are one corpus. WHAT is one of
+The folder holds `docs/` (or `files/`), `questions.jsonl` (`id, question, lang, doc, pages, tags, source`; a small file
+needs no pages but an `answer`, the words of a right quote) and, where there are any, `unanswerable.jsonl`
+(`question, near`; else general ones are asked) and `scan_truth.jsonl` (`doc, page, text`). All documents are one
+corpus. WHAT is one of
 
     retrieval    questions by every method, answers, OCR; what is done where nothing is said
     pictures     the pictures of `qbi.jsonl` (`--query-images` says the same)
     verify       sentences against the pages they name; `fit-verify` prints weights for half of the documents
-    fit-answers  outcomes of answers with documents left out, and the weights of their confidence
+    fit-answers  outcomes of answers with documents left out, and the weights of their confidence; of the questions
+                 of several folders together with `--also FOLDER`, whose vault has its name in that of `--vault`
+    quotes       quotes of `--count` questions drawn with `--seed`, with the text around them, to be read one by one
     fit-ranking  weights of the lists, and the quality of what they find, with one document left out at a time
     distortions  pages of the vault in FOLDER (`FOLDER/data`, `FOLDER/key`), turned, bent, blurred and shrunk
     fit-late     the data of late interaction, from plain text files
@@ -35,6 +38,7 @@ WHAT = (
     "verify",
     "fit-verify",
     "fit-answers",
+    "quotes",
     "fit-ranking",
     "distortions",
     "fit-late",
@@ -54,7 +58,9 @@ def main() -> int:
         "--ocr-sample", type=int, default=40, help="pictures that are read as well, of each variant alike; 0: none"
     )
     parser.add_argument("--sample", type=int, default=40, help="pages that are distorted")
-    parser.add_argument("--seed", type=int, default=7, help="of the sentences that are verified")
+    parser.add_argument("--seed", type=int, default=7, help="of the sentences that are verified, or of the quotes")
+    parser.add_argument("--also", type=Path, action="append", default=[], help="a further folder for fit-answers")
+    parser.add_argument("--count", type=int, default=200, help="quotes that are drawn")
     options = parser.parse_args()
     try:
         _run(options)
@@ -91,9 +97,13 @@ def _run(options: argparse.Namespace) -> None:
         if options.what == "fit-answers":
             from confidence import fit
 
-            return fit(folder, place, read_questions(folder / "questions.jsonl"), show_misses=options.misses)
+            return fit({folder: place, **{one: place / one.name for one in options.also}}, show_misses=options.misses)
+        if options.what == "quotes":
+            from quotes import draw
+
+            return draw(folder, place, read_questions(folder / "questions.jsonl"), options.count, options.seed)
         with opened(place) as docmind:
-            add_missing(docmind, folder / "docs")
+            add_missing(docmind, folder)
             if options.what == "pictures":
                 from pictures import evaluate_images, read_pictures
 

@@ -35,8 +35,9 @@ def opened(place: Path, retrieve: RetrieveSettings | None = None) -> Iterator[Do
         yield docmind
 
 
-def add_missing(docmind: DocMind, docs: Path) -> None:
-    """Read the documents that the vault does not have yet, and say how many."""
+def add_missing(docmind: DocMind, folder: Path) -> None:
+    """Read the documents of a folder, in `docs` or `files`, that the vault does not have yet, and say how many."""
+    docs = next((place for name in ("docs", "files") if (place := folder / name).is_dir()), folder)
     known = {info.document for info in docmind.documents() if info.status == "ready"}
     files = [file for file in sorted(docs.iterdir()) if file.is_file() and file.name not in known]
     started = time.monotonic()

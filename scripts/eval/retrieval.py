@@ -33,7 +33,7 @@ def evaluate(folder: Path, place: Path, questions: list[Question], *, show_misse
     for name, chosen in METHODS.items():
         with opened(place, RetrieveSettings.model_validate(chosen)) as docmind:
             if not chosen:
-                add_missing(docmind, folder / "docs")
+                add_missing(docmind, folder)
                 scans = frozenset(
                     info.document for info in docmind.documents() if info.pages and info.ocr_pages * 2 > info.pages
                 )
@@ -78,7 +78,7 @@ def _answers(docmind: DocMind, folder: Path, questions: list[Question]) -> None:
     for question in questions:
         with times.one():
             answer = docmind.ask(question.text)
-        right = [source.document == question.document and source.page_no in question.pages for source in answer.sources]
+        right = [question.is_on(source.document, source.page_no) for source in answer.sources]
         outcomes[answer.outcome] += 1
         right_answers += bool(answer.outcome == "answer" and right[0])
         first += bool(right and right[0])
@@ -94,7 +94,7 @@ def _answers(docmind: DocMind, folder: Path, questions: list[Question]) -> None:
     everything = {info.document: info.doc_id for info in docmind.documents()}
     left_out: Counter[str] = Counter()
     for question in questions:
-        others = tuple(doc_id for name, doc_id in everything.items() if name != question.document)
+        others = tuple(doc_id for name, doc_id in everything.items() if name not in question.documents)
         left_out[docmind.ask(question.text, filters=Filters(doc_ids=others)).outcome if others else "not found"] += 1
     print(f"with their document left out: {_shares(left_out)}")
     path = folder / "unanswerable.jsonl"

@@ -151,12 +151,12 @@ class SearchSettings(_Group):
 class AnswerSettings(_Group):
     """The extractive answerer."""
 
-    quotes: int = Field(default=4, ge=1, le=12)
+    quotes: int = Field(default=5, ge=1, le=12)
     threshold: float = Field(
         default=0.15, ge=0.0, le=1.0, description="calibrated probability below which nothing is found"
     )
     sure: float = Field(
-        default=0.7, ge=0.0, le=1.0, description="calibrated probability from which the first quote is the answer"
+        default=0.67, ge=0.0, le=1.0, description="calibrated probability from which the first quote is the answer"
     )
 
 

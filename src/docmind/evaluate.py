@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,10 @@ from docmind.errors import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One labelled question: `pages` of `document` (file name) answer it, and so do those of `others`."""
+    """One labelled question: `pages` of `document` (file name) answer it, and so do `elsewhere`, pages of others.
+
+    A question over a small file has no pages; a quote of the file that holds the words of `answer` answers it.
+    """
 
     id: str
     text: str
@@ -28,11 +32,24 @@ class Question:
     pages: frozenset[int]
     tags: frozenset[str]
     source: str
-    others: frozenset[tuple[str, int]] = frozenset()
+    answer: str = ""
+    elsewhere: frozenset[tuple[str, int]] = frozenset()
 
-    def is_answered_on(self, document: str, page_no: int) -> bool:
-        """Return whether this page answers it."""
-        return (document == self.document and page_no in self.pages) or (document, page_no) in self.others
+    def is_on(self, document: str, page_no: int) -> bool:
+        """Return whether a page is labelled with the answer."""
+        return (document == self.document and page_no in self.pages) or (document, page_no) in self.elsewhere
+
+    def is_answered_by(self, document: str, page_no: int, quote: str) -> bool:
+        """Return whether a quote is on a labelled page; without labelled pages, whether it has the answer's words."""
+        if self.pages:
+            return self.is_on(document, page_no)
+        wanted, said = (" ".join(text.split()).casefold() for text in (self.answer, quote))
+        return document == self.document and re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", said) is not None
+
+    @property
+    def documents(self) -> frozenset[str]:
+        """The documents that answer it."""
+        return frozenset({self.document, *(document for document, _ in self.elsewhere)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +65,9 @@ class Scores:
 
 
 def read_questions(path: Path) -> list[Question]:
-    """Read questions from JSON lines: `id, question, lang, doc, pages, tags, source`, and `alt`, further `doc, pages`.
+    """Read questions from JSON lines: `id, question, lang, doc, pages, tags, source, answer, alt`.
 
-    Raises `ConfigError`.
+    `pages` may be left out where there is an `answer`; `alt` are further `doc, pages`. Raises `ConfigError`.
     """
     try:
         rows = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
@@ -60,10 +77,13 @@ def read_questions(path: Path) -> list[Question]:
                 text=row["question"],
                 language=row.get("lang", ""),
                 document=Path(row["doc"]).name,
-                pages=frozenset(row["pages"]),
+                pages=frozenset(row["pages"] if "answer" not in row else row.get("pages", ())),
                 tags=frozenset(row.get("tags", ())),
                 source=row.get("source", ""),
-                others=frozenset((Path(alt["doc"]).name, page) for alt in row.get("alt", ()) for page in alt["pages"]),
+                answer=row.get("answer", ""),
+                elsewhere=frozenset(
+                    (Path(other["doc"]).name, page) for other in row.get("alt", ()) for page in other["pages"]
+                ),
             )
             for row in rows
         ]
@@ -82,11 +102,11 @@ class Judged:
 
 
 def judge(question: Question, pages: Iterable[tuple[str, int]]) -> Judged:
-    """Score a ranking of `(document, page_no)` against the labels."""
-    gains = [question.is_answered_on(document, page_no) for document, page_no in pages]
-    ideal = sum(1 / math.log2(rank + 1) for rank in range(1, min(5, len(question.pages) + len(question.others)) + 1))
+    """Score a ranking of `(document, page_no)` against the labels; nDCG@5 is at most 1."""
+    gains = [question.is_on(document, page_no) for document, page_no in pages]
+    ideal = sum(1 / math.log2(rank + 1) for rank in range(1, min(5, len(question.pages)) + 1))
     gained = sum(1 / math.log2(rank + 1) for rank, gain in enumerate(gains[:5], 1) if gain)
-    return Judged(gains.index(True) + 1 if True in gains else 0, gained / ideal if ideal else 0.0)
+    return Judged(gains.index(True) + 1 if True in gains else 0, min(gained / ideal, 1.0) if ideal else 0.0)
 
 
 def score(judged: Sequence[Judged]) -> Scores:

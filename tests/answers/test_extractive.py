@@ -269,3 +269,10 @@ def test_from_a_probability_of_one_nothing_is_sure(desk: DocMind) -> None:
 def test_names_are_capitals_and_numbers_inside() -> None:
     assert names("What did Ulta Beauty earn in FY2022?") >= {"ulta", "beauty", "fy2022", "2022"}
     assert "what" not in names("What did they earn?")
+    assert names("How much did I order? Where is it, and does US law apply?") == {"us"}
+
+
+def test_words_that_ask_need_not_be_met() -> None:
+    assert asked_words("¿Cuánto costó la lavadora?") == ["costo", "lavadora"]
+    assert asked_words("Quanto açúcar leva o arroz?") == ["acucar", "leva", "arroz"]
+    assert asked_words("When is Mateo's birthday?") == ["mateo", "birthday"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from docmind.answers.passages import GAP, LONGEST, edges, heading_of, is_heading, nearest_heading, passages
+from docmind.answers.passages import GAP, LONGEST, edges, headed_passages, is_heading, nearest_heading, passages
 
 LEASE = (
     "Lease of a Flat\n"
@@ -34,10 +34,14 @@ def test_an_item_comes_with_what_announces_its_list() -> None:
 
 def test_a_row_comes_with_the_header_of_its_table() -> None:
     assert quotes(TABLE) == [
-        "name | trade | phone",
         "name | trade | phone\nBen Cole | plumber | 555 0199",
         f"name | trade | phone{GAP}Anna Lind | electrician | 555 0142",
     ]
+
+
+def test_a_key_with_its_value_is_no_header() -> None:
+    first, *_ = passages(text := "Landlord | Mary Hill\nRent | 900 euros")
+    assert (first.text(text), first.is_whole) == ("Landlord | Mary Hill", False)  # it may name columns too
 
 
 def test_numbers_come_with_the_years_above_them() -> None:
@@ -66,6 +70,142 @@ def test_lines_that_pages_beside_it_have_are_not_quoted() -> None:
     assert "rules" not in " ".join(one.text(this) for one in passages(this, edges(other))).lower().replace(
         "the rules of the cellar", ""
     )
+
+
+def test_columns_named_above_rows_come_with_each_row_and_not_alone() -> None:
+    text = (
+        "Description Quantity Price Amount\nSlates, reclaimed and cut to the size of the old ones 240 £3.15 £756.00\n"
+        "Scaffold hire, two weeks 1 £640.00 £640.00\nSubtotal £1,396.00\nBats were found above the vestry."
+    )
+    header, first, second, total, bats = text.split("\n")
+    assert quotes(text) == [f"{header}\n{first}", *(f"{header}{GAP}{row}" for row in (second, total)), bats]
+
+
+def test_years_above_rows_and_numbers_without_words_are_not_quoted_alone() -> None:
+    text = "Profit and loss account\n2023 2022\nOther income from operations of the group 871 952\nWrite-down (640) —"
+    assert quotes(text) == [
+        "2023 2022\nOther income from operations of the group 871 952",
+        f"2023 2022{GAP}Write-down (640) —",
+    ]
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "5.2. Editors of text that work especially well with letters of many kinds",
+        "Item 2. Properties",
+        "CHAPTER 5. SOFTWARE AVAILABLE IN THE …",
+        "Brightwater Mills Group, Inc.",
+        "To the shareholders of Brightwater Mills Group, Inc..",
+    ],
+)
+def test_titles_of_many_kinds_are_not_quoted(title: str) -> None:
+    text = f"The mill was founded by two sisters.\n{title}\nThe mill grinds wheat and rye for bakers."
+    assert quotes(text) == ["The mill was founded by two sisters.", "The mill grinds wheat and rye for bakers."]
+
+
+def test_a_numbered_title_is_not_glued_to_the_one_above() -> None:
+    text = (
+        "Chapter 14\nSelling the discs in a\nshop of your own\n14.1 Can I sell them?\nGo ahead, nobody must be asked."
+    )
+    assert "14.1 Can I sell them?\nGo ahead, nobody must be asked." in quotes(text)
+
+
+def test_two_questions_are_quoted_with_their_answer() -> None:
+    text = "5.6 Why does the link fail? Why is the library missing?\nIt is in a package of its own."
+    assert quotes(text)[0] == text
+
+
+def test_a_few_words_below_a_heading_come_with_it() -> None:
+    assert quotes("Legal Proceedings\nNone at all.") == ["Legal Proceedings\nNone at all."]
+
+
+@pytest.mark.parametrize(
+    ("title", "found"),
+    [
+        ("Brightwater Mills\nstatement of the group", []),
+        ("Invoice BR/5512", [("Invoice BR/5512", False)]),  # may be what is asked for
+        ("10. Parking and storage", []),
+    ],
+)
+def test_lines_without_a_verb_among_sentences_are_titles(title: str, found: list[tuple[str, bool]]) -> None:
+    text = f"{title}\nThe mill was founded by two sisters. It grinds wheat and rye."
+    assert [(one.text(text), one.is_whole) for one in passages(text)] == [
+        *found,
+        ("The mill was founded by two sisters.", True),
+        ("It grinds wheat and rye.", True),
+    ]
+
+
+def test_a_sentence_with_numbers_is_no_row() -> None:
+    text = (
+        "Accounts 2023 2022\nSales of the group 871 952\nThe rate was 24.9% in 2022 and 24.7% in 2021.\n"
+        "The mill has a loan at the rate of 2.35 % and a secured account with a bank of\n1.500 thousand, used to 84 %."
+    )
+    assert quotes(text)[1] == "The rate was 24.9% in 2022 and 24.7% in 2021."
+    assert quotes(text)[2] == text[text.index("The mill") :]
+
+
+def test_a_letter_names_whom_it_is_written_to_and_says_nothing_by_that() -> None:
+    text = (
+        "Report of the auditors of the group and its parts\nTo the shareholders of Mills Corporation. In our opinion"
+        " the accounts are true and fair."
+    )
+    assert quotes(text)[-1] == "In our opinion the accounts are true and fair."
+    assert not any(quote.startswith("To the") for quote in quotes(text))
+
+
+def test_a_line_goes_on_after_a_semicolon_and_before_a_sign() -> None:
+    text = "He was discharged from the clinic;\nhis hearing aids fit well.\nThe probe has 1000 ohms at 0\n°C in water."
+    assert quotes(text) == [
+        "He was discharged from the clinic;\nhis hearing aids fit well.",
+        "The probe has 1000 ohms at 0\n°C in water.",
+    ]
+
+
+def test_an_answer_that_announces_a_list_comes_with_it_or_not_at_all() -> None:
+    question = "What does a package depend on?\nOn other packages, in these ways:"
+    assert quotes(f"{question}\n• it needs them\n• it suggests them")[0].endswith("• it suggests them")
+    assert not any(quote.endswith(":") for quote in quotes(f"{question}\nLicence"))
+
+
+def test_a_number_alone_is_no_quote_among_statements() -> None:
+    statements = "\n".join(
+        f"The {name} mill grinds wheat." for name in ("old", "new", "red", "low", "far", "big", "wet")
+    )
+    assert "(2323858)." not in quotes(f"{statements}\n(2323858).")
+
+
+def test_lines_that_say_different_things_are_apart() -> None:
+    lent = "The Dolphin: lent to the neighbour on the second floor\n\nTo be bought again: The Sea (lost on the train)"
+    assert quotes(lent) == lent.split("\n\n")
+    prices = "Passengers, death or invalidity of each 15.000 €\nLegal protection, all costs of a lawsuit 3.500 €"
+    assert quotes(prices) == prices.split("\n")
+    books = (
+        "LENT BOOKS\nThe Convent - lent to the uncle in February, in a box\nO Delfim - lent to the neighbour upstairs"
+    )
+    assert [quote.split("\n")[-1] for quote in quotes(books)] == books.split("\n")[1:]
+    key = (
+        "Flowers come from the shop in town, all of them white, as promised by our\nAnna. Allergies: Ravi eats nothing."
+    )
+    assert quotes(key)[0].endswith("promised by our\nAnna.")
+    code = "It is at most 3.3.\nprint set(4)"
+    assert quotes(code) == code.split("\n")
+
+
+def test_a_question_as_a_title_goes_on_over_its_line() -> None:
+    text = "4.12 Can I install the packages of another\nLinux system? Yes, by a converter."
+    assert quotes(text)[0].startswith("4.12 Can I install")
+
+
+def test_a_running_head_with_a_page_number_is_none_on_a_page_of_few_lines() -> None:
+    this, other = ("The Mill, annual report 2023 — 1\nIt mills wheat.", "The Mill, annual report 2023 — 2\nSales grew.")
+    assert [one.text(this) for one in passages(this, edges(other))] == ["It mills wheat."]
+
+
+def test_an_address_goes_on_after_a_line_break() -> None:
+    text = "The members are listed on a page of their own, with their names and towns (https:\n//example.org/members)."
+    assert quotes(text) == [text]
 
 
 def test_a_question_is_quoted_with_its_answer() -> None:
@@ -118,6 +258,8 @@ def test_a_sentence_is_cut_only_where_it_is_very_long() -> None:
         ("Bins go out on Tuesday", False),
         ("Dogs need the written consent of the landlord.", False),
         ("Net sales 4,100", False),
+        ("I bought the old mill", False),
+        ("FINANCE.", True),
         ("Rent: 900 euros", False),
         ("", False),
     ],
@@ -126,10 +268,31 @@ def test_titles_are_told_from_statements(line: str, *, expected: bool) -> None:
     assert is_heading(line) is expected
 
 
-def test_the_heading_of_a_place_is_the_nearest_above_it() -> None:
+def test_a_passage_comes_with_the_nearest_heading_above_it() -> None:
     text = "House Rules\nNo smoking is allowed in the house.\nPets And Plants\nDogs need a consent."
-    assert heading_of(text, text.index("Dogs")) == "House Rules\nPets And Plants"
-    assert heading_of(text, 0) == ""
+    assert [(heading, one.text(text)) for heading, one in headed_passages(text)] == [
+        ("House Rules", "No smoking is allowed in the house."),
+        ("Pets And Plants", "Dogs need a consent."),
+    ]
+    assert [heading for heading, _ in headed_passages("Dogs need a consent.")] == [""]
+
+
+@pytest.mark.parametrize(
+    ("first", "is_quoted"),
+    [
+        ("Letter to the class of year 4, about the museum", False),
+        ("The cellar is open until 22:00", True),
+        ("Our guest network: Lighthouse", True),
+        ("Bring a coat, boots and a lamp.", True),
+    ],
+)
+def test_the_first_line_of_a_page_may_be_its_name(first: str, *, is_quoted: bool) -> None:
+    text = f"{first}\n\nThe bus leaves at nine in the morning. Bring a packed lunch."
+    assert (first in quotes(text)) is is_quoted
+
+
+def test_one_line_of_several_that_are_alike_is_no_title() -> None:
+    assert quotes("Blue box for paper\n\nGreen box for glass") == ["Blue box for paper", "Green box for glass"]
 
 
 def test_the_nearest_heading_is_a_line_above_that_reads_as_a_title() -> None:

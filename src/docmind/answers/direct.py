@@ -15,7 +15,7 @@ import numpy as np
 from docmind.answers.extractive import Extractive, first_passage, is_named
 from docmind.answers.intents import PASSAGES, Intent, Language, is_all, is_this, recognise
 from docmind.answers.summary import SENTENCES, Summarizer
-from docmind.answers.verify import MAYBE, Verified, quoted
+from docmind.answers.verify import Verified, quoted
 from docmind.config import AnswerSettings
 from docmind.documents import Catalog, NodeStore
 from docmind.embedding import TextEmbedder, name_of
@@ -312,10 +312,8 @@ def lacking(checked: Verified, outcome: Outcome, lead: str) -> tuple[Verified, O
     """
     if not lead or not checked.sources:
         return checked, outcome
-    listed = quoted([source for source in checked.sources if source.kind == "quote"], "maybe")
-    further = len(lead) - len(MAYBE)
-    sentences = tuple(replace(one, start=one.start + further, end=one.end + further) for one in listed.sentences)
-    return replace(checked, answer=lead + listed.answer.removeprefix(MAYBE), sentences=sentences), "maybe"
+    listed = quoted([source for source in checked.sources if source.kind == "quote"], "maybe", lead)
+    return replace(checked, answer=listed.answer, sentences=listed.sentences), "maybe"
 
 
 def _counted(documents: int, language: Language) -> str:
@@ -324,11 +322,8 @@ def _counted(documents: int, language: Language) -> str:
 
 
 def _is_within(info: DocumentInfo, filters: Filters) -> bool:
-    return (
-        (not filters.doc_ids or info.doc_id in filters.doc_ids)
-        and (not filters.languages or info.language in filters.languages)
-        and (not filters.tags or bool(set(filters.tags) & set(info.tags)))
-    )
+    """Return whether a document, as a whole, passes the filters: its main language stands for those of its pages."""
+    return filters.allow(info.doc_id, info.tags) and (not filters.languages or info.language in filters.languages)
 
 
 def _said(text: str) -> Verified:

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from docmind.answers.numbers import SMALL
-from docmind.answers.passages import Passage, code_passages, edges, heading_of, passages
+from docmind.answers.passages import Passage, code_passages, edges, headed_passages, passages
 from docmind.config import AnswerSettings
 from docmind.documents import Catalog, PageRecord, Words
 from docmind.embedding import (
@@ -38,13 +38,16 @@ PAGES, WEIGHED = 8, 3  # pages read for quotes; of them, how many count for the 
 CANDIDATES = 24  # passages embedded: 2-3 ms each on one core
 SHORTEST = 8  # characters
 IN_WINDOW = 0.15  # preference for passages of the page's best window when candidates are chosen
-COSINE, COVERAGE, PAGE = 0.5, 1.0, 0.3  # weights of a passage's score
+COSINE, COVERAGE, PAGE = 1.2, 1.0, 0.6  # weights of a passage's score
 DIVERSITY = 0.5  # of maximal marginal relevance (Carbonell & Goldstein 1998)
-KEPT_FROM = 0.7  # of the best quote's score; quotes below it add nothing
-SAME_PAGE = 0.1  # penalty for each quote already taken from the same page
+KEPT_FROM = 0.7  # of the best quote's score; quotes below it add nothing to an answer
+KEPT_UNSURE = 0.5  # the same where the first quote is not sure to answer
+SAME_PAGE = 0.3  # penalty for each quote already taken from the same page
 CUT_OFF = 0.15  # penalty for a quote that begins or ends in mid-sentence, as at the end of a page
 MISFIT = 0.15  # penalty for a quote without a number where the question asks for one
+STANDING_OUT, NOISE = 6.0, 0.02  # most deviations that count, and what is added to a deviation of cosines
 LEAD = 0.7  # weight of words that only the header or lead-in of a quote has
+HEADED = 0.5  # weight of words that only the heading above a quote has
 LEAD_NEAR = 300  # characters: a header or lead-in farther above its row is quoted without being highlighted
 NAMED_FROM = 0.85  # of the best score: what a document needs whose name is in the question, to be quoted alone
 _SENTENCE_ENDS = (".", "!", "?")
@@ -53,11 +56,12 @@ _SHORTEST_STEM, _PLURALS = 3, ("s", "es", "ment", "ments")
 PREFIX_MATCH = 0.7  # a word matched only by its first letters, against 1 for the word itself
 WEAK = 0.3  # weight of words that say little about what is asked for
 
+_BEGINS = re.compile(r"[.?!¿¡]\s{0,2}$")
 # `How long` asks for a number: a page need not contain `long`.
 _MEASURE = re.compile(r"\bhow (?:long|much|many|often|far|old|big|large|high|tall|soon)\b", re.IGNORECASE)
 _COUNT = re.compile(
     r"\b(?:how (?:long|much|many|often|far|old|big|large|high|tall)|what (?:percentage|percent|share|number)|"
-    r"quant[oa]s?|cu[áa]nt[oa]s?)\b",
+    r"quant[oa]s?|cu[áa]nt[oa]s?|(?:what|which) time|(?:a )?(?:que|qu[ée]) horas?)\b",
     re.IGNORECASE,
 )
 
@@ -71,17 +75,23 @@ def _set(listed: str) -> frozenset[str]:
     return frozenset(listed.split())
 
 
-_COUNTED = SMALL | _set("once twice daily weekly monthly yearly every half double quarter dozen")
+_COUNTED = SMALL | _set(
+    "noon midnight meio mediodia medianoche once twice daily weekly monthly yearly every half double quarter dozen"
+)
 
 # Words of a question that no page needs, and words that are only worth WEAK of others.
 _ASKING = _set(
     """i my me mine we our us you your he him his she her am been had may can could should would must shall any some
-    please tell meu minha meus minhas eu posso pode podem devo deve preciso mi mis yo puedo puede debo debe necesito"""
+    please tell s t d ll re ve meu minha meus minhas eu posso pode podem devo deve preciso quem qual quais onde aonde
+    quando quanto quanta quantos quantas como porque ha houve mi mis yo puedo puede debo debe necesito quien quienes
+    cual cuales donde adonde cuando cuanto cuanta cuantos cuantas hay hubo"""
 )
 _LIGHT = _set(
-    """keep get got have make made need happen happens put give given go goes take takes taken use used long name number
-    mean means come comes want find know say says work works start starts begin begins tem ter faz fica acontece
-    significa tiene tener hace pasa about diz dizem dice dicen sobre acerca"""
+    """keep get got have made make need happen happens happened put give gave given go goes went gone take takes took
+    taken use used long name number mean means come comes came want find know say says said work works start starts
+    began begin begins turn turned run runs ran set done left cost costs called tem ter tinha faz fez fica acontece
+    aconteceu vai vao leva levou custa custou custam chama significa tiene tener tuvo hace hizo pasa paso cuesta costo
+    cuestan lleva llama va van about diz dizem dice dicen sobre acerca"""
 )
 
 _KIND_OF_FILE = _set(
@@ -91,13 +101,13 @@ _KIND_OF_FILE = _set(
 
 # Logistic regressions on the evidence of `Ranked`: that the documents answer, and that the first quote does. `MANY` is
 # for a text model of many languages, `ANY` for none. `scripts/eval FOLDER fit-answers` prints these lines for the model
-# in use; docs/adr/0043 and 0049.
-FOUND = -11.75, np.array([5.12, 6.84, 3.20, 1.55, 3.32, 0.55, 2.12])
-FIRST = -11.39, np.array([0.00, 7.41, 1.59, 0.74, 6.08, 2.40, 1.11])
-FOUND_MANY = -13.24, np.array([9.53, 7.13, 2.45, 1.27, 4.36, 0.73, 1.41])
-FIRST_MANY = -12.22, np.array([0.00, 12.00, 2.95, -0.04, 5.52, 0.90, 1.10])
-FOUND_ANY = -5.61, np.array([0.00, 0.00, 5.54, 1.43, 2.78, 0.13, 0.95])
-FIRST_ANY = -8.30, np.array([0.00, 0.00, 2.67, 1.91, 5.71, 2.49, 0.65])
+# in use; docs/adr/0043, 0049 and 0057. MiniLM's were fitted before the last number was among the evidence.
+FOUND = -11.75, np.array([5.12, 6.84, 3.20, 1.55, 3.32, 0.55, 2.12, 0.00])
+FIRST = -11.39, np.array([0.00, 7.41, 1.59, 0.74, 6.08, 2.40, 1.11, 0.00])
+FOUND_MANY = -6.96, np.array([5.43, 2.52, 2.01, -0.08, 2.58, 0.44, -0.13, 0.48])
+FIRST_MANY = -8.48, np.array([0.00, 5.39, 3.53, -0.90, 3.47, 0.75, -0.08, 0.81])
+FOUND_ANY = -3.67, np.array([0.00, 0.00, 3.18, 0.09, 3.35, 0.60, -0.12, 0.00])
+FIRST_ANY = -5.38, np.array([0.00, 0.00, 2.89, 2.06, 2.97, 1.03, 0.13, 0.00])
 _FOUND = {"none": FOUND_ANY, "english": FOUND, "many": FOUND_MANY}
 _FIRST = {"none": FIRST_ANY, "english": FIRST, "many": FIRST_MANY}
 
@@ -119,7 +129,13 @@ class _Page:
     record: PageRecord
     label: str
     window: tuple[int, int]
-    passages: tuple[Passage, ...]
+    words: Words | None  # of a page that OCR read, to know how sure it is
+    passages: tuple[tuple[str, Passage], ...]  # each with the heading above it
+
+    @property
+    def title(self) -> str:
+        """The first heading on the page."""
+        return next((heading for heading, _ in self.passages if heading), "")
 
     @property
     def text(self) -> str:
@@ -130,6 +146,7 @@ class _Page:
 class _Unit:
     page: int
     passage: Passage
+    heading: str
     text: str
     meets: np.ndarray  # (terms,) how far each word of the question stands in it
     coverage: float = 0.0
@@ -139,16 +156,21 @@ class _Unit:
 class Ranked:
     """Passages in citation order, each with its page, and the evidence that they answer the question.
 
+    `shares` are their scores, the best one's being 1.
+
     The evidence is the nearest cosine of the search; the first passage's cosine; how much of the question, by weight,
     is on the best of the first three pages, in the first passage, and in it with its heading and document; whether it
-    is on the first page that was found; and whether the question is English (MiniLM's cosines are higher in others).
-    `cosines` tells whether they are those of a model of English or of many languages.
+    is on the first page that was found; whether the question is English (MiniLM's cosines are higher in others); and by
+    how many standard deviations the first passage's cosine stands out of those of the others, at most `STANDING_OUT`.
+    `cosines` tells whether they are those of a model of English or of many languages, `is_fitting` whether the first
+    passage has every name that the question has, and a number where it asks for one.
     """
 
     quotes: tuple[tuple[_Page, _Unit], ...]
+    shares: tuple[float, ...]
     evidence: np.ndarray
     cosines: Literal["none", "english", "many"]
-    names_are_met: bool
+    is_fitting: bool
 
     def confidence(self) -> float:
         """Return the probability that the documents answer the question."""
@@ -158,9 +180,12 @@ class Ranked:
         """Return the probability that the first passage does."""
         return _logistic(_FIRST[self.cosines], self.evidence)
 
-    def sources(self) -> tuple[Source, ...]:
+    def sources(self, kept_from: float = KEPT_FROM) -> tuple[Source, ...]:
+        """Return the passages whose score is at least this share of the best one's as sources."""
+        kept = [one for one, share in zip(self.quotes, self.shares, strict=True) if share >= kept_from]
         return tuple(
-            source_of(n, page.record, page.hit.document, unit.passage) for n, (page, unit) in enumerate(self.quotes, 1)
+            source_of(n, page.record, page.hit.document, unit.passage, page.words)
+            for n, (page, unit) in enumerate(kept, 1)
         )
 
 
@@ -187,8 +212,9 @@ class Extractive:
         confidence = ranked.confidence()
         if confidence < self._settings.threshold:
             return Extract((), confidence)
-        is_sure = ranked.first_confidence() >= self._settings.sure and ranked.names_are_met
-        return Extract(ranked.sources(), confidence, "answer" if is_sure else "maybe")
+        is_sure = ranked.first_confidence() >= self._settings.sure and ranked.is_fitting
+        sources = ranked.sources(KEPT_FROM if is_sure else KEPT_UNSURE)
+        return Extract(sources, confidence, "answer" if is_sure else "maybe")
 
     def rank(
         self, question: str, found: SearchResult, besides: Collection[str] = (), *, candidates: int = CANDIDATES
@@ -211,13 +237,14 @@ class Extractive:
         chosen = _choose([unit for unit in units if unit.text not in besides] or units, pages, candidates)
         vectors = self._vectors([question, *(" ".join(unit.text.split()) for unit in chosen)], found)
         cosines = vectors[1:] @ vectors[0]
-        best = _rank(asked, chosen, pages, cosines, vectors[1:], self._settings.quotes)
+        best, shares = _rank(asked, chosen, pages, cosines, vectors[1:], self._settings.quotes)
         lead = chosen[best[0]]
         page = pages[lead.page]
-        context = f"{page.label} {heading_of(page.text, lead.passage.start)} {lead.text}"
+        context = f"{page.label} {page.title} {lead.heading} {lead.text}"
         on_pages = [float(_meets(f"{one.label} {one.text}", terms) @ weights) for one in pages[:WEIGHED]]
         return Ranked(
             tuple((pages[chosen[at].page], chosen[at]) for at in best),
+            shares,
             np.array(
                 [
                     found.nearest_cosine or 0.0,
@@ -227,11 +254,12 @@ class Extractive:
                     float(_meets(context, terms) @ weights),
                     lead.page == 0,
                     reads_as_english(asked),
+                    _standing_out(cosines, best[0]),
                 ],
                 np.float64,
             ),
             cosines="none" if found.nearest_cosine is None else self._cosines,
-            names_are_met=names_are_met(asked, context),
+            is_fitting=names_are_met(asked, context) and fits(asked, lead.text),
         )
 
     def _vectors(self, texts: list[str], found: SearchResult) -> np.ndarray:
@@ -260,17 +288,15 @@ class Extractive:
             others = [records.get((hit.doc_id, hit.page_no + step)) for step in (-1, 1)]
             running = set().union(*(edges(other.text) for other in others if other is not None))
             window = (start, start + len(hit.text))
-            found = code_passages(record.text) if hit.modality == "code" else passages(record.text, running)
-            found = self._certain(record, found)
-            pages.append(_Page(hit, record, labels[hit.doc_id], window, tuple(found)))
+            if hit.modality == "code":
+                found = [("", passage) for passage in code_passages(record.text)]
+            else:
+                found = headed_passages(record.text, running)
+            placed = Words.unpack(record.words) if record.text_source == "ocr" and self._least_certainty else None
+            if placed is not None:  # passages of which OCR is not sure are not quoted
+                found = [one for one in found if placed.certainty_of(one[1].start, one[1].end) >= self._least_certainty]
+            pages.append(_Page(hit, record, labels[hit.doc_id], window, placed, tuple(found)))
         return pages
-
-    def _certain(self, page: PageRecord, found: list[Passage]) -> list[Passage]:
-        """Return the passages without those of which OCR is not sure."""
-        if page.text_source != "ocr" or not self._least_certainty:
-            return found
-        words = Words.unpack(page.words)
-        return [one for one in found if words.certainty_of(one.start, one.end) >= self._least_certainty]
 
 
 def first_passage(catalog: Catalog, info: DocumentInfo) -> Source | None:
@@ -287,9 +313,12 @@ def first_passage(catalog: Catalog, info: DocumentInfo) -> Source | None:
     return source_of(1, page, info.document, first) if first is not None else None
 
 
-def source_of(n: int, page: PageRecord, document: str, passage: Passage) -> Source:
-    """Return a passage of a page as source `n`; a header far above its row is quoted without being highlighted."""
-    placed, lead = Words.unpack(page.words), passage.lead
+def source_of(n: int, page: PageRecord, document: str, passage: Passage, placed: Words | None = None) -> Source:
+    """Return a passage of a page as source `n`; a header far above its row is quoted without being highlighted.
+
+    `placed` are the words of the page where they are unpacked already.
+    """
+    placed, lead = placed or Words.unpack(page.words), passage.lead
     is_near = lead is not None and passage.start - lead[1] <= LEAD_NEAR
     spans = passage.spans() if is_near else ((passage.start, passage.end),)
     return Source(
@@ -353,21 +382,27 @@ def fits(asked: str, text: str) -> bool:
 
 
 def _name_tokens(asked: str) -> list[str]:
-    found = re.findall(r"\w+", asked)
-    return [t for t in found[1:] if t[0].isupper() or any(c.isdigit() for c in t)]
+    """Return tokens with a capital that begin no sentence, or with a digit; the pronoun `I` is no name."""
+    found = [(match.start(), match.group()) for match in re.finditer(r"\w+", asked)]
+    return [word for at, word in found[1:] if any(c.isdigit() for c in word) or _is_capitalised(asked, at, word)]
+
+
+def _is_capitalised(asked: str, at: int, word: str) -> bool:
+    return word[0].isupper() and word != "I" and not _BEGINS.search(asked, max(0, at - 3), at)
 
 
 def _units_of(index: int, page: _Page, terms: list[str]) -> list[_Unit]:
     found = []
-    for one in page.passages:
+    for heading, one in page.passages:
         own = _meets(page.text[one.start : one.end], terms)
-        if one.lead is not None and not (own > _meets(page.text[slice(*one.lead)], terms)).any():
+        adds = one.lead is None or (own > _meets(page.text[slice(*one.lead)], terms)).any()
+        if not adds and not one.is_row:
             one = replace(one, lead=None)  # what stands above already says all that this adds
         if one.end - one.start >= SHORTEST:
             text = one.text(page.text)
-            found.append(
-                _Unit(index, one, text, own if one.lead is None else np.maximum(own, LEAD * _meets(text, terms)))
-            )
+            meets = own if one.lead is None or not adds else np.maximum(own, LEAD * _meets(text, terms))
+            meets = np.maximum(meets, HEADED * _meets(heading, terms))
+            found.append(_Unit(index, one, heading, text, meets))
     return found
 
 
@@ -416,10 +451,11 @@ def _choose(found: list[_Unit], pages: Sequence[_Page], most: int) -> list[_Unit
 
 def _rank(
     asked: str, chosen: list[_Unit], pages: Sequence[_Page], cosines: np.ndarray, vectors: np.ndarray, quotes: int
-) -> list[int]:
+) -> tuple[list[int], tuple[float, ...]]:
     """Return the best passages, by maximal marginal relevance: each is good and unlike the ones before it.
 
-    Those of one document follow each other; the best one is the first.
+    Those of one document follow each other; the best one is the first. The second result are their scores as shares of
+    the best one's. A passage that begins or ends in mid-sentence is the first or none.
     """
     scores = np.array([page.hit.score for page in pages])
     spread = float(scores.max() - scores.min()) or 1.0
@@ -441,9 +477,20 @@ def _rank(
         taken.append(best)
         # The same words on another page add nothing, nor does an item of a list that is quoted whole.
         free = [at for at in free if says[at] != says[best] and not _overlap(chosen[at], chosen[best])]
-    taken = [at for at in taken if worth[at] >= KEPT_FROM * worth[taken[0]]]
+    first = taken[0]
+    shares = {at: float(worth[at] / max(worth[first], 1e-9)) for at in taken} | {first: 1.0}
+    taken = [at for at in taken if at == first or (shares[at] >= KEPT_UNSURE and chosen[at].passage.is_whole)]
     documents = [pages[chosen[at].page].hit.doc_id for at in taken]
-    return sorted(taken, key=lambda at: documents.index(pages[chosen[at].page].hit.doc_id))  # stable
+    taken.sort(key=lambda at: documents.index(pages[chosen[at].page].hit.doc_id))  # stable
+    return taken, tuple(shares[at] for at in taken)
+
+
+def _standing_out(cosines: np.ndarray, at: int) -> float:
+    """Return by how many standard deviations one of the cosines is above the mean of the others."""
+    others = np.delete(cosines, at)
+    if not len(others):
+        return 0.0
+    return float(np.clip((cosines[at] - others.mean()) / (others.std() + NOISE), 0.0, STANDING_OUT))
 
 
 def _in_named_document(asked: str, chosen: list[_Unit], pages: Sequence[_Page], worth: np.ndarray) -> list[int]:

@@ -23,14 +23,35 @@ EDGE = 4  # lines at either end of a page that may be running heads
 GAP = "\n…\n"  # between two parts of a passage that are not beside each other
 
 _BLOCK = 160  # characters of fragments that are joined
-_HEADER_ROWS = 14  # lines above a row of numbers in which its header is looked for
+_FEWEST_COLUMNS = 3  # of a header that is not quoted alone
+_HEADER_ROWS = 40  # lines above a row of numbers in which its header is looked for
 _TITLE_WORDS, _TITLE = 12, 90
+_HEADING_LINES = 4
+_FEW_SENTENCES = 3  # paragraphs with an end, from which on a page is one of sentences
+_SUBTITLES = 2  # lines below the title of a page that may be titles too
+_LONG_TITLE = 5  # words of a first line that may have numbers: `Minutes of meetings 2023`
+_FEW_WORDS = 3  # `None.` says something below its heading only
 
 _TERMINATED = re.compile(r"[.!?…;。！？][\"”’»)\]*_]{0,6}$")
+_ENDED = re.compile(r"[.?!…:。！？][\"”’»)\]*_\s]{0,6}$")
+_ENDS = re.compile(r"[.?!;]$")
 _ANNOUNCES = re.compile(r"[:：]\s*(?:\([^()\n]{0,120}\))?$")
 _ASKS = re.compile(r"\?[\"”’»)\]*_]{0,6}$")
-_KEYED = re.compile(r"[^\s:|][^:|\n]{0,40}[^\s:|]:\s+\S")
+_KEYED = re.compile(r"[^\s:|](?:(?!\.\s)[^:|\n]){0,40}[^\s:|]:\s+\S")
 _LEADERS = re.compile(r"\.{4,}|(?:\.\s){4,}|…{2,}|_{5,}")
+_NUMBERS = re.compile(r"[$€£(+-]{0,3}\d[\d.,%()$€£]*(?:\s+[$€£(+—–-]{0,3}\d?[\d.,%()$€£]*){1,12}")  # and no words
+_AMOUNT = r"(?:[$€£(+–-]{0,3}\d(?:[\d.,]*\d)?[%)€]{0,3}|[—–-])"
+_AMOUNTS = re.compile(rf"[^\W\d_].*?(?:\s(?:[$€£]\s)?{_AMOUNT}){{2,12}}")  # words and at their end two amounts
+_LAST_AMOUNT = re.compile(rf"[^\W\d_][^.!?;:]{{0,80}}\s{_AMOUNT}")
+_PRICE = re.compile(r"[€£$]\s?\d|\d\s?[€£$]")
+_DASHED = re.compile(r"^[^\W\d_][^.!?:]{0,40}\s[-–—]\s")  # `The Dolphin - lent to Ann`
+_DECIMAL = re.compile(r"\d[.,]\d|%")
+_NUMBERED_END = re.compile(r"^\d{1,4}\b|\b\d{1,4}\W{0,3}$")
+_SECTION = re.compile(r"\d{1,2}(?:\.\d{1,3}){1,4}\.?\s+[\"“¿¡]?[A-ZÀ-Þ]")  # `14.1 Can I sell it?`
+_PART = re.compile(r"(?:Item|Note|Nota|Chapter|Cap[íi]tulo|Annex|Anexo)\s+(?:\d{1,2}[A-Z]?|[IVXLC]{1,6})\.?\s+[^\W\d_]")
+_GOES_ON = frozenset("°º%),;:.’”»=+<>≤≥/&")  # what no line begins with that says something of its own
+_COMPANY = re.compile(r"\b(?:Inc|Ltd|Limited|Corp|Corporation|Company|Co|LLC|PLC|Lda|S\.\s?[AL]|N\.\s?V)\.{0,2}$")
+_ADDRESSEE = re.compile(r"(?:To (?:the|our)|Dear|Aos?|A l[ao]s|Estimad[ao]s?|Exm[ao]s?\.?)\s[^.!?]{2,80}[.,:]{0,2}$")
 _PAGE_NUMBER = re.compile(
     r"[-–—\s\[(]*(?:(?:page|p[áa]gina|p[áa]g\.?|p\.)\s*)?(?:\d{1,4}|[ivxlc]{1,7})"
     r"(?:\s*(?:of|de|/|\|)\s*\d{1,4})?[-–—\s\])]*",
@@ -39,7 +60,7 @@ _PAGE_NUMBER = re.compile(
 _COUNTED = re.compile(r"\b(?:page|p[áa]gina|p[áa]g\.?)\s*\d{1,4}(?:\s*(?:of|de|/)\s*\d{1,4})?$", re.IGNORECASE)
 _ADDRESSED = re.compile(r"(?:https?://|www\.)\S+(?:\s+\d{1,4}\s*/\s*\d{1,4})?$")
 _YEARS = re.compile(r"\b(?:(?:FY)?\s?(?:19|20)\d\d|FY\s?\d\d|Q[1-4])\b")
-_NUMBERED = re.compile(r"(?:\(?(?:\d{1,2}(?:\.\d{1,3}){0,4}|[IVXLC]{1,6}|[A-Z])[.)]?\s+)")
+_NUMBERED = re.compile(r"(?:\(?(?:(?:\d{1,2}(?:\.\d{1,3}){0,4}|[IVXLC]{2,6})[.)]?|[A-Z][.)])\s+)")
 _NAMED_PART = re.compile(
     r"(?:chapter|section|part|title|annex|appendix|article|table|figure|se[çc][ãa]o|cap[íi]tulo|t[íi]tulo|anexo|parte|"
     r"art[íi]culo|secci[óo]n|p[áa]rrafo|contents)\b[\s\w.:–—-]{0,12}$",
@@ -55,6 +76,11 @@ _MARKERS = {  # what two items of one list have in common
 _POINT = re.compile(r"[•·▪●‣*–—-]\s+[^\W\d_]")
 _ABBREVIATED = re.compile(r"(?![ivx]+\.)[a-z]{2,3}\.\s")  # `art. 5` goes on a sentence
 _ROMAN = re.compile(r"\b[ivxlc]+\b")
+_VERB = re.compile(  # makes a statement of a short line
+    r"\b(?:is|are|was|were|has|have|had|will|can|may|must|needs|costs|closes|opens|begins|starts|ends|é|são|está|estão|foi|"
+    r"era|tem|têm|há|fica|custa|deve|pode|abre|fecha|es|son|están|fue|hay|tiene|tienen|cuesta|debe|puede|cierra|queda)\b",
+    re.IGNORECASE,
+)
 _FEW_LINES = 6  # on a page with no more lines, none is a running head or cut off by the end of the page
 
 Span = tuple[int, int]
@@ -65,13 +91,14 @@ Kind = Literal["prose", "item", "row", "keyed", "heading"]
 class Passage:
     """What can be quoted: its own span, and the span that it needs to be understood, if that is elsewhere.
 
-    `is_whole` tells that it neither begins nor ends in mid-sentence.
+    `is_whole` tells that it neither begins nor ends in mid-sentence, `is_row` that it is a row, whose lead is a header.
     """
 
     start: int
     end: int
     lead: Span | None = None
     is_whole: bool = True
+    is_row: bool = False
 
     def text(self, page: str) -> str:
         """Return the quote; an ellipsis on a line of its own stands for what is left out."""
@@ -113,7 +140,9 @@ def headed_passages(text: str, running: Collection[str] = ()) -> list[tuple[str,
     heading = ""
     for at, unit in enumerate(units):
         said = text[unit.start : unit.end]
-        if _LEADERS.search(said):
+        if len(units) > _FEW_LINES and not any(map(str.isalpha, said)):
+            continue
+        if _LEADERS.search(said) or _is_header(text, units, at) or (_COMPANY.search(said) and _ADDRESSEE.match(said)):
             continue
         if unit.kind == "heading":
             heading = " ".join(said.split())
@@ -126,13 +155,21 @@ def headed_passages(text: str, running: Collection[str] = ()) -> list[tuple[str,
             continue
         if _ASKS.search(said) or _ANNOUNCES.search(said):
             last = _announced(text, units, at)
+            if last is not None and _ANNOUNCES.search(text[last.start : last.end]):  # an answer that announces a list
+                last = _announced(text, units, units.index(last, at))
             if last is None:
                 continue
             whole = _begins_whole(text, units, at) and not last.is_cut
             found.append((heading, Passage(unit.start, last.end, unit.lead, whole)))
             continue
-        whole = _begins_whole(text, units, at) and not unit.is_cut and said.count("(") <= said.count(")")
-        found.append((heading, Passage(unit.start, unit.end, unit.lead, whole)))
+        is_first_row = unit.kind == "row" and unit.lead is None and " | " in said and not any(map(str.isdigit, said))
+        whole = (
+            _begins_whole(text, units, at)
+            and not unit.is_cut
+            and not is_first_row
+            and said.count("(") <= said.count(")")
+        )
+        found.append((heading, Passage(unit.start, unit.end, unit.lead, whole, unit.kind == "row")))
     return found
 
 
@@ -157,14 +194,11 @@ def edges(text: str) -> set[str]:
     return {*lines[:EDGE], *lines[-EDGE:]}
 
 
-def heading_of(text: str, at: int) -> str:
-    """Return the headings above a place: the nearest one on the page, and the page's first line if that is one."""
-    found = [text[unit.start : unit.end] for unit in _units(text[:at], ()) if unit.kind == "heading"]
-    return "\n".join(dict.fromkeys([*found[:1], *found[-1:]]))
-
-
 def nearest_heading(text: str, at: int) -> str:
-    """Return the nearest line above a place that reads as a title; empty where the page has none above it."""
+    """Return the nearest line above a place that reads as a title; empty where the page has none above it.
+
+    It takes microseconds where `headed_passages` takes milliseconds, and knows nothing of lists and running heads.
+    """
     lines = (" ".join(line.split()) for line in reversed(text[:at].splitlines()))
     return next((line for line in lines if is_heading(line) and not _PAGE_NUMBER.fullmatch(line)), "")
 
@@ -175,6 +209,12 @@ def is_heading(line: str) -> bool:
     if not line or len(line) > _TITLE or " | " in line:
         return False
     if _NAMED_PART.match(line):
+        return True
+    if _PART.match(line) and len(line.split()) <= _TITLE_WORDS and not _ENDS.search(line):
+        return True
+    if (cut := line.rstrip("…. ")) != line and cut.isupper() and (len(cut.split()) > 1 or len(cut) > 4):
+        return True
+    if _COMPANY.search(line) and (_is_capitalised(line) or _ADDRESSEE.match(line)):
         return True
     if _TERMINATED.search(line) or _KEYED.match(line):
         return False
@@ -188,7 +228,13 @@ def is_heading(line: str) -> bool:
     capitals = sum(word[0].isupper() for word in content)
     if "," in line or "=" in line or "(" in line:
         return False
-    return capitals == len(content) > 1 or (bool(numbered) and words[0][0].isupper() and len(words) <= 8)
+    return capitals == len(content) > 1 or (
+        bool(numbered) and words[0][0].isupper() and (len(words) <= 8 or bool(_SECTION.match(line)))
+    )
+
+
+def _is_capitalised(line: str) -> bool:
+    return all(word[0].isupper() for word in re.findall(r"[^\W\d_]\w*", line) if word.lower() not in STOP_WORDS)
 
 
 def _heads(text: str, block: Span, following: tuple[Kind, int, int]) -> bool:
@@ -203,18 +249,71 @@ def _heads(text: str, block: Span, following: tuple[Kind, int, int]) -> bool:
     return count <= 6 if kind in ("item", "keyed") else count <= 3 and text.count("\n", block[1], start) > 1
 
 
+def _is_title(text: str, block: Span, following: tuple[Kind, int, int]) -> bool:
+    """Return whether the first line of a page, apart from what follows, names it and says nothing.
+
+    A line without a verb does where a whole sentence, a list or a table follows, and not another such line.
+    """
+    line, (kind, start, end) = text[slice(*block)], following
+    if "\n" in line or text.count("\n", block[1], start) < 2 or len(line) > _TITLE or len(line.split()) > _TITLE_WORDS:
+        return False
+    if _TERMINATED.search(line) or _ANNOUNCES.search(line) or "=" in line or _VERB.search(line):
+        return False
+    return kind in ("item", "row") or (kind == "prose" and bool(_TERMINATED.search(text[start:end])))
+
+
+def _is_caption(text: str, block: Span, following: tuple[Kind, int, int]) -> bool:
+    """Return whether a line of words above rows names their table."""
+    line = text[slice(*block)]
+    return following[0] == "row" and "\n" not in line and not any(map(str.isdigit, line)) and _says_nothing(line)
+
+
+def _is_numbered_title(text: str, block: Span, following: tuple[Kind, int, int]) -> bool:
+    """Return whether a numbered line is the title of the paragraph below it, and no item of a list."""
+    line, (kind, start, end) = text[slice(*block)], following
+    return kind == "prose" and is_heading(line) and "\n" not in line and bool(_TERMINATED.search(text[start:end]))
+
+
+def _says_nothing(said: str) -> bool:
+    """Return whether a few short lines have neither an end nor a verb."""
+    lines = said.split("\n")
+    if len(lines) > _HEADING_LINES or any(len(line) > _TITLE or _DASHED.search(line) for line in lines) or "=" in said:
+        return False
+    return not (_TERMINATED.search(said) or _ANNOUNCES.search(said) or _KEYED.match(said) or _VERB.search(said))
+
+
 def _units(text: str, running: Collection[str]) -> list[_Unit]:
     units: list[_Unit] = []
     lines = [match.span() for match in re.finditer(r"[^\s](?:[^\n]*[^\s])?", text)]
     lengths = sorted(end - start for start, end in lines)
     full = max(45, int(0.7 * lengths[int(0.8 * (len(lengths) - 1))])) if lengths else 0
-    if len(lines) <= _FEW_LINES:
-        running = ()  # pages that are made of a few lines may have them in common
+    if len(lines) <= _FEW_LINES:  # pages that are made of a few lines may have them in common
+        ends = (text[slice(*line)] for line in (*lines[:1], *lines[-1:]) if len(lines) > 1)
+        running = {_masked(line) for line in ends if _NUMBERED_END.search(line)}.intersection(running)
     blocks = list(_blocks(text, lines, full, running))
+    # Where most of a page is sentences, lists and rows, lines that are neither are titles and fragments.
+    stated = sum(kind != "prose" or bool(_TERMINATED.search(text[start:end])) for kind, start, end in blocks)
+    ended = sum(kind == "prose" and bool(_TERMINATED.search(text[start:end])) for kind, start, end in blocks)
+    has_sentences = 2 * stated >= len(blocks) or ended >= _FEW_SENTENCES
     for number, (kind, start, end) in enumerate(blocks):
         if kind == "prose" and (
             all(is_heading(line) for line in text[start:end].split("\n") if line.strip())
             or (number + 1 < len(blocks) and _heads(text, (start, end), blocks[number + 1]))
+            or (number + 1 < len(blocks) and _is_caption(text, (start, end), blocks[number + 1]))
+            or (number == 0 and len(blocks) > 1 and _is_title(text, (start, end), blocks[1]))
+        ):
+            kind = "heading"
+        if kind == "item" and number + 1 < len(blocks) and _is_numbered_title(text, (start, end), blocks[number + 1]):
+            kind = "heading"
+        is_fragment = kind == "prose" and has_sentences and len(blocks) > 1 and _says_nothing(text[start:end])
+        is_first = number == 0 and len(blocks) > _HEADING_LINES and _says_nothing(text[start:end])
+        is_long = len(text[start:end].split()) >= _LONG_TITLE
+        has_digits = any(map(str.isdigit, text[start:end]))
+        is_below = 0 < number <= _SUBTITLES and units[-1:] != [] and units[-1].kind == "heading"
+        if kind == "prose" and (
+            (is_fragment and not has_digits)
+            or (is_first and is_long)
+            or (is_below and not has_digits and "\n" not in text[start:end] and _says_nothing(text[start:end]))
         ):
             kind = "heading"
         pieces = sentences(text, start, end, LONGEST) if kind in ("prose", "item") else [(start, end)]
@@ -222,6 +321,9 @@ def _units(text: str, running: Collection[str]) -> list[_Unit]:
         if units and kind in ("prose", "item") and len(lines) > _FEW_LINES:
             line = text[max(text.rfind("\n", 0, end) + 1, start) : end]
             units[-1].is_cut = len(line) >= full and not (_TERMINATED.search(line) or _ANNOUNCES.search(line))
+        is_open = kind == "prose" and has_sentences and len(lines) > _FEW_LINES and not _ENDED.search(text[start:end])
+        if is_fragment or is_open or (kind == "prose" and text[start:end].endswith((";", ","))):
+            units[-1].is_cut = True
     _set_leads(text, units)
     return units
 
@@ -240,7 +342,7 @@ def _blocks(text: str, lines: Sequence[Span], full: int, running: Collection[str
                 yield block
             block = last = None
             continue
-        kind = _kind(text[slice(*line)])
+        kind = _kind(text[slice(*line)], block[0] if block is not None else None)
         if block is not None and last is not None and _continues(text, block, last, line, kind, full):
             block = (block[0], block[1], line[1])
         else:
@@ -252,8 +354,13 @@ def _blocks(text: str, lines: Sequence[Span], full: int, running: Collection[str
         yield block
 
 
-def _kind(line: str) -> Kind:
-    if " | " in line or (is_row(line) and not _POINT.match(line)):
+def _kind(line: str, before: Kind | None) -> Kind:
+    """Return the kind of a line; below a row, words with one amount are a row too."""
+    is_amounts = _NUMBERS.fullmatch(line) or (_AMOUNTS.fullmatch(line) and len(line) <= _TITLE)
+    is_sentence = line.endswith(".") and _VERB.search(line)
+    if " | " in line or ((is_row(line) or is_amounts) and not _POINT.match(line) and not is_sentence):
+        return "row"
+    if before == "row" and _LAST_AMOUNT.fullmatch(line) and not BULLET.match(line):
         return "row"
     if BULLET.match(line) and not _ABBREVIATED.match(line):
         return "item"
@@ -278,8 +385,36 @@ def _continues(text: str, block: tuple[Kind, int, int], last: Span, line: Span, 
     is_open = not _TERMINATED.search(first) and not _ANNOUNCES.search(first)
     if " | " in first or " | " in second or (kind == "item" and BULLET.match(second)):
         return False
-    if second[0].islower() and is_open and block[0] in ("prose", "item"):
+    if is_open and not is_apart and second[0] in _GOES_ON:
         return True
+    if first.endswith(";") and second[0].islower() and (block[0], kind) == ("prose", "prose") and not is_apart:
+        return True
+    if second.startswith("//"):  # an address that was broken after `https:`
+        return True
+    if _SECTION.match(second) or _PART.match(second) or _NAMED_PART.fullmatch(first):
+        return False
+    if (
+        block[0] == "prose"
+        and second[0].isupper()
+        and _KEYED.match(second)
+        and (kind == "keyed" or _says_nothing(first))
+    ):
+        return False
+    if _SECTION.match(first) and is_open and "?" in second and not is_apart:
+        return True
+    if second[0].islower() and is_open and block[0] in ("prose", "item"):
+        return not (first.isupper() and len(first.split()) <= _TITLE_WORDS)
+    if second[0].isupper() and (is_apart or (is_open and _are_alike(first, second))):
+        return False
+    if (
+        second[0].isdigit()
+        and kind == "row"
+        and block[0] == "prose"
+        and is_open
+        and len(first) >= full
+        and not is_apart
+    ):
+        return not _AMOUNTS.fullmatch(first)  # a paragraph of which a line begins with a number
     if is_apart or kind == "row" or block[0] == "row":
         # A line of a paragraph may be made of numbers: it follows a full line that has not ended.
         return not is_apart and block[0] in ("prose", "item") and is_open and len(first) >= full and len(second) >= full
@@ -289,7 +424,12 @@ def _continues(text: str, block: tuple[Kind, int, int], last: Span, line: Span, 
         return not (is_open and is_heading(first) and second[0].isupper())
     if kind == "keyed" or block[0] == "keyed" or is_heading(first) != is_heading(second):
         return False
-    return max(len(first), len(second)) <= SHORT_LINE and line[1] - block[1] <= _BLOCK
+    return is_open and max(len(first), len(second)) <= SHORT_LINE and line[1] - block[1] <= _BLOCK
+
+
+def _are_alike(first: str, second: str) -> bool:
+    """Return whether two lines are entries of one list: both with a price, or with a dash after their key."""
+    return any(form.search(first) and form.search(second) for form in (_PRICE, _DASHED))
 
 
 def _set_leads(text: str, units: Sequence[_Unit]) -> None:
@@ -306,7 +446,7 @@ def _set_leads(text: str, units: Sequence[_Unit]) -> None:
                 header = (unit.start, unit.end) if is_first else header
                 unit.lead = None if is_first else header
             else:
-                unit.lead = _years_above(text, units, at)
+                unit.lead = _years_above(text, units, at) or _names_above(text, units, at)
         if unit.kind == "heading" or (_ANNOUNCES.search(said) and len(said) <= LONGEST_LEAD):
             announced, marker = (unit.start, unit.end), ""
         elif unit.kind in ("item", "keyed") and announced is not None and unit.is_first:
@@ -320,6 +460,7 @@ def _set_leads(text: str, units: Sequence[_Unit]) -> None:
                 announced = None
         elif unit.kind == "prose":
             is_line = len(said) <= _BLOCK and not _TERMINATED.search(said) and not unit.is_cut
+            is_line = is_line or len(said.split()) <= _FEW_WORDS
             unit.lead = announced if is_line and before is not None and before.kind == "heading" else None
             announced = None
 
@@ -328,6 +469,38 @@ def _marker(item: str) -> str:
     return next(
         (name for name, form in _MARKERS.items() if form.match(item)), item[:1] if BULLET.match(item) else "key"
     )
+
+
+def _is_header(text: str, units: Sequence[_Unit], at: int) -> bool:
+    """Return whether a line only names the columns of the rows below it; numbers alone say nothing either.
+
+    Two cells may be a key with its value.
+    """
+    unit = units[at]
+    said = text[unit.start : unit.end]
+    if _NUMBERS.fullmatch(said):
+        return True
+    lead = units[at + 1].lead if at + 1 < len(units) and units[at + 1].kind == "row" else None
+    if lead is None or lead[0] < unit.start or lead[1] != unit.end or _TERMINATED.search(said):
+        return False
+    return " | " not in said or (said.count(" | ") >= _FEWEST_COLUMNS - 1 and not any(map(str.isdigit, said)))
+
+
+def _names_above(text: str, units: Sequence[_Unit], at: int) -> Span | None:
+    """Return the line of words directly above the rows around a row."""
+    first = at
+    while first and units[first - 1].kind == "row":
+        first -= 1
+    if not first or text.count("\n", units[first - 1].end, units[first].start) != 1:
+        return None
+    above = units[first - 1]
+    *_, (start, end) = _lines(text, above)
+    line = text[start:end]
+    if above.kind not in ("prose", "heading", "keyed") or len(line) > _TITLE or _VERB.search(line):
+        return None
+    if _PRICE.search(line) or _DECIMAL.search(line):
+        return None
+    return None if _TERMINATED.search(line) or above.is_cut or " " not in line else (start, end)
 
 
 def _years_above(text: str, units: Sequence[_Unit], at: int) -> Span | None:
@@ -357,6 +530,8 @@ def _announced(text: str, units: Sequence[_Unit], at: int) -> _Unit | None:
         longest = LONGEST_LIST if last is not None else LONGEST_LIST + LONGEST
         if unit.kind == "heading" or _LEADERS.search(said) or unit.end - units[at].start > longest:
             break
+        if last is None and unit.kind == "prose" and _ASKS.search(said):
+            continue  # two questions with one answer
         if last is None:
             kind, marker = unit.kind, _marker(said)
         elif unit.kind != kind or (unit.is_first and unit.kind == "item" and _marker(said) != marker):

@@ -358,15 +358,15 @@ class Verifier:
         return _assemble(answer, found, places, seen, [group[0] for group in pages], epoch, evidence.degraded)
 
 
-def quoted(sources: Sequence[Source], outcome: Outcome = "answer") -> Verified:
-    """Return an answer made of quotes: the first one, or, where they only may answer, all of them after a sentence.
+def quoted(sources: Sequence[Source], outcome: Outcome = "answer", lead: str = MAYBE) -> Verified:
+    """Return an answer made of quotes: the first one, or, where they only may answer, all of them below a `lead`.
 
     Each is in quotation marks and supported by itself.
     """
     if not sources:
         return Verified("", (), ())
     sentences: list[Sentence] = []
-    answer = f"{MAYBE}\n\n" if outcome == "maybe" else ""
+    answer = f"{lead}\n\n" if outcome == "maybe" else ""
     for source in sources if outcome == "maybe" else sources[:1]:
         quote = f"“{source.quote}”"
         sentences.append(Sentence(quote, len(answer), len(answer) + len(quote), (source.n,), supported=True))

@@ -71,12 +71,7 @@ class PageList:
     def names(self, filters: Filters) -> dict[str, str]:
         """Return the names, by id, of the documents that are ready and pass the filters."""
         rows = self._db.all("SELECT doc_id, document, tags FROM documents WHERE status = 'ready'")
-        return {
-            doc_id: document
-            for doc_id, document, tags in rows
-            if (not filters.doc_ids or doc_id in filters.doc_ids)
-            and (not filters.tags or not set(filters.tags).isdisjoint(json.loads(tags)))
-        }
+        return {doc_id: document for doc_id, document, tags in rows if filters.allow(doc_id, json.loads(tags))}
 
     def places_of(self, image: str) -> list[tuple[str, int]]:
         """Return the pages that show an image, as document id and page number."""

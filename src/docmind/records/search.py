@@ -5,6 +5,7 @@ Boxes, pages and times are those of `records.documents`.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -41,6 +42,10 @@ class Filters:
     modalities: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+
+    def allow(self, doc_id: str, tags: Collection[str]) -> bool:
+        """Return whether a document with these tags may match; languages and modalities are those of its pages."""
+        return (not self.doc_ids or doc_id in self.doc_ids) and (not self.tags or not set(self.tags).isdisjoint(tags))
 
 
 @dataclass(frozen=True, slots=True)
