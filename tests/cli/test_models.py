@@ -161,9 +161,10 @@ def test_pull_list_and_use(looking: Shell, hub: HubServer) -> None:
 def test_a_directory_and_a_fake_are_used(looking: Shell, tmp_path: Path) -> None:
     place = written(tmp_path / "my [late] model", tiny_files("colqwen2"))
     model = looking.json("models", "enable", place)["model"]
-    assert (model["name"], model["kind"], model["in_use"]) == (str(place), "late", True)
+    assert (model["name"], model["kind"], model["in_use"]) == ("my-late-model", "late", True)
     shown = looking.run("models", "list").stdout
-    assert f"* {place}  late  present" in shown
+    assert "* my-late-model  late  present" in shown
+    assert str(place) not in shown
     (place / "model.safetensors").unlink()
     assert "It has no model.safetensors" in looking.run("models", "list").stdout
     assert looking.json("models", "enable", "fake-late")["model"]["architecture"] == "fake-late"

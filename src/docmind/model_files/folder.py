@@ -13,20 +13,22 @@ from pathlib import Path
 from typing import Any
 
 from docmind.config import Settings
-from docmind.errors import ConfigError, DocMindError
+from docmind.errors import ConfigError, DiskFullError, DocMindError
 from docmind.model_files.checkpoint import MANIFEST, Fingerprints, UnusableError, read_checkpoint
 from docmind.model_files.known import KNOWN, Known, declared_model
+from docmind.model_files.own import OwnFolders
 from docmind.records.models import Description, PullProgress
 from docmind.runtime import Background
 
 Progress = Callable[[PullProgress], None]
+_OWN = "In a folder of your own."
 _Signature = tuple[tuple[str, int, int, int], ...]
 
 
 class Weights:
-    """Models by name in one folder, and anywhere else by the path of their directory.
+    """Models by name: in one folder, and in directories of the user's own anywhere else.
 
-    Thread-safe.
+    Thread-safe. A directory of the user's own gets a name when it is described first; no description holds its path.
 
     `describe` reads small files and, once for each changed file, hashes the weights: seconds for gigabytes. The
     description of a directory in which no file changed is cached in memory.
@@ -36,6 +38,7 @@ class Weights:
         self.models_dir = models_dir
         self._told: dict[str, tuple[_Signature, Description]] = {}
         self._fingerprints = Fingerprints(models_dir / "fingerprints.json")
+        self.own = OwnFolders(models_dir / "own", lambda name: name in KNOWN or declared_model(name) is not None)
 
     def all(self) -> tuple[Description, ...]:
         """Return every known model, present or not, in the order of `KNOWN`."""
@@ -44,19 +47,43 @@ class Weights:
     def describe(self, name: str) -> Description:
         """Return one model by its name, by the path of a directory that holds one, or as a package declares it.
 
-        Raises `ConfigError` for a name that is neither, and for a directory whose files are no model that can be run.
+        A model that can be run is known by the name of its directory from then on; see `OwnFolders`. Raises
+        `ConfigError` for a name that is none of these, and for a directory whose files are no model that can be run.
         """
         if name in KNOWN:
             return self._described(name, KNOWN[name])
+        own = self.own.directory(name)
+        if own is not None:
+            return self._remembered(name, own, lambda: self._in_directory(name, own))
         path = os.path.expanduser(name)  # pathlib's expanduser raises for a name that cannot be a path
         if not os.path.isdir(path):
             declared = declared_model(name)
             if declared is not None:
                 kind, dim = declared.kind, declared.dim
                 return Description(name, kind, "", None, "present", dim, name, fingerprint=f"{name}:{dim}")
-            raise ConfigError(f"There is no model {_shown(name)}, and no such directory.", hint=_there_are())
+            raise ConfigError(
+                f"There is no model {_shown(os.path.basename(name) or name)}, and no such directory.", hint=_there_are()
+            )
         directory = Path(path).resolve()
-        return self._remembered(str(directory), directory, lambda: self._in_directory(directory))
+        named = self.own.name_of(directory)
+        description = self._remembered(named, directory, lambda: self._in_directory(named, directory))
+        with contextlib.suppress(ConfigError, DiskFullError):  # known while this process runs; `keep` raises them
+            self.own.keep(named, directory)
+        return description
+
+    def name_of(self, name: str) -> str:
+        """Return the name under which a model is known: that of its directory where a path is given."""
+        path = os.path.expanduser(name)
+        try:
+            return self.own.name_of(Path(path).resolve()) if os.path.isabs(path) else name
+        except (OSError, ValueError):  # no path could be written like that
+            return _shown(os.path.basename(path))
+
+    def keep(self, name: str) -> None:
+        """Make sure that later processes know this name. Raises `ConfigError`, `DiskFullError`."""
+        own = self.own.directory(name)
+        if own is not None:
+            self.own.keep(name, own)
 
     def pull(
         self,
@@ -147,7 +174,7 @@ class Weights:
             hint="",
         )
 
-    def _in_directory(self, directory: Path) -> Description:
+    def _in_directory(self, name: str, directory: Path) -> Description:
         """Describe a model in any directory.
 
         Its fingerprint starts with the architecture, so it reveals no path.
@@ -160,13 +187,11 @@ class Weights:
             kind = getattr(error, "kind", None)
             if kind is None:
                 raise ConfigError(
-                    f"{_shown(str(directory))} holds no model that can be run. {_reason(error)}", hint=hint
+                    f"{_shown(name)} holds no model that can be run. {_reason(error)}", hint=hint
                 ) from error
-            return Description(
-                str(directory), kind, "", directory, "broken", 0, "", reason=_reason(error), hint=hint
-            )  # fmt: skip
+            return Description(name, kind, "", directory, "broken", 0, "", about=_OWN, reason=_reason(error), hint=hint)
         return Description(
-            str(directory),
+            name,
             read.kind,
             "",
             directory,
@@ -176,6 +201,7 @@ class Weights:
             revision=_revision(_manifest(directory)),
             fingerprint=f"{read.architecture}:{digest}",
             bytes=read.bytes,
+            about=_OWN,
         )
 
 

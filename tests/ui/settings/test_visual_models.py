@@ -15,7 +15,7 @@ from desks import report
 from docmind.records.documents import Upload
 from docmind.ui.app import state
 from docmind.ui.app.desk import desk
-from docmind.ui.app.format import about, model, pace
+from docmind.ui.app.format import about, pace
 from docmind.ui.settings.visual_models import measuring
 from papers import pdf
 
@@ -263,10 +263,6 @@ def test_long_estimates_are_told_in_hours(ms: float, said: str) -> None:
 @pytest.mark.parametrize(("seconds", "said"), [(0.004, "4 ms"), (0.35, "0.35 s"), (2.44, "2.4 s"), (31.2, "31 s")])
 def test_a_pace_keeps_what_matters(seconds: float, said: str) -> None:
     assert pace(seconds) == said
-
-
-def test_a_model_of_a_folder_is_called_as_that_folder_is() -> None:
-    assert (model("siglip"), model("/models/my siglip")) == ("siglip", "my siglip")
 
 
 @pytest.mark.slow
