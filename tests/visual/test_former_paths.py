@@ -59,7 +59,7 @@ def test_the_pages_of_a_vault_can_be_read_by_this_test(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/data/models/my siglip", "C:\\Users\\Zoé\\my siglip", "\\\\server\\share\\my siglip"]
+    "path", ["/data/models/my siglip", "C:\\Models\\Zoé\\my siglip", "\\\\server\\share\\my siglip"]
 )
 def test_a_path_of_an_earlier_version_leaves_every_page(tmp_path: Path, path: str) -> None:
     database = Database(tmp_path / "vault.db", KEY)

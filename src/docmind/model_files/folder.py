@@ -10,17 +10,20 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from docmind.config import Settings
 from docmind.errors import ConfigError, DiskFullError, DocMindError
 from docmind.model_files.checkpoint import MANIFEST, Fingerprints, UnusableError, read_checkpoint
-from docmind.model_files.known import KNOWN, Known, declared_model
+from docmind.model_files.known import KNOWN, FileSource, Known, declared_model
 from docmind.model_files.own import OwnFolders
 from docmind.records.models import Description, PullProgress
-from docmind.runtime import Background
+from docmind.runtime import Background, Check
+from docmind.storage import write_private
 
+T = TypeVar("T")
 Progress = Callable[[PullProgress], None]
+_Fetch = Callable[[Progress, Check], T]
 _OWN = "In a folder of your own."
 _Signature = tuple[tuple[str, int, int, int], ...]
 
@@ -205,40 +208,14 @@ class Weights:
         )
 
 
-class Pulls:
-    """Running and finished downloads. Thread-safe; one download of a model at a time."""
+class Downloads:
+    """Running and finished downloads by name. Thread-safe; one download of a name at a time."""
 
-    def __init__(self, weights: Weights, hub_url: str, arrived: Callable[[Description], None]) -> None:
-        self._weights, self._hub_url, self._arrived = weights, hub_url, arrived
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._progress: dict[str, PullProgress] = {}
         self._pulls: dict[str, Background] = {}
         self._running: set[str] = set()
-
-    def pull(self, name: str, progress: Progress | None = None, check: Callable[[], None] | None = None) -> Description:
-        """Fetch a model synchronously.
-
-        Raises `ConfigError`, `DownloadError`, `DiskFullError`, and what `check` raises.
-        """
-        return self._pull(name, self._begin(name), progress, check)
-
-    def submit(self, name: str) -> None:
-        """Fetch a model in the background; `all` includes it from now on.
-
-        Raises `ConfigError` for a name that is not known, and while that model is being fetched.
-        """
-        if name not in KNOWN:
-            raise ConfigError(f"There is no model {name!r}.", hint=f"There are: {', '.join(KNOWN)}.")
-
-        pull = self._begin(name)
-
-        def work() -> None:
-            try:
-                self._pull(name, pull, None, None)
-            except DocMindError:
-                return  # its record shows the error
-
-        pull.start(work)
 
     def all(self) -> tuple[PullProgress, ...]:
         """Return the last download of each model since the start."""
@@ -264,9 +241,25 @@ class Pulls:
         for pull in pulls:
             pull.join()
 
-    def _pull(
-        self, name: str, pull: Background, progress: Progress | None, check: Callable[[], None] | None
-    ) -> Description:
+    def _run(self, name: str, fetch: _Fetch[T], progress: Progress | None, check: Check | None) -> T:
+        """Fetch synchronously. Raises what `fetch` and `check` raise."""
+        return self._fetched(name, self._begin(name), fetch, progress, check)
+
+    def _submit(self, name: str, fetch: _Fetch[Any]) -> None:
+        """Fetch in the background. Raises `ConfigError` while it is being fetched."""
+        pull = self._begin(name)
+
+        def work() -> None:
+            try:
+                self._fetched(name, pull, fetch, None, None)
+            except DocMindError:
+                return  # its record shows the error
+
+        pull.start(work)
+
+    def _fetched(
+        self, name: str, pull: Background, fetch: _Fetch[T], progress: Progress | None, check: Check | None
+    ) -> T:
         def note(now: PullProgress) -> None:
             with self._lock:
                 self._progress[name] = now
@@ -279,7 +272,7 @@ class Pulls:
                 check()
 
         try:
-            description = self._weights.pull(name, hub_url=self._hub_url, progress=note, check=goes_on)
+            fetched = fetch(note, goes_on)
         except DocMindError as error:
             self._end(name, str(error), error.hint)
             raise
@@ -287,8 +280,7 @@ class Pulls:
             self._end(name, f"It broke off ({type(error).__name__}).", "")
             raise
         self._end(name)
-        self._arrived(description)
-        return description
+        return fetched
 
     def _begin(self, name: str) -> Background:
         with self._lock:
@@ -306,6 +298,93 @@ class Pulls:
                 name, now.file, now.bytes_done, now.bytes_total, is_over=True, error=error, hint=hint
             )
             self._running.discard(name)
+
+
+class Pulls(Downloads):
+    """Downloads of models that look at pages. Thread-safe."""
+
+    def __init__(self, weights: Weights, hub_url: str, arrived: Callable[[Description], None]) -> None:
+        super().__init__()
+        self._weights, self._hub_url, self._arrived = weights, hub_url, arrived
+
+    def pull(self, name: str, progress: Progress | None = None, check: Check | None = None) -> Description:
+        """Fetch a model synchronously.
+
+        Raises `ConfigError`, `DownloadError`, `DiskFullError`, and what `check` raises.
+        """
+        description = self._run(name, self._fetch(name), progress, check)
+        self._arrived(description)
+        return description
+
+    def submit(self, name: str) -> None:
+        """Fetch a model in the background; `all` includes it from now on.
+
+        Raises `ConfigError` for a name that is not known, and while that model is being fetched.
+        """
+        if name not in KNOWN:
+            raise ConfigError(f"There is no model {name!r}.", hint=f"There are: {', '.join(KNOWN)}.")
+
+        def fetch(progress: Progress, check: Check) -> None:
+            self._arrived(self._fetch(name)(progress, check))
+
+        self._submit(name, fetch)
+
+    def _fetch(self, name: str) -> _Fetch[Description]:
+        return lambda progress, check: self._weights.pull(name, hub_url=self._hub_url, progress=progress, check=check)
+
+
+class LanguageFiles(Downloads):
+    """Downloads of language models, GGUF files, by the names that they get here. Thread-safe."""
+
+    def __init__(self, folder: Path, hub_url: str, take: Callable[[Path], object]) -> None:
+        """`take` moves a fetched file into `folder`, or raises `ConfigError` where it is no language model."""
+        super().__init__()
+        self._folder, self._hub_url, self._take = folder, hub_url, take
+
+    def pull(self, source: FileSource, progress: Progress | None = None, check: Check | None = None) -> str:
+        """Fetch a file synchronously and return the name of the model; one that is here is left as it is.
+
+        Raises `ConfigError`, `DownloadError`, `DiskFullError`, and what `check` raises.
+        """
+        self._run(source.name, self._fetch(source), progress, check)
+        return source.name
+
+    def submit(self, source: FileSource) -> None:
+        """Fetch a file in the background. Raises `ConfigError` while it is being fetched."""
+        self._submit(source.name, self._fetch(source))
+
+    def discard(self, name: str) -> bool:
+        """Delete what a download that was stopped has left, and return whether there was any.
+
+        Raises `DownloadError` while it is being fetched, and `ConfigError`.
+        """
+        from docmind.model_files.download import discard_part
+
+        return discard_part(self._folder, name)
+
+    def _fetch(self, source: FileSource) -> _Fetch[None]:
+        from docmind.model_files.download import PullFile, note_of
+        from docmind.model_files.hub import Address, Hub
+
+        def fetch(progress: Progress, check: Check) -> None:
+            hub = Address(source.url, check) if source.url else Hub(self._hub_url, check)
+            pull = PullFile(source, self._folder, hub, progress, check)
+            (digest,) = pull.run().values()
+            if not pull.is_there:
+                try:
+                    self._take(pull.path)
+                finally:
+                    pull.clear()
+            write_private(
+                note_of(self._folder, source.name),
+                json.dumps(
+                    {"repository": source.repository, "host": hub.host, "revision": pull.commit, "sha256": digest},
+                    indent=1,
+                ).encode(),
+                replace=True,
+            )
+
+        return fetch
 
 
 def models_dir_of(settings: Settings) -> Path:
