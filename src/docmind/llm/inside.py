@@ -310,7 +310,7 @@ class InsideModels:
         except (KeyError, TypeError, ValueError, OverflowError):
             return f"{cannot}: its header cannot be read."
         context = min(trained, self._settings.context_tokens) if trained else self._settings.context_tokens
-        needs = size + cache * context + _SPARE
+        needs = memory_needed(size, cache, context)
         return GgufModel(name, str(path), size, needs, context, header.get("has_tools") is True)
 
 
@@ -420,6 +420,11 @@ class InsideModel:
         from docmind.llm.client import ServedModel
 
         return ServedModel(self.info, self._settings, key=key, endpoint=endpoint)
+
+
+def memory_needed(size: int, cache_per_token: int, context: int) -> int:
+    """Return the bytes of memory that a model takes: its weights, the cache of a whole context, and the process."""
+    return size + cache_per_token * context + _SPARE
 
 
 def _put(file: Path, target: Path, size: int) -> None:

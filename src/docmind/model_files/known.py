@@ -100,7 +100,7 @@ KNOWN_FILES: dict[str, KnownFile] = {
     ),
     "llama-3.2-3b": KnownFile(
         FileSource("Llama-3.2-3B-Instruct-Q4_K_M.gguf", "bartowski/Llama-3.2-3B-Instruct-GGUF"),
-        2_019, 114_688, "Llama 3.2 Community", "Llama 3.2 with 3 billion parameters: better answers, twice as slow.",
+        2_019, 114_688, "Llama 3.2 Community", "Llama 3.2 with 3 billion parameters: better answers, and slower.",
     ),
     "mistral-7b": KnownFile(
         FileSource("mistral-7b-instruct-v0.2.Q4_K_M.gguf", "TheBloke/Mistral-7B-Instruct-v0.2-GGUF"),

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from docmind.errors import ConfigError, VaultError
+from docmind.errors import ConfigError, DiskFullError, VaultError
 from docmind.storage import is_folder, read_own, write_private
 
 _ENDING = ".path"
@@ -66,7 +66,9 @@ class OwnFolders:
             place = self._folder / f"{name}{_ENDING}"
             try:
                 write_private(place, os.fsencode(directory), replace=True)
-            except VaultError as error:
+            except DiskFullError:
+                raise
+            except (VaultError, FileExistsError) as error:  # the second where a file lies in the place of the folder
                 raise ConfigError(
                     f"The folder of {name} cannot be remembered: {self._folder} cannot be written to.",
                     hint="Check that folder and its permissions, or choose another with DOCMIND_VISUAL__MODELS_DIR.",
