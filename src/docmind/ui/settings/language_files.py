@@ -96,7 +96,9 @@ def _draw(docmind: DocMind, settings: Settings, was_running: bool) -> None:
             st.markdown(f"**{escape(pull.name, limit=60)}**")
             _draw_pull(docmind, pull)
     with st.form("gguf-fetch", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
-        st.text_input("Another GGUF file", key=_OTHER, placeholder="OWNER/NAME FILE.gguf, or https://host/FILE.gguf")
+        st.text_input(
+            "Another model to fetch", key=_OTHER, placeholder="OWNER/NAME FILE.gguf, or https://host/FILE.gguf"
+        )
         st.text_input("Its sha256, for an address", key=_SUM)
         st.form_submit_button("Fetch…", on_click=_name_other)
     errors.show_of(_OTHER)
