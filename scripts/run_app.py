@@ -1,6 +1,7 @@
 """Start DocMind in the browser: `python3 scripts/run_app.py [streamlit options]`.
 
-The first start installs what is needed into `.venv`; later ones need no network. Options go to `streamlit run`:
+The first start installs what is needed into `.venv`; later ones need no network, unless an extra was asked for in
+Settings: it is installed at the next start. Options go to `streamlit run`:
 `python3 scripts/run_app.py --server.port 8600`.
 """
 
@@ -39,10 +40,26 @@ def become(command):
             continue
 
 
+def prepared():
+    """Return the interpreter of the environment, with the extras that were asked for in Settings where they install."""
+    wishes = setup_env.wishes()
+    if wishes:
+        sys.stderr.write("Asked for in Settings: {0}.\n".format(", ".join(wishes)))
+        try:
+            python = setup_env.ensure(extras=wishes)
+        except setup_env.SetupError as error:
+            sys.stderr.write("{0}\nDocMind starts without it, and tries again at the next start.\n".format(error))
+        else:
+            setup_env.forget_wishes()
+            return python
+    return setup_env.ensure()
+
+
 def main():
     if not os.path.exists(os.path.join(setup_env.ROOT, "app.py")):
         raise setup_env.SetupError("DocMind: app.py is not here: the checkout is not complete.")
-    python = setup_env.ensure()
+    python = prepared()
+    os.environ["RUN_APP_WISHES"] = os.path.join(setup_env.ROOT, setup_env.WISHES)  # where the app writes down extras
     os.chdir(setup_env.ROOT)  # where .streamlit/config.toml and the default data directory are
     return become([python, "-c", LAUNCH, "run", "app.py"] + sys.argv[1:])
 

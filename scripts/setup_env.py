@@ -23,6 +23,8 @@ STAMP = "docmind-setup.json"
 LOCK = ".docmind-setup.lock"
 LOG = ".docmind-setup.log"
 UNFINISHED = ".docmind-setup.unfinished"  # there while an installation changes files, and after one that was cut off
+WISHES = ".docmind-setup.wishes"  # a JSON list of extras, written by the app, whose own programs have no network
+WISHED = ("colpali", "local-llm")
 FREE_MB = {"create": 6000, "rebuild": 6000, "update": 1500}  # the files installed and the wheels they come from
 # Everything but the packages' own tests, whose byte code is 80 MB that nothing loads.
 COMPILE = r"""import compileall as c, re, sysconfig as s
@@ -110,6 +112,20 @@ def read_stamp(root=ROOT):
     with contextlib.suppress(OSError, ValueError, TypeError), open(os.path.join(root, ".venv", STAMP)) as file:
         return dict(json.load(file))
     return {}
+
+
+def wishes(root=ROOT):
+    """Return the extras that were asked for in Settings; whatever else the file holds is ignored."""
+    with contextlib.suppress(OSError, ValueError, TypeError), open(os.path.join(root, WISHES)) as file:
+        told = list(json.load(file))
+        return [extra for extra in WISHED if extra in told]
+    return []
+
+
+def forget_wishes(root=ROOT):
+    """Remove the wishes: they are installed."""
+    with contextlib.suppress(OSError):
+        os.remove(os.path.join(root, WISHES))
 
 
 def plan(root=ROOT, extras=()):

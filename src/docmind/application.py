@@ -24,7 +24,7 @@ from docmind.errors import BehindError, DamagedError, DiskFullError, NotFoundErr
 from docmind.ingest import Progress
 from docmind.llm import LanguageModels
 from docmind.memory import Memories
-from docmind.model_files import models_dir_of
+from docmind.model_files import LanguageFiles, models_dir_of
 from docmind.records.answers import Answer
 from docmind.records.documents import AddResult, Capability, DeleteReceipt, DocumentInfo, PageView, Status, Upload
 from docmind.records.search import Filters, ListName, MergeStrategy, MultimodalResult, Rerank, SearchResult
@@ -141,6 +141,7 @@ class DocMind:
         self.memories = Memories(settings.memory, self._database, self._embedder)
         gguf_folder = models_dir_of(settings) / "language"
         self.models = models or LanguageModels(settings.llm, Preferences(self._database), folder=gguf_folder)
+        self.language_files = LanguageFiles(gguf_folder, settings.visual.hub_url, lambda file: self.models.take(file))
         self.conversations = Conversations(
             settings, self._database, self._artifacts, self._catalog, self._embedder, self.multimodal_search,
             self._catalog.epoch, self.memories, self.models, lambda: self._direct,
@@ -229,6 +230,7 @@ class DocMind:
             closing.callback(self._artifacts.close)
             closing.callback(self._services.close)
             closing.callback(self.models.close)
+            closing.callback(self.language_files.close)
             closing.callback(self._modalities.close)
             closing.callback(self.queue.close)
             closing.callback(self.conversations.close)

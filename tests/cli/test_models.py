@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import sys
 import time
 from collections.abc import Iterator
@@ -161,9 +162,10 @@ def test_pull_list_and_use(looking: Shell, hub: HubServer) -> None:
 def test_a_directory_and_a_fake_are_used(looking: Shell, tmp_path: Path) -> None:
     place = written(tmp_path / "my [late] model", tiny_files("colqwen2"))
     model = looking.json("models", "enable", place)["model"]
-    assert (model["name"], model["kind"], model["in_use"]) == (str(place), "late", True)
+    assert (model["name"], model["kind"], model["in_use"]) == ("my-late-model", "late", True)
     shown = looking.run("models", "list").stdout
-    assert f"* {place}  late  present" in shown
+    assert "* my-late-model  late  present" in shown
+    assert str(place) not in shown
     (place / "model.safetensors").unlink()
     assert "It has no model.safetensors" in looking.run("models", "list").stdout
     assert looking.json("models", "enable", "fake-late")["model"]["architecture"] == "fake-late"
@@ -283,6 +285,31 @@ def test_a_gguf_file_is_added_used_and_removed(tmp_path: Path) -> None:
     assert (told["chosen"], told["models"][0]["context_tokens"]) == ("inside/Tiny", 2_048)
     (answers,) = [one for one in shell.json("status")["capabilities"] if one["name"] == "answers"]
     assert "written by Tiny inside DocMind" in answers["detail"]
-    assert "inside/Tiny is removed" in shell.run("models", "remove", "inside/Tiny").stdout
+    assert "without --yes" in sentence_of(shell.run("models", "remove", "inside/Tiny", code=130))
+    assert "inside/Tiny is removed" in shell.run("models", "remove", "inside/Tiny", "--yes").stdout
+    assert file.exists()
     assert "cannot run inside DocMind now" in shell.run("models", "list").stderr
     assert "No added model" in sentence_of(shell.run("models", "remove", "inside/Tiny", code=4))
+
+
+def test_a_gguf_file_is_fetched_used_and_removed(looking: Shell, hub: HubServer, tmp_path: Path) -> None:
+    data = gguf(LLAMA, padding=300_000)
+    hub.repositories["maker/tiny-GGUF"] = {"Tiny.gguf": data}
+    inside = looking.having(DOCMIND_LLM__PROVIDER="inside")
+    assert "qwen2.5-1.5b  to be fetched  1.12 GB  Apache-2.0" in inside.run("models", "list").stdout
+    assert not hub.received
+    fetched = inside.run("models", "pull", "maker/tiny-GGUF", "Tiny.gguf")
+    assert "Fetching Tiny.gguf from 127.0.0.1." in fetched.stderr
+    assert "inside/Tiny is here" in fetched.stdout
+    assert_inert(fetched.stdout + fetched.stderr)
+    assert "* inside/Tiny" in inside.run("models", "list").stdout
+    assert inside.json("models", "remove", "inside/Tiny", "--yes") == {"removed": "inside/Tiny"}
+    assert not [path for path in (tmp_path / "models" / "language").iterdir() if not path.name.endswith(".lock")]
+    address, digest = f"{hub.url}/maker/tiny-GGUF/resolve/main/Tiny.gguf", hashlib.sha256(data).hexdigest()
+    assert "with its checksum" in sentence_of(inside.run("models", "pull", address, code=2))
+    assert inside.json("models", "pull", address, "--sha256", digest)["model"]["name"] == "inside/Tiny"
+    assert "64 hexadecimal" in sentence_of(inside.run("models", "pull", address, "--sha256", "1", code=2))
+    hub.queue("Tiny2.gguf", Behaviour("cut", 100_000))
+    hub.repositories["maker/tiny-GGUF"]["Tiny2.gguf"] = data
+    assert "broke off" in inside.run("models", "pull", "maker/tiny-GGUF", "Tiny2.gguf", code=46).stderr
+    assert "Tiny2 is removed" in inside.run("models", "remove", "Tiny2").stdout

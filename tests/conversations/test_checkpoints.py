@@ -10,6 +10,7 @@ import json
 import os
 import pickle
 import random
+import re
 import subprocess
 import sys
 import threading
@@ -148,6 +149,40 @@ def test_langgraphs_own_list_and_ours_are_the_same_states(app: Any, checkpoints:
     ]
     assert len(list(checkpoints.list(place("t"), filter={"source": "update"}))) == 2
     assert len(list(checkpoints.list(None))) == 4
+
+
+def test_langgraphs_tables_are_as_the_two_statements_of_ours_expect(app: Any, db: Database) -> None:
+    """`purge` counts rows and `setup` looks for a column: see ADR 0055 where this fails after an update."""
+    turn(app, "t", "q1")
+    columns = {
+        table: [row[1:4] for row in db.all(f"PRAGMA table_info({table})")] for table in ("checkpoints", "writes")
+    }
+    place = [("thread_id", "TEXT", 1), ("checkpoint_ns", "TEXT", 1), ("checkpoint_id", "TEXT", 1)]
+    assert columns == {
+        "checkpoints": [
+            *place, ("parent_checkpoint_id", "TEXT", 0), ("type", "TEXT", 0), ("checkpoint", "BLOB", 0),
+            ("metadata", "BLOB", 0),
+        ],
+        "writes": [
+            *place, ("task_id", "TEXT", 1), ("task_path", "TEXT", 1), ("idx", "INTEGER", 1), ("channel", "TEXT", 1),
+            ("type", "TEXT", 0), ("value", "BLOB", 0),
+        ],
+    }  # fmt: skip
+    tables = {name for (name,) in db.all("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    own = Database(db._path.with_name("own.db"), KEY)
+    assert tables - {name for (name,) in own.all("SELECT name FROM sqlite_master WHERE type = 'table'")} == set(columns)
+    own.close()
+
+
+def test_no_other_statement_names_langgraphs_tables() -> None:
+    import docmind
+
+    named = re.compile(r"(FROM|INTO|UPDATE|JOIN|table_info\()\s*(checkpoints|writes)\b")
+    found = {
+        path.name: [match.group(2) for match in named.finditer(path.read_text(encoding="utf-8"))]
+        for path in Path(docmind.__path__[0]).rglob("*.py")
+    }
+    assert {name: tables for name, tables in found.items() if tables} == {"checkpoints.py": ["writes", "checkpoints"]}
 
 
 def test_a_list_that_is_not_read_to_its_end_holds_nothing_up(app: Any, checkpoints: Checkpoints, db: Database) -> None:

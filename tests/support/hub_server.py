@@ -93,7 +93,7 @@ class HubServer(ThreadingHTTPServer):
         for name, data in self.repositories[repository].items():
             sum_ = hashlib.sha1(f"blob {len(data)}\0".encode() + data).hexdigest()
             one: dict[str, Any] = {"rfilename": name, "size": len(data), "blobId": sum_}
-            if name.endswith(".safetensors"):
+            if name.endswith((".safetensors", ".gguf")):
                 one["lfs"] = {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data), "pointerSize": 134}
             siblings.append(one)
         return {"id": repository, "sha": COMMIT, "siblings": siblings}

@@ -5,18 +5,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import click
 
-from docmind.cli.context import json_option, opened, plain, print_json
+from docmind.cli.context import confirm, json_option, opened, plain, print_json
 from docmind.cli.output import counted, inert, tell_degraded, terminal_bar
 from docmind.config import Settings
 from docmind.errors import ConfigError, DocMindError, ExtraMissingError, NotFoundError, VisualModelError
+from docmind.model_files import KNOWN_FILES, FileSource, file_source
 from docmind.records.conversations import ModelInfo, ModelList
 from docmind.records.models import EmbeddingProgress, ModelBench, ModelCard, ModelKind, PullProgress
+
+if TYPE_CHECKING:
+    from docmind.application import DocMind
 
 
 def _fields_of_pull(now: PullProgress) -> dict[str, Any]:
@@ -103,6 +108,10 @@ def list_(as_json: bool) -> None:
         where = "  not on this machine" if info.is_remote else ""
         images = "  accepts images" if info.takes_images else ""
         click.echo(f"{mark} {inert(info.name)}  {inert(info.url or info.note)}{where}{images}")
+    for known, one in KNOWN_FILES.items():
+        if all(info.model != one.source.name for info in found.models):
+            click.echo(f"  {known}  to be fetched  {size_of(one.megabytes * 1_000_000)}  {one.licence}")
+            click.echo(f"    {one.about}")
     if found.is_off:
         click.echo("Answers are quotes: no model is used.", err=True)
     elif not found.models:
@@ -149,11 +158,22 @@ def add(file: Path, as_json: bool) -> None:
 
 @models.command()
 @click.argument("name")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @json_option
-def remove(name: str, as_json: bool) -> None:
-    """Delete the GGUF file that was added under NAME from the models folder."""
+def remove(name: str, yes: bool, as_json: bool) -> None:
+    """Remove the GGUF file NAME, fetched or added, from the models folder, and what a stopped download has left of it.
+
+    A file elsewhere that was added is forgotten, and stays where it is.
+    """
+    model = name.removeprefix("inside/")
     with opened() as desk:
-        desk.models.remove(name.removeprefix("inside/"))
+        told = desk.models.removal(model)
+        if told:
+            question = f"Remove {inert(name)}? {inert(told)}"
+            confirm(question, refusal=f"{inert(name)} is not removed without --yes.", yes=yes)
+        is_left = desk.language_files.discard(model)
+        if told or not is_left:
+            desk.models.remove(model)
     if as_json:
         print_json({"removed": name})
     else:
@@ -162,23 +182,46 @@ def remove(name: str, as_json: bool) -> None:
 
 @models.command()
 @click.argument("name")
+@click.argument("file", default="")
+@click.option("--sha256", default="", help="The checksum that the file must have; needed for an address.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress bar.")
 @json_option
-def pull(name: str, quiet: bool, as_json: bool) -> None:
-    """Fetch the model NAME that looks at pages; Ctrl-C keeps what has arrived, and the next try continues there."""
-    with opened() as desk:
+def pull(name: str, file: str, sha256: str, quiet: bool, as_json: bool) -> None:
+    """Fetch a model; Ctrl-C keeps what has arrived, and the next try continues there.
+
+    NAME is a model of `docmind models list`; or OWNER/NAME with FILE, a GGUF file of that repository; or, with
+    --sha256, the https address of a GGUF file.
+    """
+    columns = ("{task.description}", "BarColumn", "DownloadColumn", "TransferSpeedColumn", "TimeRemainingColumn")
+    with opened() as desk, terminal_bar(_fields_of_pull, *columns, quiet=quiet or as_json) as show:
+        if file or sha256 or "/" in name or name in KNOWN_FILES:
+            _pull_file(desk, file_source(name, file, sha256), show, as_json=as_json)
+            return
         card = next((card for card in desk.visual.models() if card.name == name), None)
         if card is not None and card.state != "present" and not as_json:
-            _announce(card)
-        columns = ("{task.description}", "BarColumn", "DownloadColumn", "TransferSpeedColumn", "TimeRemainingColumn")
-        with terminal_bar(_fields_of_pull, *columns, quiet=quiet or as_json) as show:
-            card = desk.visual.pull(name, show)
+            _announce(f"{card.repository} ({_facts(card.licence, card.bytes)})")
+        card = desk.visual.pull(name, show)
     if as_json:
         print_json({"model": plain(card)})
         return
     commit = f", commit {inert(card.revision[:12])}" if card.revision else ""
     click.echo(f"{card.name} is here ({size_of(card.bytes)}{commit}).")
     _tell_next(card)
+
+
+def _pull_file(desk: DocMind, source: FileSource, show: Callable[[PullProgress], None], *, as_json: bool) -> None:
+    """Fetch a GGUF file and say how it is used."""
+    if not as_json:
+        known = next((one for one in KNOWN_FILES.values() if one.source.file == source.file), None)
+        facts = f" ({_facts(known.licence, known.megabytes * 1_000_000)})" if known else ""
+        _announce(f"{source.file}{facts}", source.url)
+    name = f"inside/{desk.language_files.pull(source, show)}"
+    info = next((info for info in desk.models.list(refresh=True).models if info.name == name), None)
+    if as_json:
+        print_json({"model": {"name": name} if info is None else _data(info)})
+        return
+    click.echo(f"{inert(name)} is here{f' ({inert(info.note)})' if info else ''}.")
+    click.echo(f"Have it write the answers: docmind models use {inert(name)}")
 
 
 @models.command()
@@ -232,15 +275,18 @@ def disable(kind: ModelKind, as_json: bool) -> None:
         click.echo(f"No {kind} model is used now; what it made is kept.")
 
 
-def _announce(card: ModelCard) -> None:
+def _announce(what: str, url: str = "") -> None:
     """Print what will be fetched, and from which host, before the download."""
     try:
-        host = urlsplit(Settings.load().visual.hub_url).hostname
+        host = urlsplit(url or Settings.load().visual.hub_url).hostname
     except ValueError:  # the download refuses it
         host = None
     if host:
-        size = f", about {size_of(card.bytes)}" if card.bytes else ""
-        click.echo(f"Fetching {card.repository} ({card.licence}{size}) from {inert(host)}.", err=True)
+        click.echo(f"Fetching {inert(what)} from {inert(host)}.", err=True)
+
+
+def _facts(licence: str, size: int) -> str:
+    return f"{licence}{f', about {size_of(size)}' if size else ''}"
 
 
 def _tell_card(card: ModelCard) -> None:

@@ -5,7 +5,6 @@ A conversation's state may hold plain data only: anything else is refused when i
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -25,10 +24,9 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.serde.types import ERROR
 from langgraph.checkpoint.sqlite import SqliteSaver
-from langgraph.checkpoint.sqlite.utils import load_pending_writes, pending_writes_sql, search_where
 
 from docmind.errors import NotFoundError, StateRefusedError
-from docmind.storage import Connection, Database, Row, dbapi2
+from docmind.storage import Database, dbapi2
 
 DEEPEST = 16  # nested lists and dicts
 LARGEST = 1 << 20  # bytes of one checkpoint, or of one write
@@ -158,7 +156,7 @@ def _refused(name: str, where: _Where, reason: str, is_new: bool) -> StateRefuse
     return StateRefusedError(f"A stored state of the conversation is refused: {place} {reason}.")
 
 
-_COLUMNS = "thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata"
+_LABEL_REFUSED = "A stored state of the conversation is refused: its label is damaged."
 _PARTS = {"channel_values": dict, "channel_versions": dict, "versions_seen": dict, "id": str}
 
 
@@ -269,8 +267,9 @@ class Checkpoints(SqliteSaver):
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the state that a config names, or the newest one. Raises `StateRefusedError`."""
-        found = next(self.list(_whole(config), limit=1), None)
-        return found._replace(config=config) if found and get_checkpoint_id(config) else found
+        with _labels_refused():
+            found = super().get_tuple(_whole(config))
+        return found and _checked(found)
 
     def list(
         self,
@@ -284,11 +283,9 @@ class Checkpoints(SqliteSaver):
 
         Raises `StateRefusedError`.
         """
-        where, values = search_where(config, filter, before)
-        with self._database.reading() as db:
-            rows = _rows(db, f"{where} ORDER BY checkpoint_id DESC LIMIT ?", (*values, -1 if limit is None else limit))
-            writes = [db.execute(pending_writes_sql(True), row[:3]).fetchall() for row in rows]
-        return iter([self._tuple(row, pending) for row, pending in zip(rows, writes, strict=True)])
+        with _labels_refused():
+            found = [*super().list(config, filter=filter, before=before, limit=limit)]
+        return iter([_checked(state) for state in found])
 
     def put(
         self,
@@ -326,29 +323,27 @@ class Checkpoints(SqliteSaver):
 
         Raises `StateRefusedError`.
         """
-        with self._database.reading() as db:
-            rows = _rows(db, "WHERE thread_id = ? AND checkpoint_ns = '' ORDER BY checkpoint_id", (thread_id,))
-        return tuple(map(self._saved, rows))
+        return tuple(map(_saved, self.list(_root(thread_id))))[::-1]
 
     def chain(self, thread_id: str, checkpoint_id: str, limit: int | None = None) -> tuple[Saved, ...]:
         """Return a state and its ancestors, up to the first state or `limit` of them.
 
         Raises `NotFoundError`.
         """
-        found: dict[str, Row] = {}
+        found: dict[str, Saved] = {}
         at: str | None = checkpoint_id
-        with self._database.reading() as db:
+        with self._database.reading():
             while at and at not in found and (limit is None or len(found) < limit):
-                where = "WHERE thread_id = ? AND checkpoint_ns = '' AND checkpoint_id = ?"
-                rows = _rows(db, where, (thread_id, at))
-                if not rows:
+                state = self.get_tuple(_root(thread_id, at))
+                if state is None:
                     break
-                found[at], at = rows[0], rows[0][3]
+                found[at] = _saved(state)
+                at = found[at].parent_id
         if not found and limit != 0:
             raise NotFoundError(
                 "This conversation has no such point.", hint="Run `docmind threads show` to see the points it has."
             )
-        return tuple(map(self._saved, found.values()))
+        return tuple(found.values())
 
     def purge(self, thread_id: str) -> int:
         """Delete all states of a thread and return how many there were.
@@ -360,36 +355,34 @@ class Checkpoints(SqliteSaver):
             self.delete_thread(thread_id)
         return count
 
-    def _saved(self, row: Row) -> Saved:
-        checkpoint, metadata = self._opened(row)
-        return Saved(row[2], row[3], checkpoint["channel_values"], metadata)
 
-    def _tuple(self, row: Row, writes: Sequence[Row]) -> CheckpointTuple:
-        checkpoint, metadata = self._opened(row)
-        thread_id, space, checkpoint_id, parent_id = row[:4]
-        place = {"thread_id": thread_id, "checkpoint_ns": space}
-        return CheckpointTuple(
-            {"configurable": {**place, "checkpoint_id": checkpoint_id}},
-            checkpoint,
-            metadata,
-            {"configurable": {**place, "checkpoint_id": parent_id}} if parent_id else None,
-            load_pending_writes(writes, self.serde),
-        )
+def _saved(state: CheckpointTuple) -> Saved:
+    parent = state.parent_config
+    return Saved(
+        state.checkpoint["id"],
+        get_checkpoint_id(parent) if parent else None,
+        state.checkpoint["channel_values"],
+        {**state.metadata},
+    )
 
-    def _opened(self, row: Row) -> tuple[Any, Any]:
-        """Decode a checkpoint and its metadata, and check the shape that readers rely on."""
-        _, _, checkpoint_id, _, kind, content, about = row
-        checkpoint = self.serde.loads_typed((kind, content))
-        if not _is_checkpoint(checkpoint) or checkpoint["id"] != checkpoint_id:
-            raise StateRefusedError("A stored state of the conversation is refused: it has not the shape of one.")
-        try:
-            metadata = {} if about is None else json.loads(about)
-        except (ValueError, TypeError, RecursionError) as error:
-            raise StateRefusedError("A stored state of the conversation is refused: its label is damaged.") from error
-        if not isinstance(metadata, dict):
-            raise StateRefusedError("A stored state of the conversation is refused: its label is damaged.")
-        refuse_read(metadata, "metadata")
-        return checkpoint, metadata
+
+def _checked(state: CheckpointTuple) -> CheckpointTuple:
+    """Return a state whose shape readers may rely on. Raises `StateRefusedError`."""
+    if not _is_checkpoint(state.checkpoint) or state.checkpoint["id"] != get_checkpoint_id(state.config):
+        raise StateRefusedError("A stored state of the conversation is refused: it has not the shape of one.")
+    if not isinstance(state.metadata, dict):
+        raise StateRefusedError(_LABEL_REFUSED)
+    refuse_read(state.metadata, "metadata")
+    return state
+
+
+@contextmanager
+def _labels_refused() -> Iterator[None]:
+    """Refuse what LangGraph cannot decode: of a stored state, only its label is not decoded by `PlainSerializer`."""
+    try:
+        yield
+    except (ValueError, TypeError, RecursionError) as error:
+        raise StateRefusedError(_LABEL_REFUSED) from error
 
 
 def _is_checkpoint(value: Any) -> bool:
@@ -405,5 +398,7 @@ def _whole(config: RunnableConfig) -> RunnableConfig:
     return {**config, "configurable": {"checkpoint_ns": "", **config.get("configurable", {})}}
 
 
-def _rows(db: Connection, where: str, values: Sequence[object]) -> Sequence[Row]:
-    return db.execute(f"SELECT {_COLUMNS} FROM checkpoints {where}", values).fetchall()
+def _root(thread_id: str, checkpoint_id: str | None = None) -> RunnableConfig:
+    """Return the place of a state of the root graph; of all states of its thread without an id."""
+    place = {"thread_id": thread_id, "checkpoint_ns": ""}
+    return {"configurable": place if checkpoint_id is None else {**place, "checkpoint_id": checkpoint_id}}

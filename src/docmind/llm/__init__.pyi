@@ -1,5 +1,5 @@
 from .base import ChatModel, Message, Stop, Tool, ToolCall
-from .inside import INSTALL
+from .inside import INSTALL, memory_needed
 from .service import LanguageModels
 
 __all__ = [
@@ -10,4 +10,5 @@ __all__ = [
     "Stop",
     "Tool",
     "ToolCall",
+    "memory_needed",
 ]

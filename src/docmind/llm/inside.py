@@ -30,8 +30,8 @@ from docmind.llm.base import Message, Stop, Tool, ToolCall
 from docmind.records.conversations import ModelInfo
 from docmind.records.search import Degraded
 from docmind.rich_text import plain_line
-from docmind.runtime import Ask, Client, Limits, error_named
-from docmind.storage import check_room, disk_error, replacing
+from docmind.runtime import Ask, Client, Limits, error_named, free_memory
+from docmind.storage import check_room, disk_error, is_regular, replacing
 
 if TYPE_CHECKING:
     from docmind.llm.client import ServedModel
@@ -41,7 +41,7 @@ INSTALL = "pip install --no-deps xllamacpp==2026.10.11549"
 """The command that installs what runs GGUF files: prebuilt, without compiler."""
 
 _ENTRY = "docmind.llm.inside_process:serve"
-_ENDING = ".gguf"
+_ENDING, _NOTE = ".gguf", ".json"  # the note beside a fetched file says where it came from
 _LONGEST_NAME = 100
 _DESCRIBE_S, _DESCRIBE_MB, _PING_S = 20.0, 1_024, 20.0
 _SPARE = 256 << 20  # bytes of memory beside weights and cache: the process itself and its intermediate results
@@ -92,7 +92,7 @@ class InsideModels:
         if importlib.util.find_spec("xllamacpp") is None:
             names = ", ".join(_shown(path) for path in paths[:3])
             return (), (Degraded("answers", f"{names} cannot run inside DocMind without xllamacpp: {INSTALL}"),)
-        free, models, degraded = _free_memory(), list[ModelInfo](), list[Degraded]()
+        free, models, degraded = free_memory(), list[ModelInfo](), list[Degraded]()
         for told in self._described(paths):
             if isinstance(told, str):
                 degraded.append(Degraded("answers", told))
@@ -105,10 +105,11 @@ class InsideModels:
         gguf = self._settings.gguf
         return gguf is not None and model.provider == "inside" and model.model == _name(gguf)
 
-    def add(self, file: Path) -> ModelInfo:
+    def add(self, file: Path, *, moves: bool = False) -> ModelInfo:
         """Add a GGUF file to the models folder, by a link where the system has one, else by a copy.
 
-        Raises `ConfigError` for a file that cannot be run and for a name that is taken, `DiskFullError`.
+        With `moves` the file itself is moved there, on the same disk. Raises `ConfigError` for a file that cannot be
+        run and for a name that is taken, `DiskFullError`.
         """
         name = _name(file)
         if self._folder is None or plain_line(name, _LONGEST_NAME) != name or name.startswith("."):
@@ -123,23 +124,55 @@ class InsideModels:
                     raise ConfigError(f"There is another model {name}.", hint="Remove it first, or rename the file.")
             else:
                 target.unlink(missing_ok=True)  # a link to a file that is gone
-                _put(file.resolve(), target, told.size)
+                if moves:
+                    os.replace(file, target)
+                else:
+                    _put(file.resolve(), target, told.size)
         except OSError as error:
             failed = ConfigError(f"{_shown(file)} cannot be added: {error.strerror}.")
             raise disk_error(error, failed) from error
-        return told.info(_free_memory())
+        return told.info(free_memory())
 
     def remove(self, name: str) -> None:
-        """Delete an added file, and end the process that runs it. Raises `NotFoundError`, `ConfigError`."""
-        target = next((path for path in self._added() if _name(path) == name), None)
+        """Remove a file that was added or fetched, and end the process that runs it.
+
+        Only a file of our own form in the models folder is removed: a file elsewhere, to which it is a second name or a
+        link, stays. Raises `NotFoundError`, and `ConfigError` for the file of a setting.
+        """
+        target = self._own(name)
         if target is None:
+            gguf = self._settings.gguf
+            if gguf is not None and _name(gguf) == name:
+                raise ConfigError(
+                    f"{plain_line(name)} is the file that DOCMIND_LLM__GGUF names.",
+                    hint="Unset DOCMIND_LLM__GGUF; the file itself is not deleted.",
+                )
             known = ", ".join(_name(path) for path in self._added()) or "none"
             raise NotFoundError(f"No added model is named {plain_line(name)!r}.", hint=f"There are: {known}.")
         self._end(name)
         try:
             target.unlink()
+            target.with_name(f"{target.name}{_NOTE}").unlink(missing_ok=True)
         except OSError as error:
             raise ConfigError(f"{name} cannot be removed: {error.strerror}.") from error
+
+    def removal(self, name: str) -> str:
+        """Return the sentence that says what `remove` would do; empty where there is nothing to remove."""
+        target = self._own(name)
+        if target is None:
+            return ""
+        found = target.lstat()
+        if stat.S_ISLNK(found.st_mode) or found.st_nlink > 1:
+            return "DocMind forgets it. The file that you added stays where it is."
+        return f"Its file, {_gb(found.st_size)}, is deleted from the models folder."
+
+    def _own(self, name: str) -> Path | None:
+        """Return the file of exactly our own form for a name; None where there is none."""
+        if self._folder is None or plain_line(name, _LONGEST_NAME) != name or name.startswith("."):
+            return None
+        target = self._folder / f"{name}{_ENDING}"
+        is_ours = target.parent == self._folder and (is_regular(target) or target.is_symlink())
+        return target if is_ours else None
 
     def start(self, info: ModelInfo) -> None:
         """Load a model, where it is not loaded; another one that nobody uses is ended first.
@@ -223,7 +256,7 @@ class InsideModels:
         )
 
     def _check_memory(self, model: GgufModel) -> None:
-        most, free = self._settings.memory_mb << 20, _free_memory()
+        most, free = self._settings.memory_mb << 20, free_memory()
         less = "Choose a smaller model, or lower DOCMIND_LLM__CONTEXT_TOKENS."
         if most and model.needs > most:
             raise LanguageModelDownError(
@@ -277,7 +310,7 @@ class InsideModels:
         except (KeyError, TypeError, ValueError, OverflowError):
             return f"{cannot}: its header cannot be read."
         context = min(trained, self._settings.context_tokens) if trained else self._settings.context_tokens
-        needs = size + cache * context + _SPARE
+        needs = memory_needed(size, cache, context)
         return GgufModel(name, str(path), size, needs, context, header.get("has_tools") is True)
 
 
@@ -389,6 +422,11 @@ class InsideModel:
         return ServedModel(self.info, self._settings, key=key, endpoint=endpoint)
 
 
+def memory_needed(size: int, cache_per_token: int, context: int) -> int:
+    """Return the bytes of memory that a model takes: its weights, the cache of a whole context, and the process."""
+    return size + cache_per_token * context + _SPARE
+
+
 def _put(file: Path, target: Path, size: int) -> None:
     """Give a file a second name, link to it on another disk, or copy it. Raises `OSError`, `DiskFullError`."""
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -457,12 +495,6 @@ def _shown(path: Path) -> str:
 
 def _gb(number: int) -> str:
     return f"{number / 1e9:.1f} GB" if number >= 1e8 else f"{number / 1e6:.0f} MB"
-
-
-def _free_memory() -> int:
-    import psutil
-
-    return int(psutil.virtual_memory().available)
 
 
 def _cores() -> int:

@@ -106,10 +106,20 @@ class LanguageModels:
         self._forget_found()
         return info
 
+    def take(self, file: Path) -> ModelInfo:
+        """Move a fetched GGUF file to the models inside DocMind. Raises `ConfigError`."""
+        info = self._inside.add(file, moves=True)
+        self._forget_found()
+        return info
+
     def remove(self, name: str) -> None:
-        """Delete the GGUF file that was added under this name. Raises `NotFoundError`, `ConfigError`."""
+        """Remove the GGUF file that was added under this name. Raises `NotFoundError`, `ConfigError`."""
         self._inside.remove(name)
         self._forget_found()
+
+    def removal(self, name: str) -> str:
+        """Return the sentence that says what `remove` would do; empty where there is nothing to remove."""
+        return self._inside.removal(name)
 
     def close(self) -> None:
         """End the processes of models inside DocMind. Idempotent."""

@@ -1,4 +1,4 @@
-"""Download of a model file by file to a temporary folder, renamed into place when all files are checked.
+"""Download of a model file by file to a temporary folder, put in its place when all files are checked.
 
 Received bytes stay in `NAME.part` and are not fetched again. The name of a part contains the checksum of the whole
 file, so that parts of two versions are never mixed.
@@ -14,6 +14,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import portalocker
@@ -30,8 +31,8 @@ from docmind.model_files.checkpoint import (
     read_checkpoint,
     sha256_of,
 )
-from docmind.model_files.hub import Hub, HubFile, Listing
-from docmind.model_files.known import Known
+from docmind.model_files.hub import Address, Hub, HubFile, Listing
+from docmind.model_files.known import FileSource, Known
 from docmind.records.models import PullProgress
 from docmind.storage import disk_error, free_bytes, is_folder, is_regular, open_own, write_private
 
@@ -42,26 +43,28 @@ _PAUSE_S = 1.0
 _PART = re.compile(r"(.+)\.[0-9a-f]{1,16}\.part")
 
 
-class Pull:
-    """One download of one model. Not thread-safe."""
+class Fetch:
+    """One download: the list of files, and each file whole and checked. Not thread-safe."""
 
     def __init__(
         self,
         name: str,
-        known: Known,
-        models_dir: Path,
+        repository: str,
+        place: Path,
+        beside: Path,
         hub: Hub,
         progress: Callable[[PullProgress], None],
         check: Callable[[], None],
     ) -> None:
-        self._name, self._known, self._hub = name, known, hub
-        self._place, self._beside = models_dir / name, models_dir / f"{name}.part"
+        """`place` is where the model will be, `beside` the folder of what has arrived, on the same disk."""
+        self._name, self._repository, self._hub = name, repository, hub
+        self._place, self._beside = place, beside
         self._progress, self._check = progress, check
         self._told_at = 0.0
         self._before, self._total = 0, 0
 
     def run(self) -> dict[str, str]:
-        """Fetch the missing files, put the model in its place, and return the sha256 of each file.
+        """Fetch the missing files, settle the model, and return the sha256 of each file.
 
         Raises `DownloadError`, `DiskFullError`, `ConfigError` where the folder cannot be written to, and whatever
         `check` raises. An existing model stays in place until the new one is complete.
@@ -81,32 +84,22 @@ class Pull:
         return sums
 
     def _listing(self) -> Listing:
-        repository = self._known.repository
-        listing = self._hub.listing(repository, self._known.revision)
-        names = {file.name for file in listing.files}
-        if CONFIG not in names or not names & {WHOLE, INDEX}:
-            if listing.is_adapter:
-                raise DownloadError(f"{repository} holds an adapter, and no whole model.")
-            raise DownloadError(f"{repository} holds no weights as safetensors.")
-        if lacking := lacking_beside(names):
-            raise DownloadError(f"{repository} holds no {lacking}.")
-        return listing
+        raise NotImplementedError
+
+    def _settle(self, listing: Listing, sums: dict[str, str]) -> None:
+        """Finish with the complete and checked files."""
+        raise NotImplementedError
+
+    def _is_own(self, path: Path) -> bool:
+        """Return whether an earlier try made this file."""
+        raise NotImplementedError
 
     def _found(self, file: HubFile) -> str:
-        """Return the sha256 of a file that an earlier try or the existing model has.
-
-        The result is empty where none does.
-        """
+        """Return the sha256 of a file that an earlier try has, or an empty text."""
         target = self._beside / file.name
-        if digest := _verified(target, file):
-            return digest
-        target.unlink(missing_ok=True)
-        if digest := _verified(self._place / file.name, file):
-            self._check()
-            try:
-                os.link(self._place / file.name, target)
-            except OSError:  # a file system without links
-                shutil.copyfile(self._place / file.name, target)
+        digest = _verified(target, file)
+        if not digest:
+            target.unlink(missing_ok=True)
         return digest
 
     def _make_room(self, listing: Listing, sums: dict[str, str]) -> None:
@@ -119,7 +112,7 @@ class Pull:
         for path in self._beside.iterdir():
             if path.name in expected:
                 needed -= path.stat().st_size
-            elif _is_own(path):
+            elif self._is_own(path):
                 path.unlink()
         free = free_bytes(self._beside)
         if needed > 0 and len(sums) < len(listing.files) and free < needed + _MARGIN:
@@ -162,9 +155,8 @@ class Pull:
 
         Raises `DownloadError` where too few or too many arrive.
         """
-        repository = self._known.repository
         with (
-            self._hub.opened(repository, commit, file, start) as (begins, pieces),
+            self._hub.opened(self._repository, commit, file, start) as (begins, pieces),
             os.fdopen(open_own(part, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "ab", buffering=0) as out,
         ):
             out.truncate(begins)
@@ -186,9 +178,61 @@ class Pull:
         part.unlink()
         raise DownloadError(f"{self._hub.host} sends more than it announced.")
 
+    def _tell(self, file: str, done: int, *, now: bool = False, is_over: bool = False) -> None:
+        at = time.monotonic()
+        if now or is_over or at - self._told_at >= _TELL_S:
+            self._told_at = at
+            self._progress(PullProgress(self._name, file, self._before + done, self._total, is_over))
+
+
+class Pull(Fetch):
+    """One download of one model that looks at pages: a folder of files. Not thread-safe."""
+
+    def __init__(
+        self,
+        name: str,
+        known: Known,
+        models_dir: Path,
+        hub: Hub,
+        progress: Callable[[PullProgress], None],
+        check: Callable[[], None],
+    ) -> None:
+        super().__init__(
+            name, known.repository, models_dir / name, models_dir / f"{name}.part", hub, progress, check
+        )  # fmt: skip
+        self._known = known
+
+    def _found(self, file: HubFile) -> str:
+        """Return the sha256 of a file that an earlier try or the existing model has, or an empty text."""
+        if digest := super()._found(file):
+            return digest
+        target, there = self._beside / file.name, self._place / file.name
+        if digest := _verified(there, file):
+            self._check()
+            try:
+                os.link(there, target)
+            except OSError:  # a file system without links
+                shutil.copyfile(there, target)
+        return digest
+
+    def _listing(self) -> Listing:
+        repository = self._repository
+        listing = self._hub.listing(repository, self._known.revision)
+        names = {file.name for file in listing.files}
+        if CONFIG not in names or not names & {WHOLE, INDEX}:
+            if listing.is_adapter:
+                raise DownloadError(f"{repository} holds an adapter, and no whole model.")
+            raise DownloadError(f"{repository} holds no weights as safetensors.")
+        if lacking := lacking_beside(names):
+            raise DownloadError(f"{repository} holds no {lacking}.")
+        return listing
+
+    def _is_own(self, path: Path) -> bool:
+        return _is_own(path)
+
     def _settle(self, listing: Listing, sums: dict[str, str]) -> None:
         """Check the complete model again, write its manifest, and move it into place."""
-        repository = self._known.repository
+        repository = self._repository
         try:
             read = read_checkpoint(self._beside)
             if read.kind != self._known.kind:
@@ -219,11 +263,74 @@ class Pull:
                 return place
             number += 1
 
-    def _tell(self, file: str, done: int, *, now: bool = False, is_over: bool = False) -> None:
-        at = time.monotonic()
-        if now or is_over or at - self._told_at >= _TELL_S:
-            self._told_at = at
-            self._progress(PullProgress(self._name, file, self._before + done, self._total, is_over))
+
+class PullFile(Fetch):
+    """One download of the one file of a language model, `NAME.gguf`. Not thread-safe.
+
+    It stays beside its place, where the header is checked before it is moved.
+    """
+
+    def __init__(
+        self,
+        source: FileSource,
+        folder: Path,
+        hub: Hub,
+        progress: Callable[[PullProgress], None],
+        check: Callable[[], None],
+    ) -> None:
+        """`hub` is an `Address` where the source is one."""
+        name = source.name
+        super().__init__(
+            name, source.repository, folder / f"{name}.gguf", folder / f"{name}.part", hub, progress, check
+        )  # fmt: skip
+        self._source = source
+        self.path = self._beside / f"{name}.gguf"
+        self.commit = ""
+        self.is_there = False
+        """Whether the same file was in its place before."""
+
+    def clear(self) -> None:
+        """Remove what has arrived and was not moved."""
+        _clear(self._beside, self.path.name)
+
+    def _listing(self) -> Listing:
+        source, name = self._source, f"{self._name}.gguf"
+        if isinstance(self._hub, Address):
+            listing = self._hub.described(name, source.sha256)
+            self._checked_place(listing.files[0])
+            return listing
+        listing = self._hub.listing(source.repository, source.revision, lambda listed: listed == source.file)
+        if not listing.files:
+            raise DownloadError(
+                f"{source.repository} has no file {source.file}.", hint="Look at the names on the page of the model."
+            )
+        (file,) = listing.files
+        if not file.sha256 or (source.sha256 and file.sha256 != source.sha256):
+            raise DownloadError(
+                f"{self._hub.host} records another checksum for {source.file}, or none.",
+                hint="It is not fetched. Look at the page of the model.",
+            )
+        self.commit = listing.commit
+        return Listing(listing.commit, (self._checked_place(replace(file, name=name, path=source.file)),), False)
+
+    def _checked_place(self, file: HubFile) -> HubFile:
+        """Return the file. Raises `ConfigError` where its place is taken by another one."""
+        self.is_there = bool(_verified(self._place, file))
+        if os.path.lexists(self._place) and not self.is_there:
+            raise ConfigError(
+                f"There is another model {self._name}.",
+                hint=f"Remove it first: docmind models remove inside/{self._name}",
+            )
+        return file
+
+    def _found(self, file: HubFile) -> str:
+        return file.sha256 if self.is_there else super()._found(file)
+
+    def _settle(self, listing: Listing, sums: dict[str, str]) -> None:
+        """Leave the file where it is: whether it is a language model is for others to say."""
+
+    def _is_own(self, path: Path) -> bool:
+        return _is_part_of(path, self.path.name)
 
 
 @contextlib.contextmanager
@@ -246,6 +353,39 @@ def alone(place: Path) -> Iterator[None]:
                 hint="Choose another folder with DOCMIND_VISUAL__MODELS_DIR.",
             ) from error
         yield
+
+
+def note_of(folder: Path, name: str) -> Path:
+    """Return the place of the note that says where a file was fetched, and its sha256."""
+    return folder / f"{name}.gguf.json"
+
+
+def discard_part(folder: Path, name: str) -> bool:
+    """Delete what a download of a file that was stopped has left, and return whether there was any.
+
+    Raises `DownloadError` while it is being fetched, and `ConfigError`.
+    """
+    beside = folder / f"{name}.part"
+    if not is_folder(beside):
+        return False
+    with _writing(folder), alone(folder / f"{name}.gguf"):
+        _clear(beside, f"{name}.gguf")
+    return True
+
+
+def _clear(beside: Path, file: str) -> None:
+    """Delete the folder of one file's download; foreign files stay, and the folder with them."""
+    if is_folder(beside):
+        for path in list(beside.iterdir()):
+            if _is_part_of(path, file):
+                path.unlink()
+        if not any(beside.iterdir()):
+            beside.rmdir()
+
+
+def _is_part_of(path: Path, file: str) -> bool:
+    part = _PART.fullmatch(path.name)
+    return is_regular(path) and (part[1] if part else path.name) == file
 
 
 def remove(place: Path) -> None:

@@ -10,23 +10,28 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from docmind.config import Settings
-from docmind.errors import ConfigError, DocMindError
+from docmind.errors import ConfigError, DiskFullError, DocMindError
 from docmind.model_files.checkpoint import MANIFEST, Fingerprints, UnusableError, read_checkpoint
-from docmind.model_files.known import KNOWN, Known, declared_model
+from docmind.model_files.known import KNOWN, FileSource, Known, declared_model
+from docmind.model_files.own import OwnFolders
 from docmind.records.models import Description, PullProgress
-from docmind.runtime import Background
+from docmind.runtime import Background, Check
+from docmind.storage import write_private
 
+T = TypeVar("T")
 Progress = Callable[[PullProgress], None]
+_Fetch = Callable[[Progress, Check], T]
+_OWN = "In a folder of your own."
 _Signature = tuple[tuple[str, int, int, int], ...]
 
 
 class Weights:
-    """Models by name in one folder, and anywhere else by the path of their directory.
+    """Models by name: in one folder, and in directories of the user's own anywhere else.
 
-    Thread-safe.
+    Thread-safe. A directory of the user's own gets a name when it is described first; no description holds its path.
 
     `describe` reads small files and, once for each changed file, hashes the weights: seconds for gigabytes. The
     description of a directory in which no file changed is cached in memory.
@@ -36,6 +41,7 @@ class Weights:
         self.models_dir = models_dir
         self._told: dict[str, tuple[_Signature, Description]] = {}
         self._fingerprints = Fingerprints(models_dir / "fingerprints.json")
+        self.own = OwnFolders(models_dir / "own", lambda name: name in KNOWN or declared_model(name) is not None)
 
     def all(self) -> tuple[Description, ...]:
         """Return every known model, present or not, in the order of `KNOWN`."""
@@ -44,19 +50,43 @@ class Weights:
     def describe(self, name: str) -> Description:
         """Return one model by its name, by the path of a directory that holds one, or as a package declares it.
 
-        Raises `ConfigError` for a name that is neither, and for a directory whose files are no model that can be run.
+        A model that can be run is known by the name of its directory from then on; see `OwnFolders`. Raises
+        `ConfigError` for a name that is none of these, and for a directory whose files are no model that can be run.
         """
         if name in KNOWN:
             return self._described(name, KNOWN[name])
+        own = self.own.directory(name)
+        if own is not None:
+            return self._remembered(name, own, lambda: self._in_directory(name, own))
         path = os.path.expanduser(name)  # pathlib's expanduser raises for a name that cannot be a path
         if not os.path.isdir(path):
             declared = declared_model(name)
             if declared is not None:
                 kind, dim = declared.kind, declared.dim
                 return Description(name, kind, "", None, "present", dim, name, fingerprint=f"{name}:{dim}")
-            raise ConfigError(f"There is no model {_shown(name)}, and no such directory.", hint=_there_are())
+            raise ConfigError(
+                f"There is no model {_shown(os.path.basename(name) or name)}, and no such directory.", hint=_there_are()
+            )
         directory = Path(path).resolve()
-        return self._remembered(str(directory), directory, lambda: self._in_directory(directory))
+        named = self.own.name_of(directory)
+        description = self._remembered(named, directory, lambda: self._in_directory(named, directory))
+        with contextlib.suppress(ConfigError, DiskFullError):  # known while this process runs; `keep` raises them
+            self.own.keep(named, directory)
+        return description
+
+    def name_of(self, name: str) -> str:
+        """Return the name under which a model is known: that of its directory where a path is given."""
+        path = os.path.expanduser(name)
+        try:
+            return self.own.name_of(Path(path).resolve()) if os.path.isabs(path) else name
+        except (OSError, ValueError):  # no path could be written like that
+            return _shown(os.path.basename(path))
+
+    def keep(self, name: str) -> None:
+        """Make sure that later processes know this name. Raises `ConfigError`, `DiskFullError`."""
+        own = self.own.directory(name)
+        if own is not None:
+            self.own.keep(name, own)
 
     def pull(
         self,
@@ -147,7 +177,7 @@ class Weights:
             hint="",
         )
 
-    def _in_directory(self, directory: Path) -> Description:
+    def _in_directory(self, name: str, directory: Path) -> Description:
         """Describe a model in any directory.
 
         Its fingerprint starts with the architecture, so it reveals no path.
@@ -160,13 +190,11 @@ class Weights:
             kind = getattr(error, "kind", None)
             if kind is None:
                 raise ConfigError(
-                    f"{_shown(str(directory))} holds no model that can be run. {_reason(error)}", hint=hint
+                    f"{_shown(name)} holds no model that can be run. {_reason(error)}", hint=hint
                 ) from error
-            return Description(
-                str(directory), kind, "", directory, "broken", 0, "", reason=_reason(error), hint=hint
-            )  # fmt: skip
+            return Description(name, kind, "", directory, "broken", 0, "", about=_OWN, reason=_reason(error), hint=hint)
         return Description(
-            str(directory),
+            name,
             read.kind,
             "",
             directory,
@@ -176,43 +204,18 @@ class Weights:
             revision=_revision(_manifest(directory)),
             fingerprint=f"{read.architecture}:{digest}",
             bytes=read.bytes,
+            about=_OWN,
         )
 
 
-class Pulls:
-    """Running and finished downloads. Thread-safe; one download of a model at a time."""
+class Downloads:
+    """Running and finished downloads by name. Thread-safe; one download of a name at a time."""
 
-    def __init__(self, weights: Weights, hub_url: str, arrived: Callable[[Description], None]) -> None:
-        self._weights, self._hub_url, self._arrived = weights, hub_url, arrived
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._progress: dict[str, PullProgress] = {}
         self._pulls: dict[str, Background] = {}
         self._running: set[str] = set()
-
-    def pull(self, name: str, progress: Progress | None = None, check: Callable[[], None] | None = None) -> Description:
-        """Fetch a model synchronously.
-
-        Raises `ConfigError`, `DownloadError`, `DiskFullError`, and what `check` raises.
-        """
-        return self._pull(name, self._begin(name), progress, check)
-
-    def submit(self, name: str) -> None:
-        """Fetch a model in the background; `all` includes it from now on.
-
-        Raises `ConfigError` for a name that is not known, and while that model is being fetched.
-        """
-        if name not in KNOWN:
-            raise ConfigError(f"There is no model {name!r}.", hint=f"There are: {', '.join(KNOWN)}.")
-
-        pull = self._begin(name)
-
-        def work() -> None:
-            try:
-                self._pull(name, pull, None, None)
-            except DocMindError:
-                return  # its record shows the error
-
-        pull.start(work)
 
     def all(self) -> tuple[PullProgress, ...]:
         """Return the last download of each model since the start."""
@@ -238,9 +241,25 @@ class Pulls:
         for pull in pulls:
             pull.join()
 
-    def _pull(
-        self, name: str, pull: Background, progress: Progress | None, check: Callable[[], None] | None
-    ) -> Description:
+    def _run(self, name: str, fetch: _Fetch[T], progress: Progress | None, check: Check | None) -> T:
+        """Fetch synchronously. Raises what `fetch` and `check` raise."""
+        return self._fetched(name, self._begin(name), fetch, progress, check)
+
+    def _submit(self, name: str, fetch: _Fetch[Any]) -> None:
+        """Fetch in the background. Raises `ConfigError` while it is being fetched."""
+        pull = self._begin(name)
+
+        def work() -> None:
+            try:
+                self._fetched(name, pull, fetch, None, None)
+            except DocMindError:
+                return  # its record shows the error
+
+        pull.start(work)
+
+    def _fetched(
+        self, name: str, pull: Background, fetch: _Fetch[T], progress: Progress | None, check: Check | None
+    ) -> T:
         def note(now: PullProgress) -> None:
             with self._lock:
                 self._progress[name] = now
@@ -253,7 +272,7 @@ class Pulls:
                 check()
 
         try:
-            description = self._weights.pull(name, hub_url=self._hub_url, progress=note, check=goes_on)
+            fetched = fetch(note, goes_on)
         except DocMindError as error:
             self._end(name, str(error), error.hint)
             raise
@@ -261,8 +280,7 @@ class Pulls:
             self._end(name, f"It broke off ({type(error).__name__}).", "")
             raise
         self._end(name)
-        self._arrived(description)
-        return description
+        return fetched
 
     def _begin(self, name: str) -> Background:
         with self._lock:
@@ -280,6 +298,93 @@ class Pulls:
                 name, now.file, now.bytes_done, now.bytes_total, is_over=True, error=error, hint=hint
             )
             self._running.discard(name)
+
+
+class Pulls(Downloads):
+    """Downloads of models that look at pages. Thread-safe."""
+
+    def __init__(self, weights: Weights, hub_url: str, arrived: Callable[[Description], None]) -> None:
+        super().__init__()
+        self._weights, self._hub_url, self._arrived = weights, hub_url, arrived
+
+    def pull(self, name: str, progress: Progress | None = None, check: Check | None = None) -> Description:
+        """Fetch a model synchronously.
+
+        Raises `ConfigError`, `DownloadError`, `DiskFullError`, and what `check` raises.
+        """
+        description = self._run(name, self._fetch(name), progress, check)
+        self._arrived(description)
+        return description
+
+    def submit(self, name: str) -> None:
+        """Fetch a model in the background; `all` includes it from now on.
+
+        Raises `ConfigError` for a name that is not known, and while that model is being fetched.
+        """
+        if name not in KNOWN:
+            raise ConfigError(f"There is no model {name!r}.", hint=f"There are: {', '.join(KNOWN)}.")
+
+        def fetch(progress: Progress, check: Check) -> None:
+            self._arrived(self._fetch(name)(progress, check))
+
+        self._submit(name, fetch)
+
+    def _fetch(self, name: str) -> _Fetch[Description]:
+        return lambda progress, check: self._weights.pull(name, hub_url=self._hub_url, progress=progress, check=check)
+
+
+class LanguageFiles(Downloads):
+    """Downloads of language models, GGUF files, by the names that they get here. Thread-safe."""
+
+    def __init__(self, folder: Path, hub_url: str, take: Callable[[Path], object]) -> None:
+        """`take` moves a fetched file into `folder`, or raises `ConfigError` where it is no language model."""
+        super().__init__()
+        self._folder, self._hub_url, self._take = folder, hub_url, take
+
+    def pull(self, source: FileSource, progress: Progress | None = None, check: Check | None = None) -> str:
+        """Fetch a file synchronously and return the name of the model; one that is here is left as it is.
+
+        Raises `ConfigError`, `DownloadError`, `DiskFullError`, and what `check` raises.
+        """
+        self._run(source.name, self._fetch(source), progress, check)
+        return source.name
+
+    def submit(self, source: FileSource) -> None:
+        """Fetch a file in the background. Raises `ConfigError` while it is being fetched."""
+        self._submit(source.name, self._fetch(source))
+
+    def discard(self, name: str) -> bool:
+        """Delete what a download that was stopped has left, and return whether there was any.
+
+        Raises `DownloadError` while it is being fetched, and `ConfigError`.
+        """
+        from docmind.model_files.download import discard_part
+
+        return discard_part(self._folder, name)
+
+    def _fetch(self, source: FileSource) -> _Fetch[None]:
+        from docmind.model_files.download import PullFile, note_of
+        from docmind.model_files.hub import Address, Hub
+
+        def fetch(progress: Progress, check: Check) -> None:
+            hub = Address(source.url, check) if source.url else Hub(self._hub_url, check)
+            pull = PullFile(source, self._folder, hub, progress, check)
+            (digest,) = pull.run().values()
+            if not pull.is_there:
+                try:
+                    self._take(pull.path)
+                finally:
+                    pull.clear()
+            write_private(
+                note_of(self._folder, source.name),
+                json.dumps(
+                    {"repository": source.repository, "host": hub.host, "revision": pull.commit, "sha256": digest},
+                    indent=1,
+                ).encode(),
+                replace=True,
+            )
+
+        return fetch
 
 
 def models_dir_of(settings: Settings) -> Path:

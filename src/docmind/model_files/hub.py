@@ -1,4 +1,4 @@
-"""HTTP client of a model hub: the files of a repository at one commit, and the bytes of one file.
+"""HTTP client of a model hub: the files of a repository at one commit, and the bytes of one file; or of one address.
 
 The only module in DocMind that connects to a hub. Connections are those of `docmind.network.endpoint`: no proxies, no
 cookies, no compressed bodies. A redirect is followed to https only (or back to a hub on this machine), a few times.
@@ -31,6 +31,7 @@ _NAMES, _WANTED = 2_000, 100
 MOST_BYTES = 64_000_000_000
 """Upper bound: no model that could run here is larger."""
 
+_WRITE_HTTPS = "Write it as https://host/FILE.gguf, without user name and password."
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f\\:*?"<>|]|^/|^~|(^|/)\.{0,2}(/|$)')
@@ -48,6 +49,8 @@ class HubFile:
     size: int
     sha256: str = ""
     blob: str = ""
+    path: str = ""
+    """Where it lies in the repository, where that is not `name`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,8 @@ class Hub:
     `check` is also called while a server is silent, from another thread; what it raises is raised by the waiting call.
     """
 
+    _setting, _kind = "DOCMIND_VISUAL__HUB_URL", "a model hub"
+
     def __init__(self, url: str, check: Callable[[], None]) -> None:
         """Check the address. Raises `ConfigError` unless it is https, or on this machine."""
         try:
@@ -85,8 +90,8 @@ class Hub:
         self.host = self._root.host
         self._check = check
 
-    def listing(self, repository: str, revision: str) -> Listing:
-        """Return the files of the repository. Raises `DownloadError`."""
+    def listing(self, repository: str, revision: str, is_part: Callable[[str], bool] = is_wanted) -> Listing:
+        """Return the files of the repository whose names belong to the model. Raises `DownloadError`."""
         url = f"{self._root.url}/api/models/{quote(repository)}/revision/{quote(revision, safe='')}?blobs=true"
         with self._asked(url, {}, repository) as response:
             body = bytearray()
@@ -98,7 +103,7 @@ class Hub:
             told = json.loads(body)
         except (ValueError, RecursionError) as error:
             raise self._odd() from error
-        return self._read_listing(told, repository)
+        return self._read_listing(told, repository, is_part)
 
     @contextmanager
     def opened(self, repository: str, commit: str, file: HubFile, start: int) -> Iterator[tuple[int, Iterator[bytes]]]:
@@ -106,9 +111,9 @@ class Hub:
 
         Raises `DownloadError`, also while the bytes are read.
         """
-        url = f"{self._root.url}/{quote(repository)}/resolve/{commit}/{quote(file.name)}"
+        url = self._address(repository, commit, file)
         headers = {"Range": f"bytes={start}-"} if start else {}
-        with self._asked(url, headers, f"{repository}/{file.name}", start=start) as response:
+        with self._asked(url, headers, f"{repository}/{file.name}".lstrip("/"), start=start) as response:
             if response.status_code != 416:
                 begins = _begin(response, start, file.size)
                 if begins is None or response.headers.get("content-type", "").startswith("text/html"):
@@ -117,6 +122,9 @@ class Hub:
                 return
         with self.opened(repository, commit, file, 0) as whole:  # what is here is no beginning of what is there
             yield whole
+
+    def _address(self, repository: str, commit: str, file: HubFile) -> str:
+        return f"{self._root.url}/{quote(repository)}/resolve/{commit}/{quote(file.path or file.name)}"
 
     @contextmanager
     def _asked(self, url: str, headers: Mapping[str, str], what: str, *, start: int = 0) -> Iterator[httpx.Response]:
@@ -161,12 +169,11 @@ class Hub:
         if status in (401, 403):
             raise DownloadError(
                 f"{self.host} does not give {what} to everybody, or does not have it (status {status}).",
-                hint="Fetch it there with your account, and give its directory to `docmind models enable`.",
+                hint="Fetch it there with your account, then `docmind models enable DIRECTORY`, or for a GGUF file "
+                "`docmind models add FILE`.",
             )
         if status == 404:
-            raise DownloadError(
-                f"{self.host} has no {what}.", hint="Check DOCMIND_VISUAL__HUB_URL; the model may have moved."
-            )
+            raise DownloadError(f"{self.host} has no {what}.", hint=f"Check {self._setting}; the model may have moved.")
         if status == 429:
             raise DownloadError(f"{self.host} wants no more requests for now.", hint="Wait a little and try again.")
         raise DownloadError(f"{self.host} answers with status {status}.")
@@ -177,7 +184,7 @@ class Hub:
         if "certificate" in str(error).lower():
             return DownloadError(
                 f"{self.host} cannot prove that it is {self.host}.",
-                hint="A proxy that reads what passes may stand between, or DOCMIND_VISUAL__HUB_URL is wrong.",
+                hint=f"A proxy that reads what passes may stand between, or {self._setting} is wrong.",
             )
         return DownloadError(
             f"{self.host} cannot be reached.",
@@ -190,11 +197,11 @@ class Hub:
 
     def _odd(self) -> DownloadError:
         return DownloadError(
-            f"{self.host} does not answer as a model hub does.",
+            f"{self.host} does not answer as {self._kind} does.",
             hint="A proxy or a page to sign in may stand between; open the address in a browser, then try again.",
         )
 
-    def _read_listing(self, told: Any, repository: str) -> Listing:
+    def _read_listing(self, told: Any, repository: str, is_part: Callable[[str], bool]) -> Listing:
         if not isinstance(told, dict) or not isinstance(told.get("siblings"), list):
             raise self._odd()
         commit = told.get("sha")
@@ -206,13 +213,43 @@ class Hub:
         for name, one in zip(names, listed, strict=True):
             if not isinstance(name, str) or len(name) > 255 or _UNSAFE.search(name):
                 raise DownloadError(f"{repository} lists a file under a name that cannot be right.")
-            if is_wanted(name):
+            if is_part(name):
                 files[name] = _file(name, one, repository)
         is_fitting = len(listed) <= _NAMES and len(files) <= _WANTED and len(set(names)) == len(names)
         listing = Listing(commit, tuple(files.values()), "adapter_config.json" in names)
         if not is_fitting or listing.bytes > MOST_BYTES:
             raise DownloadError(f"{repository} lists more than a model can have.")
         return listing
+
+
+class Address(Hub):
+    """The one file at an https address (or on this machine), whose checksum the user knows. One request at a time."""
+
+    _setting, _kind = "the address", "a server of files"
+
+    def __init__(self, url: str, check: Callable[[], None]) -> None:
+        """Check the address. Raises `ConfigError` unless it is https, or on this machine, and holds no password."""
+        try:
+            parts = urlsplit(url.strip())
+            self._root = _permitted(f"{parts.scheme}://{parts.netloc}")
+        except (EndpointRefusedError, ConfigError, ValueError) as error:
+            raise ConfigError("This is not an address that can be asked.", hint=_WRITE_HTTPS) from error
+        if self._root.scheme != "https" and not self._root.is_local:
+            raise ConfigError(f"{self._root.host} would be asked without encryption.", hint=_WRITE_HTTPS)
+        self._url = parts._replace(scheme=parts.scheme.lower(), fragment="").geturl()
+        self.host, self._check = self._root.host, check
+
+    def described(self, name: str, sha256: str) -> Listing:
+        """Return the file with its size, which the server tells. Raises `DownloadError`."""
+        with self._asked(self._url, {}, name) as response:
+            told = response.headers.get("content-length", "")
+            is_page = response.headers.get("content-type", "").startswith("text/html")
+        if is_page or not re.fullmatch(r"[0-9]{1,15}", told) or not 0 < int(told) <= MOST_BYTES:
+            raise self._odd()
+        return Listing("", (HubFile(name, int(told), sha256=sha256),), False)
+
+    def _address(self, repository: str, commit: str, file: HubFile) -> str:
+        return self._url
 
 
 def next_hop(root: Endpoint, url: str) -> Endpoint:

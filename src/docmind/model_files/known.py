@@ -6,10 +6,13 @@ Names, licences and sizes are those of the repositories' own pages; facts that a
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
 
+from docmind.errors import ConfigError
 from docmind.records.models import ModelKind
 
 if TYPE_CHECKING:
@@ -61,6 +64,95 @@ KNOWN: dict[str, Known] = {
     ),
 }  # fmt: skip
 """By the name that `docmind models pull` takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """Where the one file of a language model comes from: a repository of a hub, or an address with its sha256."""
+
+    file: str
+    repository: str = ""
+    url: str = ""
+    sha256: str = ""
+    revision: str = "main"
+
+    @property
+    def name(self) -> str:
+        """The name of the model: that of the file, without folders and ending."""
+        return self.file.rpartition("/")[2][: -len(".gguf")]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFile:
+    """A known language model in one GGUF file. `cache_per_token` are bytes of memory that each token takes."""
+
+    source: FileSource
+    megabytes: int
+    cache_per_token: int
+    licence: str
+    about: str
+
+
+KNOWN_FILES: dict[str, KnownFile] = {
+    "qwen2.5-1.5b": KnownFile(
+        FileSource("qwen2.5-1.5b-instruct-q4_k_m.gguf", "Qwen/Qwen2.5-1.5B-Instruct-GGUF"),
+        1_117, 28_672, "Apache-2.0", "Qwen 2.5 with 1.5 billion parameters: for 8 GB of memory, in many languages.",
+    ),
+    "llama-3.2-3b": KnownFile(
+        FileSource("Llama-3.2-3B-Instruct-Q4_K_M.gguf", "bartowski/Llama-3.2-3B-Instruct-GGUF"),
+        2_019, 114_688, "Llama 3.2 Community", "Llama 3.2 with 3 billion parameters: better answers, and slower.",
+    ),
+    "mistral-7b": KnownFile(
+        FileSource("mistral-7b-instruct-v0.2.Q4_K_M.gguf", "TheBloke/Mistral-7B-Instruct-v0.2-GGUF"),
+        4_368, 131_072, "Apache-2.0", "Mistral with 7 billion parameters: for 16 GB of memory, and patience.",
+    ),
+}  # fmt: skip
+"""By the name that `docmind models pull` takes. The hub says what each file's checksum is."""
+
+_REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
+_FILE = re.compile(r"(?:[\w.-]{1,95}/){0,4}\w[\w.+-]{0,94}\.gguf")
+_PARTS = re.compile(r"-[0-9]{5}-of-[0-9]{5}\.gguf")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+def file_source(name: str, file: str = "", sha256: str = "") -> FileSource:
+    """Return the source that a user names: one of `KNOWN_FILES`, OWNER/NAME and a file, or an address and a sha256.
+
+    Raises `ConfigError` for anything else.
+    """
+    digest = sha256.strip().lower()
+    if digest and not _SHA256.fullmatch(digest):
+        raise ConfigError("A sha256 has 64 hexadecimal digits.", hint="Copy it from the page of the model.")
+    if name in KNOWN_FILES and not file:
+        return replace(KNOWN_FILES[name].source, sha256=digest)
+    if "://" in name:
+        path = unquote(urlsplit(name.strip()).path).rpartition("/")[2]
+        if not digest:
+            raise ConfigError(
+                "A file from an address is fetched with its checksum only.",
+                hint="Add --sha256 with the 64 digits that the page of the file gives.",
+            )
+        return FileSource(_fitting(path), url=name.strip(), sha256=digest)
+    if not _REPOSITORY.fullmatch(name) or ".." in name:
+        raise ConfigError(
+            "A language model is named by its repository and file.",
+            hint=f"docmind models pull OWNER/NAME FILE.gguf; or one of {', '.join(KNOWN_FILES)}.",
+        )
+    return FileSource(_fitting(file), name, sha256=digest)
+
+
+def _fitting(file: str) -> str:
+    """Return the name of a file. Raises `ConfigError` unless it can be one of a whole GGUF file."""
+    if not _FILE.fullmatch(file) or ".." in file:
+        raise ConfigError(
+            "Only a file NAME.gguf can be fetched.", hint="Give its name as the page of the model lists it."
+        )
+    if _PARTS.search(file):
+        raise ConfigError(
+            "This file is one of several parts of a model.", hint="Choose a model in one file, or a smaller version."
+        )
+    return file
+
 
 KINDS: dict[str, ModelKind] = {
     "siglip": "image",

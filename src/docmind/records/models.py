@@ -102,7 +102,7 @@ class EmbeddingProgress:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A model described by its files. `name` is one of `KNOWN`, or the path of a directory.
+    """A model described by its files. `name` is one of `KNOWN`, or that of a directory; never a path.
 
     `directory` is None where the model is not here (and of fakes). `architecture` is `model_type` of its config.json.
     `fingerprint` is empty unless the state is `present`; it contains no path. Where the state is not `present`,

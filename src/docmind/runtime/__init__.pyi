@@ -5,6 +5,7 @@ from .deadline import Clock, Errand, Errands, Outcome, ms_since
 from .extras import need_extra
 from .import_lock import ALONE
 from .logging import start_logging
+from .memory import free_memory, total_memory
 from .priority import Check, Interactive
 from .sandbox import Way
 from .worker import (
@@ -38,6 +39,7 @@ __all__ = [
     "Worker",
     "apply",
     "error_named",
+    "free_memory",
     "isolation",
     "log_mistake",
     "ms_since",
@@ -48,5 +50,6 @@ __all__ = [
     "seccomp",
     "serve_requests",
     "start_logging",
+    "total_memory",
     "write_frame",
 ]

@@ -21,6 +21,7 @@ from .keys import AskPassphrase, open_keys
 from .lock import OwnerLock, hold
 from .mark import Mark
 from .preferences import Preferences
+from .wish_list import can_wish, wish, wishes
 
 __all__ = [
     "LATE",
@@ -37,6 +38,7 @@ __all__ = [
     "Reserve",
     "Row",
     "Sealable",
+    "can_wish",
     "check_folder",
     "check_room",
     "check_whole",
@@ -55,5 +57,7 @@ __all__ = [
     "reading",
     "remove_strays",
     "replacing",
+    "wish",
+    "wishes",
     "write_private",
 ]

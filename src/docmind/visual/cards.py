@@ -21,7 +21,9 @@ from docmind.visual.embed_pages import Embedding
 from docmind.visual.open_models import Opened
 from docmind.visual.served import Choice
 
-_KEY = "visual.benches"
+BENCHES = "visual.benches"
+"""The preference that holds the last figures of each model."""
+
 _KEPT = 24
 _QUESTION = "a table of the monthly figures beside a map"
 
@@ -76,10 +78,10 @@ class Benches:
     def _keep(self, description: Description, bench: ModelBench) -> None:
         others = {fp: kept for fp, kept in self._all().items() if fp != description.fingerprint}
         newest = dict(list(others.items())[-(_KEPT - 1) :])
-        self._preferences.put(_KEY, {**newest, description.fingerprint: asdict(bench)})
+        self._preferences.put(BENCHES, {**newest, description.fingerprint: asdict(bench)})
 
     def _all(self) -> dict[str, dict[str, Any]]:
-        kept = self._preferences.get(_KEY)
+        kept = self._preferences.get(BENCHES)
         if kept is None:
             return {}
         try:

@@ -6,6 +6,7 @@ model answer searches until those of another are complete.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -40,7 +41,7 @@ class Serving:
     """The record of one kind of model. Thread-safe; only one process owns a vault."""
 
     def __init__(self, kind: ModelKind, database: Database, catalog: Catalog) -> None:
-        self._kind, self._key = kind, f"visual.served.{kind}"
+        self._kind, self._key = kind, served_key(kind)
         self._database, self._catalog = database, catalog
         self._preferences = Preferences(database)
         self._lock = threading.Lock()
@@ -151,8 +152,9 @@ class Choice:
             return None
         description = self.describe(name, kind)
         if description.kind != kind:
+            article = "an" if description.kind == "image" else "a"
             raise ConfigError(
-                f"{name} is no {kind} model, but a{'n' if description.kind == 'image' else ''} {description.kind} one.",
+                f"{description.name} is no {kind} model, but {article} {description.kind} one.",
                 hint=f"Set {_variable(kind)} to another name of `docmind models list`, to auto or to off.",
             )
         return description
@@ -165,7 +167,7 @@ class Choice:
                 check_fits(description)
             return description
         except ConfigError as error:
-            name = self._name(kind) or ""
+            name = self._weights.name_of(self._name(kind) or "")
             return Description(name, kind, "", None, "broken", 0, "", reason=str(error), hint=error.hint)
 
     def describe(self, name: str, kind: ModelKind | None = None) -> Description:
@@ -176,26 +178,27 @@ class Choice:
         try:
             return self._weights.describe(name)
         except ConfigError as error:
-            if (
-                kind is None
-                or not name
-                or Path(name).expanduser().is_dir()
-                or not Path(name).expanduser().is_absolute()
-            ):
+            directory = self._weights.own.directory(name) or Path(os.path.expanduser(name))
+            if kind is None or directory.is_dir() or not directory.is_absolute():
                 raise
             return Description(
-                name, kind, "", None, "missing", 0, "",
+                self._weights.name_of(name), kind, "", None, "missing", 0, "",
                 reason="Its directory has gone.", hint=error.hint or "Bring it back, or choose another model.",
             )  # fmt: skip
 
     def choose(self, kind: ModelKind, name: str | None) -> None:
-        """Store a choice; None means off. Raises `ConfigError` where a setting decides."""
+        """Store a choice by the name of a model; None means off.
+
+        Raises `ConfigError` where a setting decides, or where the name of a directory cannot be written down.
+        """
         wanted = self._set[kind]
-        if wanted != _AUTO and wanted != name:
+        if wanted != _AUTO and (name is None or self._weights.name_of(wanted) != name):
             raise ConfigError(
                 f"{_variable(kind)} is set to {wanted}, and decides.", hint=f"Unset {_variable(kind)} to choose here."
             )
-        self._preferences.put(_choice(kind), _OFF if name is None else name)
+        if name is not None and wanted == _AUTO:
+            self._weights.keep(name)
+        self._preferences.put(choice_key(kind), _OFF if name is None else name)
 
     def forbids(self, kind: ModelKind) -> str:
         """Return the setting that switches this kind off; "" where none does."""
@@ -207,23 +210,24 @@ class Choice:
         if wanted == _AUTO:
             return
         if wanted == _OFF or self.describe(wanted, description.kind).fingerprint != description.fingerprint:
+            named = self._weights.name_of(wanted)
             raise ConfigError(
-                f"{_variable(description.kind)} is set to {wanted}: pages are not embedded with {description.name}.",
+                f"{_variable(description.kind)} is set to {named}: pages are not embedded with {description.name}.",
                 hint=f"Set {_variable(description.kind)} to {description.name}, or to auto.",
             )
 
     def follow(self, description: Description) -> None:
         """Choose this model if another was chosen, because it answers searches now; `off` stays."""
         kind = description.kind
-        if self._set[kind] == _AUTO and self._preferences.get(_choice(kind)) not in (None, _OFF):
-            self._preferences.put(_choice(kind), description.name)
+        if self._set[kind] == _AUTO and self._preferences.get(choice_key(kind)) not in (None, _OFF):
+            self._preferences.put(choice_key(kind), description.name)
 
     def _name(self, kind: ModelKind) -> str | None:
         """Return the name or directory of the model; None means off."""
         wanted = self._set[kind]
         if wanted != _AUTO:
             return None if wanted == _OFF else wanted
-        chosen = self._preferences.get(_choice(kind))
+        chosen = self._preferences.get(choice_key(kind))
         if isinstance(chosen, str):
             return None if chosen == _OFF else chosen
         if self._serving[kind].now().name:
@@ -241,8 +245,14 @@ def check_fits(description: Description) -> None:
         )
 
 
-def _choice(kind: ModelKind) -> str:
+def choice_key(kind: ModelKind) -> str:
+    """Return the preference that holds the chosen model of a kind."""
     return f"visual.{kind}"
+
+
+def served_key(kind: ModelKind) -> str:
+    """Return the preference that holds the record of the model that answers."""
+    return f"visual.served.{kind}"
 
 
 def _variable(kind: ModelKind) -> str:

@@ -23,6 +23,7 @@ from docmind.runtime import Check, Interactive
 from docmind.storage import Artifacts, Database, Preferences
 from docmind.visual.cards import Benches, Cards
 from docmind.visual.embed_pages import Counts, Embedding
+from docmind.visual.former_paths import name_former_paths
 from docmind.visual.jobs import EmbeddingJob, EmbeddingJobs, Follower, Runs
 from docmind.visual.open_models import Opened
 from docmind.visual.served import Choice, IndexedImages, IndexedLate, Serving
@@ -52,6 +53,7 @@ class Visual:
         self._settings, self._catalog, self._artifacts = settings, catalog, artifacts
         visual, preferences = settings.visual, Preferences(database)
         self._weights, self.opened = Weights(models_dir_of(settings)), Opened(visual)
+        name_former_paths(database, preferences, self._weights)
         self.vectors, self.pages = PageVectors(database), PageList(database)
         one, many = Serving("image", database, catalog), Serving("late", database, catalog)
         self.late_store = LateStore(settings, database, catalog, self.pages, self.opened, index)

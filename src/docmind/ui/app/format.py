@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 from datetime import datetime
-from pathlib import Path
 
 
 def data_url(jpeg: bytes) -> str:
@@ -89,14 +88,6 @@ def pace(seconds: float) -> str:
     if seconds < 0.0995:
         return f"{max(1, round(seconds * 1000))} ms"
     return f"{seconds:.2f} s" if seconds < 0.995 else f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:,.0f} s"
-
-
-def model(name: str) -> str:
-    """Return the name of a model; for one in a folder, the folder's name.
-
-    Escape it before drawing.
-    """
-    return Path(name).name or name if Path(name).is_absolute() else name
 
 
 def conversation(title: str) -> str:

@@ -20,7 +20,7 @@ from docmind.records.documents import Box, PageView
 from docmind.records.search import HeatMap, Quad
 from docmind.rich_text import escape, highlight, one_line, shorten, visible
 from docmind.ui.app import errors, state
-from docmind.ui.app.format import count, data_url, language, model
+from docmind.ui.app.format import count, data_url, language
 from docmind.visual import similarity_map
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def _pick(key: str, name: str) -> None:
 
 
 def _legend(found: HeatMap, *, is_flat: bool) -> None:
-    name = escape(model(found.model), limit=40)
+    name = escape(found.model, limit=40)
     if is_flat:
         st.caption(f"No place on this page stands out for {name}.")
         return

@@ -11,7 +11,7 @@ from docmind.errors import DocMindError
 from docmind.records.models import EmbeddingProgress, ModelCard
 from docmind.rich_text import escape
 from docmind.ui.app import errors, state
-from docmind.ui.app.format import about, count, duration, model, pace
+from docmind.ui.app.format import about, count, duration, pace
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -215,4 +215,4 @@ def _summary(job: EmbeddingProgress) -> str:
 
 
 def _name(name: str) -> str:
-    return escape(model(name), limit=48)
+    return escape(name, limit=48)

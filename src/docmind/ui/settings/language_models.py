@@ -5,7 +5,6 @@ A capability is a row: its name, what it provides, whether it is present, how to
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
@@ -16,12 +15,12 @@ import streamlit as st
 
 from docmind.config import Settings
 from docmind.errors import DocMindError
-from docmind.llm import INSTALL
 from docmind.records.conversations import ModelInfo, ModelList
 from docmind.records.documents import Capability, CapabilityState
 from docmind.rich_text import escape, one_line
 from docmind.ui.app import errors
 from docmind.ui.app.format import count
+from docmind.ui.settings import language_files
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -73,7 +72,9 @@ def section(docmind: DocMind, settings: Settings) -> None:
             found = docmind.models.list(refresh=is_asked)
         chosen = found.chosen
         _draw_found(docmind, found, settings)
-        _draw_how(docmind, is_open=not found.models)
+        is_fetching = any(not pull.is_over or pull.error for pull in docmind.language_files.all())
+        _draw_how(docmind, settings, is_open=is_fetching or not found.models)
+        language_files.draw_questions(docmind, settings)
     with st.container(border=True, gap="xsmall", key="modes"):
         for capability in _modes(settings, chosen):
             draw_capability(capability)
@@ -147,6 +148,8 @@ def _row(docmind: DocMind, model: ModelInfo | None, *, is_chosen: bool) -> None:
             st.badge("tools", icon=":material/build:", color="gray", help="It can use tools, as agent mode needs")
         if model is not None and model.takes_images:
             st.badge("images", icon=":material/image:", color="gray", help="It accepts pictures of pages")
+        if model is not None and model.provider == "inside":
+            language_files.draw_remove(docmind, model.model)
 
 
 def _choose(docmind: DocMind, model: ModelInfo | None) -> None:
@@ -167,22 +170,21 @@ def _add_file(docmind: DocMind) -> None:
         _choose(docmind, outcome)
 
 
-def _draw_inside(docmind: DocMind) -> None:
+def _draw_inside(docmind: DocMind, settings: Settings) -> None:
     """Draw how a GGUF file becomes a model inside DocMind: the command that it needs, and where the file is."""
     st.markdown(
         "Inside DocMind, without another program: a language model in one **GGUF** file of this machine. Its answers "
         "take their time on a processor; a model of 1 to 4 billion parameters is a good start."
     )
-    if importlib.util.find_spec("xllamacpp") is None:
-        st.caption("It needs llama.cpp, 34 MB. Nothing is fetched until you run this, then start DocMind again:")
-        st.code(INSTALL, language=None)
+    if not language_files.draw_install():
         return
     with st.form("gguf", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input("GGUF file", key=_FILE, placeholder="~/models/model.gguf")
         st.form_submit_button("Use this file", on_click=_add_file, args=(docmind,))
+    language_files.draw_fetch(docmind, settings)
 
 
-def _draw_how(docmind: DocMind, *, is_open: bool) -> None:
+def _draw_how(docmind: DocMind, settings: Settings, *, is_open: bool) -> None:
     with st.expander("How to add a language model", icon=":material/add:", expanded=is_open):
         st.markdown(
             "On this machine: start **Ollama**, **llama.cpp**, **LM Studio** or **vLLM** with a model, then press "
@@ -193,7 +195,7 @@ def _draw_how(docmind: DocMind, *, is_open: bool) -> None:
         )
         st.code(_ADDRESS, language=None)
         st.caption("DOCMIND_LLM__API_KEY holds the key, where the server wants one.")
-        _draw_inside(docmind)
+        _draw_inside(docmind, settings)
 
 
 def _modes(settings: Settings, model: ModelInfo | None) -> tuple[Capability, ...]:

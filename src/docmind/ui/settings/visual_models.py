@@ -8,7 +8,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
@@ -20,7 +19,7 @@ from docmind.records.models import ModelBench, ModelCard, ModelKind, PullProgres
 from docmind.rich_text import escape
 from docmind.ui.app import errors, state
 from docmind.ui.app.errors import attempt
-from docmind.ui.app.format import about, count, duration, model, pace, size
+from docmind.ui.app.format import about, count, duration, pace, size
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -150,7 +149,7 @@ def _draw_card(
     """Draw a model; `before` is one of its kind with more embedded pages than the one in use."""
     with st.container(key=f"model-{_key(card)}", gap="xxsmall"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.markdown(f"**{escape(model(card.name), limit=60)}**", width="content")
+            st.markdown(f"**{escape(card.name, limit=60)}**", width="content")
             word, icon, colour = _badge(card)
             st.badge(word, icon=icon, color=colour)
             st.space("stretch")
@@ -162,7 +161,7 @@ def _draw_card(
         if card.reason and (card.state == "broken" or card.in_use):
             errors.tell(card.reason, card.hint)
         if before and card.kind == "image" and card.in_use and card.state == "present":
-            st.caption(f"{escape(model(before), limit=60)} finds pages until this one has looked at all of them.")
+            st.caption(f"{escape(before, limit=60)} finds pages until this one has looked at all of them.")
             work = (_key(card), lambda: docmind.visual.submit_embedding(card.name))
             st.button("Look at all pages", key=f"embed-{_key(card)}", on_click=errors.heed, args=work)
         errors.show_of(_key(card))
@@ -298,8 +297,6 @@ def _facts(card: ModelCard) -> str:
         facts.append(size(card.bytes) if card.state == "present" else f"about {size(card.bytes)} to fetch")
     if card.licence:
         facts.append(f"licence {card.licence}")
-    elif not card.repository and Path(card.name).is_absolute():
-        facts.append("your own folder")
     if card.state == "present":
         facts += _times(card)
     if card.pages_total and (card.in_use or card.pages):
