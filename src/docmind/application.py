@@ -16,7 +16,7 @@ from docmind import capabilities
 from docmind.config import Settings
 from docmind.conversations import Conversations
 from docmind.documents import Catalog, NodeStore
-from docmind.embedding import AUTO, TextEmbedder, automatic, open_text_model
+from docmind.embedding import AUTO, TextEmbedder, automatic, close_text_model, facts_of, text_model_of_vault
 from docmind.errors import BehindError, DamagedError, DiskFullError, NotFoundError, VaultError
 from docmind.ingest import Progress
 from docmind.llm import LanguageModels
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from docmind.answers import DirectAnswers, Examples
 
 _TEXT_MODEL = "text-model"  # the preference that has the name of the vault's text model
+_TEXT_FACTS = "text-model.facts"
 _NAMED = 5  # lost documents that an error names
 _PLACE = "Check the folder and its permissions, or choose another with DOCMIND_DATA_DIR."
 
@@ -169,17 +170,22 @@ class DocMind:
         The name is kept, so that a vault keeps to its model when the weights of another one are installed.
         """
         preferences = Preferences(self._database)
-        kept = None
+        kept = facts = None
         with suppress(DamagedError):  # as if none was kept
             kept = preferences.get(_TEXT_MODEL)
+        with suppress(DamagedError):
+            facts = preferences.get(_TEXT_FACTS)
         name = settings.embedding.model
         if name == AUTO:
             name = automatic(kept, has_vectors=self._nodes.has_vectors())
         embedding = settings.embedding.model_copy(update={"model": name})
         settings = settings.model_copy(update={"embedding": embedding})
-        embedder = open_text_model(settings)
-        if name != kept and not self.is_read_only:
-            preferences.put(_TEXT_MODEL, name)
+        embedder = text_model_of_vault(settings, facts)
+        if not self.is_read_only:
+            if name != kept:
+                preferences.put(_TEXT_MODEL, name)
+            if (now := facts_of(settings, embedder)) != facts:
+                preferences.put(_TEXT_FACTS, now)
         return settings, embedder
 
     def _lost_names(self) -> list[str]:
@@ -224,6 +230,7 @@ class DocMind:
             closing.callback(self._reserve.close)
             closing.callback(self._database.close)
             closing.callback(self._artifacts.close)
+            closing.callback(close_text_model, self._embedder)
             closing.callback(self._services.close)
             closing.callback(self.models.close)
             closing.callback(self._modalities.close)

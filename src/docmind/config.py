@@ -87,6 +87,9 @@ class EmbeddingSettings(_Group):
 
     model: str = Field(default="auto", description="auto: both models where their weights are installed, else MiniLM")
     precision: Literal["auto", "int8", "float32"] = "auto"
+    device: Literal["auto", "cpu", "cuda", "mps"] = Field(
+        default="auto", description="of a model in a folder of its own; DocMind's own models run on the processor"
+    )
     threads: int = Field(default=0, ge=0, le=64, description="0: one per core")
 
 

