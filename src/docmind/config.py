@@ -91,6 +91,9 @@ class EmbeddingSettings(_Group):
         default="auto", description="of a model in a folder of its own; DocMind's own models run on the processor"
     )
     threads: int = Field(default=0, ge=0, le=64, description="0: one per core")
+    url: str | None = Field(default=None, description="where a model named ollama/... or openai/... answers")
+    api_key: SecretStr | None = None
+    dim: int | None = Field(default=None, ge=8, le=16_384, description="length of its vectors, where it is not known")
 
 
 class RetrieveSettings(_Group):

