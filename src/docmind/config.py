@@ -104,6 +104,9 @@ class RetrieveSettings(_Group):
     fusion: Literal["sum", "rrf", "dense", "sparse"] = "sum"
     rrf_k: int = Field(default=60, ge=1)
     rerank: Literal["late", "off"] = Field(default="late", description="late interaction over the first pages")
+    cross_encoder: str = Field(default="", description="folder of the models folder with a cross-encoder; empty: none")
+    cross_encoder_pages: int = Field(default=25, ge=2, le=200, description="of the ranking that it reads")
+    cross_encoder_budget_s: float = Field(default=2.0, gt=0, description="longest wait for it in one search")
     dedup_key: Literal["page_id", "node_id", "doc_id"] = Field(
         default="page_id", description="the unit of which there is at most one hit"
     )
