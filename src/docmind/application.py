@@ -16,14 +16,33 @@ from docmind import capabilities
 from docmind.config import Settings
 from docmind.conversations import Conversations
 from docmind.documents import Catalog, NodeStore
-from docmind.embedding import AUTO, TextEmbedder, automatic, close_text_model, facts_of, text_model_of_vault
-from docmind.errors import BehindError, DamagedError, DiskFullError, NotFoundError, VaultError
+from docmind.embedding import (
+    AUTO,
+    TextEmbedder,
+    automatic,
+    close_text_model,
+    facts_of,
+    open_text_model,
+    text_model_capability,
+    text_model_of_vault,
+    text_models,
+)
+from docmind.errors import (
+    BehindError,
+    ConfigError,
+    DamagedError,
+    DiskFullError,
+    ExtraMissingError,
+    NotFoundError,
+    VaultError,
+)
 from docmind.ingest import Progress
 from docmind.llm import LanguageModels
 from docmind.memory import Memories
 from docmind.model_files import models_dir_of
 from docmind.records.answers import Answer
 from docmind.records.documents import AddResult, Capability, DeleteReceipt, DocumentInfo, PageView, Status, Upload
+from docmind.records.models import TextModelCard
 from docmind.records.search import Filters, ListName, MergeStrategy, MultimodalResult, Rerank, SearchResult
 from docmind.runtime import ms_since
 from docmind.search import DedupKey, MultimodalSearch, QueryCache, checked_question
@@ -176,6 +195,7 @@ class DocMind:
         with suppress(DamagedError):
             facts = preferences.get(_TEXT_FACTS)
         name = settings.embedding.model
+        self._is_text_model_set = name != AUTO
         if name == AUTO:
             name = automatic(kept, has_vectors=self._nodes.has_vectors())
         embedding = settings.embedding.model_copy(update={"model": name})
@@ -187,6 +207,29 @@ class DocMind:
             if (now := facts_of(settings, embedder)) != facts:
                 preferences.put(_TEXT_FACTS, now)
         return settings, embedder
+
+    def text_models(self) -> tuple[TextModelCard, ...]:
+        """Return the text models that there are, DocMind's own and those in the models folder; loads none."""
+        return text_models(self._settings)
+
+    def choose_text_model(self, name: str) -> None:
+        """Choose the vault's text model: it is used from the next opening on, and `reindex` then embeds with it.
+
+        Raises `ConfigError` where there is no such model or the settings name one, `TextModelError` and
+        `ExtraMissingError` where it is not whole.
+        """
+        self._database.check_writable()
+        if self._is_text_model_set:
+            raise ConfigError(
+                "The text model is set by DOCMIND_EMBEDDING__MODEL.", hint="Unset it, or set it to another model."
+            )
+        chosen = self._settings.embedding.model_copy(update={"model": name})
+        settings = self._settings.model_copy(update={"embedding": chosen})
+        close_text_model(open_text_model(settings))
+        found = text_model_capability(settings)
+        if found.state != "present":
+            raise ExtraMissingError(f"The text model {name} is not installed.", hint=f"Run: {found.hint}")
+        Preferences(self._database).put(_TEXT_MODEL, name)
 
     def _lost_names(self) -> list[str]:
         """Return names of sealed originals that `vault.db` does not mention; at most five."""

@@ -36,6 +36,14 @@ def shell(tmp_path: Path) -> Shell:
     return shell
 
 
+def test_a_text_model_is_chosen_by_name(shell: Shell) -> None:
+    assert "is set by DOCMIND_EMBEDDING__MODEL" in sentence_of(shell.run("models", "text", "minilm", code=2))
+    free = shell.having(DOCMIND_EMBEDDING__MODEL="auto")
+    assert "no text model 'nonesuch'" in sentence_of(free.run("models", "text", "nonesuch", code=2))
+    assert "minilm finds meaning from now on" in free.run("models", "text", "minilm").stdout
+    assert [card["name"] for card in free.json("models", "list")["text"] if card["in_use"]] == ["minilm"]
+
+
 @pytest.mark.slow
 def test_embedded_once_and_counted(shell: Shell) -> None:
     first = shell.run("embed", "--model", "fake-late", "warm.tiff")
@@ -81,13 +89,15 @@ def shell_of_models(tmp_path: Path, server: LLMServer) -> Shell:
 
 def test_list_and_use(shell_of_models: Shell, server: LLMServer) -> None:
     told = shell_of_models.json("models", "list")
-    assert set(told) == {"models", "chosen", "is_off", "degraded", "visual", "waiting"}
+    assert set(told) == {"models", "chosen", "is_off", "degraded", "text", "visual", "waiting"}
     first = told["models"][0]
     assert set(first) == {
         "name", "provider", "url", "model", "is_tool_calling", "is_remote", "takes_images", "note", "context_tokens",
     }  # fmt: skip
     assert (first["name"], first["url"], first["is_remote"]) == ("ollama/llama3.2:3b", server.url, False)
+    assert [card["name"] for card in told["text"]] == ["minilm", "multilingual-e5-small", "pair"]
     shown = shell_of_models.run("models", "list").stdout
+    assert "  minilm  embed  present  384 numbers  all-MiniLM-L6-v2: English, the smallest" in shown
     assert f"* ollama/llama3.2:3b  {server.url}" in shown
     assert_inert(shown)
     assert "writes the answers now" in shell_of_models.run("models", "use", "llama3.2:3b").stdout

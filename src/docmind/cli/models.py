@@ -1,4 +1,4 @@
-"""Commands about language models, which write answers, and image models.
+"""Commands about language models, which write answers, text models, which find meaning, and image models.
 
 `docmind embed` embeds the pages with an image model.
 """
@@ -16,7 +16,7 @@ from docmind.cli.output import counted, inert, tell_degraded, terminal_bar
 from docmind.config import Settings
 from docmind.errors import ConfigError, DocMindError, ExtraMissingError, NotFoundError, VisualModelError
 from docmind.records.conversations import ModelInfo, ModelList
-from docmind.records.models import EmbeddingProgress, ModelBench, ModelCard, ModelKind, PullProgress
+from docmind.records.models import EmbeddingProgress, ModelBench, ModelCard, ModelKind, PullProgress, TextModelCard
 
 
 def _fields_of_pull(now: PullProgress) -> dict[str, Any]:
@@ -82,20 +82,21 @@ NONE = "none"
 
 @click.group()
 def models() -> None:
-    """Manage the language models that may write answers, and the models that look at pages."""
+    """Manage the models that write answers, find meaning in text, and look at pages."""
 
 
 @models.command("list")
 @json_option
 def list_(as_json: bool) -> None:
-    """List the language models that servers offer now, and the models that look at pages, here or to be fetched."""
+    """List the language models that servers offer now, the text models, and the models that look at pages."""
     with opened() as desk:
         found = desk.models.list(refresh=True)
-        cards = desk.visual.models()
+        texts, cards = desk.text_models(), desk.visual.models()
     if as_json:
         named = [_data(info) for info in found.models]
         names = {part: info and info.name for part, info in (("chosen", found.chosen), ("waiting", found.waiting))}
-        print_json({**plain(found), "models": named, **names, "visual": [plain(card) for card in cards]})
+        print_json({**plain(found), "models": named, **names, "text": [plain(card) for card in texts],
+                    "visual": [plain(card) for card in cards]})  # fmt: skip
         return
     click.echo("Language models")
     for info in found.models:
@@ -108,6 +109,9 @@ def list_(as_json: bool) -> None:
     elif not found.models:
         click.echo("No language model was found; answers are quotes.", err=True)
     tell_degraded(found.degraded)
+    click.echo("Text models")
+    for text in texts:
+        _tell_text_model(text)
     click.echo("Models that look at pages")
     for card in cards:
         _tell_card(card)
@@ -128,6 +132,19 @@ def use(name: str, url: str | None, as_json: bool) -> None:
         print_json({"chosen": None if info is None else info.name})
     else:
         click.echo("Answers are quotes now." if info is None else f"{inert(info.name)} writes the answers now.")
+
+
+@models.command()
+@click.argument("name")
+@json_option
+def text(name: str, as_json: bool) -> None:
+    """Use the text model NAME to find meaning in this vault, from now on; `docmind reindex` embeds with it."""
+    with opened() as desk:
+        desk.choose_text_model(name)
+    if as_json:
+        print_json({"chosen": name})
+    else:
+        click.echo(f"{inert(name)} finds meaning from now on. Embed the documents with it: docmind reindex")
 
 
 @models.command()
@@ -258,6 +275,20 @@ def _tell_card(card: ModelCard) -> None:
     if card.about:
         click.echo(f"    {inert(card.about)}")
     if card.state == "broken" or (card.in_use and card.state != "present"):
+        click.echo(f"    {inert(card.reason)} {inert(card.hint)}")
+
+
+def _tell_text_model(card: TextModelCard) -> None:
+    """Print a line about a text model or a cross-encoder, and one about what to do where it is not usable."""
+    facts = [card.kind, card.state]
+    if card.dim:
+        facts.append(f"{card.dim:,} numbers")
+    if card.bytes:
+        facts.append(size_of(card.bytes))
+    if card.about:
+        facts.append(card.about)
+    click.echo(f"{'*' if card.in_use else ' '} {inert(card.name)}  {'  '.join(inert(fact) for fact in facts)}")
+    if card.state != "present":
         click.echo(f"    {inert(card.reason)} {inert(card.hint)}")
 
 

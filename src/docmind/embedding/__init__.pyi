@@ -13,7 +13,15 @@ from .base import (
 from .bm25 import PREFIX, STOP_WORDS, fold, page_terms, prefix, query_terms, reads_as_english, words
 from .chunking import embedded_spans, embedded_text, label_of, name_of, nodes_of_page, whole_words, without_leaders
 from .llama_embedding import TextEmbedding
-from .registry import AUTO, automatic, facts_of, open_text_model, text_model_capability, text_model_of_vault
+from .registry import (
+    AUTO,
+    automatic,
+    facts_of,
+    open_text_model,
+    text_model_capability,
+    text_model_of_vault,
+    text_models,
+)
 from .sentence import CrossEncoder, open_cross_encoder
 from .sentence_boundary import sentence_ends
 from .visual_client import open_image_model, open_late_model
@@ -52,6 +60,7 @@ __all__ = [
     "sentence_ends",
     "text_model_capability",
     "text_model_of_vault",
+    "text_models",
     "token_embedder",
     "whole_words",
     "without_leaders",

