@@ -39,10 +39,10 @@ from docmind.errors import (
 from docmind.ingest import Progress
 from docmind.llm import LanguageModels
 from docmind.memory import Memories
-from docmind.model_files import models_dir_of
+from docmind.model_files import models_dir_of, pull_text_model
 from docmind.records.answers import Answer
 from docmind.records.documents import AddResult, Capability, DeleteReceipt, DocumentInfo, PageView, Status, Upload
-from docmind.records.models import TextModelCard
+from docmind.records.models import PullProgress, TextModelCard
 from docmind.records.search import Filters, ListName, MergeStrategy, MultimodalResult, Rerank, SearchResult
 from docmind.runtime import ms_since
 from docmind.search import DedupKey, MultimodalSearch, QueryCache, checked_question
@@ -211,6 +211,14 @@ class DocMind:
     def text_models(self) -> tuple[TextModelCard, ...]:
         """Return the text models that there are, DocMind's own and those in the models folder; loads none."""
         return text_models(self._settings)
+
+    def pull_text_model(self, name: str, progress: Callable[[PullProgress], None]) -> TextModelCard:
+        """Fetch a text model that the hub has (`model_files.KNOWN_TEXT`), and return it.
+
+        Raises `DownloadError`, `DiskFullError`, `ConfigError`.
+        """
+        pull_text_model(self._settings, name, progress, lambda: None)
+        return next(card for card in self.text_models() if card.name == name)
 
     def choose_text_model(self, name: str) -> None:
         """Choose the vault's text model: it is used from the next opening on, and `reindex` then embeds with it.

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import tinye5
 from docmind.cli.models import spoken
 from docmind.model_files import KNOWN
 from docmind.records.models import ModelBench, ModelCard
@@ -150,6 +151,19 @@ def test_models_that_look_at_pages_are_listed(looking: Shell, hub: HubServer) ->
     shown = looking.run("models", "list").stdout
     assert "  siglip  image  missing  815.0 MB  Apache-2.0" in shown
     assert hub.received == []
+
+
+def test_a_text_model_is_fetched(tmp_path: Path) -> None:
+    files = files_of(tinye5.published(tmp_path / "published"))
+    with serving_hub({"intfloat/multilingual-e5-small": files}) as hub:
+        shell = Shell(tmp_path, DOCMIND_VISUAL__MODELS_DIR=str(tmp_path / "models"), DOCMIND_VISUAL__HUB_URL=hub.url)
+        pulled = shell.run("models", "pull", "multilingual-e5-small")
+        assert "Fetching intfloat/multilingual-e5-small (MIT, about 490.0 MB) from 127.0.0.1." in pulled.stderr
+        assert "Use it: docmind models text multilingual-e5-small" in pulled.stdout
+        assert (tmp_path / "models" / "multilingual-e5-small" / "model.safetensors").is_file()
+        hub.received.clear()
+        told = shell.json("models", "pull", "multilingual-e5-small")["model"]
+        assert (told["name"], told["state"], hub.received) == ("multilingual-e5-small", "present", [])
 
 
 def test_pull_list_and_use(looking: Shell, hub: HubServer) -> None:

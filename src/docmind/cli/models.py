@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import click
@@ -15,8 +15,12 @@ from docmind.cli.context import json_option, opened, plain, print_json
 from docmind.cli.output import counted, inert, tell_degraded, terminal_bar
 from docmind.config import Settings
 from docmind.errors import ConfigError, DocMindError, ExtraMissingError, NotFoundError, VisualModelError
+from docmind.model_files import KNOWN_TEXT
 from docmind.records.conversations import ModelInfo, ModelList
 from docmind.records.models import EmbeddingProgress, ModelBench, ModelCard, ModelKind, PullProgress, TextModelCard
+
+if TYPE_CHECKING:
+    from docmind.application import DocMind
 
 
 def _fields_of_pull(now: PullProgress) -> dict[str, Any]:
@@ -78,6 +82,7 @@ def spoken(seconds: float) -> str:
 
 
 NONE = "none"
+_PULL_COLUMNS = ("{task.description}", "BarColumn", "DownloadColumn", "TransferSpeedColumn", "TimeRemainingColumn")
 
 
 @click.group()
@@ -182,13 +187,15 @@ def remove(name: str, as_json: bool) -> None:
 @click.option("-q", "--quiet", is_flag=True, help="No progress bar.")
 @json_option
 def pull(name: str, quiet: bool, as_json: bool) -> None:
-    """Fetch the model NAME that looks at pages; Ctrl-C keeps what has arrived, and the next try continues there."""
+    """Fetch the model NAME, which looks at pages or is multilingual-e5-small; Ctrl-C keeps what has arrived."""
     with opened() as desk:
+        if name in KNOWN_TEXT:
+            _pull_text(desk, name, quiet=quiet, as_json=as_json)
+            return
         card = next((card for card in desk.visual.models() if card.name == name), None)
         if card is not None and card.state != "present" and not as_json:
-            _announce(card)
-        columns = ("{task.description}", "BarColumn", "DownloadColumn", "TransferSpeedColumn", "TimeRemainingColumn")
-        with terminal_bar(_fields_of_pull, *columns, quiet=quiet or as_json) as show:
+            _announce(card.repository, card.licence, card.bytes)
+        with terminal_bar(_fields_of_pull, *_PULL_COLUMNS, quiet=quiet or as_json) as show:
             card = desk.visual.pull(name, show)
     if as_json:
         print_json({"model": plain(card)})
@@ -249,15 +256,28 @@ def disable(kind: ModelKind, as_json: bool) -> None:
         click.echo(f"No {kind} model is used now; what it made is kept.")
 
 
-def _announce(card: ModelCard) -> None:
+def _pull_text(desk: DocMind, name: str, *, quiet: bool, as_json: bool) -> None:
+    """Fetch a text model, and print what to do next."""
+    if not as_json:
+        known = KNOWN_TEXT[name]
+        _announce(known.repository, known.licence, known.megabytes * 1_000_000)
+    with terminal_bar(_fields_of_pull, *_PULL_COLUMNS, quiet=quiet or as_json) as show:
+        card = desk.pull_text_model(name, show)
+    if as_json:
+        print_json({"model": plain(card)})
+        return
+    click.echo(f"{name} is here. Use it: docmind models text {name}")
+
+
+def _announce(repository: str, licence: str, size_bytes: int) -> None:
     """Print what will be fetched, and from which host, before the download."""
     try:
         host = urlsplit(Settings.load().visual.hub_url).hostname
     except ValueError:  # the download refuses it
         host = None
     if host:
-        size = f", about {size_of(card.bytes)}" if card.bytes else ""
-        click.echo(f"Fetching {card.repository} ({card.licence}{size}) from {inert(host)}.", err=True)
+        size = f", about {size_of(size_bytes)}" if size_bytes else ""
+        click.echo(f"Fetching {repository} ({licence}{size}) from {inert(host)}.", err=True)
 
 
 def _tell_card(card: ModelCard) -> None:

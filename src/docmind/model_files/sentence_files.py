@@ -28,6 +28,7 @@ from docmind.model_files.checkpoint import (
     read_json,
     weights_of,
 )
+from docmind.model_files.known import KNOWN, KNOWN_TEXT
 
 Pooling = Literal["mean", "cls", "last"]
 
@@ -116,15 +117,18 @@ def read_cross_encoder(directory: Path) -> SentenceFiles:
 
 
 def text_folders(models_dir: Path) -> list[str]:
-    """Return the names of the folders in the models folder that hold a config.json or a modules.json, sorted."""
+    """Return the names of the folders in the models folder that hold a config.json or a modules.json, sorted.
+
+    Those of models that DocMind knows by name are left out.
+    """
     try:
         with os.scandir(models_dir) as entries:
             names = [entry.name for entry in entries if entry.is_dir() and _FOLDER.fullmatch(entry.name)]
     except OSError:
         return []
-    return sorted(
-        name for name in names if any((models_dir / name / file).is_file() for file in (_MODULES, CONFIG))
-    )  # fmt: skip
+    known = {*KNOWN, *KNOWN_TEXT}
+    own = [name for name in names if name not in known and not name.endswith((".part", ".old"))]  # those of downloads
+    return sorted(name for name in own if any((models_dir / name / file).is_file() for file in (_MODULES, CONFIG)))
 
 
 def _whole(directory: Path, beside: Sequence[str], facts: SentenceFiles) -> SentenceFiles:
