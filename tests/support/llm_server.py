@@ -21,8 +21,9 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal
+
+from loopback import LoopbackHandler, LoopbackServer
 
 Kind = Literal[
     "answer", "calls", "silent", "stall", "cut", "reset", "unmarked", "bad_utf8", "bad_json", "odd_json", "error_line",
@@ -79,16 +80,13 @@ class Model:
     is_loaded: bool = False
 
 
-class LLMServer(ThreadingHTTPServer):
+class LLMServer(LoopbackServer):
     """The server on loopback. `protocols` says which of both it speaks. Thread-safe."""
-
-    daemon_threads = True
-    block_on_close = False
 
     def __init__(
         self, port: int = 0, *, protocols: tuple[str, ...] = ("ollama", "openai"), models: tuple[Model, ...] = ()
     ) -> None:
-        super().__init__(("127.0.0.1", port), _Handler)
+        super().__init__(port, _Handler)
         self.protocols = protocols
         self.models = list(models or (Model("llama3.2:3b"),))
         self.default = Behaviour()
@@ -100,14 +98,6 @@ class LLMServer(ThreadingHTTPServer):
         """Length of embeddings."""
         self.over = threading.Event()
         self._queue: deque[Behaviour] = deque()
-
-    @property
-    def port(self) -> int:
-        return self.server_address[1]
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
 
     def clear(self) -> None:
         """Remove all queued behaviours."""
@@ -131,25 +121,14 @@ class LLMServer(ThreadingHTTPServer):
         """Return the requests for embeddings, oldest first."""
         return [one for one in self.received if one.path in ("/api/embed", "/v1/embeddings")]
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore errors: clients that close the connection are part of the tests."""
 
-
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(LoopbackHandler):
     server: LLMServer  # pyright: ignore[reportIncompatibleVariableOverride] - narrower than the library says
-    protocol_version = "HTTP/1.1"
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is the library's
-        """Print nothing."""
-
-    def handle(self) -> None:
-        with contextlib.suppress(OSError):
-            super().handle()
-
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802 - the name is the library's
         self._answer(None)
 
-    def do_POST(self) -> None:
+    def do_POST(self) -> None:  # noqa: N802 - the name is the library's
         raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         try:
             self._answer(json.loads(raw) if raw else None)
