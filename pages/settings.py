@@ -12,7 +12,7 @@ from docmind.ui.app import errors
 from docmind.ui.app.desk import desk
 from docmind.ui.app.format import count, size
 from docmind.ui.app.frame import frame, recovery_section
-from docmind.ui.settings import language_models, visual_models
+from docmind.ui.settings import language_models, text_models, visual_models
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -27,6 +27,7 @@ def settings_page(docmind: DocMind) -> None:
     vault(status)
     if (settings := desk().settings) is not None:
         language_models.section(docmind, settings)
+        text_models.section(docmind, settings)
         visual_models.section(docmind, settings)
     st.subheader("What DocMind can use", anchor=False)
     st.caption("Optional parts are used as soon as they are present. Nothing is downloaded unless you start it.")

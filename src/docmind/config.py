@@ -87,7 +87,13 @@ class EmbeddingSettings(_Group):
 
     model: str = Field(default="auto", description="auto: both models where their weights are installed, else MiniLM")
     precision: Literal["auto", "int8", "float32"] = "auto"
+    device: Literal["auto", "cpu", "cuda", "mps"] = Field(
+        default="auto", description="of a model in a folder of its own; DocMind's own models run on the processor"
+    )
     threads: int = Field(default=0, ge=0, le=64, description="0: one per core")
+    url: str | None = Field(default=None, description="where a model named ollama/... or openai/... answers")
+    api_key: SecretStr | None = None
+    dim: int | None = Field(default=None, ge=8, le=16_384, description="length of its vectors, where it is not known")
 
 
 class RetrieveSettings(_Group):
@@ -98,6 +104,9 @@ class RetrieveSettings(_Group):
     fusion: Literal["sum", "rrf", "dense", "sparse"] = "sum"
     rrf_k: int = Field(default=60, ge=1)
     rerank: Literal["late", "off"] = Field(default="late", description="late interaction over the first pages")
+    cross_encoder: str = Field(default="", description="folder of the models folder with a cross-encoder; empty: none")
+    cross_encoder_pages: int = Field(default=25, ge=2, le=200, description="of the ranking that it reads")
+    cross_encoder_budget_s: float = Field(default=2.0, gt=0, description="longest wait for it in one search")
     dedup_key: Literal["page_id", "node_id", "doc_id"] = Field(
         default="page_id", description="the unit of which there is at most one hit"
     )

@@ -30,6 +30,7 @@
     │   ├── LanguageModelBrokenError    its answer is cut off, is no text, or never ends
     │   ├── ImagesRefusedError          its server does not accept images; it is asked again without them
     │   └── EndpointRefusedError        its host is one that the user has not allowed
+    ├── TextModelError              a text model cannot embed or rerank; pages are found by their words
     ├── VisualModelError            a page image model cannot answer; the other result lists are given
     ├── DownloadError               a model could not be fetched; what has arrived is kept for the next try
     ├── WebSearchError              the web could not be searched; the answer then uses the documents only
@@ -276,6 +277,13 @@ class VisualModelError(DocMindError):
 
     hint = "Run `docmind models list` to see what is here; searches go on without it."
     exit_code = 45
+
+
+class TextModelError(DocMindError):
+    """A text model cannot embed or rerank: its files are gone or broken, or its server does not answer."""
+
+    hint = "Run `docmind models list` to see what is here; pages are found by their words until then."
+    exit_code = 49
 
 
 class DownloadError(DocMindError):

@@ -47,6 +47,7 @@ class Services:
     def warm(self) -> None:
         """Start search, and from now on process page images in the background."""
         self.index.ready()
+        self.text.warm()
         if not self._database.is_read_only:
             self.lookalike.follow()
             self.visual.follow()
@@ -82,4 +83,5 @@ class Services:
         self.lookalike.close()
         self.visual.close()
         self.ingest.close()
+        self.text.close()
         self.index.close()

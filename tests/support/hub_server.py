@@ -19,10 +19,11 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import parse_qs, unquote, urlsplit
+
+from loopback import LoopbackHandler, LoopbackServer
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 Kind = Literal[
@@ -52,14 +53,11 @@ class Received:
     sent: int = 0
 
 
-class HubServer(ThreadingHTTPServer):
+class HubServer(LoopbackServer):
     """The server on loopback. Thread-safe."""
 
-    daemon_threads = True
-    block_on_close = False
-
     def __init__(self, repositories: Mapping[str, Mapping[str, bytes]], port: int = 0, *, delay_s: float = 0.0) -> None:
-        super().__init__(("127.0.0.1", port), _Handler)
+        super().__init__(port, _Handler)
         self.repositories = {name: dict(files) for name, files in repositories.items()}
         self.received: list[Received] = []
         self.listing: Any = None
@@ -68,10 +66,6 @@ class HubServer(ThreadingHTTPServer):
         """Passes before each 64 KB of a file."""
         self.over = threading.Event()
         self._queues: dict[str, deque[Behaviour]] = defaultdict(deque)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
 
     def queue(self, name: str, *behaviours: Behaviour) -> None:
         """Set the behaviours of the next requests for this file; later ones get a correct answer."""
@@ -98,22 +92,11 @@ class HubServer(ThreadingHTTPServer):
             siblings.append(one)
         return {"id": repository, "sha": COMMIT, "siblings": siblings}
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore errors: clients that close the connection are part of the tests."""
 
-
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(LoopbackHandler):
     server: HubServer  # pyright: ignore[reportIncompatibleVariableOverride] - narrower than the library says
-    protocol_version = "HTTP/1.1"
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is the library's
-        """Print nothing."""
-
-    def handle(self) -> None:
-        with contextlib.suppress(OSError):
-            super().handle()
-
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802 - the name is the library's
         span = re.fullmatch(r"bytes=([0-9]+)-", self.headers.get("Range", ""))
         seen = Received(self.path, int(span[1]) if span else 0, dict(self.headers))
         self.server.received.append(seen)

@@ -21,8 +21,9 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal
+
+from loopback import LoopbackHandler, LoopbackServer
 
 Kind = Literal[
     "answer", "calls", "silent", "stall", "cut", "reset", "unmarked", "bad_utf8", "bad_json", "odd_json", "error_line",
@@ -81,16 +82,13 @@ class Model:
     """The tokens that it takes in: longer prompts are refused, as llama.cpp does, and the lists tell it; 0: any."""
 
 
-class LLMServer(ThreadingHTTPServer):
+class LLMServer(LoopbackServer):
     """The server on loopback. `protocols` says which of both it speaks. Thread-safe."""
-
-    daemon_threads = True
-    block_on_close = False
 
     def __init__(
         self, port: int = 0, *, protocols: tuple[str, ...] = ("ollama", "openai"), models: tuple[Model, ...] = ()
     ) -> None:
-        super().__init__(("127.0.0.1", port), _Handler)
+        super().__init__(port, _Handler)
         self.protocols = protocols
         self.models = list(models or (Model("llama3.2:3b"),))
         self.default = Behaviour()
@@ -98,16 +96,10 @@ class LLMServer(ThreadingHTTPServer):
         self.listing: bytes | None = None
         """Sent in place of every list of models where it is set."""
         self.listing_s = 0.0
+        self.dim = 384
+        """Length of embeddings."""
         self.over = threading.Event()
         self._queue: deque[Behaviour] = deque()
-
-    @property
-    def port(self) -> int:
-        return self.server_address[1]
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
 
     def clear(self) -> None:
         """Remove all queued behaviours."""
@@ -127,25 +119,18 @@ class LLMServer(ThreadingHTTPServer):
         """Return the requests for an answer, oldest first."""
         return [one for one in self.received if one.path in ("/api/chat", "/v1/chat/completions")]
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore errors: clients that close the connection are part of the tests."""
+    def embedded(self) -> list[Received]:
+        """Return the requests for embeddings, oldest first."""
+        return [one for one in self.received if one.path in ("/api/embed", "/v1/embeddings")]
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(LoopbackHandler):
     server: LLMServer  # pyright: ignore[reportIncompatibleVariableOverride] - narrower than the library says
-    protocol_version = "HTTP/1.1"
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is the library's
-        """Print nothing."""
-
-    def handle(self) -> None:
-        with contextlib.suppress(OSError):
-            super().handle()
-
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802 - the name is the library's
         self._answer(None)
 
-    def do_POST(self) -> None:
+    def do_POST(self) -> None:  # noqa: N802 - the name is the library's
         raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         try:
             self._answer(json.loads(raw) if raw else None)
@@ -166,6 +151,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._json({"error": "no such path"}, 404)
         elif path in ("/api/tags", "/api/ps", "/api/show", "/v1/models", "/props"):
             self._listing(path, body)
+        elif path in ("/api/embed", "/v1/embeddings"):
+            self._embed(body, protocol)
         elif path in ("/api/chat", "/v1/chat/completions"):
             _Reply(self, received, self.server.next_behaviour(), protocol).send()
         else:
@@ -209,6 +196,29 @@ class _Handler(BaseHTTPRequestHandler):
             shown = [model for model in self.server.models if path == "/api/tags" or model.is_loaded]
             details = [{"name": one.name, "model": one.name, "details": {"family": one.family}} for one in shown]
             self._json({"models": details})
+
+    def _embed(self, body: Any, protocol: str) -> None:
+        """Answer with the words' fixed directions, which are those of the fake text model.
+
+        Of the behaviours it knows `answer`, `status`, `redirect`, `silent` and `raw`.
+        """
+        from docmind_testkit import FakeEmbedder
+
+        do = self.server.next_behaviour()
+        if do.kind == "status":
+            self._raw(do.body.encode(), do.status, "application/json")
+        elif do.kind == "redirect":
+            self._raw(b"", 307, "text/plain", Location=do.location)
+        elif do.kind == "silent":
+            self.server.over.wait()
+            self.close_connection = True
+        elif do.kind == "raw":
+            self._raw(do.body.encode("latin-1"), 200, "application/json")
+        else:
+            dim = body.get("dimensions", self.server.dim)
+            rows = FakeEmbedder(dim).embed_documents(body["input"]).astype(float) * 3  # of any length, as some do
+            told = [{"object": "embedding", "index": at, "embedding": row} for at, row in enumerate(rows.tolist())]
+            self._json({"embeddings": rows.tolist()} if protocol == "ollama" else {"data": told[::-1]})
 
     def _json(self, value: Any, status: int = 200) -> None:
         self._raw(json.dumps(value).encode(), status, "application/json")

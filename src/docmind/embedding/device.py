@@ -19,26 +19,29 @@ ERROR = 0.02
 _ROWS, _INNER, _OUTER = 196, 768, 3_072  # one picture through a layer of SigLIP
 
 
-def choose_device(wanted: str) -> str:
-    """Return `cuda`, `mps` or `cpu` for the setting. Raises `ConfigError` where the device it demands is missing."""
+def choose_device(wanted: str, settings: str = "DOCMIND_VISUAL") -> str:
+    """Return `cuda`, `mps` or `cpu` for the setting of the group `settings`.
+
+    Raises `ConfigError` where the device it demands is missing.
+    """
     if wanted == "auto":
         return "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
     if wanted == "cuda" and not torch.cuda.is_available():
         built = f"built for CUDA {torch.version.cuda}" if torch.version.cuda else "built without CUDA"
         raise ConfigError(
-            f"DOCMIND_VISUAL__DEVICE=cuda, but no CUDA device can be used (torch {torch.__version__} is {built}).",
+            f"{settings}__DEVICE=cuda, but no CUDA device can be used (torch {torch.__version__} is {built}).",
             hint="With an NVIDIA card and its driver, install a build with CUDA (on Linux: pip install "
-            f"--force-reinstall torch=={torch.__version__.split('+')[0]}), or set DOCMIND_VISUAL__DEVICE=auto.",
+            f"--force-reinstall torch=={torch.__version__.split('+')[0]}), or set {settings}__DEVICE=auto.",
         )
     if wanted == "mps" and not torch.backends.mps.is_available():
         raise ConfigError(
-            "DOCMIND_VISUAL__DEVICE=mps, but Metal cannot be used here.",
-            hint="It needs a Mac with Apple silicon and a recent macOS; set DOCMIND_VISUAL__DEVICE=auto.",
+            f"{settings}__DEVICE=mps, but Metal cannot be used here.",
+            hint=f"It needs a Mac with Apple silicon and a recent macOS; set {settings}__DEVICE=auto.",
         )
     return wanted
 
 
-def choose_precision(device: str, wanted: str) -> str:
+def choose_precision(device: str, wanted: str, settings: str = "DOCMIND_VISUAL") -> str:
     """Return `bfloat16` or `float32`: the setting, or the faster one in a matrix product on this device.
 
     Raises `ConfigError` where bfloat16 is demanded and gives wrong results here.
@@ -49,8 +52,8 @@ def choose_precision(device: str, wanted: str) -> str:
     if wanted == "bfloat16":
         if error > ERROR:
             raise ConfigError(
-                "DOCMIND_VISUAL__PRECISION=bfloat16, but this machine gets its sums wrong.",
-                hint="Set DOCMIND_VISUAL__PRECISION=auto.",
+                f"{settings}__PRECISION=bfloat16, but this machine gets its sums wrong.",
+                hint=f"Set {settings}__PRECISION=auto.",
             )
         return wanted
     return "bfloat16" if gain >= GAIN and error <= ERROR else "float32"

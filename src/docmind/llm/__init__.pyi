@@ -1,4 +1,5 @@
 from .base import ChatModel, Message, Stop, Tool, ToolCall
+from .client import key_for
 from .inside import INSTALL, memory_needed
 from .service import LanguageModels
 
@@ -10,5 +11,6 @@ __all__ = [
     "Stop",
     "Tool",
     "ToolCall",
+    "key_for",
     "memory_needed",
 ]

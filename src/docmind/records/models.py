@@ -42,6 +42,24 @@ class ModelCard:
 
 
 @dataclass(frozen=True, slots=True)
+class TextModelCard:
+    """A text model, or a cross-encoder (`rerank`), as known without loading it.
+
+    `dim` is the length of its vectors, 0 where it has none or they are not known. `in_use` means that searches use it.
+    """
+
+    name: str
+    kind: Literal["embed", "rerank"]
+    state: WeightsState
+    about: str
+    dim: int = 0
+    bytes: int = 0
+    reason: str = ""
+    hint: str = ""
+    in_use: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class PullProgress:
     """A snapshot of a download. `error` is the sentence where it failed."""
 

@@ -74,15 +74,18 @@ class PageHit:
     page_height: int
 
 
-Ranking = Literal["dense", "sparse", "fused", "rerank"]
-"""Rankings of the text search: the text model, BM25, both fused, late interaction over the first of these."""
+Ranking = Literal["dense", "sparse", "fused", "rerank", "cross_encoder"]
+"""Rankings of the text search: the text model, BM25, both fused, late interaction over the first of these, and a
+cross-encoder over the first of all.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Rank:
     """A page's place in one ranking of the text search.
 
-    `score` is the ranking's own: the cosine of the nearest window, BM25, the fused score, MaxSim.
+    `score` is the ranking's own: the cosine of the nearest window, BM25, the fused score, MaxSim, a number of the
+    cross-encoder.
     """
 
     ranking: Ranking
@@ -96,7 +99,7 @@ class Hit(PageHit):
 
     `ranks` are the rankings that have the page, in the order of the search. `chunk_index` counts the passages of the
     page from 0; `heading` is what stands above the passage. `ocr_confidence`, 0..1, is that of the passage's
-    least certain line, None without OCR.
+    least certain line, None without OCR. `rerank_score` is the cross-encoder's, None where none has read the page.
     """
 
     modality: Modality = PAGE_IMAGE
@@ -109,6 +112,7 @@ class Hit(PageHit):
     chunk_index: int | None = None
     text_source: TextSource | None = None
     ocr_confidence: float | None = None
+    rerank_score: float | None = None
     image: ArtifactRef | None = None
     thumbnail: ArtifactRef | None = None
 

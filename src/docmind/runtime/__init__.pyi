@@ -9,6 +9,7 @@ from .memory import free_memory, total_memory
 from .priority import Check, Interactive
 from .sandbox import Way
 from .worker import (
+    Answer,
     Frame,
     Header,
     Limits,
@@ -23,6 +24,7 @@ from .worker import (
 
 __all__ = [
     "ALONE",
+    "Answer",
     "Ask",
     "Background",
     "Check",

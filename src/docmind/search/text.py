@@ -1,27 +1,41 @@
-"""The text search: embed the question, search both lists at once, fuse pages, rerank, one hit per page."""
+"""The text search: embed the question, search both lists at once, fuse pages, rerank, one hit per page.
+
+Late interaction reranks where the text model has token vectors, a cross-encoder where the settings name one.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from docmind.answers import nearest_heading
 from docmind.config import Settings
 from docmind.documents import Catalog, NodeRecord, NodeStore, PageRecord, Words
-from docmind.embedding import QueryTokens, TextEmbedder, is_multilingual, query_terms, reads_as_english, token_embedder
+from docmind.embedding import (
+    QueryTokens,
+    TextEmbedder,
+    embedded_text,
+    is_multilingual,
+    name_of,
+    query_terms,
+    reads_as_english,
+    token_embedder,
+)
 from docmind.errors import DamagedError, DocMindError, IndexEngineError, IndexMismatchError
 from docmind.index import Query, Scored, SearchIndex, Sparse
 from docmind.records.search import Degraded, Filters, Hit, Rank, Ranking, SearchResult
 from docmind.runtime import ms_since
+from docmind.search.cross_encoder import Judge
 from docmind.search.fusion import LATE_WEIGHTS, SPARSE_WEIGHTS, DedupKey, Knows, lift, rank_pages, rrf
 from docmind.search.late_text import PAGES, Rerank
 from docmind.search.measures import Lines, lines_of
 from docmind.search.query_cache import QueryCache
 
 _PAGES_PER_WINDOW = 3  # a page has a few windows, and one BM25 vector
+_NAME_CHARS = 120  # of a document's name before a passage that a cross-encoder reads
 _LINES_WEIGHT = 0.5  # of the lines that a measure is made of, against 1.0 of the question's own words
 
 
@@ -63,6 +77,17 @@ class TextSearch:
         is_fused = settings.retrieve.fusion in ("sum", "rrf")  # other settings use one list alone
         self._tokens = tokens if is_fused else None
         self.rerank = Rerank(catalog, nodes, tokens) if tokens else None
+        self._judge = Judge(settings) if settings.retrieve.cross_encoder else None
+
+    def warm(self) -> None:
+        """Load the cross-encoder in the background, where there is one."""
+        if self._judge is not None:
+            self._judge.warm()
+
+    def close(self) -> None:
+        """End the process of the cross-encoder. Idempotent."""
+        if self._judge is not None:
+            self._judge.close()
 
     def search(
         self,
@@ -87,6 +112,8 @@ class TextSearch:
             self._index.heal()
             started = time.perf_counter()
             ranking = self._rank(question, filters)
+        if self._judge is not None:
+            ranking = self._judged(question, ranking, self._judge)
         at = time.perf_counter()
         hits = self._hits(ranking, k or self._settings.retrieve.k, dedup_key)
         timings = {**ranking.timings_ms, "hits": ms_since(at), "total": ms_since(started)}
@@ -192,6 +219,34 @@ class TextSearch:
             )
         lifted = lift(pages, likeness.pages, weight=LATE_WEIGHTS[knows])
         return lifted, likeness.nodes, likeness.pages
+
+    def _judged(self, question: str, ranking: _Found, judge: Judge) -> _Found:
+        """Return the ranking with its first pages in the order of the cross-encoder; the scores of the places stay."""
+        at = time.perf_counter()
+        first = ranking.pages[: self._settings.retrieve.cross_encoder_pages]
+        passages = {page_id: text for page_id, _ in first if (text := self._passage(page_id, ranking))}
+        scores = judge.scores(question, list(passages.values()), ranking.degraded) if len(passages) > 1 else None
+        ranking.timings_ms["cross_encoder"] = ms_since(at)
+        if scores is None:
+            return ranking
+        judged = sorted(zip(passages, scores, strict=True), key=lambda item: -item[1])
+        order = iter([page_id for page_id, _ in judged])
+        pages = [(next(order), score) if page_id in passages else (page_id, score) for page_id, score in first]
+        ranks = {**ranking.ranks, "cross_encoder": _ranks("cross_encoder", judged)}
+        return replace(ranking, pages=[*pages, *ranking.pages[len(first) :]], ranks=ranks)
+
+    def _passage(self, page_id: str, ranking: _Found) -> str:
+        """Return the page's best window behind the document's name; empty where it was deleted or is damaged."""
+        doc_id, page_no = key = _page_key(page_id)
+        try:
+            page, names = self._catalog.pages([key]).get(key), self._catalog.name_and_title(doc_id)
+            nodes = self._nodes_of(page_id, ranking) if page else []
+        except DamagedError:
+            self._catalog.note_damage(doc_id, page_no)
+            return ""
+        if page is None or names is None or not nodes:
+            return ""
+        return embedded_text(name_of(*names)[:_NAME_CHARS], page.text[nodes[0].start : nodes[0].end])
 
     def _lists(
         self, question: str, lines: Lines | None, vector: np.ndarray | None, filters: Filters
@@ -308,6 +363,7 @@ def _ranks(ranking: Ranking, scored: Iterable[tuple[str, float]]) -> dict[str, R
 
 def _hit(rank: int, score: float, document: str, page: PageRecord, node: NodeRecord, ranks: tuple[Rank, ...]) -> Hit:
     words = Words.unpack(page.words)
+    judged = next((place.score for place in ranks if place.ranking == "cross_encoder"), None)
     return Hit(
         rank=rank,
         score=score,
@@ -327,6 +383,7 @@ def _hit(rank: int, score: float, document: str, page: PageRecord, node: NodeRec
         chunk_index=node.ordinal,
         text_source=page.text_source,
         ocr_confidence=_ocr_confidence(page, words, node),
+        rerank_score=judged,
         image=page.image,
         thumbnail=page.thumbnail,
     )

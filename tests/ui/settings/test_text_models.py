@@ -1,0 +1,52 @@
+"""Text models in Settings: over a real vault, without a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from docmind.ui.app.desk import desk
+from tinysentences import tiny_sentences
+
+
+@pytest.fixture(autouse=True)
+def vault(data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("DOCMIND_LLM__PROVIDER", "off")
+    monkeypatch.setenv("DOCMIND_VISUAL__MODELS_DIR", str(tmp_path / "models"))
+    tiny_sentences(tmp_path / "models" / "own")
+    desk.clear()
+    yield
+    desk.clear()
+
+
+def page() -> None:
+    from docmind.ui.app.desk import desk
+    from docmind.ui.settings import text_models
+
+    mind, settings = desk().open(), desk().settings
+    assert settings is not None
+    text_models.section(mind, settings)
+
+
+@pytest.mark.slow
+def test_a_folder_is_chosen_for_the_next_start() -> None:
+    test = AppTest.from_function(page, default_timeout=60).run()
+    assert not test.exception
+    assert any(option.startswith("own: bert, mean pooling") for option in test.selectbox("text-model").options)
+    test.selectbox("text-model").select("own").run()
+    test.button("text-model-use").click().run()
+    assert "Start DocMind again" in test.success[0].value
+    desk().close()
+    desk.clear()
+    test = AppTest.from_function(page, default_timeout=60).run()
+    assert test.selectbox("text-model").value == "own"
+
+
+def test_what_the_settings_name_is_not_changed_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCMIND_EMBEDDING__MODEL", "minilm")
+    test = AppTest.from_function(page, default_timeout=60).run()
+    assert test.selectbox("text-model").disabled
+    assert test.selectbox("text-model").value == "minilm"
