@@ -187,21 +187,19 @@ def test_what_was_quoted_before_gives_way(tmp_path: Path) -> None:
         assert extractive.extract(found.query, found, every).sources  # rather again than nothing
 
 
-def test_no_more_quotes_than_set(desk: DocMind) -> None:
-    settings = desk._settings.model_copy(update={"answer": AnswerSettings(quotes=1)})
-    desk._settings, before = settings, desk._settings
-    try:
-        assert len(desk.ask("What does the landlord do, and what does the tenant pay?").sources) == 1
-    finally:
-        desk._settings = before
+def quoting(desk: DocMind, monkeypatch: pytest.MonkeyPatch, chosen: AnswerSettings) -> None:
+    """Have the desk quote by these settings."""
+    monkeypatch.setattr(desk._direct, "extractive", Extractive(chosen, desk._catalog, desk._embedder))
 
 
-def test_a_threshold_of_one_is_always_silent(desk: DocMind) -> None:
-    desk._settings, before = desk._settings.model_copy(update={"answer": AnswerSettings(threshold=1.0)}), desk._settings
-    try:
-        assert not desk.ask("How much is the monthly rent that the tenant pays?").found
-    finally:
-        desk._settings = before
+def test_no_more_quotes_than_set(desk: DocMind, monkeypatch: pytest.MonkeyPatch) -> None:
+    quoting(desk, monkeypatch, AnswerSettings(quotes=1))
+    assert len(desk.ask("What does the landlord do, and what does the tenant pay?").sources) == 1
+
+
+def test_a_threshold_of_one_is_always_silent(desk: DocMind, monkeypatch: pytest.MonkeyPatch) -> None:
+    quoting(desk, monkeypatch, AnswerSettings(threshold=1.0))
+    assert not desk.ask("How much is the monthly rent that the tenant pays?").found
 
 
 @pytest.mark.parametrize(
@@ -255,15 +253,11 @@ def test_a_named_document_is_quoted_alone(desk: DocMind) -> None:
     assert {source.document for source in desk.ask(question).sources} == {"lease contract 2021.pdf"}
 
 
-def test_from_a_probability_of_one_nothing_is_sure(desk: DocMind) -> None:
-    before = desk._settings
+def test_from_a_probability_of_one_nothing_is_sure(desk: DocMind, monkeypatch: pytest.MonkeyPatch) -> None:
     question = "Within how many days does the landlord repair the heating?"
     assert desk.ask(question).outcome == "answer"
-    desk._settings = before.model_copy(update={"answer": AnswerSettings(sure=1.0)})
-    try:
-        assert desk.ask(question).outcome == "maybe"
-    finally:
-        desk._settings = before
+    quoting(desk, monkeypatch, AnswerSettings(sure=1.0))
+    assert desk.ask(question).outcome == "maybe"
 
 
 def test_names_are_capitals_and_numbers_inside() -> None:

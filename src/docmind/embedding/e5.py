@@ -205,9 +205,7 @@ class E5:
         ids = _ids(loaded, [text], PASSAGE)[0][_before(loaded, PASSAGE) : -1]
         return loaded.words.spans(text)[: len(ids)][self._projection.kept(ids)]
 
-    def _with_tokens(
-        self, texts: Sequence[str], prefix: str
-    ) -> tuple[np.ndarray, list[np.ndarray], list[list[int]]]:
+    def _with_tokens(self, texts: Sequence[str], prefix: str) -> tuple[np.ndarray, list[np.ndarray], list[list[int]]]:
         """Return what `plain` does, and per text its token vectors and the word pieces of which they are."""
         loaded = self._load()
         encoded, first = _ids(loaded, texts, prefix), _before(loaded, prefix)
