@@ -502,7 +502,7 @@ class DocMind:
         recalled = self.memories.told(question)
         return Answer(
             question, told.answer or NOT_FOUND, bool(told.sources), told.sources,
-            (*found.degraded, *recalled.degraded), timings, told.sentences,
+            (*found.degraded, *quotes.degraded, *recalled.degraded), timings, told.sentences,
             outcome="maybe" if is_by_look else outcome, told=tuple(memory.text for memory in recalled.memories),
             needs=intent.needs,
         )  # fmt: skip

@@ -109,6 +109,10 @@ def test_without_the_text_model_words_alone_decide(desk: DocMind) -> None:
     found = replace(desk.search(question), nearest_cosine=None)
     extract = Extractive(AnswerSettings(), desk._catalog, Missing()).extract(question, found)
     assert extract.sources[0].page_no == 2
+    assert extract.degraded == ()  # the search has said so
+    gone = Extractive(AnswerSettings(), desk._catalog, Missing()).extract(question, desk.search(question))
+    assert gone.sources == extract.sources
+    assert [each.stage for each in gone.degraded] == ["dense"]
     nothing = Extractive(AnswerSettings(), desk._catalog, Missing()).extract("Who won the 1998 World Cup?", found)
     assert nothing.sources == ()
 

@@ -27,10 +27,10 @@ from docmind.embedding import (
     sentence_ends,
     words,
 )
-from docmind.errors import DamagedError
+from docmind.errors import DamagedError, DocMindError
 from docmind.records.answers import Outcome, Source
 from docmind.records.documents import DocumentInfo
-from docmind.records.search import Hit, SearchResult
+from docmind.records.search import Degraded, Hit, SearchResult
 
 NOT_FOUND = "I couldn't find this in your documents."
 
@@ -114,11 +114,15 @@ _FIRST = {"none": FIRST_ANY, "english": FIRST, "many": FIRST_MANY}
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """Sources in citation order, and the probability that the documents answer the question."""
+    """Sources in citation order, and the probability that the documents answer the question.
+
+    `degraded` says what was missing, beside what the search has said.
+    """
 
     sources: tuple[Source, ...]
     confidence: float
     outcome: Outcome = "not found"
+    degraded: tuple[Degraded, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +175,7 @@ class Ranked:
     evidence: np.ndarray
     cosines: Literal["none", "english", "many"]
     is_fitting: bool
+    degraded: tuple[Degraded, ...] = ()
 
     def confidence(self) -> float:
         """Return the probability that the documents answer the question."""
@@ -211,10 +216,10 @@ class Extractive:
             return Extract((), 0.0)
         confidence = ranked.confidence()
         if confidence < self._settings.threshold:
-            return Extract((), confidence)
+            return Extract((), confidence, degraded=ranked.degraded)
         is_sure = ranked.first_confidence() >= self._settings.sure and ranked.is_fitting
         sources = ranked.sources(KEPT_FROM if is_sure else KEPT_UNSURE)
-        return Extract(sources, confidence, "answer" if is_sure else "maybe")
+        return Extract(sources, confidence, "answer" if is_sure else "maybe", ranked.degraded)
 
     def rank(
         self, question: str, found: SearchResult, besides: Collection[str] = (), *, candidates: int = CANDIDATES
@@ -235,7 +240,10 @@ class Extractive:
         for unit in units:
             unit.coverage = float(unit.meets @ weights)
         chosen = _choose([unit for unit in units if unit.text not in besides] or units, pages, candidates)
-        vectors = self._vectors([question, *(" ".join(unit.text.split()) for unit in chosen)], found)
+        nearest = found.nearest_cosine
+        vectors, degraded = self._vectors([question, *(" ".join(unit.text.split()) for unit in chosen)], nearest)
+        if degraded:
+            nearest = None
         cosines = vectors[1:] @ vectors[0]
         best, shares = _rank(asked, chosen, pages, cosines, vectors[1:], self._settings.quotes)
         lead = chosen[best[0]]
@@ -247,7 +255,7 @@ class Extractive:
             shares,
             np.array(
                 [
-                    found.nearest_cosine or 0.0,
+                    nearest or 0.0,
                     float(cosines[best[0]]),
                     max(on_pages),
                     lead.coverage,
@@ -258,15 +266,20 @@ class Extractive:
                 ],
                 np.float64,
             ),
-            cosines="none" if found.nearest_cosine is None else self._cosines,
+            cosines="none" if nearest is None else self._cosines,
             is_fitting=names_are_met(asked, context) and fits(asked, lead.text),
+            degraded=degraded,
         )
 
-    def _vectors(self, texts: list[str], found: SearchResult) -> np.ndarray:
-        """Return unit vectors, or zeros where the search ran without the text model: then words alone decide."""
-        if found.nearest_cosine is None:
-            return np.zeros((len(texts), self._embedder.dim), np.float32)
-        return self._embedder.embed_documents(texts)
+    def _vectors(self, texts: list[str], nearest_cosine: float | None) -> tuple[np.ndarray, tuple[Degraded, ...]]:
+        """Return unit vectors; zeros where the search had to do without the text model, or where it fails now."""
+        nothing = np.zeros((len(texts), self._embedder.dim), np.float32)
+        if nearest_cosine is None:
+            return nothing, ()
+        try:
+            return self._embedder.embed_documents(texts), ()
+        except (DocMindError, OSError, RuntimeError) as error:
+            return nothing, (Degraded("dense", f"the text model cannot be used: {error}"),)
 
     def _pages(self, hits: Sequence[Hit]) -> list[_Page]:
         pages = []

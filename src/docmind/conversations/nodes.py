@@ -274,6 +274,7 @@ class Steps:
         extractive = direct.lenient if course.is_pointed_at else direct.extractive
         besides = course.quoted if asked["is_contextual"] else ()
         extract: Extract = extractive.extract(found.query, found, besides)
+        course.degraded += extract.degraded
         if not extract.sources:
             return Verified(NOT_FOUND, (), ()), "not found"
         epoch = self._means.epoch()
