@@ -1,4 +1,4 @@
-from .direct import DirectAnswers, Reply, Scope, lacking
+from .direct import DirectAnswers, DocumentSearch, Reply, Scope, lacking
 from .examples import Examples
 from .extractive import NOT_FOUND, Extract, Extractive
 from .intents import PASSAGES, Intent, IntentKind, Language
@@ -10,6 +10,7 @@ __all__ = [
     "NOT_FOUND",
     "PASSAGES",
     "DirectAnswers",
+    "DocumentSearch",
     "Examples",
     "Extract",
     "Extractive",

@@ -3,6 +3,8 @@
 A sentence or heading that announces a list comes with it, a list item with what announces it, a row with the header of
 its table, a question with its answer. Headings, running heads, page numbers and tables of contents are no passages.
 Every part of a passage is a span of the unchanged page text.
+
+Above 500 lines: what a line is depends on the kinds of the lines beside it, and so does what comes along with it.
 """
 
 from __future__ import annotations

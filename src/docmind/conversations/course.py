@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Protocol
 
-from docmind.answers import DirectAnswers, Extract, Passage, Verifier
+from docmind.answers import DirectAnswers, DocumentSearch, Extract, Passage, Verifier
 from docmind.config import Settings
 from docmind.conversations.checkpoints import refuse
 from docmind.conversations.state import Written
@@ -18,30 +18,14 @@ from docmind.records.conversations import MemoryList, RunStage, WebResult
 from docmind.records.documents import ArtifactRef
 from docmind.records.search import (
     Degraded,
-    Filters,
     Hit,
-    ListName,
     MultimodalHit,
-    MultimodalResult,
     PageHit,
     SearchResult,
 )
 
 Place = tuple[str, int]
 """A page: its document's id and its number."""
-
-
-class Search(Protocol):
-    """A search of everything for a question, as the facade offers it."""
-
-    def __call__(
-        self,
-        question: str,
-        *,
-        k: int | None = None,
-        filters: Filters = Filters(),
-        lists: Sequence[ListName] | None = None,
-    ) -> MultimodalResult: ...
 
 
 class Tell(Protocol):
@@ -67,7 +51,7 @@ class Means:
 
     settings: Settings
     catalog: Catalog
-    search: Search
+    search: DocumentSearch
     verifier: Verifier
     direct: DirectAnswers
     epoch: Callable[[], int]

@@ -34,8 +34,7 @@ from docmind.records.search import Filters, ListName
 from docmind.storage import Artifacts, Database
 
 if TYPE_CHECKING:
-    from docmind.answers import DirectAnswers
-    from docmind.conversations.course import Search
+    from docmind.answers import DirectAnswers, DocumentSearch
     from docmind.conversations.runs import Watch
     from docmind.conversations.turns import Talk
 
@@ -89,7 +88,7 @@ class Conversations:
         artifacts: Artifacts,
         catalog: Catalog,
         embedder: TextEmbedder,
-        search: Search,
+        search: DocumentSearch,
         epoch: Callable[[], int],
         memories: Memories,
         models: LanguageModels,

@@ -16,11 +16,11 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langsmith.run_helpers import tracing_context
 
-from docmind.answers import DirectAnswers, Verifier
+from docmind.answers import DirectAnswers, DocumentSearch, Verifier
 from docmind.config import Settings
 from docmind.conversations.agent import Loop
 from docmind.conversations.checkpoints import Checkpoints, Saved
-from docmind.conversations.course import Course, Means, Search
+from docmind.conversations.course import Course, Means
 from docmind.conversations.history import History
 from docmind.conversations.instructions import Instructions
 from docmind.conversations.nodes import Steps
@@ -94,7 +94,7 @@ class Talk:
         sessions: Sessions,
         catalog: Catalog,
         embedder: TextEmbedder,
-        search: Search,
+        search: DocumentSearch,
         epoch: Callable[[], int],
         memories: Memories,
         models: LanguageModels,

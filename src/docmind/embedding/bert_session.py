@@ -113,19 +113,19 @@ def runs(
     encoded: Sequence[Sequence[int]], run: Run, *, threads: int, name: str
 ) -> Iterator[tuple[list[int], np.ndarray, np.ndarray]]:
     """Yield row numbers, states and mask of batches of texts of similar length."""
-    batches = _batches([len(ids) for ids in encoded])
+    grouped = batches([len(ids) for ids in encoded], RUN_TOKENS)
 
     def one(rows: list[int]) -> tuple[list[int], np.ndarray, np.ndarray]:
         ids, mask = _padded([encoded[row] for row in rows])
         return rows, run(ids, mask), mask
 
-    if threads == 1 or len(batches) == 1:
-        yield from map(one, batches)
+    if threads == 1 or len(grouped) == 1:
+        yield from map(one, grouped)
         return
     # One thread per run, several runs at once: a sixth faster than several threads in one run.
     with ThreadPoolExecutor(threads, thread_name_prefix=name) as pool:
-        for at in range(0, len(batches), _AHEAD):
-            yield from pool.map(one, batches[at : at + _AHEAD])
+        for at in range(0, len(grouped), _AHEAD):
+            yield from pool.map(one, grouped[at : at + _AHEAD])
 
 
 def pooled(states: np.ndarray, mask: np.ndarray) -> np.ndarray:
@@ -141,16 +141,19 @@ def sha256_of_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _batches(lengths: Sequence[int]) -> list[list[int]]:
-    """Group rows into runs of at most 256 tokens, padding counted; similar lengths together, longest first."""
-    order = sorted(range(len(lengths)), key=lambda row: lengths[row])
-    batches: list[list[int]] = []
-    for row in order:
-        if batches and (len(batches[-1]) + 1) * lengths[row] <= RUN_TOKENS:
-            batches[-1].append(row)
+def batches(lengths: Sequence[int], tokens: int, *, rows: int | None = None) -> list[list[int]]:
+    """Group rows by similar length into runs of at most `tokens`, padding counted, and `rows`; longest first.
+
+    A row of more tokens is a run of its own.
+    """
+    found: list[list[int]] = []
+    for row in sorted(range(len(lengths)), key=lambda row: lengths[row]):
+        fits = bool(found) and (len(found[-1]) + 1) * lengths[row] <= tokens and (rows is None or len(found[-1]) < rows)
+        if fits:
+            found[-1].append(row)
         else:
-            batches.append([row])
-    return batches[::-1]
+            found.append([row])
+    return found[::-1]
 
 
 def _padded(rows: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray]:

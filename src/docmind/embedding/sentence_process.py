@@ -20,6 +20,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from docmind.embedding.bert_session import batches
 from docmind.embedding.model_process import placement, serve_model
 from docmind.errors import TextModelError
 from docmind.runtime import Frame
@@ -102,8 +103,7 @@ class Reader:
             left_out if firsts[owner] == at and left_out < len(parts[at]) else 0 for at, owner in enumerate(owners)
         ]
         sums = np.zeros((len(given), facts["dim"]), np.float32)
-        order = sorted(range(len(parts)), key=lambda at: len(parts[at]))
-        for rows in _runs(order, [len(part) for part in parts]):
+        for rows in batches([len(part) for part in parts], _RUN_TOKENS, rows=_TOGETHER):
             found = self._vectors([parts[at] for at in rows], [begins[at] for at in rows])
             for at, vector in zip(rows, found, strict=True):
                 sums[owners[at]] += vector * len(parts[at])
@@ -171,14 +171,3 @@ class Reader:
                     weights = pooled.unsqueeze(-1).to(device)
                     vectors = (states * weights).sum(dim=1) / weights.sum(dim=1).clamp(min=1)
             return normalised(vectors).numpy()
-
-
-def _runs(order: Sequence[int], lengths: Sequence[int]) -> list[list[int]]:
-    """Group parts, shortest first, into runs of at most 32 parts and 8,192 tokens, padding counted."""
-    runs: list[list[int]] = []
-    for at in order:
-        if runs and len(runs[-1]) < _TOGETHER and (len(runs[-1]) + 1) * lengths[at] <= _RUN_TOKENS:
-            runs[-1].append(at)
-        else:
-            runs.append([at])
-    return runs

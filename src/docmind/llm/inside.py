@@ -3,6 +3,8 @@
     <models folder>/language/NAME.gguf    files added by the user, by name; the vault stores the name alone
 
 The child (`inside_process`) starts with the first question, has no network, and ends when it was idle for a while.
+
+Above 500 lines: what is known of the files, and which child runs, share one lock.
 """
 
 from __future__ import annotations

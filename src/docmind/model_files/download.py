@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -45,7 +46,7 @@ _PAUSE_S = 1.0
 _PART = re.compile(r"(.+)\.[0-9a-f]{1,16}\.part")
 
 
-class Fetch:
+class Fetch(ABC):
     """One download: the list of files, and each file whole and checked. Not thread-safe."""
 
     def __init__(
@@ -85,16 +86,17 @@ class Fetch:
         self._tell("", 0, is_over=True)
         return sums
 
+    @abstractmethod
     def _listing(self) -> Listing:
-        raise NotImplementedError
+        """Return the files that the hub has, checked to be what is wanted. Raises `DownloadError`, `ConfigError`."""
 
+    @abstractmethod
     def _settle(self, listing: Listing, sums: dict[str, str]) -> None:
         """Finish with the complete and checked files."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _is_own(self, path: Path) -> bool:
         """Return whether an earlier try made this file."""
-        raise NotImplementedError
 
     def _found(self, file: HubFile) -> str:
         """Return the sha256 of a file that an earlier try has, or an empty text."""
