@@ -1,0 +1,64 @@
+"""Addresses of the app beside Streamlit's own: what the scripts of a page ask for while it is shown.
+
+They lie below `/-/` of the path that this start is served at, behind `guard`, and answer without a run of the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from docmind.access import Launch
+from docmind.errors import DocMindError, NotFoundError
+from docmind.ui.app.desk import desk
+from docmind.ui.app.errors import attempt
+
+if TYPE_CHECKING:
+    from docmind.application import DocMind
+
+FOLDER = "/-"
+Answer = Callable[["DocMind", Request], Response]
+
+
+class Routes:
+    """ASGI middleware that answers what lies below `/-/`; it belongs inside `Guard`."""
+
+    def __init__(self, app: ASGIApp, launch: Launch, routes: Sequence[Route]) -> None:
+        self._app, self._launch, self._router = app, launch, Router(routes)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        base = self._launch.base + FOLDER
+        if scope["type"] == "http" and scope["path"].startswith(f"{base}/"):
+            await self._router({**scope, "path": scope["path"].removeprefix(base), "root_path": ""}, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+
+def route(path: str, answer: Answer, method: str = "GET") -> Route:
+    """Return the route of `path`, answered by `answer` in a thread, with the open vault.
+
+    An error is a JSON object with `error` and `hint`, status 404 where something is not there, otherwise 409.
+    """
+
+    def endpoint(request: Request) -> Response:
+        outcome = attempt(lambda: answer(desk().open(), request))
+        if not isinstance(outcome, DocMindError):
+            return outcome
+        status = 404 if isinstance(outcome, NotFoundError) else 409
+        return JSONResponse({"error": str(outcome), "hint": outcome.hint}, status)
+
+    return Route(path, endpoint, methods=[method])
+
+
+def _page_image(docmind: DocMind, request: Request) -> Response:
+    doc_id, page_no = request.path_params["doc_id"], request.path_params["page_no"]
+    is_thumbnail = request.query_params.get("size") == "thumbnail"
+    return Response(docmind.page_image(doc_id, page_no, thumbnail=is_thumbnail), media_type="image/webp")
+
+
+PAGE_IMAGES = route("/page/{doc_id}/{page_no:int}/image", _page_image)

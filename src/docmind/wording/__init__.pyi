@@ -1,0 +1,3 @@
+from .catalogues import LANGUAGES, N_, _, language, ngettext, speak
+
+__all__ = ["LANGUAGES", "N_", "_", "language", "ngettext", "speak"]
