@@ -1,0 +1,82 @@
+"""Pages for screen readers and weak eyes: axe-core finds nothing serious on any, in both themes and at every width."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from browser.test_looks import LEASE, MANUAL, QUARTER, paper
+from papers import pdf
+from served import Server, Tab, tab
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+
+WIDTHS = (390, 1280, 1920)
+GRAVE = ("serious", "critical")
+
+
+@pytest.fixture(scope="module")
+def server(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    server = Server(tmp_path_factory.mktemp("accessibility"))
+    server.start()
+    yield server
+    server.stop()
+
+
+def faults(one: Tab, where: str) -> list[str]:
+    """Return what axe-core finds on the page as it is now, one line for each element."""
+    found = Axe().run(one.page, options={"resultTypes": ["violations"]})
+    return [
+        f"{where}: {rule['id']}: {element['html'][:160]} {(element['any'] or element['all'] or [{}])[0].get('message')}"
+        for rule in found.response["violations"]
+        if rule["impact"] in GRAVE
+        for element in rule["nodes"]
+    ]
+
+
+def everywhere(one: Tab, what: str) -> list[str]:
+    """Return the faults of the page at every width."""
+    found: list[str] = []
+    for width in WIDTHS:
+        one.page.set_viewport_size({"width": width, "height": 900})
+        one.page.wait_for_timeout(300)
+        found += faults(one, f"{what} at {width}")
+    one.page.set_viewport_size({"width": 1280, "height": 900})
+    one.page.wait_for_timeout(300)
+    return found
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_page_has_a_serious_fault(browser: Any, server: Server, theme: Any) -> None:
+    found: list[str] = []
+    with tab(browser, server, color_scheme=theme) as one:
+        one.open("Ask")
+        if theme == "light":
+            found += everywhere(one, "the first page")
+            one.go("Documents")
+            found += everywhere(one, "no documents")
+            one.add(
+                ("care.pdf", pdf([paper(MANUAL)] * 2)),
+                ("lease.pdf", pdf([paper(LEASE)] * 3)),
+                ("report.pdf", pdf([paper(QUARTER), paper(LEASE)])),
+                ("empty.txt", b" "),
+            )
+        else:
+            one.go("Documents")
+        found += everywhere(one, "documents")
+        one.go("Ask")
+        found += everywhere(one, "a new conversation")
+        one.ask("How many lanterns were sold?")
+        one.ask("Which vegetables are in the soup?")
+        found += everywhere(one, "answers")
+        for panel in ("History", "Memory"):
+            one.page.get_by_role("button", name=panel).click()
+            one.idle()
+            found += everywhere(one, panel)
+        one.go("Settings")
+        one.idle()
+        found += everywhere(one, "settings")
+    assert not found, "\n".join(found)
