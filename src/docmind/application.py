@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Self
 from docmind import capabilities
 from docmind.config import Settings
 from docmind.conversations import Conversations
-from docmind.documents import Catalog, NodeStore
+from docmind.documents import Catalog, Edits, NodeStore
 from docmind.embedding import (
     AUTO,
     TextEmbedder,
@@ -39,7 +39,7 @@ from docmind.errors import (
     NotFoundError,
     VaultError,
 )
-from docmind.ingest import Progress
+from docmind.ingest import Progress, one_named
 from docmind.llm import LanguageModels
 from docmind.memory import Memories
 from docmind.model_files import LanguageFiles, models_dir_of, pull_text_model
@@ -81,7 +81,7 @@ class DocMind:
     """One open vault, owned by one process at a time (`VaultBusyError` otherwise).
 
     Thread-safe. Opening is cheap: models and the index engine start when they are first needed, or with `warm`.
-    `conversations`, `lookalike`, `memories`, `models`, `page_search`, `queue` and `visual` are public parts of the
+    `conversations`, `library`, `lookalike`, `memories`, `models`, `page_search`, `queue` and `visual` are public parts of the
     facade, like the methods here.
     """
 
@@ -144,9 +144,10 @@ class DocMind:
         self._queries = QueryCache()
         self._services = Services(
             settings, self._keys.keyset.index_key(), self._database, self._artifacts, self._catalog, self._nodes,
-            self._embedder, self._queries,
+            self._embedder, self._queries, self._reserve,
         )  # fmt: skip
         self.queue, self.index_choice = self._services.queue, self._services.index.choice
+        self.library = self._services.library
         self.lookalike, self.visual = self._services.lookalike, self._services.visual
         self.page_search = self._services.pages
         self._modalities = MultimodalSearch(
@@ -259,14 +260,17 @@ class DocMind:
         return named if len(named) <= _NAMED else [*named[:_NAMED], f"and {len(named) - _NAMED} more"]
 
     def _tidy(self) -> None:
-        """Finish an interrupted deletion, and remove files that were set aside long ago.
+        """Finish an interrupted deletion, purge the bin, and remove files that were set aside long ago.
 
-        The vault is known to be whole here: `vault.db` holds all that its mark covers, or the user accepted it as it
+        The index holds nothing of what is in the bin. The vault is known to be whole here: `vault.db` holds all that its mark covers, or the user accepted it as it
         is.
         """
         with suppress(DiskFullError):  # it is finished at the next start
             if doomed := self._catalog.doomed():
                 self._artifacts.delete(doomed)
+            for doc_id in Edits(self._database, self._catalog).expired(self._settings.storage.bin_days):
+                _, unreferenced = self._catalog.delete_document(doc_id)
+                self._artifacts.delete(unreferenced)
             self._catalog.buried()
         self._artifacts.collect(self._settings.storage.keep_aside_days)
 
@@ -362,18 +366,7 @@ class DocMind:
 
         Raises `NotFoundError`.
         """
-        documents = self._catalog.documents()
-        for match in (
-            [info for info in documents if name in (info.doc_id, info.document)],
-            [info for info in documents if len(name) >= 4 and info.doc_id.startswith(name)],
-        ):
-            if len(match) == 1:
-                return match[0]
-            if match:
-                raise NotFoundError(
-                    f"{len(match)} documents are called {name!r}.", hint="Use an id; `docmind list` shows them."
-                )
-        raise NotFoundError(f"There is no document {name!r}.")
+        return one_named(self._catalog.documents(), name, listed="docmind list")
 
     def page(self, doc_id: str, page_no: int) -> PageView:
         """Return a page. Raises `NotFoundError`."""
@@ -385,15 +378,11 @@ class DocMind:
         return self._artifacts.get(page.thumbnail if thumbnail else page.image)
 
     def delete(self, doc_id: str) -> DeleteReceipt:
-        """Delete a document for good, even on a full disk.
+        """Delete a document for good, even on a full disk; `library.delete` moves it to the bin instead.
 
         Raises `NotFoundError`, `DiskFullError`.
         """
-        self._reserve.make_room()
-        try:
-            return self._services.delete(doc_id)
-        finally:
-            self._reserve.refill()
+        return self.library.purge(doc_id)
 
     def set_aside(self) -> int:
         """Set aside sealed files that `vault.db` does not name and return how many.

@@ -276,6 +276,9 @@ class StorageSettings(_Group):
     keep_aside_days: float = Field(
         default=7.0, ge=1.0, description="files that vault.db does not name are kept so long"
     )
+    bin_days: float = Field(
+        default=30.0, ge=0.0, description="documents stay in the bin so long; 0 deletes them at once, for good"
+    )
 
 
 class Settings(BaseSettings):

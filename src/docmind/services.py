@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 from docmind.config import Settings
 from docmind.documents import Catalog, NodeStore, Uploads
 from docmind.embedding import TextEmbedder
-from docmind.errors import DiskFullError
 from docmind.image_match import ImageMatcher
 from docmind.index import Report, SearchIndex
-from docmind.ingest import Ingest, IngestQueue
-from docmind.records.documents import DeleteReceipt
+from docmind.ingest import Ingest, IngestQueue, Library
 from docmind.search import PageSearch, QueryCache, TextSearch
-from docmind.storage import Artifacts, Database
+from docmind.storage import Artifacts, Database, Reserve
 from docmind.visual import Visual
 
 
@@ -30,6 +26,7 @@ class Services:
         nodes: NodeStore,
         embedder: TextEmbedder,
         queries: QueryCache,
+        reserve: Reserve,
     ) -> None:
         self._database = database
         self.index = SearchIndex(settings, index_key, database, catalog, nodes, embedder)
@@ -41,6 +38,9 @@ class Services:
             settings, database, catalog, nodes, artifacts, uploads, embedder, self.index, self.lookalike, self.visual
         )
         self.queue = IngestQueue(uploads, self.ingest)
+        self.library = Library(
+            database, catalog, artifacts, self.ingest, self.visual, reserve, settings.storage.bin_days
+        )
         self.text = TextSearch(settings, catalog, nodes, self.index, embedder, queries)
         self.pages = PageSearch(settings, self.index, catalog, self.visual, queries)
 
@@ -51,17 +51,6 @@ class Services:
         if not self._database.is_read_only:
             self.lookalike.follow()
             self.visual.follow()
-
-    def delete(self, doc_id: str) -> DeleteReceipt:
-        """Delete a document from the vault, the artifacts, the index and the models' results.
-
-        Raises `NotFoundError`, `IndexEngineError`.
-        """
-        try:
-            return self.ingest.delete(doc_id)
-        finally:
-            with suppress(DiskFullError):  # what needs disk space to be moved is zeroed at the next start
-                self.visual.sweep()
 
     def reindex(self, report: Report | None) -> int:
         """Compute missing token vectors, rebuild the index, and process new page images.

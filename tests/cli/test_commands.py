@@ -172,13 +172,13 @@ def test_status_as_json_and_as_text(stocked: Shell) -> None:
 @pytest.mark.slow
 def test_delete_asks_or_is_told(shell: Shell) -> None:
     shell.run("add", shell.file("a.txt", b"Herons wait."), shell.file("b.txt", b"Owls hunt."))
-    assert "Nothing was deleted" in sentence_of(shell.run("delete", "a.txt", code=130))
-    told = shell.json("delete", "a.txt", "a.txt", "--yes")
+    assert "Nothing was deleted" in sentence_of(shell.run("delete", "a.txt", "--permanently", code=130))
+    told = shell.json("delete", "a.txt", "a.txt", "--permanently", "--yes")
     assert [(receipt["document"], receipt["pages"], receipt["nodes"]) for receipt in told["deleted"]] == [
         ("a.txt", 1, 1)
     ]
     assert "There is no document" in sentence_of(shell.run("delete", "a.txt", "--yes", code=4))
-    assert "Deleted b.txt: 1 page," in shell.run("delete", "b.txt", "-y").stdout
+    assert "Deleted b.txt permanently (1 page)." in shell.run("delete", "b.txt", "--permanently", "-y").stdout
     assert list((shell.folder / "data" / "artifacts").iterdir()) == []
 
 

@@ -323,7 +323,8 @@ def _counted(documents: int, language: Language) -> str:
 
 def _is_within(info: DocumentInfo, filters: Filters) -> bool:
     """Return whether a document, as a whole, passes the filters: its main language stands for those of its pages."""
-    return filters.allow(info.doc_id, info.tags) and (not filters.languages or info.language in filters.languages)
+    is_spoken = not filters.languages or info.language in filters.languages
+    return is_spoken and filters.allow(info.doc_id, info.tags, info.collections)
 
 
 def _said(text: str) -> Verified:

@@ -317,6 +317,7 @@ def ask(
     docs: tuple[str, ...],
     languages: tuple[str, ...],
     tags: tuple[str, ...],
+    collections: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Answer QUESTION from the documents, each sentence with its page; with --thread in a conversation."""
@@ -328,7 +329,7 @@ def ask(
         raise ConfigError("--quotes answers without a model and keeps nothing.", hint="Leave the other options out.")
     mode = web_mode(mode) if web else mode
     with opened() as desk:
-        filters = filters_of(desk, docs, languages, tags)
+        filters = filters_of(desk, docs, languages, tags, collections)
         stream = Stream(is_live=False if as_json else None)
         if not quotes:
             ask_about_model(desk, is_quiet=as_json)  # a fresh process has not looked for models yet

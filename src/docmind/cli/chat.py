@@ -117,11 +117,12 @@ def chat(
     docs: tuple[str, ...],
     languages: tuple[str, ...],
     tags: tuple[str, ...],
+    collections: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Talk with your documents; /help shows what can be done beside asking."""
     with opened() as desk:
-        filters = filters_of(desk, docs, languages, tags)
+        filters = filters_of(desk, docs, languages, tags, collections)
         here = Here(desk, thread_to_ask_in(desk, thread) if thread is not None else None)
         code = Chat(here, filters, mode, as_json).run()
     if code:

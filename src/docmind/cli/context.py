@@ -57,23 +57,28 @@ _filters = (
     click.option("--doc", "docs", multiple=True, help="Only this document (id or file name); may be repeated."),
     click.option("--language", "languages", multiple=True, help="Only pages in this language (en, pt, …)."),
     click.option("--tag", "tags", multiple=True, help="Only documents with this tag; may be repeated."),
+    click.option("--collection", "collections", multiple=True, help="Only this collection; may be repeated."),
 )
 
 
 def filtered(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that narrow a search to a command: `docs`, `languages` and `tags`."""
+    """Add the options that narrow a search to a command: `docs`, `languages`, `tags`, `collections`."""
     for option in reversed(_filters):
         command = option(command)
     return command
 
 
-def filters_of(desk: DocMind, docs: Iterable[str], languages: tuple[str, ...], tags: tuple[str, ...]) -> Filters:
+def filters_of(
+    desk: DocMind, docs: Iterable[str], languages: tuple[str, ...], tags: tuple[str, ...], collections: Iterable[str]
+) -> Filters:
     """Build filters from the options of `filtered`.
 
-    Raises `NotFoundError` for an unknown document.
+    Raises `NotFoundError` for an unknown document or collection.
     """
     doc_ids = tuple(desk.find_document(doc).doc_id for doc in docs)
-    return Filters(doc_ids=doc_ids, languages=tuple(language.lower() for language in languages), tags=tags)
+    ids = tuple(desk.library.collection(name).collection_id for name in collections)
+    spoken = tuple(language.lower() for language in languages)
+    return Filters(doc_ids=doc_ids, languages=spoken, tags=tags, collections=ids)
 
 
 def opened(*, reminds: bool = True, accept: bool = False) -> DocMind:

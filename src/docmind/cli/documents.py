@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 import click
 
 from docmind.access import can_open_browser, find_running, is_alive, open_browser
-from docmind.cli.context import confirm, is_asking, json_option, opened, plain, print_json
+from docmind.cli.context import confirm, filters_of, is_asking, json_option, opened, plain, print_json
+from docmind.cli.library import tell_receipts
 from docmind.cli.output import counted, inert, progress_bar, tell, tell_queue
 from docmind.config import Settings
 from docmind.errors import (
@@ -271,16 +272,36 @@ def exit_with(results: Sequence[AddResult]) -> None:
 
 
 @click.command("list")
+@click.option("--tag", "tags", multiple=True, help="Only documents with this tag; may be repeated.")
+@click.option("--kind", "kinds", multiple=True, help="Only files of this kind (pdf, docx, …); may be repeated.")
+@click.option("--language", "languages", multiple=True, help="Only documents in this language (en, pt, …).")
+@click.option("--collection", "collections", multiple=True, help="Only this collection; may be repeated.")
 @json_option
-def list_(as_json: bool) -> None:
-    """List the documents in the vault."""
+def list_(
+    tags: tuple[str, ...],
+    kinds: tuple[str, ...],
+    languages: tuple[str, ...],
+    collections: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """List the documents in the library, all or those that the options select."""
     with opened() as desk:
-        documents, counts = desk.documents(), desk.queue.counts()
+        every, counts = desk.documents(), desk.queue.counts()
+        filters = filters_of(desk, (), languages, tags, collections)
+    documents = [
+        info
+        for info in every
+        if filters.allow(info.doc_id, info.tags, info.collections)
+        and (not filters.languages or info.language in filters.languages)
+        and (not kinds or info.kind in {kind.lower() for kind in kinds})
+    ]
     if as_json:
         print_json({"documents": [plain(info) for info in documents]})
         return
-    if not documents:
+    if not every:
         click.echo("There are no documents yet. Add some: docmind add FILE…")
+    elif not documents:
+        click.echo("No documents match.")
     for info in documents:
         language = info.language or "–"
         click.echo(f"{info.doc_id[:12]}  {info.pages:>5} p.  {language:2}  {info.status:8}  {inert(info.document)}")
@@ -289,23 +310,26 @@ def list_(as_json: bool) -> None:
 
 @click.command()
 @click.argument("docs", nargs=-1, required=True)
+@click.option("--permanently", is_flag=True, help="Delete them permanently, not to the bin.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @json_option
-def delete(docs: tuple[str, ...], yes: bool, as_json: bool) -> None:
-    """Delete documents (id, beginning of an id, or file name) for good."""
+def delete(docs: tuple[str, ...], permanently: bool, yes: bool, as_json: bool) -> None:
+    """Move documents (id, beginning of an id, or name) to the bin."""
     with opened() as desk:
-        found = {info.doc_id: info for info in map(desk.find_document, docs)}.values()  # without duplicates
-        names = ", ".join(inert(info.document) for info in found)
-        confirm(f"Delete {names} for good?", refusal="Nothing was deleted.", yes=yes)
-        receipts = [desk.delete(info.doc_id) for info in found]
+        found = {info.doc_id: info for info in map(desk.find_document, docs)}  # without duplicates
+        is_bin = desk.library.bin_days > 0 and not permanently
+        lost = [info for info in found.values() if not is_bin or info.status != "ready"]
+        if lost:
+            names = ", ".join(inert(info.document) for info in lost)
+            confirm(f"Delete {names} permanently?", refusal="Nothing was deleted.", yes=yes)
+        receipts = [desk.library.purge(info.doc_id) for info in lost]
+        binned = desk.library.delete([doc_id for doc_id in found if doc_id not in {info.doc_id for info in lost}])
     if as_json:
-        print_json({"deleted": [plain(receipt) for receipt in receipts]})
+        print_json({"binned": [plain(info) for info in binned], "deleted": [plain(receipt) for receipt in receipts]})
         return
-    for receipt in receipts:
-        click.echo(
-            f"Deleted {inert(receipt.document)}: {counted(receipt.pages, 'page')}, {counted(receipt.nodes, 'passage')},"
-            f" {counted(receipt.artifacts, 'sealed file')}."
-        )
+    for info in binned:
+        click.echo(f"{inert(info.document)} is in the bin. Undo: docmind bin restore {info.doc_id[:12]}")
+    tell_receipts(receipts)
 
 
 @click.command()

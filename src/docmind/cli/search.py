@@ -58,6 +58,7 @@ def search(
     docs: tuple[str, ...],
     languages: tuple[str, ...],
     tags: tuple[str, ...],
+    collections: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Find the pages that match QUESTION, or the page that the picture --image shows; QUESTION may narrow that."""
@@ -69,7 +70,7 @@ def search(
         raise ConfigError("--no-read is for pictures.", hint="Give --image FILE too, or leave it out.")
     picture = _read(image) if image is not None else None
     with opened() as desk:
-        filters = filters_of(desk, docs, languages, tags)
+        filters = filters_of(desk, docs, languages, tags, collections)
         if image is not None and picture is not None:
             found: SearchResult | MultimodalResult = _looked_for(
                 desk, picture, image.name, question or "", k or 8, filters, merge, rerank, is_read=not no_read

@@ -1,5 +1,6 @@
 from .catalog import Catalog, PageRecord
 from .chunk_store import NodeRecord, NodeStore
+from .edits import Edits
 from .language import language_of, majority, with_ordinals
 from .page_images import IMAGE_SUFFIX, PageList, Place
 from .page_vectors import PageVectors
@@ -9,6 +10,7 @@ from .words import Words
 __all__ = [
     "IMAGE_SUFFIX",
     "Catalog",
+    "Edits",
     "HandedIn",
     "NodeRecord",
     "NodeStore",

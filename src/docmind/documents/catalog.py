@@ -8,10 +8,11 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from docmind.documents.titles import printed_title
 from docmind.documents.words import Words
 from docmind.errors import DamagedError, NotFoundError
 from docmind.records.documents import ArtifactRef, Box, DocumentInfo, DocumentStatus, PageView, TextSource, page_id_of
-from docmind.records.search import Degraded
+from docmind.records.search import Degraded, Filters
 from docmind.storage import Connection, Database, Row
 
 
@@ -44,6 +45,9 @@ _PAGE_COLUMNS = (
 )
 
 
+# A condition on rows of `pages`, with the document's id as first parameter: it is not in the bin.
+_IS_SHOWN = "NOT EXISTS (SELECT 1 FROM documents WHERE doc_id = ?1 AND deleted_at_ms IS NOT NULL)"
+
 _QUEUED: dict[str, DocumentStatus] = {
     "waiting": "reading",
     "reading": "reading",
@@ -72,16 +76,17 @@ class Catalog:
     def begin_document(self, info: DocumentInfo, original: ArtifactRef) -> None:
         """Acknowledge a document: from now on a restart continues its ingestion.
 
-        An existing document is begun again, and keeps its tags where none are given.
+        An existing document is begun again. It keeps its tags where none are given, and a name set by hand.
         """
         with self._db.transaction() as db:
             self._db.recount()
             db.execute(
                 "INSERT INTO documents (doc_id, document, title, kind, status, pages, bytes, tags, original,"
                 " original_suffix, added_at_ms) VALUES (?, ?, ?, ?, 'reading', ?, ?, ?, ?, ?, ?)"
-                " ON CONFLICT (doc_id) DO UPDATE SET status = 'reading', message = '', document = excluded.document,"
-                " title = excluded.title, kind = excluded.kind, pages = excluded.pages, original = excluded.original,"
-                " original_suffix = excluded.original_suffix,"
+                " ON CONFLICT (doc_id) DO UPDATE SET status = 'reading', message = '', kind = excluded.kind,"
+                " document = CASE read_as WHEN '[]' THEN excluded.document ELSE document END,"
+                " title = CASE read_as WHEN '[]' THEN excluded.title ELSE title END,"
+                " pages = excluded.pages, original = excluded.original, original_suffix = excluded.original_suffix,"
                 " tags = CASE excluded.tags WHEN '[]' THEN tags ELSE excluded.tags END",
                 (
                     info.doc_id,
@@ -98,11 +103,18 @@ class Catalog:
             )
 
     def finish_document(self, doc_id: str, *, language: str) -> int:
-        """Mark a document ready and return the epoch of this change. Raises `NotFoundError`."""
+        """Mark a document ready, with the title found on its first page, and return the epoch of this change.
+
+        Raises `NotFoundError`.
+        """
+        first = self.pages([(doc_id, 1)]).get((doc_id, 1))
+        heading = printed_title(first.text, Words.unpack(first.words)) if first is not None else ""
         with self._db.transaction() as db:
             self._db.recount()
             marked = db.execute(
-                "UPDATE documents SET status = 'ready', language = ?, message = '' WHERE doc_id = ?", (language, doc_id)
+                "UPDATE documents SET status = 'ready', message = '', heading = ?,"
+                " language = CASE is_language_set WHEN 0 THEN ? ELSE language END WHERE doc_id = ?",
+                (heading, language, doc_id),
             )
             if not marked.rowcount:
                 raise NotFoundError(f"There is no document {doc_id}.")
@@ -183,7 +195,16 @@ class Catalog:
         return list(dict.fromkeys(ArtifactRef(*pair) for row in rows for pair in (row[:2], row[2:])))
 
     def document(self, doc_id: str) -> DocumentInfo:
-        """Return one document. Raises `NotFoundError`."""
+        """Return one document outside the bin. Raises `NotFoundError`."""
+        info = self.document_or_binned(doc_id)
+        if info.deleted_at_ms is not None:
+            raise NotFoundError(
+                f"The document {doc_id} is in the bin.", hint="Run `docmind bin restore` to take it out of the bin."
+            )
+        return info
+
+    def document_or_binned(self, doc_id: str) -> DocumentInfo:
+        """Return one document, even from the bin. Raises `NotFoundError`."""
         found = self._documents("WHERE d.doc_id = ?", (doc_id,))
         if not found:
             raise NotFoundError(f"There is no document {doc_id}.")
@@ -192,18 +213,34 @@ class Catalog:
     def name_and_title(self, doc_id: str) -> tuple[str, str] | None:
         """Return file name and title of one document without reading its pages.
 
-        Returns None where there is none.
+        Returns None where there is none, or where it is in the bin.
         """
-        row = self._db.one("SELECT document, title FROM documents WHERE doc_id = ?", (doc_id,))
+        row = self._db.one(
+            "SELECT document, title FROM documents WHERE doc_id = ? AND deleted_at_ms IS NULL", (doc_id,)
+        )
         return (row[0], row[1]) if row else None
 
     def documents(self) -> list[DocumentInfo]:
-        """Return all documents, the newest first."""
-        return self._documents("ORDER BY d.added_at_ms DESC, d.document", ())
+        """Return all documents outside the bin, the newest first."""
+        return self._documents("WHERE d.deleted_at_ms IS NULL ORDER BY d.added_at_ms DESC, d.document", ())
+
+    def binned(self) -> list[DocumentInfo]:
+        """Return the documents in the bin, the last deleted first."""
+        return self._documents("WHERE d.deleted_at_ms IS NOT NULL ORDER BY d.deleted_at_ms DESC, d.document", ())
+
+    def allowed(self, filters: Filters) -> list[str]:
+        """Return the ids of the documents outside the bin that the filters' documents, tags and collections allow."""
+        rows = self._db.all("SELECT doc_id, tags FROM documents WHERE deleted_at_ms IS NULL")
+        collected: dict[str, set[str]] = {}
+        for collection_id in filters.collections:
+            for (doc_id,) in self._db.all("SELECT doc_id FROM collected WHERE collection_id = ?", (collection_id,)):
+                collected.setdefault(doc_id, set()).add(collection_id)
+        return [doc_id for doc_id, tags in rows if filters.allow(doc_id, json.loads(tags), collected.get(doc_id, ()))]
 
     def holds(self, kind: str) -> bool:
-        """Return whether any document is of this kind."""
-        return self._db.one("SELECT 1 FROM documents WHERE kind = ?", (kind,)) is not None
+        """Return whether any document outside the bin is of this kind."""
+        sql = "SELECT 1 FROM documents WHERE kind = ? AND deleted_at_ms IS NULL"
+        return self._db.one(sql, (kind,)) is not None
 
     def state_of(self, doc_id: str) -> tuple[bool, ArtifactRef | None]:
         """Return whether a document is ready, and its sealed original.
@@ -240,8 +277,9 @@ class Catalog:
             )
 
     def page(self, doc_id: str, page_no: int) -> PageRecord:
-        """Return one page. Raises `NotFoundError`, `DamagedError`."""
-        row = self._db.one(f"SELECT {_PAGE_COLUMNS} FROM pages WHERE doc_id = ? AND page_no = ?", (doc_id, page_no))
+        """Return one page of a document outside the bin. Raises `NotFoundError`, `DamagedError`."""
+        sql = f"SELECT {_PAGE_COLUMNS} FROM pages WHERE doc_id = ?1 AND page_no = ?2 AND {_IS_SHOWN}"
+        row = self._db.one(sql, (doc_id, page_no))
         if row is None:
             raise NotFoundError(f"There is no page {page_no} in document {doc_id}.")
         return _page(row)
@@ -262,10 +300,10 @@ class Catalog:
         return found
 
     def pages_of(self, doc_id: str) -> list[PageRecord]:
-        """Return all pages of one document in order without damaged ones, which `damage` names."""
+        """Return the pages of a document outside the bin, in order, without damaged ones, which `damage` names."""
         try:
-            rows = self._db.all(f"SELECT {_PAGE_COLUMNS} FROM pages WHERE doc_id = ? ORDER BY page_no", (doc_id,))
-            return [_page(row) for row in rows]
+            sql = f"SELECT {_PAGE_COLUMNS} FROM pages WHERE doc_id = ?1 AND {_IS_SHOWN} ORDER BY page_no"
+            return [_page(row) for row in self._db.all(sql, (doc_id,))]
         except DamagedError:
             numbers = self._db.all("SELECT page_no FROM pages WHERE doc_id = ? ORDER BY page_no", (doc_id,))
             return list(self.pages((doc_id, number) for (number,) in numbers).values())
@@ -337,10 +375,13 @@ class Catalog:
             return self.changed_at(doc_id), self._changed(db, doc_id)
 
     def counts(self) -> tuple[int, int, int]:
-        """Return the numbers of documents, pages and nodes."""
-        row = self._db.one(
-            "SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM pages), (SELECT count(*) FROM nodes)"
-        )
+        """Return the numbers of documents, pages and nodes outside the bin."""
+        binned = "WHERE doc_id IN (SELECT doc_id FROM documents WHERE deleted_at_ms IS NOT NULL)"
+        numbers = [
+            f"(SELECT count(*) FROM {table}) - (SELECT count(*) FROM {table} {binned})"
+            for table in ("documents", "pages", "nodes")
+        ]
+        row = self._db.one(f"SELECT {', '.join(numbers)}")
         return row if row is not None else (0, 0, 0)  # type: ignore[return-value]
 
     def artifact_ids(self) -> set[str]:
@@ -376,7 +417,9 @@ class Catalog:
             " d.message, d.tags, (SELECT count(*) FROM pages p WHERE p.doc_id = d.doc_id),"
             " (SELECT count(*) FROM pages p WHERE p.doc_id = d.doc_id AND p.text_source = 'ocr'),"
             " (SELECT u.state FROM uploads u WHERE u.doc_id = d.doc_id AND u.state <> 'done'"
-            "  ORDER BY u.upload_id DESC LIMIT 1)"
+            "  ORDER BY u.upload_id DESC LIMIT 1),"
+            " (SELECT group_concat(c.collection_id, ' ') FROM collected c WHERE c.doc_id = d.doc_id),"
+            " d.heading, d.read_as, d.deleted_at_ms"
             f" FROM documents d {where}",
             parameters,
         )
@@ -384,7 +427,8 @@ class Catalog:
 
 
 def _document(row: Row) -> DocumentInfo:
-    doc_id, document, title, kind, status, pages, language, size, added, message, tags, done, ocr, queued = row
+    doc_id, document, title, kind, status, pages, language, size, added, message, tags, done, ocr, queued = row[:14]
+    collections, heading, read_as, deleted = row[14:]
     # The state of a document that is not ready is that of its file in the queue.
     status_: DocumentStatus = _QUEUED[queued] if status != "ready" and queued in _QUEUED else status
     return DocumentInfo(
@@ -401,6 +445,10 @@ def _document(row: Row) -> DocumentInfo:
         added,
         message,
         tuple(json.loads(tags)),
+        tuple(sorted((collections or "").split())),
+        heading,
+        tuple(json.loads(read_as)),
+        deleted,
     )
 
 

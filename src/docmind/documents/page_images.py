@@ -36,7 +36,7 @@ class PageList:
         """Return the pages of the ready ones among these documents, or of all ready documents, in a fixed order."""
         sql = (
             "SELECT p.doc_id, p.page_no, p.image FROM pages p JOIN documents d ON d.doc_id = p.doc_id"
-            " WHERE d.status = 'ready'"
+            " WHERE d.status = 'ready' AND d.deleted_at_ms IS NULL"
         )
         if not doc_ids:
             rows = self._db.all(f"{sql} ORDER BY p.doc_id, p.page_no")
@@ -69,9 +69,16 @@ class PageList:
         return found
 
     def names(self, filters: Filters) -> dict[str, str]:
-        """Return the names, by id, of the documents that are ready and pass the filters."""
-        rows = self._db.all("SELECT doc_id, document, tags FROM documents WHERE status = 'ready'")
-        return {doc_id: document for doc_id, document, tags in rows if filters.allow(doc_id, json.loads(tags))}
+        """Return the names, by id, of the documents outside the bin that are ready and pass the filters."""
+        sql = (
+            "SELECT doc_id, document, tags, (SELECT group_concat(c.collection_id, ' ') FROM collected c"
+            " WHERE c.doc_id = d.doc_id) FROM documents d WHERE status = 'ready' AND deleted_at_ms IS NULL"
+        )
+        return {
+            doc_id: document
+            for doc_id, document, tags, collections in self._db.all(sql)
+            if filters.allow(doc_id, json.loads(tags), (collections or "").split())
+        }
 
     def places_of(self, image: str) -> list[tuple[str, int]]:
         """Return the pages that show an image, as document id and page number."""
@@ -80,10 +87,11 @@ class PageList:
     def allowed(self, filters: Filters, names: dict[str, str]) -> set[str] | None:
         """Return the images that pass the filters; None where all do.
 
-        `names` is the result of `names` for them.
+        `names` is the result of `names` for them. Images that only documents in the bin show do not pass.
         """
         if filters.modalities and PAGE_IMAGE not in filters.modalities:
             return set()
-        if not (filters.doc_ids or filters.languages or filters.tags):
+        is_limited = filters.doc_ids or filters.languages or filters.tags or filters.collections
+        if not is_limited and self._db.one("SELECT 1 FROM documents WHERE deleted_at_ms IS NOT NULL") is None:
             return None
         return self.images_of(names, filters.languages)

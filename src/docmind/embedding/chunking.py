@@ -77,9 +77,11 @@ def name_of(document: str, title: str) -> str:
 def label_of(info: DocumentInfo, embedder: TextEmbedder) -> str:
     """Return the document's name in at most 32 word pieces, as it is put before every window.
 
-    For a model of short texts it is at most a quarter of what the model takes.
+    For a model of short texts it is at most a quarter of what the model takes. A name edited later does not count: the
+    vectors were made with the one under which it was read.
     """
-    name = name_of(info.document, info.title)
+    document, title = info.read_as or (info.document, info.title)
+    name = name_of(document, title)
     pieces, most = embedder.pieces(name), sizes_of(embedder)[1]
     return name if len(pieces) <= most else name[: pieces[most - 1][1]]
 

@@ -18,6 +18,9 @@ from docmind.records.search import Filters
 from docmind.storage import Database, Preferences
 
 
+_NONE = ("",)  # the id of no document
+
+
 @dataclass(slots=True)
 class OpenIndex:
     """An open index, and the writer that keeps it in step with the vault."""
@@ -113,8 +116,13 @@ class SearchIndex:
             return NO_EPOCH
 
     def narrowed(self, filters: Filters) -> Filters:
-        """Return the filters in the form that the index stores, with blinded tags."""
-        return replace(filters, tags=tuple(self.blind.tag(tag) for tag in filters.tags))
+        """Return the filters in the form that the index knows: tags and collections as the documents they allow.
+
+        So tags and collections can change without a change of the index, and their names never reach it.
+        """
+        if not (filters.tags or filters.collections):
+            return filters
+        return replace(filters, doc_ids=tuple(self._catalog.allowed(filters)) or _NONE, tags=(), collections=())
 
     def close(self) -> None:
         """Make the index durable and close it. Idempotent."""

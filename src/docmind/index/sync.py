@@ -18,7 +18,7 @@ import numpy as np
 
 from docmind.config import DatabaseSettings
 from docmind.documents import Catalog, NodeRecord, NodeStore, PageRecord
-from docmind.embedding import TextEmbedder, embedded_text, label_of, page_terms, without_leaders
+from docmind.embedding import TextEmbedder, embedded_text, label_of, name_of, page_terms, without_leaders
 from docmind.errors import DamagedError, DiskFullError, IndexMismatchError, NotFoundError
 from docmind.index.blinding import Blinder
 from docmind.index.engine import BATCH, JSON, IndexEngine, Point, Sparse, Vector
@@ -107,6 +107,12 @@ class PagePoints:
 def widened(vector: np.ndarray) -> np.ndarray:
     """Pad `(dim,)` to the index's length: appended zeros change no dot product and no length."""
     return np.pad(vector, (0, SIGLIP_DIM - len(vector)))
+
+
+def _called(loaded: _Loaded) -> str:
+    """Return the words that name a document: its label, and the name and title that it was given since."""
+    info = loaded.info
+    return f"{loaded.label}. {name_of(info.document, info.title)}" if info.read_as else loaded.label
 
 
 _LAZY_S = 5.0
@@ -352,7 +358,7 @@ class IndexSync:
             return []
         dense = self._blind.dense(np.stack([loaded.vectors[node.content_hash] for loaded, node, _ in rows]))
         terms = {
-            node.node_id: page_terms(without_leaders(page.text), loaded.label)
+            node.node_id: page_terms(without_leaders(page.text), _called(loaded))
             for loaded, node, page in rows
             if node.ordinal == 0
         }

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from docmind.config import Settings
 from docmind.documents import (
     Catalog,
+    Edits,
     HandedIn,
     NodeStore,
     PageRecord,
@@ -89,7 +90,7 @@ class Ingest:
         self._embedder, self._index, self._lookalike, self._visual = embedder, index, lookalike, visual
         self._tokens = token_embedder(embedder, settings.retrieve.rerank)
         self._turn, self._starting = threading.Lock(), threading.Lock()
-        self._rows = catalog.naming
+        self._rows, self._edits = catalog.naming, Edits(database, catalog)
         self._is_started = False
 
     def start(self) -> None:
@@ -150,7 +151,7 @@ class Ingest:
         with contextlib.suppress(DiskFullError, IndexMismatchError):
             self._index.ready()
         with self._rows:
-            info = self._catalog.document(doc_id)
+            info = self._catalog.document_or_binned(doc_id)
             nodes, artifacts = len(self._nodes.nodes_of(doc_id)), 0
             try:
                 _, unreferenced = self._catalog.delete_document(doc_id)
@@ -184,6 +185,11 @@ class Ingest:
     def _add(self, file: HandedIn, upload: Upload, step: Step) -> AddResult:
         doc_id = file.doc_id
         known = self._known(doc_id)
+        if known is not None and known.deleted_at_ms is not None:
+            self._edits.restore([doc_id])
+            self._index.started().mirror.put(doc_id)
+            told = "It was in the bin, and is back in the library."
+            return AddResult(upload.name, "already", doc_id, known.pages, known.ocr_pages, message=told)
         if known is not None and known.status == "ready":
             told = f"It is here already, as {known.document}." if known.document != upload.name else ""
             if not set(upload.tags) <= set(known.tags):
@@ -326,7 +332,7 @@ class Ingest:
 
     def _known(self, doc_id: str) -> DocumentInfo | None:
         try:
-            return self._catalog.document(doc_id)
+            return self._catalog.document_or_binned(doc_id)
         except NotFoundError:
             return None
 

@@ -102,7 +102,10 @@ class PageView:
 class DocumentInfo:
     """One ingested document.
 
-    `language` is the ISO 639-1 code of most of its pages, or an empty string.
+    `document` is its name, the file's unless it was renamed. `title` is the one in the file's metadata or set by hand,
+    `heading` the one found on its first page. `language` is the ISO 639-1 code of most of its pages, or an empty
+    string. `collections` are ids. `read_as` is the name and title under which an edited document was read, empty for
+    others. `deleted_at_ms` is when it was moved to the bin, None outside it.
     """
 
     doc_id: str
@@ -118,6 +121,25 @@ class DocumentInfo:
     added_at_ms: int
     message: str = ""
     tags: tuple[str, ...] = ()
+    collections: tuple[str, ...] = ()
+    heading: str = ""
+    read_as: tuple[str, ...] = ()
+    deleted_at_ms: int | None = None
+
+    @property
+    def shown_title(self) -> str:
+        """The title as it is shown: `title`, otherwise `heading`; it may be empty."""
+        return self.title or self.heading
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """A named group of documents; `documents` counts those outside the bin."""
+
+    collection_id: str
+    name: str
+    created_at_ms: int
+    documents: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,17 +35,25 @@ They may lie beyond the page, as those of a photograph do that shows the table t
 class Filters:
     """Filters of a search. Within a field any value may match; all fields must match.
 
-    Empty means no limit.
+    Empty means no limit. `collections` are ids.
     """
 
     doc_ids: tuple[str, ...] = ()
     modalities: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    collections: tuple[str, ...] = ()
 
-    def allow(self, doc_id: str, tags: Collection[str]) -> bool:
-        """Return whether a document with these tags may match; languages and modalities are those of its pages."""
-        return (not self.doc_ids or doc_id in self.doc_ids) and (not self.tags or not set(self.tags).isdisjoint(tags))
+    def allow(self, doc_id: str, tags: Collection[str], collections: Collection[str] = ()) -> bool:
+        """Return whether a document with these tags, in these collections, may match.
+
+        Languages and modalities are those of its pages.
+        """
+        return (
+            (not self.doc_ids or doc_id in self.doc_ids)
+            and (not self.tags or not set(self.tags).isdisjoint(tags))
+            and (not self.collections or not set(self.collections).isdisjoint(collections))
+        )
 
 
 @dataclass(frozen=True, slots=True)

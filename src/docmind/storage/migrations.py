@@ -172,6 +172,30 @@ def m009_uploads(db: Connection) -> None:
     db.execute("CREATE INDEX uploads_state ON uploads (state)")
 
 
+def m010_library(db: Connection) -> None:
+    """Add what a person sets on documents: edited names, the bin, collections.
+
+    `heading` is the title found on the first page. `read_as` has the name and title of an edited document as they were
+    when it was read, because its vectors were made with them.
+    """
+    db.execute("ALTER TABLE documents ADD COLUMN heading TEXT NOT NULL DEFAULT ''")
+    db.execute("ALTER TABLE documents ADD COLUMN read_as TEXT NOT NULL DEFAULT '[]'")
+    db.execute("ALTER TABLE documents ADD COLUMN is_language_set INTEGER NOT NULL DEFAULT 0")
+    db.execute("ALTER TABLE documents ADD COLUMN deleted_at_ms INTEGER")
+    db.execute("CREATE INDEX documents_bin ON documents (deleted_at_ms) WHERE deleted_at_ms IS NOT NULL")
+    db.execute(
+        "CREATE TABLE collections (collection_id TEXT PRIMARY KEY, name TEXT NOT NULL, created_at_ms INTEGER NOT NULL)"
+        " WITHOUT ROWID"
+    )
+    db.execute(
+        """CREATE TABLE collected (
+            collection_id TEXT NOT NULL REFERENCES collections ON DELETE CASCADE,
+            doc_id TEXT NOT NULL REFERENCES documents ON DELETE CASCADE,
+            PRIMARY KEY (collection_id, doc_id)) WITHOUT ROWID"""
+    )
+    db.execute("CREATE INDEX collected_document ON collected (doc_id)")
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     m001_documents,
     m002_epochs,
@@ -182,4 +206,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     m007_page_vectors,
     m008_ledger,
     m009_uploads,
+    m010_library,
 )

@@ -154,7 +154,8 @@ class LateStore:
         """Return of how many pages of ready documents this model has embedded the images; reads no file."""
         row = self._db.one(
             "SELECT count(*) FROM late_pages l JOIN pages p ON p.image = l.image"
-            " JOIN documents d ON d.doc_id = p.doc_id WHERE l.fingerprint = ? AND d.status = 'ready'",
+            " JOIN documents d ON d.doc_id = p.doc_id WHERE l.fingerprint = ? AND d.status = 'ready'"
+            " AND d.deleted_at_ms IS NULL",
             (fingerprint,),
         )
         return int(row[0]) if row else 0

@@ -1,0 +1,243 @@
+"""Commands about what a person sets on documents: names, tags, collections, the bin, and fetching originals."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from docmind.cli.context import confirm, json_option, opened, plain, print_json
+from docmind.cli.output import counted, inert
+from docmind.cli.threads import write_whole
+from docmind.errors import ConfigError, NotFoundError
+
+if TYPE_CHECKING:
+    from docmind.application import DocMind
+    from docmind.records.documents import DeleteReceipt
+
+_docs = click.argument("docs", nargs=-1, required=True)
+
+
+@click.command()
+@click.argument("doc")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The file to write; - for stdout.")
+@click.option("--force", is_flag=True, help="Replace the file if it exists.")
+@json_option
+def get(doc: str, output: Path, force: bool, as_json: bool) -> None:
+    """Write the original of a document to a file, byte for byte."""
+    is_stdout = str(output) == "-"
+    if is_stdout and as_json:
+        raise ConfigError("The file and JSON cannot both go to stdout.", hint="Give a file to -o, or leave out --json.")
+    with opened() as desk:
+        info = desk.find_document(doc)
+        data, name = desk.library.original(info.doc_id), desk.library.original_name(info.doc_id)
+    if is_stdout:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return
+    target = output / name if output.is_dir() else output
+    if os.path.lexists(target) and not force:
+        raise ConfigError(f"{target} exists already.", hint="Give another name to -o, or --force to replace it.")
+    write_whole(target, data, over=force)
+    if as_json:
+        print_json({"file": str(target), "doc_id": info.doc_id, "bytes": len(data)})
+    else:
+        click.echo(f"Wrote {inert(str(target))} ({len(data):,} bytes). This copy is not encrypted.")
+
+
+@click.command()
+@click.argument("doc")
+@click.argument("name", required=False)
+@click.option("--title", help="The title; an empty one is the title found on the first page.")
+@json_option
+def rename(doc: str, name: str | None, title: str | None, as_json: bool) -> None:
+    """Change the name or the title of a document in the library."""
+    if name is None and title is None:
+        raise ConfigError("There is nothing to change.", hint="Give a new name, --title, or both.")
+    with opened() as desk:
+        info = desk.library.rename(desk.find_document(doc).doc_id, document=name, title=title)
+    if as_json:
+        print_json({"document": plain(info)})
+    else:
+        told = f" ({inert(info.shown_title)})" if info.shown_title else ""
+        click.echo(f"{info.doc_id[:12]}  {inert(info.document)}{told}")
+
+
+@click.command()
+@_docs
+@click.option("--add", "added", multiple=True, help="A tag to add; may be repeated.")
+@click.option("--remove", "removed", multiple=True, help="A tag to remove; may be repeated.")
+@click.option("--language", help="Set the language of the documents (en, pt, …); an empty one detects it again.")
+@json_option
+def tag(
+    docs: tuple[str, ...], added: tuple[str, ...], removed: tuple[str, ...], language: str | None, as_json: bool
+) -> None:
+    """Add tags to documents, remove tags from them, or set their language."""
+    if not (added or removed) and language is None:
+        raise ConfigError("There is nothing to change.", hint="Give --add, --remove or --language.")
+    with opened() as desk:
+        doc_ids = _found(desk, docs)
+        if added or removed:
+            desk.library.tag(doc_ids, add=added, remove=removed)
+        if language is not None:
+            desk.library.set_language(doc_ids, language)
+        documents = [desk.document(doc_id) for doc_id in doc_ids]
+    if as_json:
+        print_json({"documents": [plain(info) for info in documents]})
+        return
+    for info in documents:
+        click.echo(f"{inert(info.document)}: {inert(', '.join(info.tags)) or 'no tags'}, {info.language or '–'}")
+
+
+@click.group()
+def collection() -> None:
+    """Manage collections: named groups of documents. A document can be in several."""
+
+
+@collection.command("list")
+@json_option
+def list_collections(as_json: bool) -> None:
+    """List the collections, with the number of their documents."""
+    with opened() as desk:
+        known = desk.library.collections()
+    if as_json:
+        print_json({"collections": [plain(one) for one in known]})
+        return
+    if not known:
+        click.echo("There are no collections yet. Make one: docmind collection add NAME DOC…")
+    for one in known:
+        click.echo(f"{inert(one.name)}: {counted(one.documents, 'document')}")
+
+
+@collection.command("add")
+@click.argument("name")
+@click.argument("docs", nargs=-1)
+@json_option
+def add_to_collection(name: str, docs: tuple[str, ...], as_json: bool) -> None:
+    """Put documents into a collection, which is created if there is none of this name."""
+    with opened() as desk:
+        doc_ids = _found(desk, docs)
+        try:
+            known = desk.library.collection(name)
+        except NotFoundError:
+            known = desk.library.new_collection(name, doc_ids)
+        else:
+            desk.library.collect(known.collection_id, doc_ids)
+        now = desk.library.collection(known.collection_id)
+    if as_json:
+        print_json({"collection": plain(now)})
+    else:
+        click.echo(f"{inert(now.name)}: {counted(now.documents, 'document')}")
+
+
+@collection.command("remove")
+@click.argument("name")
+@_docs
+@json_option
+def remove_from_collection(name: str, docs: tuple[str, ...], as_json: bool) -> None:
+    """Take documents out of a collection; they stay in the library."""
+    with opened() as desk:
+        known = desk.library.collection(name)
+        desk.library.collect(known.collection_id, _found(desk, docs), leave=True)
+        now = desk.library.collection(known.collection_id)
+    if as_json:
+        print_json({"collection": plain(now)})
+    else:
+        click.echo(f"{inert(now.name)}: {counted(now.documents, 'document')}")
+
+
+@collection.command("rename")
+@click.argument("name")
+@click.argument("new_name")
+@json_option
+def rename_collection(name: str, new_name: str, as_json: bool) -> None:
+    """Rename a collection."""
+    with opened() as desk:
+        now = desk.library.rename_collection(desk.library.collection(name).collection_id, new_name)
+    if as_json:
+        print_json({"collection": plain(now)})
+    else:
+        click.echo(f"{inert(now.name)}: {counted(now.documents, 'document')}")
+
+
+@collection.command("delete")
+@click.argument("name")
+@json_option
+def delete_collection(name: str, as_json: bool) -> None:
+    """Delete a collection; its documents stay in the library."""
+    with opened() as desk:
+        gone = desk.library.delete_collection(desk.library.collection(name).collection_id)
+    if as_json:
+        print_json({"deleted": plain(gone)})
+    else:
+        click.echo(f"Deleted the collection {inert(gone.name)}; its documents stay.")
+
+
+@click.group("bin")
+def bin_() -> None:
+    """Manage the bin: deleted documents, until they are restored or deleted permanently."""
+
+
+@bin_.command("list")
+@json_option
+def list_bin(as_json: bool) -> None:
+    """List the documents in the bin, the last deleted first."""
+    with opened() as desk:
+        documents = desk.library.binned()
+    if as_json:
+        print_json({"documents": [plain(info) for info in documents]})
+        return
+    if not documents:
+        click.echo("The bin is empty.")
+    for info in documents:
+        click.echo(f"{info.doc_id[:12]}  {info.pages:>5} p.  {inert(info.document)}")
+
+
+@bin_.command()
+@_docs
+@json_option
+def restore(docs: tuple[str, ...], as_json: bool) -> None:
+    """Put documents back into the library; they are not read again."""
+    with opened() as desk:
+        doc_ids = list(dict.fromkeys(desk.library.find_binned(doc).doc_id for doc in docs))
+        desk.library.restore(doc_ids)
+        documents = [desk.document(doc_id) for doc_id in doc_ids]
+    if as_json:
+        print_json({"restored": [plain(info) for info in documents]})
+        return
+    for info in documents:
+        click.echo(f"Restored {inert(info.document)}.")
+
+
+@bin_.command()
+@click.argument("docs", nargs=-1)
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@json_option
+def empty(docs: tuple[str, ...], yes: bool, as_json: bool) -> None:
+    """Delete the documents in the bin permanently; without DOCS, all of them."""
+    with opened() as desk:
+        found = [desk.library.find_binned(doc) for doc in docs] if docs else desk.library.binned()
+        doc_ids = list(dict.fromkeys(info.doc_id for info in found))
+        if doc_ids:
+            what = f"Delete {counted(len(doc_ids), 'document')} permanently?"
+            confirm(what, refusal="Nothing was deleted.", yes=yes)
+        receipts = [desk.library.purge(doc_id) for doc_id in doc_ids]
+    if as_json:
+        print_json({"deleted": [plain(receipt) for receipt in receipts]})
+    elif not receipts:
+        click.echo("The bin is empty.")
+    else:
+        tell_receipts(receipts)
+
+
+def tell_receipts(receipts: list[DeleteReceipt]) -> None:
+    """Print what was deleted permanently."""
+    for receipt in receipts:
+        click.echo(f"Deleted {inert(receipt.document)} permanently ({counted(receipt.pages, 'page')}).")
+
+
+def _found(desk: DocMind, docs: tuple[str, ...]) -> list[str]:
+    return list(dict.fromkeys(desk.find_document(doc).doc_id for doc in docs))

@@ -1,0 +1,225 @@
+"""What a person sets on documents: names, titles, languages, tags, collections, and the bin.
+
+Nothing here reads a file again, and nothing here changes the index: `docmind.ingest.Library` does.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+
+from docmind.documents.catalog import Catalog
+from docmind.documents.language import language_of, majority
+from docmind.errors import ConfigError, NotFoundError
+from docmind.records.documents import Collection, DocumentInfo
+from docmind.rich_text import one_line
+from docmind.storage import Connection, Database
+
+_NAME, _TITLE, _TAG = 200, 300, 60  # the most characters of each
+
+
+class Edits:
+    """The columns and tables of `vault.db` that a person sets. Thread-safe as `Database` is.
+
+    Each method is one transaction over all documents that it is given, and raises `NotFoundError` where one of them is
+    not there.
+    """
+
+    def __init__(self, database: Database, catalog: Catalog) -> None:
+        self._db, self._catalog = database, catalog
+
+    # names and languages
+
+    def rename(self, doc_id: str, *, document: str | None = None, title: str | None = None) -> DocumentInfo:
+        """Set the name, the title, or both, and record a change; an empty title is the one found on the first page.
+
+        Raises `NotFoundError`, and `ConfigError` for an empty name.
+        """
+        name = None if document is None else _line(document, _NAME)
+        if name == "":
+            raise ConfigError("A document needs a name.", hint="Type a name with at least one letter.")
+        info = self._catalog.document(doc_id)
+        new = (name or info.document, info.title if title is None else _line(title, _TITLE))
+        if new != (info.document, info.title):
+            read_as = info.read_as or (info.document, info.title)
+            with self._db.transaction() as db:
+                db.execute(
+                    "UPDATE documents SET document = ?, title = ?, read_as = ? WHERE doc_id = ?",
+                    (*new, json.dumps(read_as), doc_id),
+                )
+                self._catalog.touch(doc_id)
+        return self._catalog.document(doc_id)
+
+    def set_language(self, doc_ids: Sequence[str], language: str) -> None:
+        """Set the language, an ISO 639-1 code, of all pages of documents; "" detects it again from their texts.
+
+        Raises `NotFoundError`, and `ConfigError` for a code that is none or a document that is still being read.
+        """
+        code = language.strip().lower()
+        if code and not (len(code) == 2 and code.isascii() and code.isalpha()):
+            raise ConfigError(f"{language!r} is no code of a language.", hint="Give two letters: en, pt, es, …")
+        with self._db.transaction() as db:
+            for doc_id in dict.fromkeys(doc_ids):
+                info = self._catalog.document(doc_id)
+                if info.status != "ready":
+                    raise ConfigError(
+                        f"The language of {info.document} cannot be set while it is being read.",
+                        hint="Set it once all its pages are read.",
+                    )
+                if code:
+                    db.execute("UPDATE pages SET language = ? WHERE doc_id = ?", (code, doc_id))
+                    found = code
+                else:
+                    found = self._detect(db, doc_id)
+                db.execute(
+                    "UPDATE nodes SET language = (SELECT p.language FROM pages p WHERE p.doc_id = nodes.doc_id"
+                    " AND p.page_no = nodes.page_no) WHERE doc_id = ?",
+                    (doc_id,),
+                )
+                db.execute(
+                    "UPDATE documents SET language = ?, is_language_set = ? WHERE doc_id = ?",
+                    (found, bool(code), doc_id),
+                )
+                self._catalog.touch(doc_id)
+
+    def _detect(self, db: Connection, doc_id: str) -> str:
+        found = [(language_of(page.text), page.page_no) for page in self._catalog.pages_of(doc_id)]
+        db.executemany(
+            "UPDATE pages SET language = ? WHERE doc_id = ? AND page_no = ?",
+            [(language, doc_id, page_no) for language, page_no in found],
+        )
+        return majority(language for language, _ in found)
+
+    # tags
+
+    def tag(self, doc_ids: Sequence[str], *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> None:
+        """Add tags to documents and remove tags from them; capital letters do not make another tag.
+
+        Raises `NotFoundError`, and `ConfigError` for an empty tag.
+        """
+        added, removed = [_tag(tag) for tag in add], {_tag(tag).casefold() for tag in remove}
+        with self._db.transaction() as db:
+            known = {tag.casefold(): tag for tag in self.tags()}
+            for doc_id in dict.fromkeys(doc_ids):
+                old = self._catalog.document(doc_id).tags
+                kept = {tag.casefold(): tag for tag in old if tag.casefold() not in removed}
+                for tag in added:
+                    kept.setdefault(tag.casefold(), known.setdefault(tag.casefold(), tag))
+                db.execute("UPDATE documents SET tags = ? WHERE doc_id = ?", (json.dumps([*kept.values()]), doc_id))
+
+    def tags(self) -> dict[str, int]:
+        """Return all tags of documents outside the bin, in alphabetical order, with the number of their documents."""
+        rows = self._db.all("SELECT tags, count(*) FROM documents WHERE deleted_at_ms IS NULL GROUP BY tags")
+        counts: dict[str, int] = {}
+        for tags, number in rows:
+            for tag in json.loads(tags):
+                counts[tag] = counts.get(tag, 0) + number
+        return dict(sorted(counts.items(), key=lambda one: one[0].casefold()))
+
+    # collections
+
+    def collections(self) -> list[Collection]:
+        """Return all collections in alphabetical order."""
+        rows = self._db.all(
+            "SELECT c.collection_id, c.name, c.created_at_ms, (SELECT count(*) FROM collected m JOIN documents d"
+            " ON d.doc_id = m.doc_id WHERE m.collection_id = c.collection_id AND d.deleted_at_ms IS NULL)"
+            " FROM collections c"
+        )
+        return sorted((Collection(*row) for row in rows), key=lambda one: one.name.casefold())
+
+    def collection(self, name: str) -> Collection:
+        """Return the collection with this id or name. Raises `NotFoundError`."""
+        wanted = one_line(name).casefold()
+        for one in self.collections():
+            if name == one.collection_id or wanted == one.name.casefold():
+                return one
+        raise NotFoundError(
+            f"There is no collection {name!r}.", hint="Run `docmind collection list` to see the collections."
+        )
+
+    def new_collection(self, name: str) -> Collection:
+        """Create a collection. Raises `ConfigError` for an empty name and for one that there is already."""
+        with self._db.transaction() as db:
+            self._check_name(line := _line(name, _TAG))
+            collection_id = secrets.token_hex(8)
+            db.execute("INSERT INTO collections VALUES (?, ?, ?)", (collection_id, line, _now_ms()))
+        return self.collection(collection_id)
+
+    def rename_collection(self, collection_id: str, name: str) -> Collection:
+        """Rename a collection. Raises `NotFoundError`, and `ConfigError` as `new_collection` does."""
+        with self._db.transaction() as db:
+            self.collection(collection_id)
+            self._check_name(line := _line(name, _TAG), but=collection_id)
+            db.execute("UPDATE collections SET name = ? WHERE collection_id = ?", (line, collection_id))
+        return self.collection(collection_id)
+
+    def delete_collection(self, collection_id: str) -> Collection:
+        """Delete a collection and return it; its documents stay. Raises `NotFoundError`."""
+        gone = self.collection(collection_id)
+        with self._db.transaction() as db:
+            db.execute("DELETE FROM collections WHERE collection_id = ?", (gone.collection_id,))
+        return gone
+
+    def collect(self, collection_id: str, doc_ids: Sequence[str], *, leave: bool = False) -> None:
+        """Put documents into a collection, or with `leave` take them out; both may have happened before.
+
+        Raises `NotFoundError`.
+        """
+        with self._db.transaction() as db:
+            self.collection(collection_id)
+            for doc_id in dict.fromkeys(doc_ids):
+                self._catalog.document(doc_id)
+                sql = (
+                    "DELETE FROM collected WHERE collection_id = ? AND doc_id = ?"
+                    if leave
+                    else "INSERT OR IGNORE INTO collected (collection_id, doc_id) VALUES (?, ?)"
+                )
+                db.execute(sql, (collection_id, doc_id))
+
+    def _check_name(self, name: str, but: str = "") -> None:
+        if not name:
+            raise ConfigError("A collection needs a name.", hint="Type a name with at least one letter.")
+        with suppress(NotFoundError):
+            if (known := self.collection(name)).collection_id != but:
+                raise ConfigError(f"There is already a collection {known.name!r}.", hint="Choose another name.")
+
+    # the bin
+
+    def bin(self, doc_ids: Sequence[str]) -> None:
+        """Move documents to the bin, and record a change of each, so that the index drops them."""
+        self._move(doc_ids, _now_ms())
+
+    def restore(self, doc_ids: Sequence[str]) -> None:
+        """Take documents out of the bin, and record a change of each; those outside it stay as they are."""
+        self._move(doc_ids, None)
+
+    def expired(self, days: float) -> list[str]:
+        """Return the documents that have been in the bin for longer than so many days."""
+        until = _now_ms() - int(days * 86_400_000)
+        return [doc_id for (doc_id,) in self._db.all("SELECT doc_id FROM documents WHERE deleted_at_ms <= ?", (until,))]
+
+    def _move(self, doc_ids: Sequence[str], at_ms: int | None) -> None:
+        with self._db.transaction() as db:
+            for doc_id in dict.fromkeys(doc_ids):
+                if (self._catalog.document_or_binned(doc_id).deleted_at_ms is None) == (at_ms is None):
+                    continue
+                db.execute("UPDATE documents SET deleted_at_ms = ? WHERE doc_id = ?", (at_ms, doc_id))
+                self._catalog.touch(doc_id)
+
+
+def _line(text: str, longest: int) -> str:
+    return one_line(text.encode("utf-8", "replace").decode())[:longest].strip()
+
+
+def _tag(text: str) -> str:
+    tag = _line(text, _TAG)
+    if not tag:
+        raise ConfigError("A tag needs a letter.", hint="Type a word, for example: contract.")
+    return tag
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)

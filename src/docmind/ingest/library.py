@@ -1,0 +1,200 @@
+"""The library: documents as a person keeps them, with names, tags, collections, a bin, and their originals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+
+from docmind.documents import Catalog, Edits
+from docmind.errors import DiskFullError, IndexMismatchError, NotFoundError
+from docmind.ingest.pipeline import Ingest
+from docmind.records.documents import Collection, DeleteReceipt, DocumentInfo
+from docmind.rich_text import one_line
+from docmind.storage import Artifacts, Database, Reserve
+from docmind.visual import Visual
+
+
+class Library:
+    """What a person does with the documents of the vault. Thread-safe.
+
+    Names, languages and the bin are followed by the index at once; tags and collections are no part of it. Every method
+    that changes something raises `VaultError` where the vault is read-only.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        catalog: Catalog,
+        artifacts: Artifacts,
+        ingest: Ingest,
+        visual: Visual,
+        reserve: Reserve,
+        bin_days: float,
+    ) -> None:
+        self._db, self._catalog, self._artifacts = database, catalog, artifacts
+        self._ingest, self._visual, self._reserve = ingest, visual, reserve
+        self._edits = Edits(database, catalog)
+        self.bin_days = bin_days
+        """How many days a document stays in the bin; 0 where there is none."""
+
+    # names, languages and tags
+
+    def rename(self, doc_id: str, *, document: str | None = None, title: str | None = None) -> DocumentInfo:
+        """Set the name, the title, or both; an empty title is the one found on the first page.
+
+        Raises `NotFoundError`, and `ConfigError` for an empty name.
+        """
+        self._db.check_writable()
+        info = self._edits.rename(doc_id, document=document, title=title)
+        self._follow()
+        return info
+
+    def set_language(self, doc_ids: Sequence[str], language: str) -> None:
+        """Set the language of all pages of documents, an ISO 639-1 code; "" detects it again from their texts.
+
+        Raises `NotFoundError`, and `ConfigError` for a code that is none or a document that is still being read.
+        """
+        self._db.check_writable()
+        self._edits.set_language(doc_ids, language)
+        self._follow()
+
+    def tag(self, doc_ids: Sequence[str], *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> None:
+        """Add tags to documents and remove tags from them. Raises `NotFoundError`, `ConfigError`."""
+        self._db.check_writable()
+        self._edits.tag(doc_ids, add=add, remove=remove)
+
+    def tags(self) -> dict[str, int]:
+        """Return all tags in alphabetical order, with the number of their documents."""
+        return self._edits.tags()
+
+    # collections
+
+    def collections(self) -> tuple[Collection, ...]:
+        """Return all collections in alphabetical order."""
+        return tuple(self._edits.collections())
+
+    def collection(self, name: str) -> Collection:
+        """Return the collection with this id or name. Raises `NotFoundError`."""
+        return self._edits.collection(name)
+
+    def new_collection(self, name: str, doc_ids: Sequence[str] = ()) -> Collection:
+        """Create a collection of these documents. Raises `ConfigError` for a name that is empty or taken."""
+        self._db.check_writable()
+        with self._db.transaction():
+            made = self._edits.new_collection(name)
+            self._edits.collect(made.collection_id, doc_ids)
+        return self._edits.collection(made.collection_id)
+
+    def rename_collection(self, collection_id: str, name: str) -> Collection:
+        """Rename a collection. Raises `NotFoundError`, `ConfigError`."""
+        self._db.check_writable()
+        return self._edits.rename_collection(collection_id, name)
+
+    def delete_collection(self, collection_id: str) -> Collection:
+        """Delete a collection and return it; its documents stay. Raises `NotFoundError`."""
+        self._db.check_writable()
+        return self._edits.delete_collection(collection_id)
+
+    def collect(self, collection_id: str, doc_ids: Sequence[str], *, leave: bool = False) -> None:
+        """Put documents into a collection, or with `leave` take them out. Raises `NotFoundError`."""
+        self._db.check_writable()
+        self._edits.collect(collection_id, doc_ids, leave=leave)
+
+    # the bin
+
+    def delete(self, doc_ids: Sequence[str]) -> tuple[DocumentInfo, ...]:
+        """Move documents to the bin, from where `restore` brings them back; no search finds them there.
+
+        A document that is not read to its end, and any where `bin_days` is 0, is deleted for good. Returns those that
+        are in the bin now. Raises `NotFoundError`; then none is moved.
+        """
+        self._db.check_writable()
+        found = [self._catalog.document(doc_id) for doc_id in dict.fromkeys(doc_ids)]
+        kept = [info.doc_id for info in found if info.status == "ready" and self.bin_days]
+        self._edits.bin(kept)
+        self._follow()
+        for info in found:
+            if info.doc_id not in kept:
+                self.purge(info.doc_id)
+        return tuple(self._catalog.document_or_binned(doc_id) for doc_id in kept)
+
+    def binned(self) -> tuple[DocumentInfo, ...]:
+        """Return the documents in the bin, the last deleted first."""
+        return tuple(self._catalog.binned())
+
+    def find_binned(self, name: str) -> DocumentInfo:
+        """Return the one document of the bin with this id, start of an id, or name. Raises `NotFoundError`."""
+        return one_named(self._catalog.binned(), name, where="in the bin", listed="docmind bin list")
+
+    def restore(self, doc_ids: Sequence[str]) -> None:
+        """Take documents out of the bin; they are found again, and not read again. Raises `NotFoundError`."""
+        self._db.check_writable()
+        self._edits.restore(doc_ids)
+        self._follow()
+
+    def purge(self, doc_id: str) -> DeleteReceipt:
+        """Delete a document for good, from the bin or from outside it, even on a full disk.
+
+        Raises `NotFoundError`, `DiskFullError`, `IndexEngineError`.
+        """
+        self._reserve.make_room()
+        try:
+            return self._ingest.delete(doc_id)
+        finally:
+            with suppress(DiskFullError):  # what needs disk space to be moved is zeroed at the next start
+                self._visual.sweep()
+            self._reserve.refill()
+
+    def empty_bin(self) -> tuple[DeleteReceipt, ...]:
+        """Delete all that is in the bin for good. Raises as `purge` does."""
+        receipts = []
+        for info in self._catalog.binned():
+            with suppress(NotFoundError):  # deleted meanwhile
+                receipts.append(self.purge(info.doc_id))
+        return tuple(receipts)
+
+    # originals
+
+    def original(self, doc_id: str) -> bytes:
+        """Return the file as it was added, byte for byte.
+
+        Raises `NotFoundError`, and the kinds of `VaultError` where the stored file is damaged.
+        """
+        self._catalog.document(doc_id)
+        return self._artifacts.get(self._catalog.original(doc_id))
+
+    def original_name(self, doc_id: str) -> str:
+        """Return a name for the original on a disk: the document's name, without what a path would mean.
+
+        It ends as the added file's name does. Raises `NotFoundError`.
+        """
+        info = self._catalog.document(doc_id)
+        added = info.read_as[0] if info.read_as else info.document
+        suffix = f".{added.rpartition('.')[2]}" if "." in added.strip(".") else ""
+        name = info.document if info.document.casefold().endswith(suffix.casefold()) else info.document + suffix
+        safe = "".join("_" if char in '/\\:*?"<>|' else char for char in one_line(name)).strip(". ")
+        return safe[-150:] or "document"
+
+    def _follow(self) -> None:
+        """Have the index follow the changes now; what cannot be done now is done at the next start."""
+        with suppress(DiskFullError, IndexMismatchError):
+            self._ingest.commit()
+
+
+def one_named(documents: Sequence[DocumentInfo], name: str, *, where: str = "", listed: str) -> DocumentInfo:
+    """Return the one document with this id, start of an id of at least four letters, or name.
+
+    `listed` is the command that lists them, for the hint. Raises `NotFoundError`.
+    """
+    for match in (
+        [info for info in documents if name in (info.doc_id, info.document)],
+        [info for info in documents if len(name) >= 4 and info.doc_id.startswith(name)],
+    ):
+        if len(match) == 1:
+            return match[0]
+        if match:
+            raise NotFoundError(f"{len(match)} documents are called {name!r}.", hint=f"Use an id; `{listed}` shows them.")
+    told = f"There is no document {name!r}{' ' + where if where else ''}."
+    raise NotFoundError(told, hint=f"Run `{listed}` to see the documents.")
+
+
