@@ -17,27 +17,31 @@ from .files import (
     replacing,
     write_private,
 )
-from .keys import AskPassphrase, open_keys
+from .keys import AskPassphrase, OpenedKeys, open_keys
 from .lock import OwnerLock, hold
 from .mark import Mark
 from .preferences import Preferences
+from .user_settings import SETTABLE, UserSettings
 from .wish_list import can_wish, wish, wishes
 
 __all__ = [
     "LATE",
     "OPENING",
     "ORIGINAL",
+    "SETTABLE",
     "Artifacts",
     "AskPassphrase",
     "Connection",
     "Database",
     "Label",
     "Mark",
+    "OpenedKeys",
     "OwnerLock",
     "Preferences",
     "Reserve",
     "Row",
     "Sealable",
+    "UserSettings",
     "can_wish",
     "check_folder",
     "check_room",

@@ -189,6 +189,35 @@ def _keep_in_keyring(vault_id: str, root: bytes) -> None:
         raise KeyUnavailableError("There is no keyring here that keeps a key.", hint="Set DOCMIND_KEYS__SOURCE=file.")
 
 
+def write_secret(vault_id: str, name: str, secret: str) -> None:
+    """Keep a secret of a vault in the keyring. Raises `KeyUnavailableError`."""
+    try:
+        _keyring().set_password(_SERVICE, f"{vault_id} {name}", secret)
+        kept = _keyring().get_password(_SERVICE, f"{vault_id} {name}") == secret
+    except Exception as error:  # each keyring backend raises its own kinds
+        raise KeyUnavailableError("The keyring did not take the key.") from error
+    if not kept:
+        raise KeyUnavailableError("There is no keyring here that keeps a key.")
+
+
+def read_secret(vault_id: str, name: str) -> str | None:
+    """Return a secret of a vault from the keyring, None where it holds none. Raises `KeyUnavailableError`."""
+    try:
+        return _keyring().get_password(_SERVICE, f"{vault_id} {name}")
+    except Exception as error:  # each keyring backend raises its own kinds
+        raise KeyUnavailableError("The keyring did not answer.") from error
+
+
+def drop_secret(vault_id: str, name: str) -> None:
+    """Delete a secret of a vault from the keyring, where it holds one. Raises `KeyUnavailableError`."""
+    if read_secret(vault_id, name) is None:
+        return
+    try:
+        _keyring().delete_password(_SERVICE, f"{vault_id} {name}")
+    except Exception as error:  # each keyring backend raises its own kinds
+        raise KeyUnavailableError("The keyring did not answer.") from error
+
+
 def _keyring_answers() -> bool:
     """Return whether a real keyring keeps a probe value (headless machines have only a backend that refuses)."""
     try:
