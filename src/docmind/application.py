@@ -63,6 +63,7 @@ from docmind.storage import (
     Preferences,
     Reserve,
     UserSettings,
+    change_passphrase,
     check_folder,
     check_whole,
     free_bytes,
@@ -353,6 +354,19 @@ class DocMind:
         Raises `DiskFullError`, `VaultError`; then the previous one still works.
         """
         return self._keys.recovery.renew()
+
+    def change_passphrase(self, now: str, new: str) -> None:
+        """Exchange the passphrase of the vault; the recovery code is exchanged with it, and is unconfirmed then.
+
+        Raises `ConfigError` where the vault has no passphrase, the environment sets one, or the new one is too short;
+        `WrongKeyError` where `now` is another one; `DiskFullError`, `VaultError`. Nothing is changed then.
+        """
+        self._database.check_writable()
+        if self._given.keys.passphrase is not None:
+            raise ConfigError(
+                "The passphrase is set by DOCMIND_KEYS__PASSPHRASE.", hint="Unset that variable, then change it here."
+            )
+        self._keys = change_passphrase(self._given.data_dir, self._keys, now, new)
 
     def warm(self) -> None:
         """Start the index engine and the text model, and update the index.

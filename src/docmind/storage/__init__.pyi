@@ -17,7 +17,7 @@ from .files import (
     replacing,
     write_private,
 )
-from .keys import AskPassphrase, OpenedKeys, open_keys
+from .keys import SHORTEST_PASSPHRASE, AskPassphrase, OpenedKeys, change_passphrase, open_keys
 from .lock import OwnerLock, hold
 from .mark import Mark
 from .preferences import Preferences
@@ -29,6 +29,7 @@ __all__ = [
     "OPENING",
     "ORIGINAL",
     "SETTABLE",
+    "SHORTEST_PASSPHRASE",
     "Artifacts",
     "AskPassphrase",
     "Connection",
@@ -43,6 +44,7 @@ __all__ = [
     "Sealable",
     "UserSettings",
     "can_wish",
+    "change_passphrase",
     "check_folder",
     "check_room",
     "check_whole",

@@ -41,7 +41,8 @@ class AppState:
         self.is_new = False
         self.is_recovering = False
         self._given: Settings | None = None
-        self._unapplied: tuple[str, ...] = ()  # settings that were changed and wait for the vault to be opened again
+        self._is_stale = False  # something was changed that takes effect once the vault was opened again
+        self._unapplied: tuple[str, ...] = ()  # the settings among it
         self.rebuilding: Rebuilding | None = None
 
     def open(self, passphrase: str | None = None, *, read_only: bool = False, accept: bool = False) -> DocMind:
@@ -59,7 +60,7 @@ class AppState:
                 if not self._docmind.is_read_only:
                     self._docmind.queue.start()
                 self._warm(self._docmind)
-            elif self._unapplied:
+            elif self._is_stale:
                 self._apply(self._docmind)
             return self._docmind
 
@@ -69,6 +70,11 @@ class AppState:
         docmind = self._docmind
         return docmind.settings.now if docmind is not None else self._given
 
+    def theme(self) -> str:
+        """Return the theme of the pages; empty until the vault is open, which has it."""
+        docmind = self._docmind
+        return docmind.settings.now.app.theme if docmind is not None else ""
+
     @property
     def max_file_mb(self) -> int:
         """The largest file that is read, in MB; 0 before the first try to open the vault."""
@@ -77,7 +83,7 @@ class AppState:
     @property
     def is_waiting(self) -> bool:
         """Tell whether a changed setting waits for a question or a download to end."""
-        return bool(self._unapplied)
+        return self._is_stale
 
     def change(self, values: Mapping[str, Any]) -> tuple[str, ...]:
         """Set these in DocMind, None to unset; return the names of those that changed.
@@ -92,18 +98,30 @@ class AppState:
             needed = tuple(name for name in changed if docmind.settings.info(name).effect == "reopen")
             if needed:
                 self._unapplied = tuple(dict.fromkeys((*self._unapplied, *needed)))
+                self._is_stale = True
                 self._apply(docmind)
             return changed
 
+    def reopen(self) -> None:
+        """Close the vault and open it again, as soon as no question is being answered and nothing is fetched.
+
+        Raises what opening raises.
+        """
+        docmind = self.open()
+        with self._lock:
+            self._is_stale = True
+            self._apply(docmind)
+
     def _apply(self, docmind: DocMind) -> None:
         """Open the vault again under changed settings, unless something runs that this would break off."""
-        if _is_busy(docmind):
+        is_rebuilding = self.rebuilding is not None and not self.rebuilding.is_over
+        if is_rebuilding or _is_busy(docmind):
             return
-        unapplied, self._unapplied = self._unapplied, ()
+        unapplied, self._unapplied, self._is_stale = self._unapplied, (), False
         try:
             docmind.reopen()
         except DocMindError:
-            docmind.reopen(unset=unapplied)
+            docmind.reopen(unset=unapplied)  # as it was before
             raise
         finally:
             if not docmind.is_read_only:
