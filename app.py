@@ -49,11 +49,15 @@ async def _lifespan(_: st.App) -> AsyncIterator[None]:
     await run_in_threadpool(startup.end)
 
 
+def _theme() -> str:
+    return desk().theme()
+
+
 app = st.App(
     _START,
     lifespan=_lifespan,
     middleware=[
-        Middleware(Guard, launch=startup.launch, scripts=_SCRIPTS, used=startup.forget_opening_page),
+        Middleware(Guard, launch=startup.launch, scripts=_SCRIPTS, used=startup.forget_opening_page, theme=_theme),
         Middleware(Routes, launch=startup.launch, routes=[PAGE_IMAGES]),
         Middleware(ClosedTabs),
     ],

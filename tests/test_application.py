@@ -429,3 +429,18 @@ def add_for_ever(desk: DocMind, acknowledged: list[str]) -> None:
         (result,) = desk.add([report(f"more{n}", 40)])
         assert result.status == "added"
         acknowledged.append(result.document)
+
+
+def test_settings_made_here_apply_once_reopened_also_with_a_passphrase(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path, keys=KeySettings(source="passphrase"))
+    asked: list[int] = []
+    with DocMind(settings, ask_passphrase=lambda: asked.append(1) or "four words are enough") as desk:
+        desk.add([report("herons", 2)])
+        desk.settings.put({"answer.quotes": 1})
+        desk.reopen()
+        assert desk.settings.now.answer.quotes == 1
+        assert len(desk.documents()) == 1
+        assert desk.ask("herons").question == "herons"
+        desk.reopen(unset=["answer.quotes"])
+        assert desk.settings.now.answer.quotes == 5
+    assert len(asked) == 1

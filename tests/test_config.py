@@ -52,6 +52,8 @@ def another(path: tuple[str, ...], field: FieldInfo) -> tuple[str, Any]:
     kinds = set(flat(field.annotation))
     if path == ("app", "origin"):
         return "HTTPS://Desk.example:443/", "https://desk.example"
+    if path == ("app", "language"):
+        return "pt", "pt"
     if path == ("search", "lists"):
         return " visual, text ", "visual,text"
     if get_origin(field.annotation) is Literal:

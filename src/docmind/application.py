@@ -43,6 +43,7 @@ from docmind.ingest import Progress, one_named
 from docmind.llm import LanguageModels
 from docmind.memory import Memories
 from docmind.model_files import LanguageFiles, models_dir_of, pull_text_model
+from docmind.network import network_guard
 from docmind.records.answers import Answer
 from docmind.records.documents import AddResult, Capability, DeleteReceipt, DocumentInfo, PageView, Status, Upload
 from docmind.records.models import PullProgress, TextModelCard
@@ -57,9 +58,12 @@ from docmind.storage import (
     AskPassphrase,
     Database,
     Mark,
+    OpenedKeys,
     OwnerLock,
     Preferences,
     Reserve,
+    UserSettings,
+    change_passphrase,
     check_folder,
     check_whole,
     free_bytes,
@@ -81,8 +85,8 @@ class DocMind:
     """One open vault, owned by one process at a time (`VaultBusyError` otherwise).
 
     Thread-safe. Opening is cheap: models and the index engine start when they are first needed, or with `warm`.
-    `conversations`, `library`, `lookalike`, `memories`, `models`, `page_search`, `queue` and `visual` are public parts of the
-    facade, like the methods here.
+    `conversations`, `library`, `lookalike`, `memories`, `models`, `page_search`, `queue`, `settings` and `visual` are
+    public parts of the facade, like the methods here.
     """
 
     def __init__(
@@ -101,6 +105,32 @@ class DocMind:
         `BehindError`, unless the vault is read-only or `accept` continues with what is there. Raises `VaultError` and
         its kinds, `ConfigError`.
         """
+        self._accept = accept
+        self._models_given = models
+        self._open(settings, ask_passphrase=ask_passphrase, read_only=read_only)
+
+    def reopen(self, *, unset: Sequence[str] = ()) -> None:
+        """Close the vault and open it again under the settings made in DocMind, without asking for a passphrase.
+
+        `unset` names settings that are dropped before they are applied. Raises what opening raises; the vault is closed
+        then, and can be reopened.
+        """
+        self.close()
+        for name in ("_direct", "_examples"):
+            self.__dict__.pop(name, None)
+        self._open(self._given, read_only=self._is_read_only_asked, keys=self._keys, unset=unset)
+
+    def _open(
+        self,
+        settings: Settings,
+        *,
+        ask_passphrase: AskPassphrase | None = None,
+        read_only: bool = False,
+        keys: OpenedKeys | None = None,
+        unset: Sequence[str] = (),
+    ) -> None:
+        self._given, self._is_read_only_asked = settings, read_only
+        accept, models = self._accept, self._models_given
         keep_private()
         data_dir = settings.data_dir
         try:
@@ -127,7 +157,7 @@ class DocMind:
             if not self.is_read_only:
                 remove_strays(data_dir)
                 self._reserve.make_room(OPENING)
-            self._keys = open_keys(data_dir, settings.keys, ask_passphrase)
+            self._keys = keys or open_keys(data_dir, settings.keys, ask_passphrase)
             check_whole(data_dir)
             self._database = self._opened_database(accept=accept)
             opened.callback(self._database.close)
@@ -136,7 +166,12 @@ class DocMind:
             self._catalog, self._nodes = Catalog(self._database), NodeStore(self._database)
             if not self.is_read_only:
                 self._tidy()
-            settings, self._embedder = self._opened_text_model(settings)
+            self.settings = UserSettings(settings, Preferences(self._database), self._keys.vault_id, self._keys.source)
+            if unset:
+                self.settings.drop(unset)
+            if self.settings.info("network.strict").source == "app":
+                network_guard().hold(self.settings.now.network.strict)
+            settings, self._embedder = self._opened_text_model(self.settings.now)
             opened.pop_all()
         self._settings, self._lock = settings, lock
         if not self.is_read_only:
@@ -323,6 +358,19 @@ class DocMind:
         Raises `DiskFullError`, `VaultError`; then the previous one still works.
         """
         return self._keys.recovery.renew()
+
+    def change_passphrase(self, now: str, new: str) -> None:
+        """Exchange the passphrase of the vault; the recovery code is exchanged with it, and is unconfirmed then.
+
+        Raises `ConfigError` where the vault has no passphrase, the environment sets one, or the new one is too short;
+        `WrongKeyError` where `now` is another one; `DiskFullError`, `VaultError`. Nothing is changed then.
+        """
+        self._database.check_writable()
+        if self._given.keys.passphrase is not None:
+            raise ConfigError(
+                "The passphrase is set by DOCMIND_KEYS__PASSPHRASE.", hint="Unset that variable, then change it here."
+            )
+        self._keys = change_passphrase(self._given.data_dir, self._keys, now, new)
 
     def warm(self) -> None:
         """Start the index engine and the text model, and update the index.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from docmind import __version__, index
@@ -24,6 +26,29 @@ _KEY_SOURCES = {
 
 def version() -> str:
     return __version__
+
+
+def licences() -> tuple[tuple[str, str, str], ...]:
+    """Return name, version and licence of every installed package that DocMind is built on, by name."""
+    found: dict[str, tuple[str, str, str]] = {}
+    waiting = ["docmind"]
+    while waiting:
+        name = re.sub(r"[-_.]+", "-", waiting.pop()).lower()
+        if name in found:
+            continue
+        try:
+            package = distribution(name)
+        except PackageNotFoundError:  # an extra that is not installed
+            continue
+        about = package.metadata
+        kinds = [value for value in about.get_all("Classifier") or () if value.startswith("License ::")]
+        told = about.get("License-Expression") or (kinds[0].rpartition(":: ")[2] if kinds else about.get("License", ""))
+        found[name] = (about["Name"], package.version, (told or "").strip().partition("\n")[0][:80])
+        for wanted in package.requires or ():
+            extra = re.search(r"extra == ['\"]([\w-]+)", wanted)
+            if extra is None or (name == "docmind" and extra[1] != "test"):
+                waiting.append(re.split(r"[^\w.-]", wanted, maxsplit=1)[0])
+    return tuple(found[name] for name in sorted(found) if name != "docmind")
 
 
 def folder_bytes(folder: Path) -> int:

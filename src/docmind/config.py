@@ -259,13 +259,22 @@ def _origin(value: str) -> str:
     return origin
 
 
+def _code(value: str) -> str:
+    """Check an ISO 639-1 code. Raises `ValueError`."""
+    if not re.fullmatch("[a-z]{2}", value):
+        raise ValueError("it must be a code of two letters, such as en")
+    return value
+
+
 class AppSettings(_Group):
-    """Access to the running app."""
+    """Access to the running app, and how it looks."""
 
     origin: Annotated[str, AfterValidator(_origin)] | None = Field(
         default=None, description="where a reverse proxy serves the app, beside loopback"
     )
     token: bool = Field(default=True, description="off: the proxy decides who may use the app")
+    theme: Literal["system", "light", "dark"] = "system"
+    language: Annotated[str, AfterValidator(_code)] = Field(default="en", description="of the interface: en, pt, …")
 
 
 class StorageSettings(_Group):

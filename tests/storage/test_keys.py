@@ -25,7 +25,7 @@ from docmind.errors import (
     VaultFormatError,
     WrongKeyError,
 )
-from docmind.storage.keys import OpenedKeys, open_keys
+from docmind.storage.keys import OpenedKeys, change_passphrase, open_keys
 
 posix = pytest.mark.skipif(os.name != "posix", reason="file modes are POSIX")
 
@@ -501,3 +501,25 @@ def test_a_code_that_cannot_be_written_leaves_the_old_one(data: Path, by_file: K
     (data / "vault.json").write_bytes(before)
     assert sorted(path.name for path in data.iterdir()) == ["vault.json"]
     assert same(made, open_keys(data, with_code(by_file, code)))
+
+
+def test_a_passphrase_is_exchanged_and_the_recovery_code_with_it(tmp_path: Path) -> None:
+    settings = KeySettings(source="passphrase")
+    first = open_keys(tmp_path, settings, lambda: "four words are enough")
+    code = first.recovery.code()
+    with pytest.raises(WrongKeyError):
+        change_passphrase(tmp_path, first, "not this one", "five words are better still")
+    with pytest.raises(ConfigError, match="at least 8"):
+        change_passphrase(tmp_path, first, "four words are enough", "short")
+    changed = change_passphrase(tmp_path, first, "four words are enough", "five words are better still")
+    assert changed.keyset == first.keyset
+    assert changed.recovery.code() not in (None, code)
+    with pytest.raises(WrongKeyError):
+        open_keys(tmp_path, settings, lambda: "four words are enough")
+    assert open_keys(tmp_path, settings, lambda: "five words are better still").keyset == first.keyset
+
+
+def test_only_a_vault_with_a_passphrase_has_one_to_change(tmp_path: Path) -> None:
+    opened = open_keys(tmp_path / "data", KeySettings(source="file", file=tmp_path / "key"))
+    with pytest.raises(ConfigError, match="key file"):
+        change_passphrase(tmp_path / "data", opened, "a", "long enough")

@@ -175,6 +175,12 @@ class Runs:
             runs = [run for run in self._runs.values() if run.thread_id == thread_id]
         return next((run for run in runs if not run.progress().is_over), None)
 
+    @property
+    def is_busy(self) -> bool:
+        """Tell whether a run is not over."""
+        with self._lock:
+            return any(not run.progress().is_over for run in self._runs.values())
+
     def close(self) -> None:
         """Stop all runs and wait for them, for at most ten seconds. Idempotent."""
         with self._lock:

@@ -107,6 +107,12 @@ class Conversations:
         """Load what the first question needs."""
         self._started()
 
+    @property
+    def is_busy(self) -> bool:
+        """Tell whether a question is being answered."""
+        with self._lock:
+            return self._talk is not None and self._talk.runs.is_busy
+
     def close(self) -> None:
         """Stop running questions; what was written so far is kept. Idempotent."""
         with self._lock:

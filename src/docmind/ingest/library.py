@@ -193,8 +193,8 @@ def one_named(documents: Sequence[DocumentInfo], name: str, *, where: str = "", 
         if len(match) == 1:
             return match[0]
         if match:
-            raise NotFoundError(f"{len(match)} documents are called {name!r}.", hint=f"Use an id; `{listed}` shows them.")
+            raise NotFoundError(
+                f"{len(match)} documents are called {name!r}.", hint=f"Use an id; `{listed}` shows them."
+            )
     told = f"There is no document {name!r}{' ' + where if where else ''}."
     raise NotFoundError(told, hint=f"Run `{listed}` to see the documents.")
-
-

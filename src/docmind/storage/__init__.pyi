@@ -17,28 +17,34 @@ from .files import (
     replacing,
     write_private,
 )
-from .keys import AskPassphrase, open_keys
+from .keys import SHORTEST_PASSPHRASE, AskPassphrase, OpenedKeys, change_passphrase, open_keys
 from .lock import OwnerLock, hold
 from .mark import Mark
 from .preferences import Preferences
+from .user_settings import SETTABLE, UserSettings
 from .wish_list import can_wish, wish, wishes
 
 __all__ = [
     "LATE",
     "OPENING",
     "ORIGINAL",
+    "SETTABLE",
+    "SHORTEST_PASSPHRASE",
     "Artifacts",
     "AskPassphrase",
     "Connection",
     "Database",
     "Label",
     "Mark",
+    "OpenedKeys",
     "OwnerLock",
     "Preferences",
     "Reserve",
     "Row",
     "Sealable",
+    "UserSettings",
     "can_wish",
+    "change_passphrase",
     "check_folder",
     "check_room",
     "check_whole",

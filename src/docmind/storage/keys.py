@@ -40,6 +40,7 @@ from docmind.errors import ConfigError, KeyUnavailableError, TamperedError, Vaul
 from docmind.storage.files import read_own, reading, write_private
 
 SOURCES = {"file": "key file", "keyring": "key in the keyring", "passphrase": "passphrase"}
+SHORTEST_PASSPHRASE = 8
 _SERVICE = "docmind"
 _ARGON2 = {"iterations": 3, "lanes": 4, "memory_kib": 65_536}
 
@@ -187,6 +188,35 @@ def _keep_in_keyring(vault_id: str, root: bytes) -> None:
         raise KeyUnavailableError("The keyring did not take the key.") from error
     if not kept:
         raise KeyUnavailableError("There is no keyring here that keeps a key.", hint="Set DOCMIND_KEYS__SOURCE=file.")
+
+
+def write_secret(vault_id: str, name: str, secret: str) -> None:
+    """Keep a secret of a vault in the keyring. Raises `KeyUnavailableError`."""
+    try:
+        _keyring().set_password(_SERVICE, f"{vault_id} {name}", secret)
+        kept = _keyring().get_password(_SERVICE, f"{vault_id} {name}") == secret
+    except Exception as error:  # each keyring backend raises its own kinds
+        raise KeyUnavailableError("The keyring did not take the key.") from error
+    if not kept:
+        raise KeyUnavailableError("There is no keyring here that keeps a key.")
+
+
+def read_secret(vault_id: str, name: str) -> str | None:
+    """Return a secret of a vault from the keyring, None where it holds none. Raises `KeyUnavailableError`."""
+    try:
+        return _keyring().get_password(_SERVICE, f"{vault_id} {name}")
+    except Exception as error:  # each keyring backend raises its own kinds
+        raise KeyUnavailableError("The keyring did not answer.") from error
+
+
+def drop_secret(vault_id: str, name: str) -> None:
+    """Delete a secret of a vault from the keyring, where it holds one. Raises `KeyUnavailableError`."""
+    if read_secret(vault_id, name) is None:
+        return
+    try:
+        _keyring().delete_password(_SERVICE, f"{vault_id} {name}")
+    except Exception as error:  # each keyring backend raises its own kinds
+        raise KeyUnavailableError("The keyring did not answer.") from error
 
 
 def _keyring_answers() -> bool:
@@ -351,6 +381,24 @@ def open_keys(data_dir: Path, settings: KeySettings, ask_passphrase: AskPassphra
     root = read_root(source, raw.get("argon2id"), data_dir, vault_id, settings, ask_passphrase)
     keyset = _unwrap(_wrapping_key(root, vault_id), raw, "keyset", SOURCES[source])
     return OpenedKeys(vault_id, source, keyset, RecoveryCode(path, raw, root, keyset))
+
+
+def change_passphrase(data_dir: Path, keys: OpenedKeys, now: str, new: str) -> OpenedKeys:
+    """Give a vault that opens with a passphrase another one, and a new, unconfirmed recovery code.
+
+    Raises `ConfigError` where the vault opens with another kind of key or `new` is too short, `WrongKeyError` where
+    `now` is not its passphrase, `DiskFullError`, `VaultError`; nothing is changed then.
+    """
+    path = data_dir / "vault.json"
+    raw = _read_description(path)
+    if raw["source"] != "passphrase":
+        raise ConfigError(f"This vault opens with a {SOURCES[raw['source']]}, not with a passphrase.")
+    if len(new) < SHORTEST_PASSPHRASE:
+        raise ConfigError(f"A passphrase has at least {SHORTEST_PASSPHRASE} characters.", hint="Choose a longer one.")
+    settings = KeySettings(source="passphrase")
+    root = read_root("passphrase", raw.get("argon2id"), data_dir, keys.vault_id, settings, lambda: now)
+    _unwrap(_wrapping_key(root, keys.vault_id), raw, "keyset", SOURCES["passphrase"])
+    return _seal(data_dir, path, settings, lambda: new, keys.vault_id, keys.keyset)
 
 
 def _read_description(path: Path) -> dict[str, Any]:

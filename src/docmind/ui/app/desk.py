@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -13,6 +14,7 @@ from docmind.errors import BehindError, DocMindError, KeyUnavailableError
 from docmind.network import network_guard
 from docmind.runtime import start_logging
 from docmind.ui.app.errors import attempt
+from docmind.wording import speak
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -38,8 +40,9 @@ class AppState:
         self.wants_passphrase = False
         self.is_new = False
         self.is_recovering = False
-        self.max_file_mb = 0
-        self.settings: Settings | None = None
+        self._given: Settings | None = None
+        self._is_stale = False  # something was changed that takes effect once the vault was opened again
+        self._unapplied: tuple[str, ...] = ()  # the settings among it
         self.rebuilding: Rebuilding | None = None
 
     def open(self, passphrase: str | None = None, *, read_only: bool = False, accept: bool = False) -> DocMind:
@@ -56,8 +59,77 @@ class AppState:
                 self.wants_passphrase = False
                 if not self._docmind.is_read_only:
                     self._docmind.queue.start()
-                threading.Thread(target=attempt, args=(self._docmind.warm,), name="warm", daemon=True).start()
+                self._warm(self._docmind)
+            elif self._is_stale:
+                self._apply(self._docmind)
             return self._docmind
+
+    @property
+    def settings(self) -> Settings | None:
+        """The settings as they are now; None before the first try to open the vault."""
+        docmind = self._docmind
+        return docmind.settings.now if docmind is not None else self._given
+
+    def theme(self) -> str:
+        """Return the theme of the pages; empty until the vault is open, which has it."""
+        docmind = self._docmind
+        return docmind.settings.now.app.theme if docmind is not None else ""
+
+    @property
+    def max_file_mb(self) -> int:
+        """The largest file that is read, in MB; 0 before the first try to open the vault."""
+        return self.settings.reading.max_file_mb if self.settings is not None else 0
+
+    @property
+    def is_waiting(self) -> bool:
+        """Tell whether a changed setting waits for a question or a download to end."""
+        return self._is_stale
+
+    def change(self, values: Mapping[str, Any]) -> tuple[str, ...]:
+        """Set these in DocMind, None to unset; return the names of those that changed.
+
+        Where they need the vault to be opened again, that is done here, or as soon as no question is being answered and
+        nothing is fetched. Raises `ConfigError`, and what opening raises; the change is taken back then.
+        """
+        docmind = self.open()
+        with self._lock:
+            changed = docmind.settings.put(values)
+            speak(docmind.settings.now.app.language)
+            needed = tuple(name for name in changed if docmind.settings.info(name).effect == "reopen")
+            if needed:
+                self._unapplied = tuple(dict.fromkeys((*self._unapplied, *needed)))
+                self._is_stale = True
+                self._apply(docmind)
+            return changed
+
+    def reopen(self) -> None:
+        """Close the vault and open it again, as soon as no question is being answered and nothing is fetched.
+
+        Raises what opening raises.
+        """
+        docmind = self.open()
+        with self._lock:
+            self._is_stale = True
+            self._apply(docmind)
+
+    def _apply(self, docmind: DocMind) -> None:
+        """Open the vault again under changed settings, unless something runs that this would break off."""
+        is_rebuilding = self.rebuilding is not None and not self.rebuilding.is_over
+        if is_rebuilding or _is_busy(docmind):
+            return
+        unapplied, self._unapplied, self._is_stale = self._unapplied, (), False
+        try:
+            docmind.reopen()
+        except DocMindError:
+            docmind.reopen(unset=unapplied)  # as it was before
+            raise
+        finally:
+            if not docmind.is_read_only:
+                docmind.queue.start()
+            self._warm(docmind)
+
+    def _warm(self, docmind: DocMind) -> None:
+        threading.Thread(target=attempt, args=(docmind.warm,), name="warm", daemon=True).start()
 
     def rebuild(self) -> None:
         """Start to rebuild the index, unless that is running; `rebuilding` holds the progress."""
@@ -88,7 +160,7 @@ class AppState:
         start_logging(settings.log_level)
         network_guard().hold(settings.network.strict)  # the browser was started before: it must not be restricted
         passphrase = passphrase if passphrase is not None else self._passphrase
-        self.settings, self.max_file_mb = settings, settings.reading.max_file_mb
+        self._given = settings
         self.is_new = not (settings.data_dir / "vault.json").exists()
         self.is_recovering = not self.is_new and settings.keys.recovery_code is not None  # the code brings a new key
         try:
@@ -97,6 +169,7 @@ class AppState:
             self._passphrase, self.wants_passphrase = passphrase, False
             raise
         self._passphrase = None
+        speak(opened.settings.now.app.language)
         return opened
 
     def _rebuild(self, docmind: DocMind) -> None:
@@ -105,6 +178,11 @@ class AppState:
 
         outcome = attempt(lambda: docmind.reindex(progress))
         self.rebuilding = Rebuilding(is_over=True, error=outcome if isinstance(outcome, DocMindError) else None)
+
+
+def _is_busy(docmind: DocMind) -> bool:
+    pulls = (*docmind.visual.pulls(), *docmind.language_files.all())
+    return docmind.conversations.is_busy or any(not pull.is_over for pull in pulls)
 
 
 @st.cache_resource(show_spinner=False, on_release=AppState.close)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from docmind.errors import BehindError, DocMindError
+from docmind.storage import SHORTEST_PASSPHRASE
 from docmind.ui.app import errors, state
 from docmind.ui.app.desk import AppState, desk
 
@@ -143,9 +144,6 @@ def _renew(docmind: DocMind) -> None:
     st.rerun()
 
 
-_SHORTEST = 8
-
-
 def frame(draw: Callable[[DocMind], None]) -> None:
     """Draw a page over the open vault; where that fails, show the error in its place."""
     opened = errors.attempt(desk().open)
@@ -221,9 +219,9 @@ def _lock_screen(vault: AppState) -> None:
         if not passphrase:
             st.error("Type the passphrase.", icon=":material/error:")
             return
-        if is_chosen and (passphrase != again or len(passphrase) < _SHORTEST):
+        if is_chosen and (passphrase != again or len(passphrase) < SHORTEST_PASSPHRASE):
             st.error(
-                "The two differ." if passphrase != again else f"Use at least {_SHORTEST} characters.",
+                "The two differ." if passphrase != again else f"Use at least {SHORTEST_PASSPHRASE} characters.",
                 icon=":material/error:",
             )
             return

@@ -24,6 +24,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from docmind.access import NONCE_HEADER, PROOF_HEADER, TICKET, Launch, prove
+from docmind.wording import _
 
 _LOOPBACK = re.compile(r"(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?", re.IGNORECASE)
 _INLINE_SCRIPT = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
@@ -33,6 +34,7 @@ REFUSED = Path(__file__).with_name("refused.html")
 ENTERING = Path(__file__).with_name("entering.html")
 RELOAD = Path(__file__).with_name("reload.html")  # put into Streamlit's own page
 REFUSED_HEADER = "docmind-refused"  # tells that page that its launch is over
+_START = r"py scripts\run_app.py" if os.name == "nt" else "python3 scripts/run_app.py"
 _COMMAND = r".venv\Scripts\docmind open" if os.name == "nt" else ".venv/bin/docmind open"
 
 
@@ -51,11 +53,19 @@ class Guard:
 
     `scripts` are further CSP sources, from `inline_script_sources`.
 
-    `used` is called after a ticket was used.
+    `used` is called after a ticket was used. `theme` returns the theme of the page: system, light or dark, or an empty
+    text where it is not known.
     """
 
-    def __init__(self, app: ASGIApp, launch: Launch, scripts: str = "", used: Callable[[], None] | None = None) -> None:
-        self._app, self._launch, self._used = app, launch, used
+    def __init__(
+        self,
+        app: ASGIApp,
+        launch: Launch,
+        scripts: str = "",
+        used: Callable[[], None] | None = None,
+        theme: Callable[[], str] | None = None,
+    ) -> None:
+        self._app, self._launch, self._used, self._theme = app, launch, used, theme
         self._scripts = scripts + inline_script_sources(RELOAD)
         self._reload = RELOAD.read_bytes()
         self._refused = REFUSED.read_text("utf-8").replace("COMMAND", html.escape(_COMMAND))
@@ -99,10 +109,24 @@ class Guard:
 
     async def _send_page(self, held: list[Message], send: Send) -> None:
         start, *parts = held
-        body = b"".join(part.get("body", b"") for part in parts).replace(b"<head>", b"<head>" + self._reload, 1)
+        body = b"".join(part.get("body", b"") for part in parts).replace(b"<head>", b"<head>" + self._head(), 1)
         kept = [(name, value) for name, value in start["headers"] if name.lower() not in (b"content-length", b"etag")]
         await send({**start, "headers": [*kept, (b"content-length", str(len(body)).encode())]})
         await send({"type": "http.response.body", "body": body})
+
+    def _head(self) -> bytes:
+        """Return what goes into the head of Streamlit's page: DocMind's texts and theme, and the script that uses them.
+
+        The texts are not in the script, whose sum the Content-Security-Policy holds.
+        """
+        texts = {
+            "theme": self._theme() if self._theme is not None else "",
+            "closed": _("DocMind was closed."),
+            "again": _("Start it again with the command below. This page then goes on by itself."),
+            "command": _START,
+        }
+        metas = (f'<meta name="docmind-{name}" content="{html.escape(text)}">' for name, text in texts.items())
+        return "".join(metas).encode() + self._reload
 
     def _is_here(self, host: str) -> bool:
         origin = self._launch.origin

@@ -1,14 +1,11 @@
-"""Language models in Settings: the models found, the one in use, and how to add one.
-
-A capability is a row: its name, what it provides, whether it is present, how to add it.
-"""
+"""Language models in Settings: the models found, the one in use, and how to add one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import streamlit as st
@@ -16,68 +13,46 @@ import streamlit as st
 from docmind.config import Settings
 from docmind.errors import DocMindError
 from docmind.records.conversations import ModelInfo, ModelList
-from docmind.records.documents import Capability, CapabilityState
-from docmind.rich_text import escape, one_line
+from docmind.rich_text import escape
 from docmind.ui.app import errors
-from docmind.ui.app.format import count
-from docmind.ui.settings import language_files
+from docmind.ui.settings import fields, language_files, language_server
+from docmind.wording import N_, _
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
-
-
-_COLOURS: dict[CapabilityState, Literal["green", "orange", "gray"]] = {
-    "present": "green",
-    "missing": "orange",
-    "off": "gray",
-}
-_ICONS: dict[CapabilityState, str] = {
-    "present": ":material/check:",
-    "missing": ":material/download:",
-    "off": ":material/toggle_off:",
-}
-
-
-def draw_capability(capability: Capability) -> None:
-    """Draw the row, with the hint (a command or a variable) until the capability is present."""
-    name, detail, state = st.columns([0.2, 0.62, 0.18], vertical_alignment="center")
-    name.markdown(f"**{escape(capability.name)}**")
-    detail.caption(escape(capability.detail))
-    with state:
-        st.badge(capability.state, icon=_ICONS[capability.state], color=_COLOURS[capability.state])
-    if capability.hint and capability.state != "present":
-        st.code(one_line(capability.hint), language=None, wrap_lines=True)
 
 
 _SHOWN = 8  # models of one server that are listed openly
 _PROTOCOLS = {"ollama": "Ollama", "openai": "OpenAI-compatible server"}
 _FILE = "gguf-file"
 _CHOSEN, _OTHER = ":material/radio_button_checked:", ":material/radio_button_unchecked:"
-_ADDRESS = "DOCMIND_LLM__URL=http://192.168.1.20:11434\nDOCMIND_LLM__ALLOWED_HOSTS=192.168.1.20"
+_PROVIDERS = {
+    "auto": N_("Any kind"),
+    "ollama": "Ollama",
+    "openai": N_("OpenAI-compatible"),
+    "inside": N_("Inside DocMind only"),
+    "off": N_("None: quotes only"),
+}
 
 
 def section(docmind: DocMind, settings: Settings) -> None:
-    """Draw the models by server with a choice, what is missing, agent mode and web search."""
+    """Draw the models by server with a choice, the form of a server, and how to add a model."""
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.subheader("Language model", anchor=False)
         is_asked = st.button("Look again", key="models-refresh", icon=":material/refresh:", type="tertiary")
     st.caption("It writes answers from your pages, and every sentence is checked against them. Without one: quotes.")
-    chosen: ModelInfo | None = None
     if settings.llm.provider == "off":
         with st.container(border=True):
-            st.write("Language models are switched off; answers are quotes from your pages.")
-            st.code("unset DOCMIND_LLM__PROVIDER", language=None)
+            st.write(_("Language models are off. Answers are quotes from your documents."))
     else:
         with st.spinner("Looking for language models…"):
             found = docmind.models.list(refresh=is_asked)
-        chosen = found.chosen
         _draw_found(docmind, found, settings)
+        language_server.draw(docmind, settings)
         is_fetching = any(not pull.is_over or pull.error for pull in docmind.language_files.all())
         _draw_how(docmind, settings, is_open=is_fetching or not found.models)
         language_files.draw_questions(docmind, settings)
-    with st.container(border=True, gap="xsmall", key="modes"):
-        for capability in _modes(settings, chosen):
-            draw_capability(capability)
+    fields.draw(docmind, "llm.provider", choices={value: _(text) for value, text in _PROVIDERS.items()})
 
 
 def _draw_found(docmind: DocMind, found: ModelList, settings: Settings) -> None:
@@ -188,31 +163,10 @@ def _draw_how(docmind: DocMind, settings: Settings, *, is_open: bool) -> None:
     with st.expander("How to add a language model", icon=":material/add:", expanded=is_open):
         st.markdown(
             "On this machine: start **Ollama**, **llama.cpp**, **LM Studio** or **vLLM** with a model, then press "
-            "*Look again*. Each is found by itself on its usual port.\n\n"
-            "On another machine, or another port: give its address. A host that is not this machine must be allowed "
-            "by name as well, for your questions and passages of your documents are sent there. Set, then start "
-            "DocMind again:"
+            "*Look again*. Each is found by itself on its usual port. On another "
+            "computer or port: type its address above."
         )
-        st.code(_ADDRESS, language=None)
-        st.caption("DOCMIND_LLM__API_KEY holds the key, where the server wants one.")
         _draw_inside(docmind, settings)
-
-
-def _modes(settings: Settings, model: ModelInfo | None) -> tuple[Capability, ...]:
-    is_agent, engine = settings.agent.mode == "agent", settings.web.provider
-    loop = f"looks up to {count(settings.agent.max_steps, 'time')} before it answers"
-    if model is not None and model.is_tool_calling is False:
-        loop += f"; {model.model} cannot use tools, so it answers the standard way"
-    web = "results are shown beside the answer, never instead of your documents; asked about with each question"
-    return (
-        Capability("agent mode", "present" if is_agent else "off", f"a model {loop}", "DOCMIND_AGENT__MODE=agent"),
-        Capability(
-            "web search",
-            "off" if engine == "off" else "present",
-            web if engine == "off" else f"{engine}: {web}",
-            "DOCMIND_WEB__PROVIDER=searxng  DOCMIND_WEB__URL=http://127.0.0.1:8888",
-        ),
-    )
 
 
 def _host(url: str) -> str:

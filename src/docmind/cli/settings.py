@@ -1,0 +1,105 @@
+"""Commands about the settings that are made in DocMind and kept, encrypted, in its library."""
+
+from __future__ import annotations
+
+import sys
+from itertools import groupby
+
+import click
+
+from docmind.cli.context import is_asking, json_option, opened, plain, print_json
+from docmind.cli.output import inert
+from docmind.errors import ConfigError
+from docmind.records.settings import SettingInfo, SettingSource
+
+_SOURCES: dict[SettingSource, str] = {"environment": "set by {variable}", "app": "set here", "default": ""}
+_name = click.argument("name")
+
+
+@click.group()
+def settings() -> None:
+    """Show or change settings. NAME is one that `docmind settings list` shows, such as llm.url."""
+
+
+@settings.command("list")
+@json_option
+def list_(as_json: bool) -> None:
+    """List the settings that can be made in DocMind, with their values and where these come from."""
+    with opened() as desk:
+        infos = desk.settings.list()
+    if as_json:
+        print_json({"settings": [plain(info) for info in infos]})
+        return
+    for group, members in groupby(infos, key=lambda info: info.group):
+        click.echo(group)
+        for info in members:
+            origin = _SOURCES[info.source].format(variable=info.variable)
+            click.echo(f"  {info.name:24}  {_shown(info):16}  {origin}".rstrip())
+
+
+@settings.command()
+@_name
+@json_option
+def get(name: str, as_json: bool) -> None:
+    """Show one setting: its value, what is possible, and where the value comes from. Keys are not shown."""
+    with opened() as desk:
+        info = desk.settings.info(name)
+    if as_json:
+        print_json(plain(info))
+        return
+    origin = _SOURCES[info.source].format(variable=info.variable) or "default"
+    click.echo(f"{info.title}: {_shown(info)} ({origin})")
+    if info.choices:
+        click.echo(f"One of: {', '.join(info.choices)}")
+    elif info.least is not None:
+        click.echo(f"From {info.least:g}" + (f" to {info.most:g}" if info.most is not None else " up"))
+
+
+@settings.command("set")
+@_name
+@click.argument("value", required=False)
+@json_option
+def set_(name: str, value: str | None, as_json: bool) -> None:
+    """Set NAME to VALUE. A key is asked for, or read from standard input, where VALUE is left out."""
+    with opened() as desk:
+        if value is None:
+            value = _asked(desk.settings.info(name))
+        desk.settings.put({name: value})
+        info = desk.settings.info(name)
+    _tell(info, as_json=as_json)
+
+
+@settings.command()
+@_name
+@json_option
+def unset(name: str, as_json: bool) -> None:
+    """Go back to the default of NAME."""
+    with opened() as desk:
+        desk.settings.drop([name])
+        info = desk.settings.info(name)
+    _tell(info, as_json=as_json)
+
+
+def _asked(info: SettingInfo) -> str:
+    """Return a value that is not on the command line, where other users of the machine could read it."""
+    if is_asking():
+        return str(click.prompt(info.title, hide_input=info.kind == "secret", err=True))
+    value = (sys.stdin.readline() if sys.stdin is not None else "").strip()
+    if not value:
+        raise ConfigError("No value was given.", hint=f"Run: docmind settings set {info.name} VALUE")
+    return value
+
+
+def _tell(info: SettingInfo, *, as_json: bool) -> None:
+    if as_json:
+        print_json(plain(info))
+    else:
+        click.echo(f"{info.name}: {_shown(info)}{'' if info.source == 'app' else ' (default)'}")
+
+
+def _shown(info: SettingInfo) -> str:
+    if info.kind == "secret":
+        return "hidden" if info.is_set else "not set"
+    if isinstance(info.value, bool):
+        return "on" if info.value else "off"
+    return inert(str(info.value)) if info.value not in (None, "") else "not set"
