@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Self
 from docmind import capabilities
 from docmind.config import Settings
 from docmind.conversations import Conversations
-from docmind.documents import Catalog, NodeStore
+from docmind.documents import Catalog, NodeStore, Reader
 from docmind.embedding import (
     AUTO,
     TextEmbedder,
@@ -81,8 +81,8 @@ class DocMind:
     """One open vault, owned by one process at a time (`VaultBusyError` otherwise).
 
     Thread-safe. Opening is cheap: models and the index engine start when they are first needed, or with `warm`.
-    `conversations`, `lookalike`, `memories`, `models`, `page_search`, `queue` and `visual` are public parts of the
-    facade, like the methods here.
+    `conversations`, `lookalike`, `memories`, `models`, `page_search`, `queue`, `reader` and `visual` are public parts
+    of the facade, like the methods here.
     """
 
     def __init__(
@@ -158,6 +158,7 @@ class DocMind:
             self.page_search,
             self._queries,
         )
+        self.reader = Reader(self._catalog, self._artifacts)
         self.memories = Memories(settings.memory, self._database, self._embedder)
         gguf_folder = models_dir_of(settings) / "language"
         self.models = models or LanguageModels(settings.llm, Preferences(self._database), folder=gguf_folder)

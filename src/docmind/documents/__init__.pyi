@@ -3,11 +3,13 @@ from .chunk_store import NodeRecord, NodeStore
 from .language import language_of, majority, with_ordinals
 from .page_images import IMAGE_SUFFIX, PageList, Place
 from .page_vectors import PageVectors
+from .reader import LONGEST_SEARCH, Reader
 from .uploads import HandedIn, Uploads, need_room, refused
 from .words import Words
 
 __all__ = [
     "IMAGE_SUFFIX",
+    "LONGEST_SEARCH",
     "Catalog",
     "HandedIn",
     "NodeRecord",
@@ -16,6 +18,7 @@ __all__ = [
     "PageRecord",
     "PageVectors",
     "Place",
+    "Reader",
     "Uploads",
     "Words",
     "language_of",
