@@ -19,10 +19,11 @@ from docmind.storage import keep_private
 from docmind.ui.app.desk import desk
 from docmind.ui.app.errors import attempt
 from docmind.ui.app.guard import Guard, inline_script_sources
-from docmind.ui.app.routes import PAGE_IMAGES, Routes
+from docmind.ui.app.routes import Routes
 from docmind.ui.app.startup import Startup
 from docmind.ui.app.streamlit_server import ClosedTabs
 from docmind.ui.chat.visual_search import SCRIPT
+from docmind.ui.reader import served as reader
 
 keep_private()
 # Uploads above this go through a temporary file, readable on the disk; keep them in memory instead.
@@ -58,7 +59,7 @@ app = st.App(
     lifespan=_lifespan,
     middleware=[
         Middleware(Guard, launch=startup.launch, scripts=_SCRIPTS, used=startup.forget_opening_page, theme=_theme),
-        Middleware(Routes, launch=startup.launch, routes=[PAGE_IMAGES]),
+        Middleware(Routes, launch=startup.launch, routes=[*reader.ROUTES]),
         Middleware(ClosedTabs),
     ],
 )

@@ -12,7 +12,6 @@ from docmind.ui.app import errors, state
 from docmind.ui.app.frame import frame
 from docmind.ui.chat import compare, conversation, run, side_panel, threads, turn
 from docmind.ui.chat.conversation import draw_conversation
-from docmind.ui.chat.sources import draw_reading
 from docmind.ui.documents import upload
 
 if TYPE_CHECKING:
@@ -40,7 +39,6 @@ def chat(docmind: DocMind) -> None:
     takes = True
     if thread_id is None:
         first_question(docmind)
-        draw_reading(docmind)
     else:
         takes = draw_conversation(docmind, thread_id, documents)
     if documents:

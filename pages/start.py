@@ -8,6 +8,8 @@ import streamlit as st
 
 import docmind.ui.app
 from docmind.ui.app import state
+from docmind.ui.chat import filters
+from docmind.ui.reader.mount import mount_reader
 
 # The pages have no icons of their own: the browser would fetch each from a font server to show it on the tab.
 PAGES = {
@@ -16,6 +18,12 @@ PAGES = {
     ":material/tune:": st.Page("settings.py", title="Settings", url_path="settings"),
 }
 PICTURES = Path(docmind.ui.app.__file__).parent
+
+
+def _ask(doc_id: str) -> None:
+    filters.look_in(doc_id)
+    st.session_state[state.ASK_DOCUMENT] = True
+
 
 page = st.navigation(list(PAGES.values()), position="hidden")
 st.set_page_config(
@@ -31,4 +39,9 @@ st.session_state[state.PAGE] = page.url_path
 with st.sidebar:
     for icon, entry in PAGES.items():
         st.page_link(entry, icon=icon, width="stretch")
+
+
+mount_reader(_ask)
+if st.session_state.pop(state.ASK_DOCUMENT, False) and page.url_path:
+    st.switch_page(PAGES[":material/forum:"])
 page.run()

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Self
 from docmind import capabilities
 from docmind.config import Settings
 from docmind.conversations import Conversations
-from docmind.documents import Catalog, Edits, NodeStore
+from docmind.documents import Catalog, Edits, NodeStore, Reader
 from docmind.embedding import (
     AUTO,
     TextEmbedder,
@@ -85,8 +85,8 @@ class DocMind:
     """One open vault, owned by one process at a time (`VaultBusyError` otherwise).
 
     Thread-safe. Opening is cheap: models and the index engine start when they are first needed, or with `warm`.
-    `conversations`, `library`, `lookalike`, `memories`, `models`, `page_search`, `queue`, `settings` and `visual` are
-    public parts of the facade, like the methods here.
+    `conversations`, `library`, `lookalike`, `memories`, `models`, `page_search`, `queue`, `reader`, `settings` and
+    `visual` are public parts of the facade, like the methods here.
     """
 
     def __init__(
@@ -194,6 +194,7 @@ class DocMind:
             self.page_search,
             self._queries,
         )
+        self.reader = Reader(self._catalog, self._artifacts)
         self.memories = Memories(settings.memory, self._database, self._embedder)
         gguf_folder = models_dir_of(settings) / "language"
         self.models = models or LanguageModels(settings.llm, Preferences(self._database), folder=gguf_folder)

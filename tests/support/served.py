@@ -199,7 +199,7 @@ class Tab:
 
 @contextmanager
 def tab(browser: Any, server: Server, **options: Any) -> Iterator[Tab]:
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, **options)
+    context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
     tab = Tab(context.new_page(), server)
     try:
         yield tab

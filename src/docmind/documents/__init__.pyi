@@ -4,11 +4,13 @@ from .edits import Edits
 from .language import language_of, majority, with_ordinals
 from .page_images import IMAGE_SUFFIX, PageList, Place
 from .page_vectors import PageVectors
+from .reader import LONGEST_SEARCH, Reader
 from .uploads import HandedIn, Uploads, need_room, refused
 from .words import Words
 
 __all__ = [
     "IMAGE_SUFFIX",
+    "LONGEST_SEARCH",
     "Catalog",
     "Edits",
     "HandedIn",
@@ -18,6 +20,7 @@ __all__ = [
     "PageRecord",
     "PageVectors",
     "Place",
+    "Reader",
     "Uploads",
     "Words",
     "language_of",

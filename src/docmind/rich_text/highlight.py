@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Callable, Sequence
 
 from PIL import Image, ImageChops, ImageDraw
@@ -11,7 +12,6 @@ from docmind.records.documents import Box
 from docmind.records.search import Quad
 
 INK = (255, 222, 77)
-EDGE = (214, 132, 0)
 RIM = (205, 201, 192)
 LINE = (13, 122, 122)
 _SHADE = (224, 228, 229)  # what lies outside of an outline is darkened by this factor
@@ -23,13 +23,13 @@ _SLIM = 1.5  # pixels: a clipped outline thinner than this is not visible
 _Point = tuple[float, float]
 
 _READING = 0.64  # of a page image's pixels: print of 10 points is 12 to 13 pixels high then
-_PAD = 0.12  # of a box's height, on every side: strokes extend a little beyond the letters
+_PAD = 0.12  # of a line's height, at its ends: strokes extend a little beyond the letters, and not into other lines
 
 
-def marked(image: bytes, boxes: Sequence[Box], page_size: tuple[int, int], *, width: int = 0) -> bytes:
+def marked(image: bytes, boxes: Sequence[Box | Quad], page_size: tuple[int, int], *, width: int = 0) -> bytes:
     """Return the page as JPEG with `boxes` highlighted, scaled down to `width` (0: not scaled).
 
-    `boxes` are pixels of an image of `page_size`.
+    `boxes`, or the four corners of lines that are not level, are in pixels of an image of `page_size`.
     """
     picture = _sized(_picture(image), width)
     picture = _mark(picture, _scaled(boxes, page_size, picture))
@@ -77,7 +77,7 @@ def _thumbnail_rim(picture: Image.Image) -> int:
     return max(1, picture.width // 120)  # thumbnails are shown at a fraction of their pixels
 
 
-def strip(image: bytes, boxes: Sequence[Box], page_size: tuple[int, int]) -> bytes | None:
+def strip(image: bytes, boxes: Sequence[Box | Quad], page_size: tuple[int, int]) -> bytes | None:
     """Return the part of the page that holds the boxes as JPEG, with a small margin.
 
     Returns None without boxes.
@@ -86,12 +86,13 @@ def strip(image: bytes, boxes: Sequence[Box], page_size: tuple[int, int]) -> byt
     scaled = _scaled(boxes, page_size, picture)
     if not scaled:
         return None
-    height = max(bottom - top for _, top, _, bottom in scaled)
-    top = max(0, min(box[1] for box in scaled) - 1.6 * height)
-    bottom = min(picture.height, max(box[3] for box in scaled) + 1.6 * height)
+    height = max(math.dist(corners[0], corners[3]) for corners in scaled)
+    xs, ys = ([corner[axis] for corners in scaled for corner in corners] for axis in (0, 1))
+    top = max(0, min(ys) - 1.6 * height)
+    bottom = min(picture.height, max(ys) + 1.6 * height)
     bottom = min(bottom, top + 0.5 * picture.width)
-    left = max(0, min(box[0] for box in scaled) - 2 * height)
-    right = min(picture.width, max(box[2] for box in scaled) + 2 * height)
+    left = max(0, min(xs) - 2 * height)
+    right = min(picture.width, max(xs) + 2 * height)
     if right - left < 0.5 * picture.width:  # short quotes keep their surroundings, and letters their size
         middle, half = (left + right) / 2, 0.25 * picture.width
         left = min(max(0, middle - half), picture.width - 2 * half)
@@ -116,33 +117,40 @@ def _sized(picture: Image.Image, width: int) -> Image.Image:
 
 
 def _scaled(
-    boxes: Sequence[Box], page_size: tuple[int, int], picture: Image.Image
-) -> list[tuple[float, float, float, float]]:
-    """Return boxes as corners (left, top, right, bottom) in pixels of `picture`, padded and kept inside it."""
+    boxes: Sequence[Box | Quad], page_size: tuple[int, int], picture: Image.Image
+) -> list[tuple[_Point, _Point, _Point, _Point]]:
+    """Return the corners of lines in pixels of `picture`, clockwise from the top left, kept inside it."""
     across, down = picture.width / max(1, page_size[0]), picture.height / max(1, page_size[1])
-    corners = []
-    for x, y, w, h in boxes:
-        pad = _PAD * h * down
-        left, right = max(0.0, x * across - pad), min(picture.width - 1.0, (x + w) * across + pad)
-        top, bottom = max(0.0, y * down - pad), min(picture.height - 1.0, (y + h) * down + pad)
-        if right > left and bottom > top:
-            corners.append((left, top, right, bottom))
-    return corners
+    lines = []
+    for box in boxes:
+        points = [(x * across, y * down) for x, y in _corners(box)]
+        wide, high = math.dist(points[0], points[1]), math.dist(points[0], points[3])
+        if not (math.isfinite(wide * high) and wide * high > 0):
+            continue
+        (left, top), (right, fallen) = points[0], points[1]
+        pad = (_PAD * high * (right - left) / wide, _PAD * high * (fallen - top) / wide)
+        points = [(x + sign * pad[0], y + sign * pad[1]) for (x, y), sign in zip(points, (-1, 1, 1, -1), strict=True)]
+        kept = [(min(max(0.0, x), picture.width - 1.0), min(max(0.0, y), picture.height - 1.0)) for x, y in points]
+        if len({x for x, _ in kept}) > 1 and len({y for _, y in kept}) > 1:
+            lines.append(tuple(kept))
+    return lines
 
 
-def _mark(picture: Image.Image, corners: Sequence[tuple[float, float, float, float]]) -> Image.Image:
-    if not corners:
+def _corners(box: Box | Quad) -> Sequence[_Point]:
+    if not isinstance(box, Box):
+        return box
+    x, y, w, h = box
+    return ((x, y), (x + w, y), (x + w, y + h), (x, y + h)) if w > 0 and h > 0 else ((0, 0),) * 4
+
+
+def _mark(picture: Image.Image, lines: Sequence[tuple[_Point, _Point, _Point, _Point]]) -> Image.Image:
+    if not lines:
         return picture
     ink = Image.new("RGB", picture.size, (255, 255, 255))
     brush = ImageDraw.Draw(ink)
-    radius = max(1, picture.width // 400)
-    for corner in corners:
-        brush.rounded_rectangle(corner, radius, fill=INK)
-    picture = ImageChops.multiply(picture, ink)  # like a marker pen: letters stay black
-    brush = ImageDraw.Draw(picture)
-    for corner in corners:
-        brush.rounded_rectangle(corner, radius, outline=EDGE, width=max(1, picture.width // 700))
-    return picture
+    for corners in lines:
+        brush.polygon(corners, fill=INK)
+    return ImageChops.multiply(picture, ink)  # like a marker pen: letters stay black
 
 
 def _clipped(corners: Sequence[_Point], frame: tuple[float, float, float, float]) -> list[_Point]:

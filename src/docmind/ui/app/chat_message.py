@@ -14,6 +14,7 @@ import streamlit as st
 
 from docmind.records.answers import SEEN, Answer, Source
 from docmind.rich_text import blocks_of, markdown_of, quote_lines, visible, words
+from docmind.ui.app.page_links import Cited, cited_in, source_link
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -32,9 +33,12 @@ def answer_markdown(answer: Answer) -> str:
     So are claims that rest on the image of a page, whose sources have another colour.
 
     Quotes (an answer that no model wrote) are shown as plain text around their `[n]` markers.
+
+    The badge of a source links to its page, where the answer belongs to a conversation.
     """
     if not answer.model:
         return _quotes_markdown(answer)
+    links = _links(answer)
     numbers = {source.n for source in answer.sources}
     told: list[int] = []
 
@@ -42,9 +46,11 @@ def answer_markdown(answer: Answer) -> str:
         sentence = answer.sentences[index]
         cited = [number for number in sentence.sources if number in numbers]
         if sentence.supported and cited:
-            return "".join(_number(number) for number in cited)
+            return "".join(_number(number, link=links[number]) for number in cited)
         if sentence.seen and cited:
-            return f"\u00a0:violet-badge[{SEEN}]" + "".join(_number(number, "violet") for number in cited)
+            return f"\u00a0:violet-badge[{SEEN}]" + "".join(
+                _number(number, "violet", links[number]) for number in cited
+            )
         if sentence.is_claim:
             told.append(index)
             return f"\u00a0:orange-badge[{_UNSUPPORTED if len(told) == 1 else _UNSUPPORTED_AGAIN}]"
@@ -58,13 +64,21 @@ def streaming_markdown(text: str) -> str:
     return markdown_of(blocks_of(_closed(text)), lambda index: "")
 
 
-def quote_markdown(source: Source) -> str:
-    """Render one quote in quotation marks, with the badge of its source."""
-    return _quote_lines(f"“{source.quote}”", {}) + _number(source.n)
+def quote_markdown(source: Source, cited: Cited | None = None) -> str:
+    """Render one quote in quotation marks, with the badge of its source, which links to its page."""
+    return _quote_lines(f"“{source.quote}”", {}) + _number(source.n, link=source_link(source, cited))
+
+
+def _links(answer: Answer) -> dict[int, str]:
+    """Return the link of each source by its number; empty links outside of a conversation."""
+    return {
+        source.n: source_link(source, cited) if (cited := cited_in(answer, source.n)) else ""
+        for source in answer.sources
+    }
 
 
 def _quotes_markdown(answer: Answer) -> str:
-    numbers = {f"[{source.n}]": source.n for source in answer.sources}
+    numbers = {f"[{n}]": _number(n, link=link) for n, link in _links(answer).items()}
     paragraphs = _held(answer).split("\n\n")
     if answer.outcome not in ("documents", "summary"):
         return "\n\n".join(_quote_lines(paragraph, numbers) for paragraph in paragraphs)
@@ -89,22 +103,19 @@ def _held(answer: Answer) -> str:
     return text
 
 
-def _quote_lines(text: str, numbers: Mapping[str, int]) -> str:
+def _quote_lines(text: str, numbers: Mapping[str, str]) -> str:
     lines = []
     for line in quote_lines(text):
         out = _INDENT * ((len(line) - len(line.lstrip())) // 2)
         for part in _MARKER.split(line.lstrip()):
-            out = (
-                out.rstrip(" ") + _number(numbers[part])
-                if part in numbers
-                else out + words(part.replace(_BRACKET, "["))
-            )
+            out = out.rstrip(" ") + numbers[part] if part in numbers else out + words(part.replace(_BRACKET, "["))
         lines.append(_ARROW.sub(f"\\1{_JOINER}", out.strip(" ")))
     return "\\\n".join(lines)
 
 
-def _number(number: int, colour: str = "green") -> str:
-    return f"\u00a0:{colour}-badge[{number}]"
+def _number(number: int, colour: str = "green", link: str = "") -> str:
+    badge = f":{colour}-badge[{number}]"
+    return f"\u00a0[{badge}]({link})" if link else f"\u00a0{badge}"
 
 
 def _closed(text: str) -> str:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from docmind.errors import DocMindError, NotFoundError
-from docmind.records.answers import Source
+from docmind.records.answers import Answer, Source
 from docmind.records.conversations import Comparison, Turn
 from docmind.rich_text import escape, one_line, visible
 from docmind.ui.app import errors, state
-from docmind.ui.app.format import count, duration, when
-from docmind.ui.app.page_view import PageOnShow, source_jpeg
-from docmind.ui.chat.sources import draw_reading
+from docmind.ui.app.format import count, data_url, duration, when
+from docmind.ui.app.page_links import cited_in, source_link
+from docmind.ui.app.page_view import source_jpeg
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -47,13 +47,11 @@ def draw(docmind: DocMind) -> bool:
     _heading(outcome)
     _answers(outcome)
     _pages(docmind, outcome)
-    draw_reading(docmind)
     return True
 
 
 def _close() -> None:
     st.session_state.pop(state.COMPARING, None)
-    st.session_state.pop(state.READING, None)
 
 
 def _heading(found: Comparison) -> None:
@@ -125,7 +123,8 @@ def _pages(docmind: DocMind, found: Comparison) -> None:
             with st.container(horizontal=True):
                 for page in pages:
                     with st.container(width=_TILE, gap=None):
-                        _tile(docmind, sources[side][page], f"compared-{side}-{page}")
+                        turn = found.left if side == "left" else found.right
+                        _tile(docmind, sources[side][page], turn.answer)
 
 
 def _by_page(turn: Turn) -> dict[str, list[Source]]:
@@ -135,20 +134,14 @@ def _by_page(turn: Turn) -> dict[str, list[Source]]:
     return pages
 
 
-def _tile(docmind: DocMind, cited: Sequence[Source], key: str) -> None:
+def _tile(docmind: DocMind, cited: Sequence[Source], answer: Answer | None) -> None:
     source = replace(cited[0], boxes=tuple(box for source in cited for box in source.boxes))
     picture = errors.attempt(lambda: source_jpeg(docmind, source, _THUMBNAIL))
     if isinstance(picture, DocMindError):
         st.caption(f"Page {source.page_no} · {escape(source.document, limit=34)}")
-        st.caption("This document was deleted since." if isinstance(picture, NotFoundError) else escape(str(picture)))
+        st.caption("This document has been deleted." if isinstance(picture, NotFoundError) else escape(str(picture)))
         return
-    st.image(picture, width="stretch", alt=f"Page {source.page_no} of {one_line(source.document)}")
-    shown = PageOnShow(source.doc_id, source.page_no, source.page_no, source.boxes, source)
-    st.button(
-        f"**Page {source.page_no}**", key=key, type="tertiary", help="Open the page", on_click=_open, args=(shown,)
-    )
+    link = source_link(source, cited_in(answer, source.n) if answer is not None else None)
+    st.image(data_url(picture), width="stretch", alt=f"Page {source.page_no} of {one_line(source.document)}", link=link)
+    st.markdown(f"[**Page {source.page_no}**]({link})")
     st.caption(escape(source.document, limit=34))
-
-
-def _open(shown: PageOnShow) -> None:
-    st.session_state[state.READING] = shown

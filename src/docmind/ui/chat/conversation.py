@@ -22,7 +22,7 @@ from docmind.ui.app.format import conversation, count
 from docmind.ui.chat import history, side_panel
 from docmind.ui.chat.filters import choose_filters, chosen_filters, chosen_lists
 from docmind.ui.chat.run import ask, draw_run, was_taken, watch
-from docmind.ui.chat.sources import draw_reading, has_look
+from docmind.ui.chat.sources import has_look
 from docmind.ui.chat.turn import LONGEST, Place, draw_copying, draw_turn
 
 if TYPE_CHECKING:
@@ -163,7 +163,6 @@ def draw_conversation(docmind: DocMind, thread_id: str, documents: Sequence[Docu
         _draw_turns(docmind, view, run, {info.doc_id: info.document for info in documents}, is_past=is_past)
     side_panel.draw(docmind, side, view)
     draw_copying(view)
-    draw_reading(docmind)
     return not is_past
 
 

@@ -116,7 +116,7 @@ def draw_run(docmind: DocMind, run: RunProgress, number: int) -> None:
     st.fragment(_follow, run_every=_POLL_S)(docmind, run.run_id, number, has_pages=has_pages)
     if has_pages:
         with st.container(key="found-pages"):
-            draw_nearest(docmind, run.pages, f"found-{run.run_id}", run.question)
+            draw_nearest(docmind, run.pages, f"found-{run.run_id}")
 
 
 def watch(docmind: DocMind, thread: Thread) -> None:
@@ -173,9 +173,7 @@ def _draw(docmind: DocMind, now: RunProgress, number: int) -> None:
                         "Stop",
                         key=f"stop-{now.run_id}",
                         icon=":material/stop_circle:",
-                        shortcut=None
-                        if state.READING in st.session_state
-                        else "Escape",  # otherwise the key closes that page
+                        shortcut="Escape",
                         on_click=stop,
                         args=(docmind, now.run_id),
                     )

@@ -13,20 +13,20 @@ import streamlit as st
 from docmind.errors import DocMindError, NotFoundError
 from docmind.records.answers import Source
 from docmind.records.search import Filters, Hit, ListName, ListReport, MultimodalHit, MultimodalResult
-from docmind.rich_text import escape, flow, highlight, one_line, shorten
+from docmind.rich_text import escape, flow, highlight, one_line
 from docmind.ui.app import errors, state
 from docmind.ui.app.format import count, data_url, pace
+from docmind.ui.app.page_links import Cited, reader_link, source_link
 from docmind.ui.app.page_view import (
-    PageOnShow,
     draw_heat,
     has_heat,
     heat_row,
     heat_switch,
     page_jpeg,
-    page_view,
     source_jpeg,
     source_strip,
 )
+from docmind.wording import _
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -49,17 +49,20 @@ def has_look(docmind: DocMind) -> bool:
     return any(errors.attempt(lambda kind=kind: docmind.visual.is_on(kind)) is True for kind in ("image", "late"))
 
 
-def draw_page_results(docmind: DocMind, question: str, filters: Filters, key: str) -> None:
-    """Draw an expander with these pages; nothing where no image model is on."""
+def draw_page_results(docmind: DocMind, question: str, filters: Filters, key: str, cited: Cited | None = None) -> None:
+    """Draw an expander with these pages; nothing where no image model is on.
+
+    With `cited`, the turn that asked, pages open with their heat map where they have one.
+    """
     if not has_look(docmind):
         return
     behind = st.expander("Pages by words and by look", icon=":material/image_search:", key=key, on_change="rerun")
     if behind.open:
         with behind:
-            _draw_results(docmind, question, filters, key)
+            _draw_results(docmind, question, filters, key, cited)
 
 
-def _draw_results(docmind: DocMind, question: str, filters: Filters, key: str) -> None:
+def _draw_results(docmind: DocMind, question: str, filters: Filters, key: str, cited: Cited | None) -> None:
     kept: tuple[tuple[str, str, Filters], MultimodalResult] | None = st.session_state.get(state.FOUND)
     place = (key, question, filters)
     if kept is None or kept[0] != place:
@@ -75,9 +78,9 @@ def _draw_results(docmind: DocMind, question: str, filters: Filters, key: str) -
     with st.container(horizontal=True):
         for hit in found.hits:
             with st.container(width=_WIDE, gap="xxsmall", key=f"{key}-hit-{hit.rank}"):
-                outcome = errors.attempt(lambda hit=hit: _draw_result(docmind, hit, question, f"{key}-{hit.rank}"))
+                outcome = errors.attempt(lambda hit=hit: _draw_result(docmind, hit, cited))
                 if isinstance(outcome, DocMindError):
-                    st.caption(f"{escape(hit.document, limit=36)}, page {hit.page_no}: no longer in the vault.")
+                    _draw_lost(hit)
     if not found.hits:
         st.caption("No page was found.")
 
@@ -97,20 +100,31 @@ def _draw_lists(lists: Sequence[ListReport]) -> None:
             st.caption(f":material/info: Without {_badge(report.list)}: {why}")
 
 
-def _draw_result(docmind: DocMind, hit: MultimodalHit, question: str, key: str) -> None:
-    alt = f"Page {hit.page_no} of {one_line(hit.document)}"
-    st.image(data_url(page_jpeg(docmind, hit.doc_id, hit.page_no, (), _RESULT_THUMBNAIL)), width="stretch", alt=alt)
-    shown = PageOnShow(hit.doc_id, hit.page_no, hit.page_no, hit.boxes, question=question)
+def _draw_result(docmind: DocMind, hit: MultimodalHit, cited: Cited | None) -> None:
+    link = reader_link(hit.doc_id, hit.page_no, cited=cited)
+    jpeg = page_jpeg(docmind, hit.doc_id, hit.page_no, (), _RESULT_THUMBNAIL)
+    st.image(data_url(jpeg), width="stretch", alt=_page_of(hit), link=link)
     with st.container(gap=None):
-        label, help_ = f"**Page {hit.page_no}**", "Open the page"
-        st.button(label, key=f"{key}-open", type="tertiary", help=help_, on_click=_open, args=(shown,))
-        read = "" if hit.ocr_confidence is None else f" · OCR, {hit.ocr_confidence:.0%} sure"
+        st.markdown(f"[**{_page(hit.page_no)}**]({link})")
+        read = (
+            _(" · OCR, {percent} % confidence").format(percent=round(100 * hit.ocr_confidence))
+            if hit.ocr_confidence is not None
+            else ""
+        )
         st.caption(escape(hit.document, limit=36) + read)
         st.markdown(" ".join(_badge(origin.list) for origin in hit.origins))
 
 
-def _open(shown: PageOnShow) -> None:
-    st.session_state[state.READING] = shown
+def _draw_lost(hit: Hit | MultimodalHit) -> None:
+    st.caption(_("{name}, page {n}: deleted.").format(name=escape(hit.document, limit=36), n=hit.page_no))
+
+
+def _page(page_no: int) -> str:
+    return _("Page {n}").format(n=page_no)
+
+
+def _page_of(hit: Hit | MultimodalHit) -> str:
+    return _("Page {n} of {name}").format(n=hit.page_no, name=one_line(hit.document))
 
 
 def _badge(name: ListName) -> str:
@@ -126,50 +140,45 @@ _HOT, _HOT_PIXELS = 460, 920  # a page with its heat map: pixels across, and tho
 
 
 def draw_sources(
-    docmind: DocMind, sources: Sequence[Source], key: str, *, standing: int, question: str = "", more_label: str = ""
+    docmind: DocMind,
+    sources: Sequence[Source],
+    key: str,
+    *,
+    standing: int,
+    question: str = "",
+    more_label: str = "",
+    cited: Cited | None = None,
 ) -> None:
-    """Draw each source: citation, a crop with the words highlighted, and a thumbnail.
+    """Draw each source: citation, a crop with the words highlighted, and a thumbnail; all of them open the page.
 
     The first `standing` of them are open; the others are in an expander called `more_label`. With
-    the `question` that they answer, a heat map can be switched on where there is one.
+    the `question` that they answer, a heat map can be switched on where there is one. `cited` is the turn they
+    belong to.
     """
-    _draw_each(docmind, sources[:standing], key, question)
+    _draw_each(docmind, sources[:standing], key, question, cited)
     if more := sources[standing:]:
         label = f"{more_label or count(len(more), 'more source')}: {_pages_of(more)}"
         behind = st.expander(label, key=f"{key}-more", on_change="rerun")
         if behind.open:  # pages are drawn only when the expander is open
             with behind:
-                _draw_each(docmind, more, key, question)
+                _draw_each(docmind, more, key, question, cited)
 
 
-def draw_places(sources: Sequence[Source], key: str, question: str = "") -> None:
+def draw_places(sources: Sequence[Source], key: str, cited: Cited | None = None) -> None:
     """Draw the sources of an earlier answer on one line: each opens its page."""
     with st.container(horizontal=True, gap="small", key=f"{key}-places"):
         for source in sources:
-            st.button(
-                f":green-badge[{source.n}] Page {source.page_no} · {escape(source.document, limit=32)}",
-                key=f"{key}-{source.n}-open",
-                type="tertiary",
-                help=f"Open the page: “{escape(shorten(source.quote, 160))}”" if source.quote else "Open the page",
-                on_click=_open,
-                args=(_shown(source, question),),
-            )
+            st.markdown(f"[{_label(source, 32)}]({_link(source, cited)})", width="content")
 
 
-def draw_nearest(docmind: DocMind, hits: Sequence[Hit], key: str, question: str = "") -> None:
+def draw_nearest(docmind: DocMind, hits: Sequence[Hit], key: str, cited: Cited | None = None) -> None:
     """Draw small thumbnails of the closest pages; each opens its page."""
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, key=key):
         for hit in hits:
             with st.container(width=_NEAR):
-                outcome = errors.attempt(lambda hit=hit: _draw_hit(docmind, hit, f"{key}-{hit.rank}", question))
+                outcome = errors.attempt(lambda hit=hit: _draw_hit(docmind, hit, cited))
                 if isinstance(outcome, DocMindError):
-                    st.caption(f"{escape(hit.document, limit=36)}, page {hit.page_no}: no longer in the vault.")
-
-
-def draw_reading(docmind: DocMind) -> None:
-    """Draw the page that was opened from a source, in a dialog over the conversation."""
-    if state.READING in st.session_state:
-        _reading(docmind)
+                    _draw_lost(hit)
 
 
 def _pages_of(sources: Sequence[Source]) -> str:
@@ -178,69 +187,52 @@ def _pages_of(sources: Sequence[Source]) -> str:
     )
 
 
-def _draw_each(docmind: DocMind, sources: Sequence[Source], key: str, question: str) -> None:
+def _draw_each(docmind: DocMind, sources: Sequence[Source], key: str, question: str, cited: Cited | None) -> None:
     for source in sources:
         with st.container(border=True, key=f"{key}-source-{source.n}"):
-            outcome = errors.attempt(lambda source=source: _draw_source(docmind, source, f"{key}-{source.n}", question))
+            link = _link(source, cited)
+            outcome = errors.attempt(
+                lambda source=source, link=link: _draw_source(docmind, source, f"{key}-{source.n}", question, link)
+            )
             if isinstance(outcome, NotFoundError):
                 _draw_gone(source)
             elif isinstance(outcome, DocMindError):
                 errors.show(outcome)
 
 
-def _shown(source: Source, question: str) -> PageOnShow:
-    return PageOnShow(source.doc_id, source.page_no, source.page_no, source.boxes, source, question=question)
+def _link(source: Source, cited: Cited | None) -> str:
+    return source_link(source, cited and cited._replace(n=source.n))
 
 
-def _close() -> None:
-    st.session_state.pop(state.READING, None)
-
-
-@st.dialog("Page", width="large", on_dismiss=_close)
-def _reading(docmind: DocMind) -> None:
-    outcome = errors.attempt(lambda: page_view(docmind, state.READING))
-    if not isinstance(outcome, DocMindError):
-        return
-    source = st.session_state[state.READING].source
-    if isinstance(outcome, NotFoundError) and source is not None:
-        _draw_gone(source)
-    else:
-        errors.show(outcome)
-
-
-def _draw_source(docmind: DocMind, source: Source, key: str, question: str) -> None:
+def _draw_source(docmind: DocMind, source: Source, key: str, question: str, link: str) -> None:
     if source.how:
-        _draw_page(docmind, source, key, question)
+        _draw_page(docmind, source, key, question, link)
         return
     thumbnail, strip = source_jpeg(docmind, source, _THUMBNAIL), source_strip(docmind, source)
     small, words = st.columns([0.13, 0.87], gap="small")
     told = f"Page {source.page_no} of {one_line(source.document)}, highlighted: {one_line(source.quote)}"
     with small, st.container(width=_SMALL):
-        st.image(data_url(thumbnail), width="stretch", alt=told)
+        st.image(data_url(thumbnail), width="stretch", alt=told, link=link)
     with words, st.container(gap="xxsmall"):
-        args = (_shown(source, question),)
-        st.button(_label(source), key=f"{key}-open", type="tertiary", help="Open the page", on_click=_open, args=args)
+        st.markdown(f"[{_label(source)}]({link})")
         if strip is not None:
             with st.container(width=highlight.reading_width(strip)):
-                st.image(data_url(strip), width="stretch", alt=told)
+                st.image(data_url(strip), width="stretch", alt=told, link=link)
         else:
             st.text(flow(f"“{source.quote}”"))
         if has_heat(docmind, question, source.doc_id, source.page_no):
             st.fragment(_draw_heat)(docmind, source, key, question)
 
 
-def _draw_page(docmind: DocMind, source: Source, key: str, question: str) -> None:
+def _draw_page(docmind: DocMind, source: Source, key: str, question: str, link: str) -> None:
     """Draw a page of which nothing is quoted: its image, and the switch of its heat map where there is one."""
     with st.container(gap="xxsmall"):
-        args = (_shown(source, question),)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.button(
-                _label(source), key=f"{key}-open", type="tertiary", help="Open the page", on_click=_open, args=args
-            )
+            st.markdown(f"[{_label(source)}]({link})", width="content")
             st.markdown(f":violet-badge[{source.how}]", width="content")
         with st.container(width=_LOOK):
             told = f"Page {source.page_no} of {one_line(source.document)}, {source.how}"
-            st.image(data_url(source_jpeg(docmind, source, _THUMBNAIL)), width="stretch", alt=told)
+            st.image(data_url(source_jpeg(docmind, source, _THUMBNAIL)), width="stretch", alt=told, link=link)
         if has_heat(docmind, question, source.doc_id, source.page_no):
             st.fragment(_draw_heat)(docmind, source, key, question)
 
@@ -260,24 +252,23 @@ def _draw_heat(docmind: DocMind, source: Source, key: str, question: str) -> Non
     draw_heat(docmind, question, source.doc_id, source.page_no, key, row, show, width=_HOT_PIXELS)
 
 
-def _label(source: Source) -> str:
-    return f":green-badge[{source.n}] **Page {source.page_no}** · {escape(source.document, limit=72)}"
+def _label(source: Source, longest: int = 72) -> str:
+    return f":green-badge[{source.n}] **{_page(source.page_no)}** · {escape(source.document, limit=longest)}"
 
 
 def _draw_gone(source: Source) -> None:
     st.markdown(_label(source))
     if source.how:
-        st.caption(f"This document was deleted since. Its page was {source.how}.")
+        st.caption(_("This document has been deleted. Its page was {how}.").format(how=source.how))
         return
     st.text(flow(f"“{source.quote}”"))
-    st.caption("This document was deleted since. The quote is what its page said.")
+    st.caption(_("This document has been deleted. The quote is kept from when it was cited."))
 
 
-def _draw_hit(docmind: DocMind, hit: Hit, key: str, question: str) -> None:
-    alt = f"Page {hit.page_no} of {one_line(hit.document)}"
-    st.image(data_url(page_jpeg(docmind, hit.doc_id, hit.page_no, (), _THUMBNAIL)), width="stretch", alt=alt)
-    shown = PageOnShow(hit.doc_id, hit.page_no, question=question)
+def _draw_hit(docmind: DocMind, hit: Hit, cited: Cited | None) -> None:
+    link = reader_link(hit.doc_id, hit.page_no, cited=cited)
+    jpeg = page_jpeg(docmind, hit.doc_id, hit.page_no, (), _THUMBNAIL)
+    st.image(data_url(jpeg), width="stretch", alt=_page_of(hit), link=link)
     with st.container(gap=None):
-        label = f"**Page {hit.page_no}**"
-        st.button(label, key=f"{key}-open", type="tertiary", help="Open the page", on_click=_open, args=(shown,))
+        st.markdown(f"[**{_page(hit.page_no)}**]({link})")
         st.caption(escape(hit.document, limit=36))

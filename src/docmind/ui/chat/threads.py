@@ -220,7 +220,7 @@ def leave() -> None:
     """Close the open conversation: the next question begins a new one."""
     state.open_thread(None)
     st.query_params.pop(state.AT, None)
-    for name in (state.COMPARING, state.READING, state.DELETED_THREAD, state.UNFOLDED):
+    for name in (state.COMPARING, state.DELETED_THREAD, state.UNFOLDED):
         st.session_state.pop(name, None)
 
 

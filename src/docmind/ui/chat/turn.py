@@ -21,6 +21,7 @@ from docmind.rich_text import escape, flow, one_line, shorten, visible
 from docmind.ui.app import errors, state
 from docmind.ui.app.chat_message import answer_markdown, asking, assistant, question, quote_markdown
 from docmind.ui.app.format import count, duration
+from docmind.ui.app.page_links import cited_in
 from docmind.ui.chat import history, run, side_panel, sources
 from docmind.ui.chat.memories import draw_proposals
 from docmind.ui.chat.sources import draw_nearest, draw_places, draw_sources
@@ -213,14 +214,20 @@ def draw_turn(docmind: DocMind, view: ThreadView, turn: Turn, place: Place, name
                 standing = _MAYBE if answer.outcome == "maybe" else _FIRST
                 label = "Also relevant" if answer.further else ""
                 draw_sources(
-                    docmind, answer.sources, place.key, standing=standing, question=_asked(turn), more_label=label
+                    docmind,
+                    answer.sources,
+                    place.key,
+                    standing=standing,
+                    question=_asked(turn),
+                    more_label=label,
+                    cited=cited_in(answer),
                 )
             elif answer is not None and answer.sources:  # also where the answer itself is a list of places
-                draw_places(answer.sources, place.key, _asked(turn))
+                draw_places(answer.sources, place.key, cited_in(answer))
             if turn.web:
                 draw_web(turn.web, place.key)
             if place.is_last and answer is not None and answer.is_searched:
-                sources.draw_page_results(docmind, _asked(turn), turn.filters, f"{place.key}-found")
+                sources.draw_page_results(docmind, _asked(turn), turn.filters, f"{place.key}-found", cited_in(answer))
             history.switcher(docmind, view, turn)
             if place.is_last:
                 draw_proposals(docmind, view.thread.thread_id, turn.memories)
@@ -234,7 +241,7 @@ def _draw_answer(docmind: DocMind, turn: Turn, answer: Answer, place: Place) -> 
     for fact in answer.told:
         st.markdown(f":material/bookmark: {TOLD}: “{escape(fact)}”")
     if answer.outcome == "maybe" and quotes:
-        _draw_passages(quotes, answer.answer.partition("\n\n")[0] if answer.needs else _MAY_ANSWER)
+        _draw_passages(answer, quotes, answer.answer.partition("\n\n")[0] if answer.needs else _MAY_ANSWER)
     elif answer.found or answer.model:
         st.markdown(answer_markdown(answer))
         shown = [source for source in quotes if source not in answer.further]
@@ -254,7 +261,7 @@ def _draw_answer(docmind: DocMind, turn: Turn, answer: Answer, place: Place) -> 
         st.caption("Only a part of your documents was searched; widen the filter to search all.")
     if turn.nearest and place.is_open:
         st.caption("Closest pages:")
-        draw_nearest(docmind, turn.nearest, f"{place.key}-near", _asked(turn))
+        draw_nearest(docmind, turn.nearest, f"{place.key}-near", cited_in(answer))
 
 
 def _draw_noted(answer: Answer) -> None:
@@ -264,7 +271,7 @@ def _draw_noted(answer: Answer) -> None:
     st.caption("In all conversations. *Memory* lists it, corrects it and forgets it.")
 
 
-def _draw_passages(cited: Sequence[Source], lead: str) -> None:
+def _draw_passages(answer: Answer, cited: Sequence[Source], lead: str) -> None:
     """Draw quotes that may answer below their lead, by document."""
     st.markdown(escape(lead))
     documents = dict.fromkeys(source.document for source in cited)
@@ -273,7 +280,7 @@ def _draw_passages(cited: Sequence[Source], lead: str) -> None:
             st.markdown(f"**{escape(document, limit=72)}**")
         for source in cited:
             if source.document == document:
-                st.markdown(quote_markdown(source))
+                st.markdown(quote_markdown(source, cited_in(answer, source.n)))
                 st.caption(_place(source))
 
 

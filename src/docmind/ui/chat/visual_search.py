@@ -23,7 +23,8 @@ from docmind.runtime import log_mistake
 from docmind.ui.app import errors, state
 from docmind.ui.app.desk import desk
 from docmind.ui.app.format import count, data_url
-from docmind.ui.app.page_view import PageOnShow, outlined_jpeg
+from docmind.ui.app.page_links import reader_link
+from docmind.ui.app.page_view import outlined_jpeg
 from docmind.ui.chat.filters import look_in
 
 if TYPE_CHECKING:
@@ -161,18 +162,13 @@ def _draw_page(docmind: DocMind, hit: MultimodalHit, *, is_small: bool = False) 
             st.caption(f"{escape(hit.document, limit=36)}, page {hit.page_no}: no longer in the vault.")
             return
         region = ", the matching region outlined" if hit.quad else ""
-        st.image(data_url(jpeg), width="stretch", alt=f"Page {hit.page_no} of {one_line(hit.document)}{region}")
+        link = reader_link(hit.doc_id, hit.page_no, quad=hit.quad)
+        alt = f"Page {hit.page_no} of {one_line(hit.document)}{region}"
+        st.image(data_url(jpeg), width="stretch", alt=alt, link=link)
         with st.container(
             horizontal=not is_small, horizontal_alignment="distribute", vertical_alignment="center", gap="xxsmall"
         ):
-            st.button(
-                f"**Page {hit.page_no}**",
-                key=f"{key}-open",
-                type="tertiary",
-                help="Open the page",
-                on_click=_open,
-                args=(hit,),
-            )
+            st.markdown(f"[**Page {hit.page_no}**]({link})", width="content")
             st.button(
                 "Ask" if is_small else "Ask about it",
                 key=f"picture-ask-{hit.rank}",
@@ -183,12 +179,6 @@ def _draw_page(docmind: DocMind, hit: MultimodalHit, *, is_small: bool = False) 
             )
         why = f" · {_WHY[hit.source]}" if not hit.found and hit.source in _WHY else ""
         st.caption(escape(hit.document, limit=26 if is_small else 31) + why)
-
-
-def _open(hit: MultimodalHit) -> None:
-    for other in (state.COPYING, state.THREAD_DIALOG):  # one dialog at a time
-        st.session_state.pop(other, None)
-    st.session_state[state.READING] = PageOnShow(hit.doc_id, hit.page_no, hit.page_no, quad=hit.quad)
 
 
 def _draw_notes(result: MultimodalResult, again: Callable[[], None]) -> None:
@@ -275,8 +265,7 @@ def _take(docmind: DocMind, key: str) -> None:
     file = st.session_state.get(key)
     if file is not None:
         st.session_state[state.PICTURE_BOX] += 1
-        for name in (state.PICTURE_WORDS, state.READING):  # the page that is open would hide the results
-            st.session_state.pop(name, None)
+        st.session_state.pop(state.PICTURE_WORDS, None)
         look_for(docmind, file.getvalue(), one_line(file.name))
 
 

@@ -12,7 +12,7 @@ from docmind.records.documents import DeleteReceipt, DocumentInfo
 from docmind.rich_text import escape, highlight, one_line
 from docmind.ui.app import errors, page_view, state
 from docmind.ui.app.format import count, kind, language, size, when
-from docmind.ui.app.page_view import PageOnShow
+from docmind.ui.app.page_links import reader_link
 from docmind.ui.documents import embedding, upload
 
 if TYPE_CHECKING:
@@ -52,15 +52,7 @@ def draw_list(docmind: DocMind, documents: Sequence[DocumentInfo]) -> None:
 def draw_document(docmind: DocMind, doc_id: str) -> None:
     """Draw one document: its pages as tiles, or the page that is open."""
     info = docmind.document(doc_id)
-    opened: PageOnShow | None = st.session_state.get(state.OPEN_PAGE)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        if opened is None:
-            st.button("All documents", icon=":material/arrow_back:", type="tertiary", on_click=_close_document)
-        else:
-            st.button("All pages", icon=":material/arrow_back:", type="tertiary", on_click=_close_page)
-    if opened is not None:
-        page_view.page_view(docmind, state.OPEN_PAGE)
-        return
+    st.button("All documents", icon=":material/arrow_back:", type="tertiary", on_click=_close_document)
     title, action = st.columns([0.85, 0.15], vertical_alignment="center")
     with title:
         st.subheader(escape(info.document, limit=90), anchor=False)
@@ -159,16 +151,9 @@ def _draw_tiles(docmind: DocMind, info: DocumentInfo) -> None:
                 if isinstance(outcome, DocMindError):
                     st.caption("Not read yet")
                 else:
-                    st.image(highlight.framed(outcome), width="stretch", alt=f"Page {page_no}")
-                st.button(
-                    f"Page {page_no}",
-                    key=f"page-{info.doc_id}-{page_no}",
-                    type="tertiary",
-                    width="stretch",
-                    disabled=isinstance(outcome, DocMindError),
-                    on_click=_open_page,
-                    args=(info.doc_id, page_no),
-                )
+                    link = reader_link(info.doc_id, page_no)
+                    st.image(highlight.framed(outcome), width="stretch", alt=f"Page {page_no}", link=link)
+                    st.markdown(f"[Page {page_no}]({link})", text_alignment="center")
 
 
 def _delete_button(info: DocumentInfo, where: str) -> None:
@@ -226,17 +211,7 @@ def _confirm(docmind: DocMind, info: DocumentInfo) -> None:
 
 def _open_document(doc_id: str) -> None:
     st.session_state[state.OPEN_DOCUMENT] = doc_id
-    st.session_state.pop(state.OPEN_PAGE, None)
 
 
 def _close_document() -> None:
     st.session_state.pop(state.OPEN_DOCUMENT, None)
-    st.session_state.pop(state.OPEN_PAGE, None)
-
-
-def _open_page(doc_id: str, page_no: int) -> None:
-    st.session_state[state.OPEN_PAGE] = PageOnShow(doc_id, page_no)
-
-
-def _close_page() -> None:
-    st.session_state.pop(state.OPEN_PAGE, None)
