@@ -23,6 +23,7 @@ from docmind.ui.app.routes import PAGE_IMAGES, Routes
 from docmind.ui.app.startup import Startup
 from docmind.ui.app.streamlit_server import ClosedTabs
 from docmind.ui.chat.visual_search import SCRIPT
+from docmind.ui.documents.served import LIBRARY
 
 keep_private()
 # Uploads above this go through a temporary file, readable on the disk; keep them in memory instead.
@@ -54,7 +55,7 @@ app = st.App(
     lifespan=_lifespan,
     middleware=[
         Middleware(Guard, launch=startup.launch, scripts=_SCRIPTS, used=startup.forget_opening_page),
-        Middleware(Routes, launch=startup.launch, routes=[PAGE_IMAGES]),
+        Middleware(Routes, launch=startup.launch, routes=[PAGE_IMAGES, *LIBRARY]),
         Middleware(ClosedTabs),
     ],
 )
