@@ -23,6 +23,7 @@ from docmind.ui.app.routes import Routes
 from docmind.ui.app.startup import Startup
 from docmind.ui.app.streamlit_server import ClosedTabs
 from docmind.ui.chat.visual_search import SCRIPT
+from docmind.ui.documents import served as documents
 from docmind.ui.reader import served as reader
 
 keep_private()
@@ -59,7 +60,7 @@ app = st.App(
     lifespan=_lifespan,
     middleware=[
         Middleware(Guard, launch=startup.launch, scripts=_SCRIPTS, used=startup.forget_opening_page, theme=_theme),
-        Middleware(Routes, launch=startup.launch, routes=[*reader.ROUTES]),
+        Middleware(Routes, launch=startup.launch, routes=[*reader.ROUTES, *documents.LIBRARY]),
         Middleware(ClosedTabs),
     ],
 )

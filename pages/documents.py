@@ -1,4 +1,4 @@
-"""The Documents page: add files, follow their reading, view their pages, delete them."""
+"""The Documents page: add files, follow their reading, keep and view documents, take them out again."""
 
 from __future__ import annotations
 
@@ -6,46 +6,55 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from docmind.ui.app import state
+from docmind.ui.app import errors, state
 from docmind.ui.app.format import count
 from docmind.ui.app.frame import frame
-from docmind.ui.documents import embedding, library, upload
+from docmind.ui.documents import document, embedding, library, upload
+from docmind.wording import _
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
 
 
 def documents_page(docmind: DocMind) -> None:
-    documents = docmind.documents()
-    library.draw_deletion(docmind, documents)
+    library.draw_dialog(docmind)
     embedding.draw_question(docmind)
-    opened = st.session_state.get(state.OPEN_DOCUMENT)
-    if opened in {info.doc_id for info in documents}:
-        library.draw_document(docmind, opened)
+    opened = st.query_params.get(state.OPEN_DOCUMENT)
+    if opened and not isinstance(errors.attempt(lambda: docmind.document(opened)), Exception):
+        document.draw_document(docmind, opened)
         return
-    st.title("Documents", anchor=False)
-    library.draw_receipt()
+    if st.query_params.get(state.OPEN_BIN):
+        library.draw_bin(docmind)
+        return
+    documents, pages, _nodes = docmind.counts()
+    with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
+        st.title(_("Documents"), anchor=False, width="content")
+        library.draw_bin_link(docmind)
     upload.uploader(docmind)
     upload.progress(docmind)
     embedding.progress(docmind)
     if documents:
-        pages = sum(info.pages_done for info in documents)
-        st.caption(f"{count(len(documents), 'document')}, {count(pages, 'page')}, all sealed on this machine")
+        told = _("{documents}, {pages}, encrypted on this computer")
+        st.caption(told.format(documents=count(documents, "document"), pages=count(pages, "page")))
         embedding.offer(docmind)
-        library.draw_list(docmind, documents)
-    elif upload.is_empty(docmind):
+        library.draw_list(docmind)
+        return
+    library.draw_undo(docmind)
+    if upload.is_empty(docmind):
         nothing_yet()
 
 
 def nothing_yet() -> None:
     with st.container(border=True):
-        st.subheader("Nothing here yet", anchor=False)
+        st.subheader(_("Nothing here yet"), anchor=False)
         st.markdown(
-            "1. Drop files above, as many as you like. They are read on this machine; nothing is sent anywhere.\n"
-            "2. Every page is sealed as it is read. Scans are read with OCR, which takes some seconds a page.\n"
-            "3. Ask in your own words. Each answer is a quote, highlighted where it stands on its page."
+            _(
+                "1. Drop files above, as many as you like. They are read on this computer; nothing is sent anywhere.\n"
+                "2. Every page is encrypted as it is read. Scans are read with OCR, which takes some seconds a page.\n"
+                "3. Ask in your own words. Every answer links to the exact place in your documents."
+            )
         )
-        st.caption("Locked files ask for their password here; it is used once and never kept.")
+        st.caption(_("Locked files ask for their password here. It is used once and never kept."))
 
 
 frame(documents_page)

@@ -298,8 +298,8 @@ class DocMind:
     def _tidy(self) -> None:
         """Finish an interrupted deletion, purge the bin, and remove files that were set aside long ago.
 
-        The index holds nothing of what is in the bin. The vault is known to be whole here: `vault.db` holds all that its mark covers, or the user accepted it as it
-        is.
+        The index holds nothing of what is in the bin. The vault is known to be whole here: `vault.db` holds all that
+        its mark covers, or the user accepted it as it is.
         """
         with suppress(DiskFullError):  # it is finished at the next start
             if doomed := self._catalog.doomed():
@@ -405,6 +405,10 @@ class DocMind:
     def documents(self) -> tuple[DocumentInfo, ...]:
         """Return all documents, newest first."""
         return tuple(self._catalog.documents())
+
+    def counts(self) -> tuple[int, int, int]:
+        """Return the numbers of documents, pages and nodes outside the bin."""
+        return self._catalog.counts()
 
     def document(self, doc_id: str) -> DocumentInfo:
         """Return a document. Raises `NotFoundError`."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from desks import environment_of
 from shells import Shell, sentence_of
 
 HERONS = b"Herons wait in shallow water for fish, and nest in tall trees."
@@ -41,7 +41,7 @@ def test_an_original_comes_out_as_it_went_in(shell: Shell, tmp_path: Path) -> No
     shell.run("get", "strix", "-o", folder)
     assert (folder / "strix.txt").read_bytes() == OWLS
     command = [sys.executable, "-m", "docmind", "get", "herons.txt", "-o", "-"]
-    done = subprocess.run(command, env=environment_of(shell.folder), capture_output=True, check=True)
+    done = subprocess.run(command, env={**os.environ, **shell.environment}, capture_output=True, check=True)
     assert done.stdout == HERONS
 
 

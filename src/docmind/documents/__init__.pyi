@@ -5,6 +5,7 @@ from .language import language_of, majority, with_ordinals
 from .page_images import IMAGE_SUFFIX, PageList, Place
 from .page_vectors import PageVectors
 from .reader import LONGEST_SEARCH, Reader
+from .titles import outline_of
 from .uploads import HandedIn, Uploads, need_room, refused
 from .words import Words
 
@@ -26,6 +27,7 @@ __all__ = [
     "language_of",
     "majority",
     "need_room",
+    "outline_of",
     "refused",
     "with_ordinals",
 ]

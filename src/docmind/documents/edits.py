@@ -14,7 +14,7 @@ from contextlib import suppress
 from docmind.documents.catalog import Catalog
 from docmind.documents.language import language_of, majority
 from docmind.errors import ConfigError, NotFoundError
-from docmind.records.documents import Collection, DocumentInfo
+from docmind.records.documents import Collection, DocumentInfo, ReadingFacts
 from docmind.rich_text import one_line
 from docmind.storage import Connection, Database
 
@@ -30,6 +30,25 @@ class Edits:
 
     def __init__(self, database: Database, catalog: Catalog) -> None:
         self._db, self._catalog = database, catalog
+
+    def state(self) -> int:
+        """Return the number of the vault's last commit; 0 where commits are not counted."""
+        row = self._db.one("SELECT max(seq) FROM ledger")
+        return row[0] or 0 if row else 0
+
+    def reading(self, doc_id: str) -> ReadingFacts:
+        """Return how a document was read, and what is not done yet; no pages where there is none."""
+        sources = self._db.all(
+            "SELECT text_source, count(*), avg(confidence) FROM pages WHERE doc_id = ? GROUP BY text_source"
+            " ORDER BY count(*) DESC",
+            (doc_id,),
+        )
+        row = self._db.one(
+            "SELECT count(*) FROM pages p WHERE doc_id = ? AND NOT EXISTS (SELECT 1 FROM looks l"
+            " WHERE l.image = p.image)",
+            (doc_id,),
+        )
+        return ReadingFacts(tuple(sources), row[0] if row else 0)
 
     # names and languages
 

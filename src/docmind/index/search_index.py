@@ -17,7 +17,6 @@ from docmind.index.sync import IndexSync, PageImages, PageMultivectors, Report
 from docmind.records.search import Filters
 from docmind.storage import Database, Preferences
 
-
 _NONE = ("",)  # the id of no document
 
 

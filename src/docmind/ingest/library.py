@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
-from docmind.documents import Catalog, Edits
+from docmind.documents import Catalog, Edits, Words, outline_of
 from docmind.errors import DiskFullError, IndexMismatchError, NotFoundError
 from docmind.ingest.pipeline import Ingest
-from docmind.records.documents import Collection, DeleteReceipt, DocumentInfo
+from docmind.records.documents import Collection, DeleteReceipt, DocumentInfo, Heading, ReadingFacts
 from docmind.rich_text import one_line
 from docmind.storage import Artifacts, Database, Reserve
 from docmind.visual import Visual
+
+_OUTLINED = 400  # pages that an outline is made of
+_KEPT = 8  # outlines
 
 
 class Library:
@@ -34,8 +37,29 @@ class Library:
         self._db, self._catalog, self._artifacts = database, catalog, artifacts
         self._ingest, self._visual, self._reserve = ingest, visual, reserve
         self._edits = Edits(database, catalog)
+        self._outlines: dict[tuple[str, int], tuple[Heading, ...]] = {}  # replaced as a whole, never changed
         self.bin_days = bin_days
         """How many days a document stays in the bin; 0 where there is none."""
+
+    def state(self) -> int:
+        """Return a number that is another one after any change of the vault."""
+        return self._edits.state()
+
+    def outline(self, doc_id: str) -> tuple[Heading, ...]:
+        """Return the headings of a document, of its first 400 pages; kept for the documents asked for last."""
+        key = (doc_id, self._catalog.changed_at(doc_id))
+        if key not in self._outlines:
+            last = min(self._catalog.document(doc_id).pages, _OUTLINED)
+            pages = [(doc_id, page_no) for page_no in range(1, last + 1)]
+            records = self._catalog.pages(pages).values()
+            made = outline_of([(page.page_no, page.text, Words.unpack(page.words)) for page in records])
+            self._outlines = {**dict(list(self._outlines.items())[-_KEPT:]), key: made}
+        return self._outlines[key]
+
+    def reading(self, doc_id: str) -> ReadingFacts:
+        """Return how a document was read, and what is not done yet. Raises `NotFoundError`."""
+        self._catalog.document(doc_id)
+        return self._edits.reading(doc_id)
 
     # names, languages and tags
 

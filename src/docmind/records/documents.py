@@ -133,6 +133,27 @@ class DocumentInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading of a document; `level` counts from 1."""
+
+    level: int
+    text: str
+    page_no: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingFacts:
+    """How a document was read, and what is not done yet.
+
+    `sources` has the number of pages and their mean confidence, 0..1, by the source of their text. `unprepared` counts
+    the pages that picture search does not know yet.
+    """
+
+    sources: tuple[tuple[TextSource, int, float], ...]
+    unprepared: int
+
+
+@dataclass(frozen=True, slots=True)
 class Collection:
     """A named group of documents; `documents` counts those outside the bin."""
 

@@ -38,6 +38,11 @@ def language(code: str) -> str:
     return _LANGUAGES.get(code, code.upper())
 
 
+def languages() -> tuple[str, ...]:
+    """Return the ISO 639-1 codes that have a name here."""
+    return tuple(_LANGUAGES)
+
+
 def kind(name: str) -> str:
     """Return the common name of a kind of file."""
     return _KINDS.get(name, name.upper())

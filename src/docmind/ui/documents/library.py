@@ -1,217 +1,371 @@
-"""The documents of the vault: the list, one opened document, and deletion."""
+"""The library: a table of all documents drawn in the browser, what is done with those selected, and the bin."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from docmind.errors import DocMindError
+from docmind.errors import DocMindError, NotFoundError
 from docmind.records.documents import DeleteReceipt, DocumentInfo
-from docmind.rich_text import escape, highlight, one_line
+from docmind.rich_text import escape, one_line
 from docmind.ui.app import errors, page_view, state
-from docmind.ui.app.format import count, kind, language, size, when
-from docmind.ui.app.page_links import reader_link
-from docmind.ui.documents import embedding, upload
+from docmind.ui.app.browser_part import browser_part
+from docmind.ui.app.format import count, kind, size, when
+from docmind.ui.documents import upload
+from docmind.wording import N_, _, ngettext
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
 
-_ROWS = 25
-_TILES = 24
-_TILE = 134  # pixels across: six in a row of a laptop's window, two on a phone's
-_SORTS: dict[str, tuple[Callable[[DocumentInfo], object], bool]] = {
-    "Newest first": (lambda info: info.added_at_ms, True),
-    "Name": (lambda info: info.document.casefold(), False),
-    "Most pages": (lambda info: info.pages, True),
-    "Largest": (lambda info: info.bytes, True),
-    "Language": (lambda info: language(info.language), False),
-}
+_FOLDER = Path(__file__).parent
+_TROUBLE = "library"
+_SHOWN = 50  # rows of the bin
+TAG, COLLECT, RENAME, PURGE, EMPTY = "tag", "collect", "rename", "purge", "empty"
 
 
-def draw_list(docmind: DocMind, documents: Sequence[DocumentInfo]) -> None:
-    """Draw rows to open and delete documents, filtered and sorted by the bar above them."""
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        find = st.text_input("Find", key=state.FIND, placeholder="Part of a name", icon=":material/search:")
-        order = st.selectbox("Sort by", list(_SORTS), key=state.SORT, width=200)
-    key, descending = _SORTS[order or "Newest first"]
-    wanted = (find or "").casefold().strip()
-    shown = [info for info in documents if wanted in info.document.casefold() or wanted in info.title.casefold()]
-    shown.sort(key=key, reverse=descending)  # type: ignore[arg-type]
-    if not shown:
-        st.caption("No document's name holds that.")
+def draw_list(docmind: DocMind) -> None:
+    """Draw the table; its rows come from `served`, not through the run of the page."""
+    errors.show_of(_TROUBLE)
+    draw_undo(docmind)
+    data = {
+        "words": _words(),
+        "embeds": errors.attempt(lambda: docmind.visual.is_on("late")) is True,
+        "turn": st.session_state.get(state.LIBRARY_TURN, 0),
+    }
+    browser_part(_FOLDER, "library")(data=data, key=state.LIBRARY, on_act_change=lambda: _act(docmind))
+
+
+def _words() -> dict[str, Any]:
+    return {
+        "library": _("Documents"),
+        "find": _("Find by title, name or tag"),
+        "kind": _("Kind"),
+        "language": _("Language"),
+        "tag": _("Tag"),
+        "collection": _("Collection"),
+        "added": _("Added"),
+        "every": {
+            "kind": _("All kinds"),
+            "language": _("All languages"),
+            "tag": _("All tags"),
+            "collection": _("All collections"),
+            "added": _("Any date"),
+        },
+        "today": _("Added today"),
+        "week": _("Last 7 days"),
+        "month": _("Last 31 days"),
+        "year": _("Last 12 months"),
+        "columns": {
+            "title": _("Title"),
+            "pages": _("Pages"),
+            "language": _("Language"),
+            "tag": _("Tags"),
+            "added": _("Added"),
+        },
+        "states": {
+            "reading": _("Waiting"),
+            "paused": _("Paused"),
+            "stopped": _("Stopped"),
+            "failed": _("Failed"),
+        },
+        "clear": _("Clear filters"),
+        "none": _("No documents match."),
+        "one": _("1 document"),
+        "many": _("{n} documents"),
+        "some": _("{n} of {all} documents"),
+        "done": _("{n} of {all} pages"),
+        "page": _("1 page"),
+        "pages": _("{n} pages"),
+        "all": _("Select all"),
+        "select": _("Select {name}"),
+        "selection": _("Selected documents"),
+        "selected": _("{n} selected"),
+        "select_all": _("Select all {n}"),
+        "unselect": _("Clear selection"),
+        "tag_them": _("Tag"),
+        "collect": _("Add to collection"),
+        "fetch": _("Download"),
+        "embed": _("Embed"),
+        "delete": _("Delete"),
+        "go_on": _("Resume"),
+    }
+
+
+def _act(docmind: DocMind) -> None:
+    """Do what the table was told. What comes from the browser is checked like any input."""
+    told = (st.session_state.get(state.LIBRARY) or {}).get("act") or {}
+    ids = tuple(one for one in told.get("ids", ()) if isinstance(one, str))
+    what = told.get("what")
+    if not ids:
         return
-    first = 0
-    if len(shown) > _ROWS:
-        first = (st.pagination(-(-len(shown) // _ROWS), key="documents-part") - 1) * _ROWS
-    for info in shown[first : first + _ROWS]:
-        _draw_row(docmind, info)
+    if what == "open":
+        open_document(ids[0])
+    elif what == "delete":
+        delete(docmind, ids)
+    elif what == "embed":
+        st.session_state[state.EMBEDDING] = ids
+    elif what == "resume":
+        upload.put_back(docmind, ids[0])
+    elif what in (TAG, COLLECT):
+        st.session_state[state.LIBRARY_DIALOG] = (what, ids)
 
 
-def draw_document(docmind: DocMind, doc_id: str) -> None:
-    """Draw one document: its pages as tiles, or the page that is open."""
-    info = docmind.document(doc_id)
-    st.button("All documents", icon=":material/arrow_back:", type="tertiary", on_click=_close_document)
-    title, action = st.columns([0.85, 0.15], vertical_alignment="center")
-    with title:
-        st.subheader(escape(info.document, limit=90), anchor=False)
-        st.caption(_facts(info))
-    with action:
-        _delete_button(info, "document")
-    if info.title and one_line(info.title) != one_line(info.document):
-        st.text(one_line(info.title))
-    embedding.progress(docmind)
-    embedding.offer(docmind, info.doc_id)
-    _draw_tiles(docmind, info)
+def open_document(doc_id: str) -> None:
+    """Open one document: the address names it, so that reload and Back work. For callbacks."""
+    st.session_state.pop(state.OPEN_PAGE, None)
+    st.query_params[state.OPEN_DOCUMENT] = doc_id
 
 
-def draw_receipt() -> None:
-    """Draw what the last deletion removed, once."""
-    receipt: DeleteReceipt | None = st.session_state.pop(state.RECEIPT, None)
-    if receipt is not None:
-        st.success(
-            f"Deleted **{escape(receipt.document, limit=80)}**: {count(receipt.pages, 'page')}, "
-            f"{count(receipt.nodes, 'passage')} and {count(receipt.artifacts, 'sealed file')} are gone.",
-            icon=":material/delete:",
-        )
+def close_document() -> None:
+    """Go back to the table. For callbacks."""
+    st.session_state.pop(state.OPEN_PAGE, None)
+    for name in (state.OPEN_DOCUMENT, state.OPEN_BIN):
+        st.query_params.pop(name, None)
 
 
-def _draw_row(docmind: DocMind, info: DocumentInfo) -> None:
-    with st.container(border=True, key=f"row-{info.doc_id}"):
-        words, status = st.columns([0.7, 0.3], vertical_alignment="center")
-        with words, st.container(gap=None):
-            st.button(
-                escape(info.document, limit=90),
-                key=f"open-{info.doc_id}",
-                icon=":material/description:",
-                type="tertiary",
-                disabled=not info.pages_done,
-                on_click=_open_document,
-                args=(info.doc_id,),
+def _unselect() -> None:
+    st.session_state[state.LIBRARY_TURN] = st.session_state.get(state.LIBRARY_TURN, 0) + 1
+
+
+# --- deletion
+
+
+def delete(docmind: DocMind, doc_ids: Sequence[str]) -> None:
+    """Move documents to the bin; ask first where one would be gone for good. For callbacks."""
+
+    def work() -> None:
+        infos = [docmind.document(doc_id) for doc_id in doc_ids]
+        if not docmind.library.bin_days or any(info.status != "ready" for info in infos):
+            ask(PURGE, doc_ids)
+            return
+        st.session_state[state.BINNED] = docmind.library.delete(doc_ids)
+        page_view.forget()
+        close_document()
+        _unselect()
+
+    errors.heed(_TROUBLE, work)
+
+
+def draw_undo(docmind: DocMind) -> None:
+    """Draw what was moved to the bin last, with *Undo*; and what was deleted permanently, once."""
+    receipts: tuple[DeleteReceipt, ...] = st.session_state.pop(state.RECEIPT, ())
+    if receipts:
+        pages = sum(receipt.pages for receipt in receipts)
+        if len(receipts) == 1:
+            told = _("“{name}” was deleted ({pages}).").format(
+                name=escape(receipts[0].document, limit=80), pages=count(pages, "page")
             )
-            st.caption(_facts(info))
-            if info.message:
-                icon = "error" if info.status == "failed" else "info"
-                st.caption(f":material/{icon}: {escape(info.message)}")
-            elif info.status in ("paused", "stopped"):
-                st.caption("It can be searched once all of its pages are read")
-        with status, st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-            _badge(info)
-            if info.status == "stopped":
-                st.button(
-                    "Go on",
-                    key=f"go-on-{info.doc_id}",
-                    icon=":material/play_arrow:",
-                    on_click=upload.put_back,
-                    args=(docmind, info.doc_id),
-                )
-            _delete_button(info, "row")
-
-
-def _badge(info: DocumentInfo) -> None:
-    if info.status == "reading":
-        st.badge("reading", icon=":material/hourglass_top:", color="orange")
-    elif info.status == "paused":
-        st.badge("paused", icon=":material/pause:", color="orange")
-    elif info.status == "stopped":
-        st.badge("stopped", icon=":material/stop:", color="orange")
-    elif info.status == "failed":
-        st.badge("failed", icon=":material/error:", color="red")
-    elif info.ocr_pages:
-        st.badge("ready · OCR", icon=":material/check:", color="green", help=f"{info.ocr_pages} pages were read by OCR")
-    else:
-        st.badge("ready", icon=":material/check:", color="green")
-
-
-def _facts(info: DocumentInfo) -> str:
-    pages = count(info.pages, "page")
-    if info.pages_done != info.pages and info.status != "reading":  # otherwise the panel above shows the progress
-        pages = f"{info.pages_done:,} of {pages} read"
-    facts = [kind(info.kind), pages]
-    if info.language:
-        facts.append(language(info.language))
-    if info.ocr_pages:
-        facts.append(f"{count(info.ocr_pages, 'page')} by OCR")
-    facts += [size(info.bytes), f"added {when(info.added_at_ms)}"]
-    return " · ".join(escape(fact) for fact in facts)
-
-
-def _draw_tiles(docmind: DocMind, info: DocumentInfo) -> None:
-    first = 1
-    if info.pages > _TILES:
-        first = (st.pagination(-(-info.pages // _TILES), key=f"tiles-{info.doc_id}") - 1) * _TILES + 1
-    numbers = range(first, min(first + _TILES, info.pages + 1))
-    with st.container(horizontal=True):  # as many beside each other as fit into the window
-        for page_no in numbers:
-            with st.container(width=_TILE):
-                outcome = errors.attempt(
-                    lambda page_no=page_no: docmind.page_image(info.doc_id, page_no, thumbnail=True)
-                )
-                if isinstance(outcome, DocMindError):
-                    st.caption("Not read yet")
-                else:
-                    link = reader_link(info.doc_id, page_no)
-                    st.image(highlight.framed(outcome), width="stretch", alt=f"Page {page_no}", link=link)
-                    st.markdown(f"[Page {page_no}]({link})", text_alignment="center")
-
-
-def _delete_button(info: DocumentInfo, where: str) -> None:
-    label, kind_ = ("", "tertiary") if where == "row" else ("Delete", "secondary")
-    st.button(
-        label,
-        key=f"delete-{where}-{info.doc_id}",
-        icon=":material/delete:",
-        type=kind_,
-        help=f"Delete {escape(info.document, limit=60)}",
-        on_click=_ask_deletion,
-        args=(info.doc_id,),
-    )
-
-
-def draw_deletion(docmind: DocMind, documents: Sequence[DocumentInfo]) -> None:
-    """Draw the confirmation of a deletion, while it is open."""
-    for info in documents:
-        if info.doc_id == st.session_state.get(state.DELETING):
-            _confirm(docmind, info)
-
-
-def _ask_deletion(doc_id: str) -> None:
-    st.session_state[state.DELETING] = doc_id
-
-
-def _keep() -> None:
-    st.session_state.pop(state.DELETING, None)
-
-
-@st.dialog("Delete this document?", icon=":material/delete:", on_dismiss=_keep)
-def _confirm(docmind: DocMind, info: DocumentInfo) -> None:
-    st.markdown(f"**{escape(info.document, limit=120)}**")
-    st.write(
-        f"{count(info.pages, 'page')}, all that was found in them and the sealed original will be erased. "
-        "This cannot be undone. The file you added it from stays where it is."
-    )
-    with st.container(horizontal=True, horizontal_alignment="right"):
-        if st.button("Keep it", on_click=_keep):
-            st.rerun()
-        erase = st.button("Delete for good", type="primary", icon=":material/delete:")
-    if not erase:
+        else:
+            told = _("{n} documents were deleted ({pages}).").format(n=f"{len(receipts):,}", pages=count(pages, "page"))
+        st.success(told, icon=":material/delete:")
+    binned: tuple[DocumentInfo, ...] = st.session_state.get(state.BINNED, ())
+    if not binned:
         return
-    with st.spinner("Erasing…"):
-        outcome = errors.attempt(lambda: docmind.delete(info.doc_id))
+    with st.container(border=True, horizontal=True, vertical_alignment="center", key="undo-bin"):
+        if len(binned) == 1:
+            told = _("“{name}” is in the bin.").format(name=escape(binned[0].document, limit=80))
+        else:
+            told = _("{n} documents are in the bin.").format(n=f"{len(binned):,}")
+        st.markdown(told, width="content")
+        ids = tuple(info.doc_id for info in binned)
+        st.button(_("Undo"), key="bin-undo", icon=":material/undo:", on_click=_restore, args=(docmind, ids))
+        st.button(_("Dismiss"), key="bin-dismiss", type="tertiary", on_click=_dismiss)
+
+
+def _restore(docmind: DocMind, doc_ids: Sequence[str]) -> None:
+    errors.heed(_TROUBLE, lambda: docmind.library.restore(doc_ids))
+    _dismiss()
+
+
+def _dismiss() -> None:
+    st.session_state.pop(state.BINNED, None)
+
+
+# --- the bin
+
+
+def draw_bin_link(docmind: DocMind) -> None:
+    """Draw the way to the bin, where there is anything in it."""
+    number = len(docmind.library.binned())
+    if number:
+        label = _("Bin ({n})").format(n=f"{number:,}")
+        st.button(label, key="bin-open", icon=":material/delete:", type="tertiary", on_click=_open_bin)
+
+
+def _open_bin() -> None:
+    _dismiss()
+    st.query_params[state.OPEN_BIN] = "1"
+
+
+def draw_bin(docmind: DocMind) -> None:
+    """Draw the documents in the bin, each to be restored or deleted permanently."""
+    binned = docmind.library.binned()
+    errors.show_of(_TROUBLE)
+    st.button(_("All documents"), icon=":material/arrow_back:", type="tertiary", on_click=close_document)
+    draw_undo(docmind)
+    with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
+        st.title(_("Bin"), anchor=False, width="content")
+        if binned:
+            st.button(_("Empty bin"), key="bin-empty", icon=":material/delete_forever:", on_click=ask, args=(EMPTY, ()))
+    if not binned:
+        st.caption(_("The bin is empty."))
+        return
+    days = f"{docmind.library.bin_days:g}"
+    st.caption(_("Documents are deleted permanently after {n} days. Searches don't find them here.").format(n=days))
+    for info in binned[:_SHOWN]:
+        with st.container(horizontal=True, vertical_alignment="center", key=f"binned-{info.doc_id}"):
+            with st.container(gap=None):
+                st.markdown(escape(info.shown_title or info.document, limit=90))
+                facts = (kind(info.kind), count(info.pages, "page"), size(info.bytes))
+                deleted = _("deleted {when}").format(when=when(info.deleted_at_ms or 0))
+                st.caption(" · ".join(map(escape, (info.document, *facts, deleted))))
+            st.button(
+                _("Restore"),
+                key=f"restore-{info.doc_id}",
+                icon=":material/restore_from_trash:",
+                on_click=_restore,
+                args=(docmind, (info.doc_id,)),
+            )
+            st.button(
+                _("Delete permanently"),
+                key=f"purge-{info.doc_id}",
+                type="tertiary",
+                on_click=ask,
+                args=(PURGE, (info.doc_id,)),
+            )
+    if len(binned) > _SHOWN:
+        st.caption(_("{n} more are not shown.").format(n=f"{len(binned) - _SHOWN:,}"))
+
+
+# --- dialogs
+
+
+def ask(what: str, doc_ids: Sequence[str]) -> None:
+    """Open a dialog about these documents. For callbacks."""
+    st.session_state[state.LIBRARY_DIALOG] = (what, tuple(doc_ids))
+
+
+def _close() -> None:
+    st.session_state.pop(state.LIBRARY_DIALOG, None)
+
+
+def draw_dialog(docmind: DocMind) -> None:
+    """Draw the dialog that is open."""
+    what, ids = st.session_state.get(state.LIBRARY_DIALOG, ("", ()))
+    if what == EMPTY:
+        ids = tuple(info.doc_id for info in docmind.library.binned())
+    if what and ids:
+        title, icon, draw = _DIALOGS[what]
+        st.dialog(_(title), icon=f":material/{icon}:", on_dismiss=_close)(draw)(docmind, ids)
+
+
+def _finish(outcome: object, *, unselects: bool = False) -> None:
+    """Close the dialog, or show in it why its work failed."""
     if isinstance(outcome, DocMindError):
         errors.show(outcome)
         return
-    page_view.forget()
-    _keep()
-    _close_document()
-    st.session_state[state.RECEIPT] = outcome
+    _close()
+    if unselects:
+        _unselect()
     st.rerun()
 
 
-def _open_document(doc_id: str) -> None:
-    st.session_state[state.OPEN_DOCUMENT] = doc_id
+def _tag(docmind: DocMind, ids: tuple[str, ...]) -> None:
+    known = list(docmind.library.tags())
+    st.caption(_selected(len(ids)))
+    added = st.multiselect(
+        _("Add tags"), known, key="tags-add", accept_new_options=True, placeholder=_("Choose tags or type a new one")
+    )
+    removed = st.multiselect(_("Remove tags"), known, key="tags-remove", placeholder=_("Choose tags")) if known else []
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        st.button(_("Cancel"), key="tags-no", on_click=_close)
+        if st.button(_("Save"), key="tags-yes", type="primary", disabled=not (added or removed)):
+            _finish(errors.attempt(lambda: docmind.library.tag(ids, add=added, remove=removed)))
 
 
-def _close_document() -> None:
-    st.session_state.pop(state.OPEN_DOCUMENT, None)
+def _collect(docmind: DocMind, ids: tuple[str, ...]) -> None:
+    known = {one.collection_id: one.name for one in docmind.library.collections()}
+    st.caption(_selected(len(ids)))
+    chosen = st.selectbox(
+        _("Collection"),
+        list(known),
+        index=None,
+        format_func=lambda one: known.get(one, one),
+        key="collection",
+        accept_new_options=True,
+        placeholder=_("Choose a collection or type a new name"),
+    )
+
+    def work() -> None:
+        if chosen in known:
+            docmind.library.collect(chosen, ids)
+        else:
+            docmind.library.new_collection(chosen or "", ids)
+
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        st.button(_("Cancel"), key="collection-no", on_click=_close)
+        if st.button(_("Add"), key="collection-yes", type="primary", disabled=not chosen):
+            _finish(errors.attempt(work), unselects=True)
+
+
+def _rename(docmind: DocMind, ids: tuple[str, ...]) -> None:
+    (doc_id,) = ids
+    info = docmind.document(doc_id)
+    title = st.text_input(_("Title"), info.title, key="rename-title", placeholder=one_line(info.heading), max_chars=300)
+    name = st.text_input(_("Name"), one_line(info.document), key="rename-name", max_chars=200)
+    st.caption(_("The original file keeps its content. An empty title is taken from the first page."))
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        st.button(_("Cancel"), key="rename-no", on_click=_close)
+        if st.button(_("Save"), key="rename-yes", type="primary"):
+            new = name if name != one_line(info.document) else None
+            _finish(errors.attempt(lambda: docmind.library.rename(doc_id, document=new, title=title)))
+
+
+def _purge(docmind: DocMind, ids: tuple[str, ...]) -> None:
+    names = [info.document for info in (*docmind.documents(), *docmind.library.binned()) if info.doc_id in ids]
+    st.markdown(f"**{escape(names[0], limit=120)}**" if len(names) == 1 else f"**{_selected(len(names))}**")
+    st.write(
+        _(
+            "The pages, everything found in them and the encrypted original are erased. This can't be undone. Quotes "
+            "in your conversations stay readable. Files outside DocMind aren't changed."
+        )
+    )
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        st.button(_("Keep"), key="purge-no", on_click=_close)
+        wanted = st.button(_("Delete permanently"), key="purge-yes", type="primary", icon=":material/delete_forever:")
+    if not wanted:
+        return
+    with st.spinner(_("Deleting…")):
+        outcome = errors.attempt(lambda: _purged(docmind, ids))
+    if not isinstance(outcome, DocMindError):
+        page_view.forget()
+        st.session_state[state.RECEIPT] = outcome
+        if st.query_params.get(state.OPEN_DOCUMENT) in ids:
+            close_document()
+    _finish(outcome, unselects=True)
+
+
+def _purged(docmind: DocMind, ids: Sequence[str]) -> tuple[DeleteReceipt, ...]:
+    receipts = []
+    for doc_id in ids:
+        try:
+            receipts.append(docmind.library.purge(doc_id))
+        except NotFoundError:  # deleted in another tab meanwhile
+            continue
+    return tuple(receipts)
+
+
+def _selected(number: int) -> str:
+    return ngettext("{n} document", "{n} documents", number).format(n=f"{number:,}")
+
+
+_DIALOGS = {
+    TAG: (N_("Tags"), "label", _tag),
+    COLLECT: (N_("Add to collection"), "folder_special", _collect),
+    RENAME: (N_("Rename"), "edit", _rename),
+    PURGE: (N_("Delete permanently?"), "delete_forever", _purge),
+    EMPTY: (N_("Empty the bin?"), "delete_forever", _purge),
+}

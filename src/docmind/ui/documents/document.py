@@ -1,0 +1,218 @@
+"""One opened document: its facts, what a person sets on it, its outline and its pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from docmind.errors import DocMindError
+from docmind.records.documents import DocumentInfo
+from docmind.rich_text import escape, one_line
+from docmind.ui.app import errors, page_view, state
+from docmind.ui.app.browser_part import browser_part
+from docmind.ui.app.format import count, kind, language, languages, size, when
+from docmind.ui.app.page_view import PageOnShow
+from docmind.ui.chat.filters import look_in
+from docmind.ui.documents import embedding, library
+from docmind.wording import _, ngettext
+
+if TYPE_CHECKING:
+    from docmind.application import DocMind
+
+_FOLDER = Path(__file__).parent
+_TROUBLE = "document"
+_CHAT = "chat.py"
+_HEADINGS = 12  # shown before *All headings*
+
+
+def draw_document(docmind: DocMind, doc_id: str) -> None:
+    """Draw one document, or the page of it that is open."""
+    info = docmind.document(doc_id)
+    if isinstance(opened := st.session_state.get(state.OPEN_PAGE), PageOnShow) and opened.doc_id == doc_id:
+        st.button(_("All pages"), icon=":material/arrow_back:", type="tertiary", on_click=_close_page)
+        page_view.page_view(docmind, state.OPEN_PAGE)
+        return
+    st.button(_("All documents"), icon=":material/arrow_back:", type="tertiary", on_click=library.close_document)
+    errors.show_of(_TROUBLE)
+    title = one_line(info.shown_title)
+    st.subheader(escape(title or info.document, limit=160), anchor=False)
+    if title and title != one_line(info.document):
+        st.caption(escape(info.document, limit=160))
+    _draw_actions(docmind, info)
+    embedding.progress(docmind)
+    facts, rest = st.columns([0.36, 0.64], gap="large")
+    with facts:
+        _draw_facts(docmind, info)
+    with rest:
+        _draw_outline(docmind, info)
+        _draw_pages(docmind, info)
+
+
+def _draw_actions(docmind: DocMind, info: DocumentInfo) -> None:
+    with st.container(horizontal=True, gap="small", key="document-actions"):
+        is_ready = info.status == "ready"
+        if st.button(
+            _("Ask this document"), icon=":material/forum:", type="primary", key="document-ask", disabled=not is_ready
+        ):
+            _go_and_ask(info)
+        if st.button(_("Summarize"), icon=":material/summarize:", key="document-summary", disabled=not is_ready):
+            st.session_state[state.QUESTION] = _("Summarize this document")
+            _go_and_ask(info)
+        st.download_button(
+            _("Download original"),
+            lambda: docmind.library.original(info.doc_id),
+            file_name=docmind.library.original_name(info.doc_id),
+            mime="application/octet-stream",
+            icon=":material/download:",
+            key="document-get",
+            on_click="ignore",
+        )
+        edit = (library.RENAME, (info.doc_id,))
+        st.button(_("Rename"), icon=":material/edit:", key="document-rename", on_click=library.ask, args=edit)
+        gone = (docmind, (info.doc_id,))
+        st.button(_("Delete"), icon=":material/delete:", key="document-delete", on_click=library.delete, args=gone)
+
+
+def _go_and_ask(info: DocumentInfo) -> None:
+    state.open_thread(None)
+    look_in(info.doc_id)
+    st.switch_page(_CHAT)
+
+
+def _draw_facts(docmind: DocMind, info: DocumentInfo) -> None:
+    facts = [kind(info.kind), count(info.pages, "page"), size(info.bytes)]
+    st.markdown(" · ".join(escape(fact) for fact in facts))
+    st.caption(_("Added {when}").format(when=when(info.added_at_ms)))
+    reading = errors.attempt(lambda: docmind.library.reading(info.doc_id))
+    if not isinstance(reading, DocMindError):
+        for source, pages, confidence in reading.sources:
+            st.caption(_read_as(source, pages, confidence))
+        if reading.unprepared:
+            told = ngettext(
+                "{n} page is still being prepared for picture search",
+                "{n} pages are still being prepared for picture search",
+                reading.unprepared,
+            )
+            st.caption(f":material/hourglass_top: {told.format(n=f'{reading.unprepared:,}')}")
+    if info.pages_done != info.pages:
+        st.caption(
+            f":material/hourglass_top: {info.pages_done:,} of {count(info.pages, 'page')} read; it can be searched once"
+            " all are"
+        )
+    if info.message:
+        st.caption(f":material/{'error' if info.status == 'failed' else 'info'}: {escape(info.message)}")
+    embedding.offer(docmind, info.doc_id)
+    _draw_tags(docmind, info)
+    _draw_collections(docmind, info)
+    _draw_language(docmind, info)
+
+
+def _read_as(source: str, pages: int, confidence: float) -> str:
+    number = count(pages, "page")
+    if source == "ocr":
+        return _("Text by OCR: {pages}, {sure} % confidence").format(pages=number, sure=round(confidence * 100))
+    return (_("Text from the file: {pages}") if source == "layer" else _("No text: {pages}")).format(pages=number)
+
+
+def _draw_tags(docmind: DocMind, info: DocumentInfo) -> None:
+    key = f"tags-{info.doc_id}"
+    known = list(dict.fromkeys((*info.tags, *docmind.library.tags())))
+
+    def changed() -> None:
+        wanted = set(st.session_state[key])
+        added, removed = wanted - set(info.tags), set(info.tags) - wanted
+        errors.heed(_TROUBLE, lambda: docmind.library.tag((info.doc_id,), add=sorted(added), remove=sorted(removed)))
+
+    st.multiselect(
+        _("Tags"),
+        known,
+        list(info.tags),
+        key=key,
+        accept_new_options=True,
+        placeholder=_("Choose tags or type a new one"),
+        on_change=changed,
+    )
+
+
+def _draw_collections(docmind: DocMind, info: DocumentInfo) -> None:
+    key = f"collections-{info.doc_id}"
+    known = {one.collection_id: one.name for one in docmind.library.collections()}
+
+    def work() -> None:
+        chosen = set(st.session_state[key])
+        for one in chosen - set(known):
+            docmind.library.new_collection(one, (info.doc_id,))
+        for one in (chosen & set(known)) - set(info.collections):
+            docmind.library.collect(one, (info.doc_id,))
+        for one in set(info.collections) - chosen:
+            docmind.library.collect(one, (info.doc_id,), leave=True)
+        del st.session_state[key]  # a new collection is named by its id from now on
+
+    st.multiselect(
+        _("Collections"),
+        list(known),
+        [one for one in info.collections if one in known],
+        format_func=lambda one: known.get(one, one),
+        key=key,
+        accept_new_options=True,
+        placeholder=_("Choose a collection or type a new name"),
+        on_change=lambda: errors.heed(_TROUBLE, work),
+    )
+
+
+def _draw_language(docmind: DocMind, info: DocumentInfo) -> None:
+    if info.status != "ready":
+        return
+    key = f"language-{info.doc_id}"
+    codes = sorted({*languages(), info.language} - {""}, key=language)
+
+    def changed() -> None:
+        code = st.session_state[key] or ""
+        errors.heed(_TROUBLE, lambda: docmind.library.set_language((info.doc_id,), code))
+
+    st.selectbox(
+        _("Language"),
+        codes,
+        codes.index(info.language) if info.language else None,
+        format_func=language,
+        key=key,
+        placeholder=_("Detect automatically"),
+        on_change=changed,
+    )
+
+
+def _draw_outline(docmind: DocMind, info: DocumentInfo) -> None:
+    headings = errors.attempt(lambda: docmind.library.outline(info.doc_id))
+    if isinstance(headings, DocMindError) or len(headings) < 2:
+        return
+    with st.expander(_("Outline"), expanded=len(headings) <= _HEADINGS, icon=":material/toc:"):
+        for place, heading in enumerate(headings):
+            with st.container(horizontal=True, gap=None, key=f"heading-{heading.level}-{place}"):
+                st.button(
+                    f"{escape(heading.text, limit=90)} · {heading.page_no}",
+                    key=f"outline-{place}",
+                    type="tertiary",
+                    on_click=_open_page,
+                    args=(info.doc_id, heading.page_no),
+                )
+
+
+def _draw_pages(docmind: DocMind, info: DocumentInfo) -> None:
+    def pressed() -> None:
+        page_no = (st.session_state.get(state.PAGES) or {}).get("page")
+        if isinstance(page_no, int) and 1 <= page_no <= info.pages:
+            _open_page(info.doc_id, page_no)
+
+    words = {"page": _("Page {n}"), "pages": _("Pages"), "unread": _("Not read yet")}
+    data = {"doc_id": info.doc_id, "pages": info.pages, "done": info.pages_done, "words": words}
+    browser_part(_FOLDER, "pages")(data=data, key=state.PAGES, on_page_change=pressed)
+
+
+def _open_page(doc_id: str, page_no: int) -> None:
+    st.session_state[state.OPEN_PAGE] = PageOnShow(doc_id, page_no)
+
+
+def _close_page() -> None:
+    st.session_state.pop(state.OPEN_PAGE, None)

@@ -1,0 +1,151 @@
+"""Addresses of the Documents page: the rows of the library, and originals as files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import zipfile
+from collections.abc import Iterator
+from typing import IO, TYPE_CHECKING, cast
+from urllib.parse import parse_qs, quote
+
+from anyio import from_thread
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from docmind.errors import ConfigError
+from docmind.rich_text import one_line
+from docmind.ui.app.format import kind, language
+from docmind.ui.app.routes import route
+
+if TYPE_CHECKING:
+    from docmind.application import DocMind
+    from docmind.records.documents import DocumentInfo
+
+_LONGEST = 200  # characters of one text of a row
+_lock = threading.Lock()
+_kept: tuple[str, str, bytes] = ("", "", b"")  # the vault's state, the version of the rows, and the rows
+
+
+def rows_of(docmind: DocMind) -> tuple[str, bytes]:
+    """Return the version of the library's rows, and the rows as JSON; they are made again only after a change."""
+    global _kept
+    with _lock:
+        state = f"{docmind.vault_id}-{docmind.library.state()}"
+        if state != _kept[0]:
+            documents = docmind.documents()
+            body = json.dumps(
+                {
+                    "rows": [_row(info) for info in documents],
+                    "kinds": {name: kind(name) for name in {info.kind for info in documents}},
+                    "languages": {code: language(code) for code in {info.language for info in documents} if code},
+                    "collections": {one.collection_id: one.name for one in docmind.library.collections()},
+                },
+                ensure_ascii=False,
+                separators=(",", ":"),
+                sort_keys=True,
+            ).encode("utf-8", "replace")
+            _kept = (state, hashlib.sha256(body).hexdigest()[:16], body)
+        return _kept[1:]
+
+
+def _row(info: DocumentInfo) -> list[object]:
+    return [
+        info.doc_id,
+        _short(info.document),
+        _short(info.shown_title),
+        info.kind,
+        info.pages,
+        info.pages_done,
+        info.language,
+        info.bytes,
+        info.added_at_ms,
+        info.status,
+        _short(info.message),
+        [_short(tag) for tag in info.tags],
+        info.collections,
+    ]
+
+
+def _short(text: str) -> str:
+    return one_line(text)[:_LONGEST]
+
+
+def _rows(docmind: DocMind, request: Request) -> Response:
+    version, body = rows_of(docmind)
+    if request.query_params.get("since") == version:
+        return Response(status_code=204)
+    return Response(body, media_type="application/json", headers={"docmind-version": version})
+
+
+def _original(docmind: DocMind, request: Request) -> Response:
+    doc_id = request.path_params["doc_id"]
+    name = docmind.library.original_name(doc_id)
+    return Response(docmind.library.original(doc_id), media_type="application/octet-stream", headers=_attachment(name))
+
+
+def _originals(docmind: DocMind, request: Request) -> Response:
+    """Answer a form that names documents in `ids` with a zip of them, which is written while it is sent."""
+    form = parse_qs(from_thread.run(request.body).decode("ascii", "replace"))
+    doc_ids = list(dict.fromkeys(filter(None, ".".join(form.get("ids", [])).split("."))))
+    if not doc_ids:
+        raise ConfigError("No document is selected.", hint="Select at least one document.")
+    names = _different([(doc_id, docmind.library.original_name(doc_id)) for doc_id in doc_ids])
+    return StreamingResponse(
+        _zipped(docmind, names), media_type="application/zip", headers=_attachment("documents.zip")
+    )
+
+
+def _different(named: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the names without repetition, because files of a zip replace each other when it is unpacked."""
+    taken: set[str] = set()
+    found = []
+    for doc_id, name in named:
+        stem, dot, suffix = name.rpartition(".") if "." in name else (name, "", "")
+        number, unique = 1, name
+        while unique.casefold() in taken:
+            number += 1
+            unique = f"{stem} ({number}){dot}{suffix}"
+        taken.add(unique.casefold())
+        found.append((doc_id, unique))
+    return found
+
+
+class _Sent:
+    """A file that can only be written, from which what was written is taken."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+
+    def write(self, data: bytes) -> int:
+        self._parts.append(bytes(data))
+        return len(data)
+
+    def flush(self) -> None:
+        """Do nothing: all is in memory until it is taken."""
+
+    def taken(self) -> bytes:
+        data = b"".join(self._parts)
+        self._parts.clear()
+        return data
+
+
+def _zipped(docmind: DocMind, named: list[tuple[str, str]]) -> Iterator[bytes]:
+    sent = _Sent()
+    with zipfile.ZipFile(cast("IO[bytes]", sent), "w", zipfile.ZIP_STORED) as archive:
+        for doc_id, name in named:
+            archive.writestr(name, docmind.library.original(doc_id))
+            yield sent.taken()
+    yield sent.taken()
+
+
+def _attachment(name: str) -> dict[str, str]:
+    return {"content-disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
+
+
+LIBRARY = [
+    route("/library", _rows),
+    route("/original/{doc_id}", _original),
+    route("/originals", _originals, "POST"),
+]
