@@ -81,8 +81,8 @@ class DocMind:
     """One open vault, owned by one process at a time (`VaultBusyError` otherwise).
 
     Thread-safe. Opening is cheap: models and the index engine start when they are first needed, or with `warm`.
-    `conversations`, `lookalike`, `memories`, `models`, `page_search`, `queue` and `visual` are public parts of the
-    facade, like the methods here.
+    `conversations`, `folders`, `lookalike`, `memories`, `models`, `page_search`, `queue` and `visual` are public parts
+    of the facade, like the methods here.
     """
 
     def __init__(
@@ -147,6 +147,7 @@ class DocMind:
             self._embedder, self._queries,
         )  # fmt: skip
         self.queue, self.index_choice = self._services.queue, self._services.index.choice
+        self.folders = self._services.folders
         self.lookalike, self.visual = self._services.lookalike, self._services.visual
         self.page_search = self._services.pages
         self._modalities = MultimodalSearch(
@@ -291,6 +292,7 @@ class DocMind:
             closing.callback(self.language_files.close)
             closing.callback(self._modalities.close)
             closing.callback(self.queue.close)
+            closing.callback(self.folders.close)
             closing.callback(self.conversations.close)
             if "_examples" in self.__dict__:  # they were asked for
                 closing.callback(self._examples.close)

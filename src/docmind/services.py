@@ -8,6 +8,7 @@ from docmind.config import Settings
 from docmind.documents import Catalog, NodeStore, Uploads
 from docmind.embedding import TextEmbedder
 from docmind.errors import DiskFullError
+from docmind.folders import Folders
 from docmind.image_match import ImageMatcher
 from docmind.index import Report, SearchIndex
 from docmind.ingest import Ingest, IngestQueue
@@ -41,6 +42,7 @@ class Services:
             settings, database, catalog, nodes, artifacts, uploads, embedder, self.index, self.lookalike, self.visual
         )
         self.queue = IngestQueue(uploads, self.ingest)
+        self.folders = Folders(settings, database, catalog, self.queue, self.delete)
         self.text = TextSearch(settings, catalog, nodes, self.index, embedder, queries)
         self.pages = PageSearch(settings, self.index, catalog, self.visual, queries)
 
@@ -51,6 +53,7 @@ class Services:
         if not self._database.is_read_only:
             self.lookalike.follow()
             self.visual.follow()
+            self.folders.follow()
 
     def delete(self, doc_id: str) -> DeleteReceipt:
         """Delete a document from the vault, the artifacts, the index and the models' results.

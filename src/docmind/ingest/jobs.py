@@ -180,6 +180,13 @@ class IngestQueue:
 
     # looking
 
+    def document_of(self, upload_id: int) -> tuple[str, bool]:
+        """Return the document that a file will be, and whether the vault has it, or another file of the queue, already.
+
+        Raises `NotFoundError`.
+        """
+        return self._uploads.document_of(upload_id)
+
     def uploads(self, *states: UploadState, newest: int = 0) -> tuple[UploadInfo, ...]:
         """Return the files in these states (all where none is named), in order.
 

@@ -1,5 +1,5 @@
 from .chromium.browser import find_browser
-from .file_type import is_plain, may_be_plain
+from .file_type import has_known_name, is_plain, may_be_plain
 from .formats import Rules
 from .formats.image import open_picture, open_query
 from .llama_reader import FileReader
@@ -15,6 +15,7 @@ __all__ = [
     "Reading",
     "Rules",
     "find_browser",
+    "has_known_name",
     "is_plain",
     "may_be_plain",
     "open_picture",

@@ -90,6 +90,12 @@ def identify(upload: Upload) -> tuple[str, Upload]:
     return _image(data) or _text(upload), upload
 
 
+def has_known_name(name: str) -> bool:
+    """Return whether the name ends like that of a file that DocMind reads."""
+    suffix = _suffix(name)
+    return suffix in _PROMISES or suffix in _TEXT_NAMES or suffix in ("txt", "log")
+
+
 def may_be_plain(name: str, size: int) -> bool:
     """Return whether a file of this name and size in bytes may be what `is_plain` looks for."""
     suffix = _suffix(name)
