@@ -85,8 +85,8 @@ class DocMind:
     """One open vault, owned by one process at a time (`VaultBusyError` otherwise).
 
     Thread-safe. Opening is cheap: models and the index engine start when they are first needed, or with `warm`.
-    `conversations`, `library`, `lookalike`, `memories`, `models`, `page_search`, `queue`, `reader`, `settings` and
-    `visual` are public parts of the facade, like the methods here.
+    `conversations`, `folders`, `library`, `lookalike`, `memories`, `models`, `page_search`, `queue`, `reader`,
+    `settings` and `visual` are public parts of the facade, like the methods here.
     """
 
     def __init__(
@@ -182,7 +182,7 @@ class DocMind:
             self._embedder, self._queries, self._reserve,
         )  # fmt: skip
         self.queue, self.index_choice = self._services.queue, self._services.index.choice
-        self.library = self._services.library
+        self.library, self.folders = self._services.library, self._services.folders
         self.lookalike, self.visual = self._services.lookalike, self._services.visual
         self.page_search = self._services.pages
         self._modalities = MultimodalSearch(
@@ -331,6 +331,7 @@ class DocMind:
             closing.callback(self.language_files.close)
             closing.callback(self._modalities.close)
             closing.callback(self.queue.close)
+            closing.callback(self.folders.close)
             closing.callback(self.conversations.close)
             if "_examples" in self.__dict__:  # they were asked for
                 closing.callback(self._examples.close)

@@ -5,6 +5,7 @@
     ├── ExtraMissingError           an optional part is not installed
     ├── NotFoundError               no such document, page, artifact, job, conversation or memory
     ├── AppNotOpenError             the app is not running, so that no link can open it
+    ├── FolderError                 a folder cannot be followed or looked at
     ├── VaultError                  the vault as a whole
     │   ├── VaultBusyError          another process owns it
     │   ├── VaultFormatError        written by another version, or not a vault
@@ -82,6 +83,13 @@ class AppNotOpenError(DocMindError):
         "or with the same DOCMIND_DATA_DIR."
     )
     exit_code = 5
+
+
+class FolderError(DocMindError):
+    """A folder cannot be followed, or cannot be looked at now; nothing that was read from it is touched."""
+
+    hint = "docmind sync list shows the folders."
+    exit_code = 6
 
 
 class VaultError(DocMindError):

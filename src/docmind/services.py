@@ -5,6 +5,7 @@ from __future__ import annotations
 from docmind.config import Settings
 from docmind.documents import Catalog, NodeStore, Uploads
 from docmind.embedding import TextEmbedder
+from docmind.folders import Folders
 from docmind.image_match import ImageMatcher
 from docmind.index import Report, SearchIndex
 from docmind.ingest import Ingest, IngestQueue, Library
@@ -41,6 +42,7 @@ class Services:
         self.library = Library(
             database, catalog, artifacts, self.ingest, self.visual, reserve, settings.storage.bin_days
         )
+        self.folders = Folders(settings, database, catalog, self.queue, lambda doc_id: self.library.delete([doc_id]))
         self.text = TextSearch(settings, catalog, nodes, self.index, embedder, queries)
         self.pages = PageSearch(settings, self.index, catalog, self.visual, queries)
 
@@ -51,6 +53,7 @@ class Services:
         if not self._database.is_read_only:
             self.lookalike.follow()
             self.visual.follow()
+            self.folders.follow()
 
     def reindex(self, report: Report | None) -> int:
         """Compute missing token vectors, rebuild the index, and process new page images.

@@ -105,7 +105,7 @@ def test_the_vault_stores_the_embeddings_of_the_nodes(desk: DocMind) -> None:
     stored = desk._nodes.vectors(FAKE.fingerprint, [row.content_hash for row in rows])
     with desk._database.transaction():
         desk._nodes.replace(result.doc_id, [])  # and their vectors
-    pipeline = Pipeline(info, desk._nodes, FAKE, FAKE)
+    pipeline = Pipeline([info], desk._nodes, FAKE, FAKE)
     again, made = pipeline.run(pages)
     assert again == rows
     assert made.vectors.keys() == made.tokens.keys() == stored.keys()

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from docmind import __version__
-from docmind.cli import ask, chat, documents, keys, library, memory, models, queue, search, settings, threads
+from docmind.cli import ask, chat, documents, keys, library, memory, models, queue, search, settings, sync, threads
 from docmind.cli.output import inert
 from docmind.errors import CancelledError, DiskFullError, DocMindError
 from docmind.storage import is_disk_full, keep_private
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 for _command in (
-    *(documents.add, documents.list_, queue.queue, search.search, ask.ask, chat.chat, search.show),
+    *(documents.add, documents.list_, queue.queue, sync.sync, search.search, ask.ask, chat.chat, search.show),
     *(threads.threads, memory.memory, models.models, models.embed, documents.delete, documents.reindex),
     *(library.get, library.rename, library.tag, library.collection, library.bin_),
     *(documents.accept, documents.status, documents.open_, keys.keys, settings.settings),

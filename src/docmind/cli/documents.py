@@ -101,12 +101,16 @@ class Adding:
         settled: list[int] = []
         try:
             self.finished = queue.finish(show)
+            together: dict[int, AddResult] = {}
             for number in range(len(files)):
                 if number in refused:
                     self.results.append(refused[number])
                     continue
-                self.results.append(self._add(ids[len(settled)], (number, len(files)), show))
-                settled.append(ids[len(settled)])
+                upload_id, place = ids[len(settled)], (number, len(files))
+                if upload_id not in together:
+                    together = queue.read_together(ids[len(settled) :], progress=show, place=place)
+                self.results.append(together.get(upload_id) or self._add(upload_id, place, show))
+                settled.append(upload_id)
                 self.unread -= 1
         finally:
             queue.release(ids, settled)
@@ -114,8 +118,12 @@ class Adding:
     def read(self, ids: Sequence[int], show: Show) -> None:
         """Read these files of the queue. One that fails stays in it."""
         self.unread = len(ids)
+        together: dict[int, AddResult] = {}
         for number, upload_id in enumerate(ids):
-            self.results.append(self._add(upload_id, (number, len(ids)), show))
+            place = number, len(ids)
+            if upload_id not in together:
+                together = self._desk.queue.read_together(ids[number:], progress=show, place=place)
+            self.results.append(together.get(upload_id) or self._add(upload_id, place, show))
             self.unread -= 1
 
     def _add(self, upload_id: int, place: tuple[int, int], show: Show) -> AddResult:

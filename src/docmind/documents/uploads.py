@@ -129,6 +129,21 @@ class Uploads:
             raise _unknown(upload_id)
         return _info(row)
 
+    def document_of(self, upload_id: int) -> tuple[str, bool]:
+        """Return the id of the document that a file will be, and whether that is here, or awaited, without it.
+
+        Raises `NotFoundError`.
+        """
+        row = self._db.one(
+            "SELECT u.doc_id, EXISTS (SELECT 1 FROM documents d WHERE d.doc_id = u.doc_id)"
+            " OR EXISTS (SELECT 1 FROM uploads o WHERE o.doc_id = u.doc_id AND o.upload_id <> u.upload_id)"
+            " FROM uploads u WHERE u.upload_id = ?",
+            (upload_id,),
+        )
+        if row is None:
+            raise _unknown(upload_id)
+        return row[0], bool(row[1])
+
     def has(self, upload_id: int) -> bool:
         """Return whether there is such a row."""
         return self._db.one("SELECT 1 FROM uploads WHERE upload_id = ?", (upload_id,)) is not None

@@ -6,6 +6,7 @@ background thread, which takes waiting files in order, or by a caller that reads
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections import deque
@@ -14,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from docmind.documents import Uploads
 from docmind.errors import CancelledError, DocMindError, NotFoundError
 from docmind.ingest.pipeline import Ingest, Step
+from docmind.reading import may_be_plain
 from docmind.records.documents import AddResult, QueueProgress, QueueState, Upload, UploadInfo, UploadState
 from docmind.runtime import Background, log_mistake
 
@@ -22,6 +24,7 @@ Progress = Callable[[QueueProgress], None]
 _UNREAD: tuple[UploadState, ...] = ("waiting", "reading", "paused")
 _ENDED: tuple[UploadState, ...] = ("failed", "locked", "cancelled")
 _CLOSING_S = 30.0
+_TOGETHER, _TOGETHER_BYTES = 32, 256 * 1024  # short texts that share a commit: what a crash or a pause repeats
 _WINDOW_S = 120.0  # how far back the rate is measured: scans and plain text alternate
 _SURE_S, _SURE_PAGES = 5.0, 16  # before that the rate is meaningless: the first pages come out of buffers
 _SLOW_S, _SLOW_PAGES = 15.0, 2  # enough for pages read by OCR, which are slow
@@ -71,9 +74,15 @@ class IngestQueue:
         results: list[AddResult] = []
         try:
             self.finish(progress)
-            for upload_id, password in ids.items():
+            together: dict[int, AddResult] = {}
+            for number, (upload_id, password) in enumerate(ids.items()):
                 place = len(results), files_total or len(ids)
-                results.append(self.read(upload_id, password=password, progress=progress, place=place))
+                if password is None and upload_id not in together:
+                    together = self.read_together(list(ids)[number:], progress=progress, place=place)
+                result = together.get(upload_id) or self.read(
+                    upload_id, password=password, progress=progress, place=place
+                )
+                results.append(result)
                 if progress:
                     progress(QueueProgress("reading", place[1], len(results), file=results[-1].document))
         finally:
@@ -107,9 +116,14 @@ class IngestQueue:
         self.adopt()
         waiting = [] if self._is_working() else self._uploads.waiting(self._held)
         results = []
-        for upload_id in waiting:
+        together: dict[int, AddResult] = {}
+        for number, upload_id in enumerate(waiting):
+            place = len(results), len(waiting)
             try:
-                results.append(self.read(upload_id, progress=progress, place=(len(results), len(waiting))))
+                if upload_id not in together:
+                    together = self.read_together(waiting[number:], progress=progress, place=place)
+                result = together.get(upload_id) or self.read(upload_id, progress=progress, place=place)
+                results.append(result)
             except NotFoundError:  # removed meanwhile
                 continue
         return results
@@ -135,10 +149,26 @@ class IngestQueue:
             info = self._uploads.get(upload_id)
             if info.state in ("locked", "failed"):
                 self._uploads.move([upload_id], (info.state,), "waiting")
-            return self._read(_Current(info, self._pace, progress, place), password)
+            return self._read(_Current([info], self._pace, progress, place), password)
         finally:
             if not is_ours:
                 self._held.discard(upload_id)
+            self._ingest.commit(lazily=True)
+
+    def read_together(
+        self, upload_ids: Sequence[int], *, progress: Progress | None = None, place: tuple[int, int] = (0, 1)
+    ) -> dict[int, AddResult]:
+        """Read the first of these files synchronously, as far as they are short plain texts, in one commit.
+
+        Returns results by id; a file without one is for `read`. Raises as `read` does; none of them is read then.
+        """
+        ours = [upload_id for upload_id in upload_ids[:_TOGETHER] if upload_id not in self._held]
+        self._held.update(ours)
+        try:
+            infos = self._texts_of(upload_ids)
+            return self._read_group(_Current(infos, self._pace, progress, place)) if len(infos) > 1 else {}
+        finally:
+            self._held.difference_update(ours)
             self._ingest.commit(lazily=True)
 
     def release(self, upload_ids: Collection[int], settled: Sequence[int] = ()) -> None:
@@ -149,6 +179,13 @@ class IngestQueue:
         self._uploads.remove(settled, states=("done", "failed", "locked"))
 
     # looking
+
+    def document_of(self, upload_id: int) -> tuple[str, bool]:
+        """Return the document that a file will be, and whether the vault has it, or another file of the queue, already.
+
+        Raises `NotFoundError`.
+        """
+        return self._uploads.document_of(upload_id)
 
     def uploads(self, *states: UploadState, newest: int = 0) -> tuple[UploadInfo, ...]:
         """Return the files in these states (all where none is named), in order.
@@ -258,7 +295,7 @@ class IngestQueue:
 
     def _stop(self, upload_ids: Sequence[int] | None) -> None:
         current = self._current
-        if current is not None and (upload_ids is None or current.upload_id in upload_ids):
+        if current is not None and (upload_ids is None or not current.upload_ids.isdisjoint(upload_ids)):
             current.stop.set()
 
     def _check_open(self) -> None:
@@ -270,42 +307,75 @@ class IngestQueue:
 
     def _read(self, current: _Current, password: str | None) -> AddResult:
         """Read one file to its end and record the outcome in its row."""
+        (upload_id,) = current.upload_ids
+        with self._reading(current):
+            info = self._uploads.get(upload_id)
+            if info.state not in ("waiting", "reading"):  # since it was chosen
+                raise CancelledError(f"{info.document} is {info.state}.")
+            self._ingest.start()
+            current.opens()
+            file = self._uploads.handed_in(upload_id)
+            result = self._ingest.read(file, current.step(), password=password)
+            if result.status != "added":  # "added" is recorded together with the document
+                self._uploads.settle(upload_id, result)
+            return result
+
+    def _read_group(self, current: _Current) -> dict[int, AddResult]:
+        """Read short plain texts together; each outcome is recorded with its document."""
+        with self._reading(current):
+            if any(info.state != "waiting" for info in map(self._uploads.get, current.upload_ids)):
+                return {}  # one was paused or cancelled since they were chosen: each is looked at alone
+            files = [self._uploads.handed_in(upload_id) for upload_id in current.upload_ids]
+            return self._ingest.read_together(files, current.step())
+
+    @contextlib.contextmanager
+    def _reading(self, current: _Current) -> Iterator[None]:
+        """Wait until nothing else is read, and make this what is read."""
         with self._changed:
             while self._current is not None:
                 self._changed.wait()
             self._check_open()
-            info = self._uploads.get(current.upload_id)
-            if info.state not in ("waiting", "reading"):  # since it was chosen
-                raise CancelledError(f"{info.document} is {info.state}.")
             self._current = current
         try:
-            self._ingest.start()
-            current.opens()
-            file = self._uploads.handed_in(current.upload_id)
-            result = self._ingest.read(file, current.step(), password=password)
-            if result.status != "added":  # "added" is recorded together with the document
-                self._uploads.settle(current.upload_id, result)
-            return result
+            yield
         finally:
             with self._changed:
                 self._current = None
                 self._changed.notify_all()
 
+    def _texts_of(self, upload_ids: Sequence[int]) -> list[UploadInfo]:
+        """Return the first of these files as far as they may be short plain texts and a group has room for them."""
+        infos: list[UploadInfo] = []
+        size = 0
+        for upload_id in upload_ids[:_TOGETHER]:
+            if upload_id in self._passwords or not self._uploads.has(upload_id):
+                break
+            info = self._uploads.get(upload_id)
+            size += info.bytes
+            if info.state != "waiting" or size > _TOGETHER_BYTES or not may_be_plain(info.document, info.bytes):
+                break
+            infos.append(info)
+        return infos
+
     def _work(self) -> None:
         """Run the background thread: read one file after another until `close`."""
         while (info := self._wait()) is not None:
-            password = self._passwords.pop(info.upload_id, None)
             try:
-                self._take(info, password)
+                self._take(info)
             except CancelledError:
                 continue  # its row says whether it is paused, cancelled, or to be read again
             except DocMindError as error:
                 if not isinstance(error, NotFoundError) or self._uploads.has(info.upload_id):
                     self._give_up(error)
 
-    def _take(self, info: UploadInfo, password: str | None) -> None:
+    def _take(self, info: UploadInfo) -> None:
+        """Read a file, with those behind it that can share its commit."""
         try:
-            self._read(_Current(info, self._pace), password)
+            infos = self._texts_of(self._uploads.waiting(self._held))
+            is_first = len(infos) > 1 and infos[0].upload_id == info.upload_id
+            results = self._read_group(_Current(infos, self._pace)) if is_first else {}
+            if info.upload_id not in results:
+                self._read(_Current([info], self._pace), self._passwords.pop(info.upload_id, None))
             self._ingest.commit(lazily=self._uploads.next(self._held) is not None)
         except DocMindError:
             raise
@@ -344,14 +414,18 @@ class IngestQueue:
 
 
 class _Current:
-    """The file being read. `progress` reads it from other threads: fields are only replaced, never changed."""
+    """What is being read: one file, or texts that share a commit.
+
+    `progress` reads it from other threads: fields are only replaced, never changed.
+    """
 
     def __init__(
-        self, info: UploadInfo, pace: _Pace, tell: Progress | None = None, place: tuple[int, int] = (0, 1)
+        self, infos: Sequence[UploadInfo], pace: _Pace, tell: Progress | None = None, place: tuple[int, int] = (0, 1)
     ) -> None:
-        self.upload_id, self.stop = info.upload_id, threading.Event()
-        self._info, self._pace, self._tell, self._place = info, pace, tell, place
+        self.upload_ids, self.stop = dict.fromkeys(info.upload_id for info in infos).keys(), threading.Event()
+        self._infos, self._pace, self._tell, self._place = infos, pace, tell, place
         self._at = ("starting", 0, 0)
+        self._read = 0  # files of the group that were read
 
     def opens(self) -> None:
         """Note that the file is being opened."""
@@ -361,7 +435,7 @@ class _Current:
         """Return the callbacks for the pipeline."""
         from docmind.ingest.pipeline import Step
 
-        return Step(self._page, self._pace.keep, self._check)
+        return Step(self._page, self._pace.keep, self._file, self._check)
 
     def on(self, queue: QueueProgress, bytes_left: int) -> QueueProgress:
         """Add this file's progress to that of the queue.
@@ -369,24 +443,38 @@ class _Current:
         `bytes_left` counts all unread files and this one.
         """
         stage, done, total = self._at
+        read = self._read
+        info = self._infos[min(read, len(self._infos) - 1)]
+        gone = sum(one.bytes for one in self._infos[: read + 1])
         return QueueProgress(
             state=queue.state,
             files_total=queue.files_total,
-            files_done=queue.files_done,
-            waiting=max(0, queue.waiting - 1),
+            files_done=queue.files_done + read,
+            waiting=max(0, queue.waiting - 1 - read),
             paused=queue.paused,
-            file=self._info.document,
+            file=info.document,
             stage="stopping" if self.stop.is_set() else stage,
             pages_done=done,
             pages_total=total,
-            eta_ms=self._pace.eta_ms(total - done if total else None, max(0, bytes_left - self._info.bytes)),
+            eta_ms=self._pace.eta_ms(total - done if total else None, max(0, bytes_left - gone)),
             message=queue.message,
         )
 
     def _page(self, stage: str, done: int, total: int) -> None:
         if not self._at[2]:
-            self._pace.open(done, total, self._info.bytes)
+            self._pace.open(done, total, self._infos[0].bytes)
         self._at = (stage, done, total)
+        self._report()
+
+    def _file(self, number: int, pages: int) -> None:
+        """Note that one of several texts was read; 0 pages where it was there already."""
+        if pages:
+            self._pace.open(0, pages, self._infos[number].bytes)
+            self._pace.keep(pages)
+        self._at, self._read = ("reading", 0, 1), max(self._read, number + 1)
+        self._report()
+
+    def _report(self) -> None:
         if self._tell:
             files_done, files_total = self._place
             self._tell(self.on(QueueProgress("reading", files_total, files_done), 0))

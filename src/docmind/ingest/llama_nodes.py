@@ -6,7 +6,7 @@ this module; searching does not need it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -194,18 +194,37 @@ class Made(NamedTuple):
     vectors: dict[bytes, np.ndarray]
     tokens: dict[bytes, np.ndarray]
 
+    def of(self, hashes: Collection[bytes]) -> Made:
+        """Return those of these texts."""
+        return Made(*({key: one for key, one in part.items() if key in hashes} for part in self))
+
+
+def keep_vectors(store: NodeStore, embedder: TextEmbedder, tokens: TokenEmbedder | None, made: Made) -> None:
+    """Store new vectors in the vault, after their nodes."""
+    store.put_vectors(embedder.fingerprint, made.vectors)
+    if tokens is not None:
+        store.put_tokens(tokens.token_fingerprint, made.tokens)
+
 
 class Pipeline:
-    """The steps from a document's pages to nodes with vectors: a LlamaIndex `IngestionPipeline` of two components.
+    """The steps from pages of documents to nodes with vectors: a LlamaIndex `IngestionPipeline` of two components.
 
     Run it over successive batches of pages in page order. Vectors that the vault holds already are not made again.
     """
 
     def __init__(
-        self, info: DocumentInfo, nodes: NodeStore, embedder: TextEmbedder, tokens: TokenEmbedder | None = None
+        self,
+        documents: Sequence[DocumentInfo],
+        nodes: NodeStore,
+        embedder: TextEmbedder,
+        tokens: TokenEmbedder | None = None,
     ) -> None:
         """Build the pipeline; `tokens` is the same model, where its token vectors are stored too."""
-        self._info, self._store, self._embedder, self._tokens = info, nodes, embedder, tokens
+        self._store, self._embedder, self._tokens = nodes, embedder, tokens
+        self._about = {
+            info.doc_id: {"doc_id": info.doc_id, "document": info.document, "title": info.title, "kind": info.kind}
+            for info in documents
+        }
         self._embed = StoredEmbedding(embedder=embedder, tokens=tokens, store=nodes)
         self._pipeline = IngestionPipeline(
             transformations=[WindowParser(embedder, include_prev_next_rel=False), self._embed],
@@ -215,13 +234,11 @@ class Pipeline:
 
     def run(self, pages: Sequence[PageRecord]) -> tuple[list[NodeRecord], Made]:
         """Return the nodes of these pages, and the vectors made for those that the vault does not hold yet."""
-        info = self._info
-        about = {"doc_id": info.doc_id, "document": info.document, "title": info.title, "kind": info.kind}
         documents = [
             Document(
                 id_=page.page_id,
                 text=page.text,
-                metadata={**about, "page_no": page.page_no, "language": page.language},
+                metadata={**self._about[page.doc_id], "page_no": page.page_no, "language": page.language},
             )
             for page in pages
             if page.text.strip()
@@ -234,6 +251,4 @@ class Pipeline:
 
     def keep(self, made: Made) -> None:
         """Store new vectors in the vault, after their nodes."""
-        self._store.put_vectors(self._embedder.fingerprint, made.vectors)
-        if self._tokens is not None:
-            self._store.put_tokens(self._tokens.token_fingerprint, made.tokens)
+        keep_vectors(self._store, self._embedder, self._tokens, made)

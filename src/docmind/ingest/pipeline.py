@@ -11,7 +11,8 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from docmind.documents import (
     Catalog,
     Edits,
     HandedIn,
+    NodeRecord,
     NodeStore,
     PageRecord,
     Uploads,
@@ -41,14 +43,15 @@ from docmind.errors import (
 )
 from docmind.image_match import ImageMatcher
 from docmind.index import SearchIndex
-from docmind.reading import Ocr, OcrPass, Reader, Reading
+from docmind.reading import Ocr, OcrPass, Reader, Reading, is_plain
 from docmind.records.documents import AddResult, DeleteReceipt, DocumentInfo, ParsedPage, Upload
 from docmind.storage import Artifacts, Database, Sealable
 from docmind.visual import Visual
 
 if TYPE_CHECKING:
-    from docmind.ingest.llama_nodes import Pipeline
+    from docmind.ingest.llama_nodes import Made, Pipeline
 
+_GROUP = 8  # texts whose windows are embedded together: both cores have work while the next ones are read
 _BATCH, _BATCH_S = 8, 2.0  # pages per commit, or seconds: the most that a crash can lose, mainly of slow OCR pages
 
 
@@ -56,13 +59,24 @@ _BATCH, _BATCH_S = 8, 2.0  # pages per commit, or seconds: the most that a crash
 class Step:
     """Callbacks of `Ingest`.
 
-    `page` gets the stage and the pages done of all, `kept` the number of stored pages; `check` raises `CancelledError`
-    to stop.
+    `page` gets the stage and the pages done of all, `kept` the number of stored pages, `file` the place of a file among
+    those read together, and its pages; `check` raises `CancelledError` to stop.
     """
 
     page: Callable[[str, int, int], None] = lambda stage, done, total: None
     kept: Callable[[int], None] = lambda done: None
+    file: Callable[[int, int], None] = lambda number, pages: None
     check: Callable[[], None] = lambda: None
+
+
+@dataclass(frozen=True)
+class _Text:
+    """One plain text that was read: what a commit writes of it."""
+
+    file: HandedIn
+    info: DocumentInfo
+    pages: list[PageRecord]
+    images: list[Sealable]
 
 
 class Ingest:
@@ -140,6 +154,111 @@ class Ingest:
                 result = AddResult(file.name, "cancelled", message="It was deleted while it was being read.")
         return replace(result, duration_ms=(time.monotonic() - started) * 1000)
 
+    def read_together(self, files: Sequence[HandedIn], step: Step) -> dict[int, AddResult]:
+        """Read short plain texts and commit them in one transaction; return their results by upload id.
+
+        A file that is none, that cannot be read, or of which pages are stored, has no result: `read` takes it. Until
+        the commit nothing is written but sealed images, so a crash or a pause repeats these files, and loses none.
+
+        Raises what `read` raises.
+        """
+        started = time.monotonic()
+        self.start()
+        self._index.ready()
+        with self._alone(step):
+            already: dict[int, AddResult] = {}
+            fresh: dict[str, tuple[int, HandedIn]] = {}
+            for number, file in enumerate(files):
+                known = self._known(file.doc_id)
+                if known is not None and known.status == "ready":
+                    already[file.upload_id] = _already(known, file.name, file.tags)
+                    step.file(number, 0)
+                elif known is None:
+                    fresh.setdefault(file.doc_id, (number, file))
+            made = self._read_texts(list(fresh.values()), step)
+            results = self._commit_texts(made, already)
+        took = (time.monotonic() - started) * 1000 / max(1, len(results))
+        return {upload_id: replace(result, duration_ms=took) for upload_id, result in results.items()}
+
+    def _read_texts(
+        self, files: Sequence[tuple[int, HandedIn]], step: Step
+    ) -> list[tuple[list[_Text], list[NodeRecord], Made]]:
+        """Read texts in a thread and embed those read before meanwhile."""
+        made = []
+        reader = ThreadPoolExecutor(1, thread_name_prefix="texts")
+        try:
+            readings = [reader.submit(self._read_text, file) for _, file in files]
+            from docmind.ingest.llama_nodes import Pipeline  # a second of LlamaIndex, while the first are being read
+
+            for at in range(0, len(files), _GROUP):
+                texts: list[_Text] = []
+                for (number, _), reading in zip(files[at : at + _GROUP], readings[at : at + _GROUP], strict=True):
+                    step.check()
+                    text = reading.result()
+                    if text is not None:
+                        texts.append(text)
+                        step.file(number, len(text.pages))
+                if texts:
+                    pipeline = Pipeline([text.info for text in texts], self._nodes, self._embedder, self._tokens)
+                    made.append((texts, *pipeline.run([page for text in texts for page in text.pages])))
+        finally:
+            reader.shutdown(cancel_futures=True)
+        return made
+
+    def _read_text(self, file: HandedIn) -> _Text | None:
+        """Return the pages of a plain text; None where it is none or cannot be read."""
+        try:
+            upload = Upload(file.name, self._artifacts.get(file.original), None, file.tags)
+            if not is_plain(upload):
+                return None
+            with self._reader.read(upload) as reading:
+                pages = list(reading)
+                info = _begun(file, upload, reading)
+        except DiskFullError:
+            raise
+        except (ReadingError, NotFoundError, VaultError):  # read again alone, which says what is wrong
+            return None
+        if reading.told or len(pages) != info.pages or any(page.needs_ocr for page in pages):
+            return None
+        records, images = self._records(info.doc_id, pages)
+        return _Text(file, replace(info, pages_done=len(pages)), records, images)
+
+    def _commit_texts(
+        self, groups: Sequence[tuple[list[_Text], list[NodeRecord], Made]], already: dict[int, AddResult]
+    ) -> dict[int, AddResult]:
+        from docmind.ingest.llama_nodes import keep_vectors
+
+        results = dict(already)
+        texts = [text for group, _, _ in groups for text in group]
+        need_room(self._settings, 0)
+        with self._rows:
+            gone = {text.info.doc_id for text in texts if not self._uploads.has(text.file.upload_id)}
+            texts = [text for text in texts if text.info.doc_id not in gone]
+            self._artifacts.put_many([image for text in texts for image in text.images])
+            with self._db.transaction():  # all of them, or none
+                for upload_id, result in already.items():
+                    self._uploads.settle(upload_id, result)
+                for text in texts:
+                    self._uploads.begin(text.file.upload_id)
+                    self._catalog.begin_document(text.info, text.file.original)
+                    self._catalog.put_pages(text.pages)
+                for _, nodes, made in groups:
+                    self._nodes.put([node for node in nodes if node.doc_id not in gone])
+                    if gone:  # vectors of texts that have no node any more are not kept
+                        hashes = {node.content_hash for node in nodes if node.doc_id not in gone}
+                        made = made.of(hashes)
+                    keep_vectors(self._nodes, self._embedder, self._tokens, made)
+                for text in texts:
+                    doc_id, language = text.info.doc_id, majority([page.language for page in text.pages])
+                    self._catalog.finish_document(doc_id, language=language)
+                    result = AddResult(text.file.name, "added", doc_id, len(text.pages))
+                    self._uploads.settle(text.file.upload_id, result)
+                    results[text.file.upload_id] = result
+        self._db.settle()
+        for text in texts:
+            self._index.started().mirror.put(text.info.doc_id)
+        return results
+
     def delete(self, doc_id: str) -> DeleteReceipt:
         """Delete a document from the vault, the artifacts and the index.
 
@@ -191,30 +310,14 @@ class Ingest:
             told = "It was in the bin, and is back in the library."
             return AddResult(upload.name, "already", doc_id, known.pages, known.ocr_pages, message=told)
         if known is not None and known.status == "ready":
-            told = f"It is here already, as {known.document}." if known.document != upload.name else ""
-            if not set(upload.tags) <= set(known.tags):
-                told = f"{told} Its tags stay as they are.".strip()
-            return AddResult(upload.name, "already", doc_id, known.pages, known.ocr_pages, message=told)
+            return _already(known, upload.name, upload.tags)
         need_room(self._settings, 2 * len(upload.data))
         stored = self._catalog.pages_of(doc_id) if known else []
         with self._reader.read(upload, skip={page.page_no for page in stored}, waiting=step.check) as reading:
             if stored and known is not None and reading.pages != known.pages:  # drawn differently than before
                 self._nodes.forget(doc_id)
                 return self._add(file, upload, step)
-            info = DocumentInfo(
-                doc_id=doc_id,
-                document=upload.name,
-                title=reading.title,
-                kind=reading.kind,
-                status="reading",
-                pages=reading.pages,
-                pages_done=len(stored),
-                ocr_pages=0,
-                language="",
-                bytes=len(upload.data),
-                added_at_ms=int(time.time() * 1000),
-                tags=upload.tags,
-            )
+            info = replace(_begun(file, upload, reading), pages_done=len(stored))
             with self._rows, self._db.transaction():
                 self._uploads.begin(file.upload_id)  # raises where the document was deleted meanwhile
                 self._catalog.begin_document(info, file.original)
@@ -235,7 +338,7 @@ class Ingest:
         """
         from docmind.ingest.llama_nodes import Pipeline  # a second of LlamaIndex, while the first pages are being read
 
-        pipeline = Pipeline(info, self._nodes, self._embedder, self._tokens)
+        pipeline = Pipeline([info], self._nodes, self._embedder, self._tokens)
         if stored:
             nodes, made = pipeline.run(stored)
             with self._rows, self._db.transaction():
@@ -274,15 +377,29 @@ class Ingest:
         return ocr.told(), majority(languages)
 
     def _seal(self, info: DocumentInfo, pipeline: Pipeline, pages: list[ParsedPage]) -> list[str]:
+        records, files = self._records(info.doc_id, pages)
+        nodes, made = pipeline.run(records)
+        need_room(self._settings, 0)
+        with self._rows:
+            self._catalog.original(info.doc_id)  # raises where the document was deleted meanwhile
+            self._artifacts.put_many(files)
+            with self._db.transaction(is_step=True):  # the last one marks the document ready
+                self._catalog.put_pages(records)
+                self._nodes.put(nodes)
+                pipeline.keep(made)
+        return [record.language for record in records]
+
+    def _records(self, doc_id: str, pages: list[ParsedPage]) -> tuple[list[PageRecord], list[Sealable]]:
+        """Return the rows of pages, and the images and thumbnails to seal."""
         files = [
-            Sealable(data, ".webp.enc", {"kind": kind, "doc_id": info.doc_id, "page_no": page.page_no})
+            Sealable(data, ".webp.enc", {"kind": kind, "doc_id": doc_id, "page_no": page.page_no})
             for page in pages
             for kind, data in (("page", page.image), ("thumbnail", page.thumbnail))
         ]
         refs = iter([self._artifacts.ref_of(file.plaintext, file.suffix) for file in files])
         records = [
             PageRecord(
-                doc_id=info.doc_id,
+                doc_id=doc_id,
                 page_no=page.page_no,
                 width=page.width,
                 height=page.height,
@@ -296,16 +413,7 @@ class Ingest:
             )
             for page in pages
         ]
-        nodes, made = pipeline.run(records)
-        need_room(self._settings, 0)
-        with self._rows:
-            self._catalog.original(info.doc_id)  # raises where the document was deleted meanwhile
-            self._artifacts.put_many(files)
-            with self._db.transaction(is_step=True):  # the last one marks the document ready
-                self._catalog.put_pages(records)
-                self._nodes.put(nodes)
-                pipeline.keep(made)
-        return [record.language for record in records]
+        return records, files
 
     def _refuse(self, file: HandedIn, error: DocMindError, *, had_pages: bool) -> AddResult:
         """Record that a file cannot be read; pages stored before this attempt stay."""
@@ -344,3 +452,29 @@ class Ingest:
             yield
         finally:
             self._turn.release()
+
+
+def _begun(file: HandedIn, upload: Upload, reading: Reading) -> DocumentInfo:
+    """Return the row of a document whose file is open and of which no page is stored."""
+    return DocumentInfo(
+        doc_id=file.doc_id,
+        document=upload.name,
+        title=reading.title,
+        kind=reading.kind,
+        status="reading",
+        pages=reading.pages,
+        pages_done=0,
+        ocr_pages=0,
+        language="",
+        bytes=len(upload.data),
+        added_at_ms=int(time.time() * 1000),
+        tags=upload.tags,
+    )
+
+
+def _already(known: DocumentInfo, name: str, tags: Sequence[str]) -> AddResult:
+    """Return the result for a file whose document is there."""
+    told = f"It is here already, as {known.document}." if known.document != name else ""
+    if not set(tags) <= set(known.tags):
+        told = f"{told} Its tags stay as they are.".strip()
+    return AddResult(name, "already", known.doc_id, known.pages, known.ocr_pages, message=told)

@@ -1,4 +1,5 @@
 from .chromium.browser import find_browser
+from .file_type import has_known_name, is_plain, may_be_plain
 from .formats import Rules
 from .formats.image import open_picture, open_query
 from .llama_reader import FileReader
@@ -14,6 +15,9 @@ __all__ = [
     "Reading",
     "Rules",
     "find_browser",
+    "has_known_name",
+    "is_plain",
+    "may_be_plain",
     "open_picture",
     "open_query",
     "telling",

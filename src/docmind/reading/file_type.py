@@ -62,6 +62,11 @@ _TEXT_NAMES = {
     **dict.fromkeys(_CODE.split(), "code"),
 }
 _HTML = re.compile(rb"^\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
+PLAIN = ("txt", "markdown", "csv", "code")
+"""The kinds of plain text."""
+
+_PLAIN_BYTES = 256 * 1024  # a longer text fills many pages and has a process of its own
+_CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
 _BOMS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _UTF16_ALIKE = 0.3  # share of zero bytes in Latin text written in UTF-16 without a mark at its start
 
@@ -83,6 +88,38 @@ def identify(upload: Upload) -> tuple[str, Upload]:
     if b"%PDF-" in data[:1024]:
         return "pdf", upload
     return _image(data) or _text(upload), upload
+
+
+def has_known_name(name: str) -> bool:
+    """Return whether the name ends like that of a file that DocMind reads."""
+    suffix = _suffix(name)
+    return suffix in _PROMISES or suffix in _TEXT_NAMES or suffix in ("txt", "log")
+
+
+def may_be_plain(name: str, size: int) -> bool:
+    """Return whether a file of this name and size in bytes may be what `is_plain` looks for."""
+    suffix = _suffix(name)
+    is_named = suffix in ("txt", "log") or _TEXT_NAMES.get(suffix, "html") != "html"
+    return is_named and 0 < size <= _PLAIN_BYTES
+
+
+def is_plain(upload: Upload) -> bool:
+    """Return whether a file is certainly short plain text: read without a parser of binary data.
+
+    It holds UTF-8 without control characters, begins like no other format, and has the name of a text. The check itself
+    decodes and counts, so the owner makes it.
+    """
+    data = upload.data
+    if upload.password is not None or not may_be_plain(upload.name, len(data)) or _CONTROLS.search(data):
+        return False
+    signatures = (*_ZIP, *(signature for signature, _ in _OTHERS))
+    if b"%PDF-" in data[:1024] or _image(data) or data.startswith(signatures) or _HTML.match(data[:4096]):
+        return False
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return bool(data.strip())
 
 
 def _image(data: bytes) -> str | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
-from docmind.errors import CorruptFileError, ReadingError, TooLargeError
+from docmind.errors import CorruptFileError, ReadingError, TooLargeError, UnsupportedFileError
 from docmind.reading import file_type
 from docmind.reading.formats import Opened, Rules, reader
 
@@ -29,6 +29,19 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
     frame = read_frame(incoming)
     if frame is not None:
         answer(*frame, outgoing, lambda kind, upload, rules: (reader(kind)(upload, kind, rules), ""))
+
+
+def serve_plain(incoming: BinaryIO, outgoing: BinaryIO) -> None:
+    """Read short plain texts, one after another, until the pipe is closed."""
+    while (frame := read_frame(incoming)) is not None:
+        answer(*frame, outgoing, _open_plain)
+
+
+def _open_plain(kind: str, upload: Upload, rules: Rules) -> tuple[Opened, str]:
+    """Open a plain text. No parser of another format may run in a process that serves several files."""
+    if kind not in file_type.PLAIN:
+        raise UnsupportedFileError(f"{upload.name} is not plain text.")
+    return reader(kind)(upload, kind, rules), ""
 
 
 def answer(header: dict[str, Any], blobs: list[bytes], outgoing: BinaryIO, opening: Opening) -> None:

@@ -28,7 +28,7 @@ from docmind.errors import (
     WorkerFailedError,
 )
 from docmind.reading.chromium import browser as chromium
-from docmind.reading.file_type import DRAWN
+from docmind.reading.file_type import DRAWN, is_plain
 from docmind.records.documents import ParsedPage, TextSource, Upload
 from docmind.runtime import Frame, Header, Limits, Worker, error_named
 
@@ -70,6 +70,8 @@ def _is_count(value: object) -> TypeGuard[int]:
 
 
 _ENTRY = "docmind.reading.process:serve"
+_PLAIN_ENTRY = "docmind.reading.process:serve_plain"
+_PLAIN_FILES, _PLAIN_CPU_S = 500, 600  # after so many files, or seconds of processor time, the process is replaced
 _DRAWING = "docmind.reading.chromium.process:serve"
 _RULES = (
     "max_pages",
@@ -84,9 +86,11 @@ _DEATHS = 3  # pages that may kill their process before reading of the document 
 
 
 class Reader:
-    """Reader of documents. Thread-safe; each document gets a fresh process.
+    """Reader of documents. Thread-safe; each document gets a fresh process, short plain texts share one.
 
-    A spare process is started in advance, so that a small file does not wait for an interpreter. `close` ends it.
+    A spare process is started in advance, so that a small file does not wait for an interpreter. `close` ends it. The
+    process of plain texts (`file_type.is_plain`) runs no parser of another format, and is replaced after 500 files and
+    whenever a reading did not come to its end.
     """
 
     def __init__(self, settings: ReadingSettings) -> None:
@@ -97,6 +101,7 @@ class Reader:
         )
         self._lock = threading.Lock()
         self._spare: Worker | None = None
+        self._plain: tuple[Worker, int] | None = None  # idle, with the number of files it has read
         self._closed = False
 
     def __enter__(self) -> Self:
@@ -137,9 +142,30 @@ class Reader:
     def close(self) -> None:
         """End the spare process. An open Reading continues."""
         with self._lock:
-            spare, self._spare, self._closed = self._spare, None, True
-        if spare is not None:
-            spare.kill()
+            idle = [self._spare, self._plain[0] if self._plain else None]
+            self._spare = self._plain = None
+            self._closed = True
+        for worker in idle:
+            if worker is not None:
+                worker.kill()
+
+    def start_plain(self, upload: Upload) -> tuple[Worker, int]:
+        """Give a plain text to the process of plain texts; return it with the number of files it has read."""
+        with self._lock:
+            plain, self._plain = self._plain, None
+        if plain is None or not plain[0].is_alive:
+            cpu_s = min(_PLAIN_CPU_S, self._limits.cpu_s)
+            plain = Worker(_PLAIN_ENTRY, Limits(memory_mb=self._limits.memory_mb, cpu_s=cpu_s, file_mb=0)), 0
+        self._hand(plain[0], upload, {"skip": [], "broken": [], "browser": ""})
+        return plain
+
+    def keep_plain(self, worker: Worker, files: int) -> None:
+        """Take back the process of plain texts after it has read its `files`th file to the end."""
+        with self._lock:
+            if self._plain is None and not self._closed and files < _PLAIN_FILES:
+                self._plain = worker, files
+                return
+        worker.kill()
 
     def start(self, upload: Upload, skip: Collection[int], broken: Collection[int], browser: str) -> Worker:
         """Give the document to a fresh process; it may reply that it should be drawn with `browser`."""
@@ -206,6 +232,9 @@ class Reading:
         self._asked_at = 0.0
         self._closed = False
         self._worker: Worker | None = None
+        self._shared: int | None = None  # files that the process of plain texts had read before; None: not that process
+        self._is_ended = False
+        self._may_share = not self._skip and is_plain(upload)
         try:
             self._open_twice()
         except WorkerFailedError as error:
@@ -229,6 +258,7 @@ class Reading:
                 try:
                     frame = self._receive()
                     if frame[0].get("end"):
+                        self._is_ended = True
                         return
                     page = page_of(frame, self.pages, self._skip)
                 except WorkerFailedError as error:
@@ -248,7 +278,10 @@ class Reading:
         folder, self._folder = self._folder, None
         if folder is not None and self._worker is not None and self._worker.is_alive:
             chromium.end_tree(self._worker.pid)  # a process that is still ending would create its folder again
-        if self._worker is not None:
+        if self._worker is not None and self._shared is not None and self._is_ended:
+            self._reader.keep_plain(self._worker, self._shared + 1)
+            self._worker = None
+        elif self._worker is not None:
             self._worker.kill()
         if folder is not None:
             chromium.remove_folder(folder)
@@ -270,7 +303,13 @@ class Reading:
         return is_first and was_quick and not self._closed
 
     def _open(self) -> None:
-        self._start(self._reader.start(self._upload, self._skip, self._broken, self._browser))
+        if self._may_share:
+            self._may_share = False  # after a failure it gets a process of its own
+            worker, self._shared = self._reader.start_plain(self._upload)
+            self._start(worker)
+        else:
+            self._shared = None
+            self._start(self._reader.start(self._upload, self._skip, self._broken, self._browser))
         header, _ = self._receive()
         drawn = header.get("browser") is True and bool(self._browser)
         failed = ""

@@ -235,6 +235,49 @@ class QueueProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class FolderInfo:
+    """A folder of the disk that the library follows.
+
+    `files` counts those that were found at the last sync, `gone` the documents whose file is missing; `message` says
+    why the last sync was not complete.
+    """
+
+    folder_id: int
+    path: str
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    is_watched: bool = True
+    synced_at_ms: int = 0
+    message: str = ""
+    files: int = 0
+    gone: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SyncResult:
+    """Counts of one comparison of a folder with the library; `skipped` are files of other kinds, empty or too large."""
+
+    files: int = 0
+    added: int = 0
+    changed: int = 0
+    renamed: int = 0
+    gone: int = 0
+    unchanged: int = 0
+    skipped: int = 0
+    unread: int = 0
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GoneFile:
+    """A document whose file is not in its folder any more."""
+
+    doc_id: str
+    document: str
+    folder: str
+
+
+@dataclass(frozen=True, slots=True)
 class Capability:
     """One optional part: what it provides, and the command or switch that adds it."""
 

@@ -196,6 +196,29 @@ def m010_library(db: Connection) -> None:
     db.execute("CREATE INDEX collected_document ON collected (doc_id)")
 
 
+def m011_folders(db: Connection) -> None:
+    """Create the tables of folders that are followed, and of their files.
+
+    The path of a folder is stored; a file below it is named by a hash of its path, keyed with the folder's salt.
+    """
+    db.execute(
+        """CREATE TABLE folders (
+            folder_id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE, salt BLOB NOT NULL,
+            include TEXT NOT NULL DEFAULT '[]', exclude TEXT NOT NULL DEFAULT '[]', is_watched INTEGER NOT NULL,
+            added_at_ms INTEGER NOT NULL, synced_at_ms INTEGER NOT NULL DEFAULT 0,
+            message TEXT NOT NULL DEFAULT '')"""
+    )
+    db.execute(
+        """CREATE TABLE folder_files (
+            folder_id INTEGER NOT NULL, place BLOB NOT NULL, file_id INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
+            size INTEGER NOT NULL, doc_id TEXT NOT NULL, before TEXT NOT NULL DEFAULT '',
+            is_ours INTEGER NOT NULL, is_gone INTEGER NOT NULL DEFAULT 0,
+            PRIMARY KEY (folder_id, place)) WITHOUT ROWID"""
+    )
+    db.execute("CREATE INDEX folder_files_document ON folder_files (doc_id)")
+    db.execute("CREATE INDEX folder_files_before ON folder_files (before) WHERE before <> ''")
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     m001_documents,
     m002_epochs,
@@ -207,4 +230,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     m008_ledger,
     m009_uploads,
     m010_library,
+    m011_folders,
 )

@@ -367,10 +367,12 @@ def _draw(sheet: Sheet, scale: float) -> tuple[Image.Image, Words]:
     boxes: list[tuple[float, float, float, float]] = []
     for line in sheet.lines:
         face, tall = font(line.face), line_height(line.face)
+        # A piece of a line is measured again and again in one text; very long ones are not cached.
+        measure = _measure(line.face) if len(line.text) < 400 else face.getlength
         x, last = line.x, 0
         for match in _WORD.finditer(line.text):
-            x += face.getlength(line.text[last : match.start()])
-            wide = face.getlength(match.group())
+            x += measure(line.text[last : match.start()])
+            wide = measure(match.group())
             pen.text((x, line.y), match.group(), fill=0, font=face)
             spans.append((line.start + match.start(), line.start + match.end()))
             boxes.append((x * scale, line.y * scale, wide * scale, 0.9 * tall * scale))

@@ -1,0 +1,3 @@
+from .folders import Folders
+
+__all__ = ["Folders"]
