@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from docmind.access import find_running, is_alive
 from docmind.config import Settings
-from docmind.errors import CancelledError
+from docmind.errors import CancelledError, VaultBusyError
 from docmind.network import network_guard
 from docmind.records.documents import Box
 from docmind.records.search import Filters
@@ -83,6 +84,8 @@ def opened(*, reminds: bool = True, accept: bool = False) -> DocMind:
     The recovery code of a new vault, or of one that a recovery code opened, is printed on stderr; later commands remind
     there until it is confirmed, unless `reminds` is False. `accept` continues with a vault that lacks acknowledged
     changes.
+
+    Raises `VaultBusyError`, which names the app where that is open.
     """
     from docmind.application import DocMind
 
@@ -92,7 +95,16 @@ def opened(*, reminds: bool = True, accept: bool = False) -> DocMind:
     is_new = not (settings.data_dir / "vault.json").exists()
     is_chosen = is_new or settings.keys.recovery_code is not None  # the code brings a new root key
     ask = (lambda: _ask_passphrase(is_chosen=is_chosen)) if is_asking() else None
-    desk = DocMind(settings, ask_passphrase=ask, accept=accept)
+    try:
+        desk = DocMind(settings, ask_passphrase=ask, accept=accept)
+    except VaultBusyError as error:
+        running = find_running(settings.data_dir)
+        if running is None or not is_alive(running):
+            raise
+        raise VaultBusyError(
+            _("DocMind is open in the browser; commands work while it is closed."),
+            hint=_("Use the app (`docmind open` shows it), or end it with Ctrl-C in its terminal and try again."),
+        ) from error
     code = desk.recovery_code()
     if code and is_chosen:
         made = (
