@@ -65,7 +65,7 @@ def test_the_recovery_code_is_kept_until_it_is_confirmed(tmp_path: Path) -> None
         assert desk.recovery_code() == code
     with opened(tmp_path) as desk:
         assert desk.recovery_code() == code
-        with pytest.raises(WrongKeyError, match="nor its last group"):
+        with pytest.raises(WrongKeyError, match="nor its last five characters"):
             desk.confirm_recovery_code(code[:5])
         assert desk.recovery_code() == code
         desk.confirm_recovery_code(code[-5:].lower())

@@ -71,6 +71,7 @@ from docmind.storage import (
     open_keys,
     remove_strays,
 )
+from docmind.wording import _
 
 if TYPE_CHECKING:
     from docmind.answers import DirectAnswers, Examples
@@ -136,17 +137,25 @@ class DocMind:
         try:
             data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
-            raise VaultError(f"The data directory {data_dir} cannot be made: {error.strerror}.", hint=_PLACE) from error
+            raise VaultError(
+                _("The data folder {data_dir} can't be created: {strerror}.").format(
+                    data_dir=data_dir, strerror=error.strerror
+                ),
+                hint=_PLACE,
+            ) from error
         self.is_read_only = read_only or settings.storage.read_only or not _is_writable(data_dir)
         if self.is_read_only:
             if not (data_dir / "vault.json").exists():
                 raise VaultError(
-                    f"The data directory {data_dir} holds no vault, and none can be made in it.", hint=_PLACE
+                    _("The data folder {data_dir} has no library, and none can be created there.").format(
+                        data_dir=data_dir
+                    ),
+                    hint=_PLACE,
                 )
             if settings.keys.recovery_code is not None:
                 raise VaultError(
-                    "A recovery code gives the vault a new key, so it cannot be used for reading only.",
-                    hint="Open the vault once for writing, or unset DOCMIND_KEYS__RECOVERY_CODE.",
+                    _("A recovery code gives the library a new key, so it can't be used for reading only."),
+                    hint=_("Open the library once for writing, or unset DOCMIND_KEYS__RECOVERY_CODE."),
                 )
             settings = _for_reading(settings)
         check_folder(data_dir, repairs=not self.is_read_only)
@@ -222,7 +231,11 @@ class DocMind:
                 names = self._lost_names()
             if not names:
                 raise
-            raise BehindError(f"{error} Files of lost documents are still here: {', '.join(names)}.") from error
+            raise BehindError(
+                _("{error} Files of lost documents are still here: {names}.").format(
+                    error=error, names=", ".join(names)
+                )
+            ) from error
 
     def _opened_text_model(self, settings: Settings) -> tuple[Settings, TextEmbedder]:
         """Open the text model; return it with the settings that have its name, also in place of `auto`.
@@ -270,14 +283,17 @@ class DocMind:
         self._database.check_writable()
         if self._is_text_model_set:
             raise ConfigError(
-                "The text model is set by DOCMIND_EMBEDDING__MODEL.", hint="Unset it, or set it to another model."
+                _("The text model is set by DOCMIND_EMBEDDING__MODEL."), hint=_("Unset it, or set it to another model.")
             )
         chosen = self._settings.embedding.model_copy(update={"model": name})
         settings = self._settings.model_copy(update={"embedding": chosen})
         close_text_model(open_text_model(settings))
         found = text_model_capability(settings)
         if found.state != "present":
-            raise ExtraMissingError(f"The text model {name} is not installed.", hint=f"Run: {found.hint}")
+            raise ExtraMissingError(
+                _("The text model {name} is not installed.").format(name=name),
+                hint=_("Run: {hint}").format(hint=found.hint),
+            )
         Preferences(self._database).put(_TEXT_MODEL, name)
 
     def _lost_names(self) -> list[str]:

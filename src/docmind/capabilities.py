@@ -16,6 +16,7 @@ from docmind.network import network_guard
 from docmind.reading import Ocr, find_browser
 from docmind.records.documents import Capability
 from docmind.runtime import Way, isolation
+from docmind.wording import N_, _
 
 _KEY_SOURCES = {
     "keyring": "the root key is in this computer's keyring",
@@ -54,7 +55,7 @@ def licences() -> tuple[tuple[str, str, str], ...]:
 def folder_bytes(folder: Path) -> int:
     """Return the disk space of a folder in bytes: blocks, because index files are sparse."""
     total = 0
-    for place, _, names in os.walk(folder):
+    for place, _unused, names in os.walk(folder):
         for name in names:
             try:
                 stat = os.lstat(os.path.join(place, name))
@@ -64,7 +65,7 @@ def folder_bytes(folder: Path) -> int:
     return total
 
 
-_QUOTES = Capability("answers", "present", "quotes from your pages; no language model is used")
+_QUOTES = Capability("answers", "present", N_("No language model · quotes only"))
 
 
 def of(settings: Settings, key_source: str, answers: Capability = _QUOTES) -> tuple[Capability, ...]:
@@ -91,20 +92,27 @@ def _app(settings: Settings) -> Capability:
         return Capability(
             "app access",
             "off",
-            "whoever can connect to the app's port, as every user of this machine can, reads and changes this vault",
-            "Set DOCMIND_APP__TOKEN=on, unless a proxy asks who they are and nothing else reaches the port.",
+            _(
+                "anyone who can connect to the app's port, such as other users of this computer, can read and "
+                "change this library"
+            ),
+            _("Set DOCMIND_APP__TOKEN=on, unless a proxy asks who they are and nothing else reaches the port."),
         )
     where = f", on this machine and at {settings.app.origin}" if settings.app.origin else ""
-    return Capability("app access", "present", f"only for a browser opened with a link of its own{where}")
+    return Capability(
+        "app access", "present", _("only for a browser opened with a link of its own{where}").format(where=where)
+    )
 
 
 def _browser(wanted: str) -> Capability:
     if wanted == "off":
-        return Capability("book pages", "off", "EPUB as plain text", "Set DOCMIND_READING__BROWSER=auto.")
+        return Capability("book pages", "off", _("EPUB as plain text"), _("Set DOCMIND_READING__BROWSER=auto."))
     program = find_browser(wanted)
     if program:
-        return Capability("book pages", "present", f"EPUB drawn by {program}, without scripts and network")
-    return Capability("book pages", "missing", "EPUB as plain text", "Install Chromium, Chrome or Edge.")
+        return Capability(
+            "book pages", "present", _("EPUB drawn by {program}, without scripts and network").format(program=program)
+        )
+    return Capability("book pages", "missing", _("EPUB as plain text"), _("Install Chromium, Chrome or Edge."))
 
 
 _WAYS: dict[Way, str] = {"namespace": "an empty network namespace", "filter": "a filter of system calls"}
@@ -115,9 +123,15 @@ def _children() -> Capability:
     try:
         held = isolation()
     except WorkerFailedError as error:
-        return Capability("isolation of readers", "missing", f"no child process can be started: {error}")
+        return Capability(
+            "isolation of readers", "missing", _("no child process can be started: {error}").format(error=error)
+        )
     if held:
-        return Capability("isolation of readers", "present", f"no network: {' and '.join(_WAYS[way] for way in held)}")
+        return Capability(
+            "isolation of readers",
+            "present",
+            _("no network: {names}").format(names=" and ".join(_WAYS[way] for way in held)),
+        )
     if sys.platform == "linux":
         hint = "Let this user make network namespaces, or this process install seccomp filters."
     else:
@@ -134,12 +148,16 @@ def _network(settings: Settings) -> Capability:
         detail = f"native code reaches this machine alone; {often}{f' (most often {most})' if most else ''}"
         return Capability("network guard", "present", detail)
     if settings.network.strict == "off":
-        return Capability("network guard", "off", "native code is not held back", "Set DOCMIND_NETWORK__STRICT=auto.")
-    return Capability("network guard", "missing", "native code is not held back", now.reason)
+        return Capability(
+            "network guard", "off", _("native code is not held back"), _("Set DOCMIND_NETWORK__STRICT=auto.")
+        )
+    return Capability("network guard", "missing", _("native code is not held back"), now.reason)
 
 
 def _web(settings: Settings) -> Capability:
     if settings.web.provider == "off":
-        return Capability("web search", "off", "not used", "set DOCMIND_WEB__PROVIDER to searxng or brave")
+        return Capability("web search", "off", _("not used"), _("set DOCMIND_WEB__PROVIDER to searxng or brave"))
     where = settings.web.url if settings.web.provider == "searxng" else "Brave"
-    return Capability("web search", "present", f"in agent mode, if you allow it for a question, at {where}")
+    return Capability(
+        "web search", "present", _("in agent mode, if you allow it for a question, at {where}").format(where=where)
+    )

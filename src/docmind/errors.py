@@ -39,26 +39,27 @@
     └── CancelledError              the user stopped it
 
 Each class has a `hint` (what the user can do now) and the `exit_code` of the command line. The message says in one
-sentence what is wrong.
+sentence what is wrong. Hints and messages are texts of the catalogues: a message is translated where it is raised.
 """
+
+from docmind.wording import N_, _
 
 
 class DocMindError(Exception):
     """Root of all errors that DocMind raises on purpose."""
 
-    hint = "Run `docmind status` to see what is present and what is missing."
+    hint = N_("Run `docmind status` to see what is installed and what is missing.")
     exit_code = 1
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
-        if hint is not None:
-            self.hint = hint
+        self.hint = hint if hint is not None else _(type(self).hint)
 
 
 class ConfigError(DocMindError):
     """A setting is unknown or has an impossible value."""
 
-    hint = "See docs/settings.md for the settings and their values."
+    hint = N_("See docs/settings.md for the settings and their values.")
     exit_code = 2
 
 
@@ -71,16 +72,15 @@ class ExtraMissingError(DocMindError):
 class NotFoundError(DocMindError):
     """There is no such document, page, artifact, job, conversation or memory."""
 
-    hint = "Run `docmind list` to see the documents."
+    hint = N_("Run `docmind list` to see the documents.")
     exit_code = 4
 
 
 class AppNotOpenError(DocMindError):
     """The app is not running over this vault, so that no link can open it."""
 
-    hint = (
-        "Start it with `python3 scripts/run_app.py`; where it is running, call this in the same folder, "
-        "or with the same DOCMIND_DATA_DIR."
+    hint = N_(
+        "Start it with `python3 scripts/run_app.py`. If it is running, use the same folder or DOCMIND_DATA_DIR."
     )
     exit_code = 5
 
@@ -101,21 +101,21 @@ class VaultError(DocMindError):
 class VaultBusyError(VaultError):
     """Another process owns the vault."""
 
-    hint = "Close the other DocMind (the app or a running command), or choose another vault with DOCMIND_DATA_DIR."
+    hint = N_("Close the other DocMind (the app or a command), or choose another library with DOCMIND_DATA_DIR.")
     exit_code = 11
 
 
 class VaultFormatError(VaultError):
     """The vault was written by another version, or it is not a vault."""
 
-    hint = "Open it with the version that wrote it, or choose another folder with DOCMIND_DATA_DIR."
+    hint = N_("Open it with the version that wrote it, or choose another folder with DOCMIND_DATA_DIR.")
     exit_code = 12
 
 
 class KeyUnavailableError(VaultError):
     """There is no key, or no way to reach it."""
 
-    hint = (
+    hint = N_(
         "Bring back the key file, unlock the keyring, or give the passphrase; "
         "or set DOCMIND_KEYS__RECOVERY_CODE to the recovery code."
     )
@@ -125,23 +125,23 @@ class KeyUnavailableError(VaultError):
 class WrongKeyError(VaultError):
     """A key was found, but it is not the one that sealed this."""
 
-    hint = "Check which key belongs to this vault, or set DOCMIND_KEYS__RECOVERY_CODE to the recovery code."
+    hint = N_("Check which key belongs to this library, or set DOCMIND_KEYS__RECOVERY_CODE to the recovery code.")
     exit_code = 14
 
 
 class DamagedError(VaultError):
     """Stored bytes have rotted: their checksum does not hold."""
 
-    hint = "Restore the file from a backup, or delete the document and add it again."
+    hint = N_("Restore the file from a backup, or delete the document and add it again.")
     exit_code = 15
 
 
 class BehindError(DamagedError):
     """`vault.db` lacks acknowledged changes: it is older than the files beside it, or the end of its log is lost."""
 
-    hint = (
-        "Put the newer vault.db back, with its vault.db-wal; or look at what is here with DOCMIND_STORAGE__READ_ONLY=1;"
-        " or go on with what is here: `docmind accept`."
+    hint = N_(
+        "Put the newer vault.db back, with its vault.db-wal. Or look at this copy with DOCMIND_STORAGE__READ_ONLY=1, "
+        "or continue with it: `docmind accept`."
     )
     exit_code = 19
 
@@ -149,21 +149,21 @@ class BehindError(DamagedError):
 class TamperedError(VaultError):
     """Stored bytes were changed by somebody without the key."""
 
-    hint = "Do not trust this copy of the vault; restore it from a backup."
+    hint = N_("Don't trust this copy of the library. Restore it from a backup.")
     exit_code = 16
 
 
 class DiskFullError(VaultError):
     """There is no room left to write safely; nothing was lost."""
 
-    hint = "Free some disk space and try again; what was acknowledged is kept."
+    hint = N_("Free some disk space and try again. Nothing was lost.")
     exit_code = 17
 
 
 class StateRefusedError(VaultError):
     """A conversation's state or its stored form holds a forbidden value: bytes, a path, an array or an object."""
 
-    hint = "Purge this conversation if it was not written by DocMind; the documents are not affected."
+    hint = N_("Delete this conversation permanently if DocMind didn't write it. Your documents aren't affected.")
     exit_code = 18
 
 
@@ -176,56 +176,56 @@ class ReadingError(DocMindError):
 class EmptyFileError(ReadingError):
     """The file holds nothing."""
 
-    hint = "Check that the file was copied whole."
+    hint = N_("Check that the file was copied completely.")
     exit_code = 21
 
 
 class CorruptFileError(ReadingError):
     """The file is broken, or not what it claims to be."""
 
-    hint = "Open it in its own program and save it again, or get a fresh copy."
+    hint = N_("Re-save it in the program that made it, or get a new copy.")
     exit_code = 22
 
 
 class UnsupportedFileError(ReadingError):
     """DocMind does not read this type of file."""
 
-    hint = "Save it as PDF and add that."
+    hint = N_("Save it as PDF and add that.")
     exit_code = 23
 
 
 class PasswordNeededError(ReadingError):
     """The file is locked: no password was given, or a wrong one."""
 
-    hint = "Give its password: in the app when asked, or with --password-file on the command line."
+    hint = N_("Give its password: in the app, or with --password-file on the command line.")
     exit_code = 24
 
 
 class TooLargeError(ReadingError):
     """The file is above a limit that protects this machine."""
 
-    hint = "Split the file, or raise the limit named in docs/settings.md."
+    hint = N_("Split the file, or raise the limit named in docs/settings.md.")
     exit_code = 25
 
 
 class ReaderFailedError(ReadingError):
     """The process that reads the file died or ran out of time."""
 
-    hint = "Open the file in its own program and save it again; if it is sound, raise DOCMIND_READING__TIMEOUT_S."
+    hint = N_("Re-save the file in the program that made it. If it is fine, raise DOCMIND_READING__TIMEOUT_S.")
     exit_code = 26
 
 
 class IndexEngineError(DocMindError):
     """The vector index cannot serve; documents and pages are safe."""
 
-    hint = "Close and open DocMind again: the index is rebuilt from the vault by itself."
+    hint = N_("Restart DocMind: it rebuilds the index by itself.")
     exit_code = 30
 
 
 class IndexMismatchError(IndexEngineError):
     """The index was built by another model than the one in use."""
 
-    hint = "Choose the model that built the index, or re-embed the documents."
+    hint = N_("Choose the model that built the index, or rebuild it with `docmind reindex`.")
     exit_code = 31
 
 
@@ -235,21 +235,21 @@ class LanguageModelError(DocMindError):
     The question is kept, and quotes are given instead.
     """
 
-    hint = "Try again, or choose another model in Settings; answers are quotes until then."
+    hint = N_("Try again, or choose another model in Settings. Until then, answers are quotes.")
     exit_code = 40
 
 
 class LanguageModelDownError(LanguageModelError):
     """The model's server cannot be reached, refuses the request, or is too slow."""
 
-    hint = "Start the model's server and try again; answers are quotes until then."
+    hint = N_("Start the model's server and try again. Until then, answers are quotes.")
     exit_code = 41
 
 
 class ContextExceededError(LanguageModelDownError):
     """The question with its passages has more tokens than the model takes in at once."""
 
-    hint = "Ask in fewer words, lower DOCMIND_LLM__CONTEXT_TOKENS, or choose a model with a larger context."
+    hint = N_("Ask in fewer words, lower DOCMIND_LLM__CONTEXT_TOKENS, or choose a model with a larger context.")
     exit_code = 48
 
 
@@ -262,54 +262,54 @@ class LanguageModelBrokenError(LanguageModelError):
 class ImagesRefusedError(LanguageModelError):
     """The model's server does not accept the page images of a question."""
 
-    hint = "Choose a model that accepts images, or set DOCMIND_LLM__IMAGES=0 to send none."
+    hint = N_("Choose a model that accepts images, or set DOCMIND_LLM__IMAGES=0 to send none.")
     exit_code = 47
 
 
 class EndpointRefusedError(LanguageModelError):
     """The host is neither this machine nor one that the user has allowed."""
 
-    hint = "Name it in DOCMIND_LLM__ALLOWED_HOSTS if what you ask, and pages of your documents, may be sent there."
+    hint = N_("Add it to DOCMIND_LLM__ALLOWED_HOSTS if your questions and pages may be sent there.")
     exit_code = 43
 
 
 class WebSearchError(DocMindError):
     """The web could not be searched."""
 
-    hint = "Check DOCMIND_WEB__PROVIDER and its address; your documents are searched all the same."
+    hint = N_("Check DOCMIND_WEB__PROVIDER and its address. Your documents are still searched.")
     exit_code = 44
 
 
 class VisualModelError(DocMindError):
     """A page image model cannot answer: its files are gone or broken, or it ran out of time or memory."""
 
-    hint = "Run `docmind models list` to see what is here; searches go on without it."
+    hint = N_("Run `docmind models list` to see the models. Searches work without it.")
     exit_code = 45
 
 
 class TextModelError(DocMindError):
     """A text model cannot embed or rerank: its files are gone or broken, or its server does not answer."""
 
-    hint = "Run `docmind models list` to see what is here; pages are found by their words until then."
+    hint = N_("Run `docmind models list` to see the models. Until then, pages are found by their words.")
     exit_code = 49
 
 
 class DownloadError(DocMindError):
     """A model could not be fetched, or is not what its address promised."""
 
-    hint = "Try again: what has arrived is kept, and fetching goes on from there."
+    hint = N_("Try again: the download continues where it stopped.")
     exit_code = 46
 
 
 class WorkerFailedError(DocMindError):
     """A child process died, broke the protocol or ran out of time."""
 
-    hint = "Try again; if it happens twice with the same file, leave that file out."
+    hint = N_("Try again. If it happens twice with the same file, leave that file out.")
     exit_code = 32
 
 
 class CancelledError(DocMindError):
     """The user stopped it; what was done so far is kept."""
 
-    hint = "Start it again: what was done is not done twice."
+    hint = N_("Start it again: nothing is done twice.")
     exit_code = 130

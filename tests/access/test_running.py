@@ -120,7 +120,7 @@ def test_a_file_of_ones_own_with_such_a_name_is_left_alone(tmp_path: Path, text:
 def test_a_file_that_others_can_read_or_write_is_not_used(tmp_path: Path, mode: int) -> None:
     announce(tmp_path, app())
     (tmp_path / "app.json").chmod(mode)
-    with pytest.raises(ConfigError, match="somebody else"):
+    with pytest.raises(ConfigError, match="another user"):
         find_running(tmp_path)
 
 
@@ -128,7 +128,7 @@ def test_a_file_of_another_user_is_not_used(tmp_path: Path) -> None:
     require(hasattr(os, "geteuid") and os.geteuid() == 0, "giving a file away needs root")
     announce(tmp_path, app())
     os.chown(tmp_path / "app.json", 65534, 65534)
-    with pytest.raises(ConfigError, match="somebody else"):
+    with pytest.raises(ConfigError, match="another user"):
         find_running(tmp_path)
 
 

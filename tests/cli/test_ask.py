@@ -122,7 +122,7 @@ def test_the_checked_text_follows_a_text_taller_than_the_screen(written: Written
     stream.end(answered("Herons nest in trees. [1]"))
     shown = screen_of(written())
     assert shown[:30] == ["word"] * 30
-    assert shown[-4:] == ["With its sources:", "Herons nest in trees. [1]", "  [1] herons.pdf, page 2", ""]
+    assert shown[-4:] == ["With sources:", "Herons nest in trees. [1]", "  [1] herons.pdf, page 2", ""]
 
 
 @on_a_terminal

@@ -132,7 +132,7 @@ def test_retry_answers_beside(shell: Shell) -> None:
     assert second["question"] == first["question"]
     assert second["before_id"] == first["before_id"]
     assert len(shell.json("threads", "show", "mine")["runs"]) == 2
-    assert objects(shell, "/retry", thread="fresh", code=4)[0]["message"].startswith("Nothing was asked")
+    assert objects(shell, "/retry", thread="fresh", code=4)[0]["message"].startswith("This conversation is still empty")
 
 
 @pytest.mark.slow

@@ -57,7 +57,7 @@ def test_ctrl_c_stops_the_answer_and_not_the_program(shell: Shell, server: LLMSe
     with terminal(["chat", "--thread", "mine"], shell.environment) as screen:
         screen.wait_for("> ")
         screen.type("Where do herons nest?" + ENTER).wait_for("on and on")
-        screen.type(CTRL_C).wait_for("Stopped: the answer ends here.")
+        screen.type(CTRL_C).wait_for("You stopped the answer here.")
         screen.wait_for("> ")
         screen.type("Where do owls nest?" + ENTER).wait_for("owls.txt, page 1")
         screen.wait_for("> ")

@@ -20,8 +20,8 @@ from docmind.storage.keys import open_keys
 from shells import Shell, sentence_of
 
 NOTICE = (
-    "The recovery code of this vault was never confirmed: `docmind keys code` shows it, "
-    "`docmind keys confirm` once it is written down.\n"
+    "The recovery code of this library isn't confirmed yet. See it with `docmind keys code`; "
+    "confirm it with `docmind keys confirm`.\n"
 )
 
 
@@ -57,7 +57,7 @@ def test_every_command_reminds_until_the_code_is_confirmed(shell: Shell) -> None
     assert shell.json("keys", "code") == {"recovery_code": code}
     assert "confirmed" in shell.run("keys", "confirm", code[-5:]).stdout
     assert shell.run("list").stderr == ""
-    assert "kept nowhere" in sentence_of(shell.run("keys", "code", code=NotFoundError.exit_code))
+    assert "no longer keeps it" in sentence_of(shell.run("keys", "code", code=NotFoundError.exit_code))
     assert "confirmed before" in shell.run("keys", "confirm", "ZZZZZ").stdout
     assert opens(shell.folder, code)
 
@@ -67,7 +67,7 @@ def test_only_having_the_code_confirms_it(shell: Shell, wrong: str) -> None:
     code = made(shell)
     given = code[:5] if wrong == "first group" else wrong
     said = sentence_of(shell.run("keys", "confirm", given, code=WrongKeyError.exit_code))
-    assert "not the recovery code" in said
+    assert "n't the recovery code" in said
     assert shell.run("keys", "code").stdout == f"{code}\n"
 
 

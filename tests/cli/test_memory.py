@@ -40,7 +40,7 @@ def test_a_search_narrows_the_list(shell: Shell) -> None:
         shell.run("memory", "add", text)
     found = shell.json("memory", "list", "--search", "lease")["memories"]
     assert [one["text"] for one in found] == ["The lease ends in June"]
-    assert "Nothing found" in shell.run("memory", "list", "--search", "turbine").stdout
+    assert "No memories match" in shell.run("memory", "list", "--search", "turbine").stdout
     away = {"DOCMIND_MEMORY__VECTORS": "off"}
     found = shell.json("memory", "list", "--search", "lease", **away)
     assert [one["text"] for one in found["memories"]] == ["The lease ends in June"]

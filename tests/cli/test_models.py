@@ -197,7 +197,7 @@ def test_a_directory_and_a_fake_are_used(looking: Shell, tmp_path: Path) -> None
 
 def test_bench_prints_what_it_costs_here(looking: Shell) -> None:
     nothing = looking.run("models", "bench")
-    assert "Fetch one: docmind models pull siglip" in nothing.stderr
+    assert "Download one: docmind models pull siglip" in nothing.stderr
     assert looking.json("models", "bench") == {"benches": []}
     [bench] = looking.json("models", "bench", "fake-image")["benches"]
     assert set(bench) == {field.name for field in dataclasses.fields(ModelBench)}
@@ -211,7 +211,7 @@ def test_a_real_checkpoint_from_the_hub_to_a_figure(looking: Shell, hub: HubServ
     [bench] = looking.json("models", "bench")["benches"]
     assert (bench["name"], bench["device"]) == ("siglip", "cpu")
     assert bench["seconds_per_page"] > 0
-    assert "s a page here" in looking.run("models", "list").stdout
+    assert "s per page here" in looking.run("models", "list").stdout
 
 
 @pytest.mark.slow
@@ -219,13 +219,13 @@ def test_a_real_checkpoint_from_the_hub_to_a_figure(looking: Shell, hub: HubServ
     ("words", "code", "sentence"),
     [
         (("pull", "clip\x1b[2J"), 2, "There is no model clip"),
-        (("pull", "fake-image"), 2, "could be fetched"),
+        (("pull", "fake-image"), 2, "to download"),
         (("enable", "nothing"), 2, "There is no model nothing"),
         (("enable", "a" * 5_000), 2, "There is no model"),
         (("enable", "siglip"), 45, "It has not been fetched"),
         (("bench", "siglip"), 45, "It has not been fetched"),
     ],
-    ids=["no such name", "a fake", "no such directory", "a long name", "not here", "not here to measure"],
+    ids=["no such name", "a fake", "no such folder", "a long name", "not here", "not here to measure"],
 )
 def test_what_cannot_be_done_is_one_sentence(looking: Shell, words: tuple[str, ...], code: int, sentence: str) -> None:
     looking.run("list")  # creates the vault
@@ -309,10 +309,10 @@ def test_a_gguf_file_is_added_used_and_removed(tmp_path: Path) -> None:
     assert (told["chosen"], told["models"][0]["context_tokens"]) == ("inside/Tiny", 2_048)
     (answers,) = [one for one in shell.json("status")["capabilities"] if one["name"] == "answers"]
     assert "written by Tiny inside DocMind" in answers["detail"]
-    assert "without --yes" in sentence_of(shell.run("models", "remove", "inside/Tiny", code=130))
-    assert "inside/Tiny is removed" in shell.run("models", "remove", "inside/Tiny", "--yes").stdout
+    assert "Nothing was removed" in sentence_of(shell.run("models", "remove", "inside/Tiny", code=130))
+    assert "inside/Tiny was removed" in shell.run("models", "remove", "inside/Tiny", "--yes").stdout
     assert file.exists()
-    assert "cannot run inside DocMind now" in shell.run("models", "list").stderr
+    assert "can't run inside DocMind now" in shell.run("models", "list").stderr
     assert "No added model" in sentence_of(shell.run("models", "remove", "inside/Tiny", code=4))
 
 

@@ -66,7 +66,7 @@ def test_a_plain_succession_is_not_indented_and_branches_are() -> None:
 
 def test_the_head_on_a_new_branch_stands_after_its_last_run() -> None:
     runs = [run("1", None, current=True), run("2", "1")]
-    assert [line.endswith("<- here") for line in tree(runs, "another")] == [True, False]
+    assert [line.endswith("<- you are here") for line in tree(runs, "another")] == [True, False]
     assert list(tree([], None)) == []
 
 

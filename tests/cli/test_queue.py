@@ -56,7 +56,7 @@ def test_what_waits_is_counted_listed_and_read(shell: Shell) -> None:
     assert "broken.pdf" in done.stderr
     listed = shell.run("queue", "list").stdout
     assert "failed     broken.pdf" in listed
-    assert "Open it in its own program" in listed
+    assert "Re-save it in the program" in listed
     assert "1 not read" in shell.run("list").stderr
     shell.run("queue", "retry", code=22)
     (told,) = [info for info in shell.json("queue", "list")["files"] if info["state"] == "failed"]
@@ -86,7 +86,7 @@ def test_a_locked_file_is_read_with_a_password_of_a_file(shell: Shell) -> None:
     left(shell, locked())
     shell.run("queue", "resume", code=24)
     assert "locked     contract.docx" in shell.run("queue", "list").stdout
-    assert "nobody to ask" in sentence_of(shell.run("queue", "unlock", code=24))
+    assert "A password is needed" in sentence_of(shell.run("queue", "unlock", code=24))
     passwords = shell.file("passwords.txt", f"wrong\n{PASSWORD}\n".encode())
     assert "added    contract.docx" in shell.run("queue", "unlock", "--password-file", passwords).stdout
     assert PASSWORD.encode() not in (shell.folder / "data" / "vault.db").read_bytes()

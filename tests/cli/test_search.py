@@ -57,7 +57,7 @@ def test_it_is_told_on_a_terminal(shell: Shell) -> None:
     found = shell.run("search", "--image", shell.file("shot.jpg", jpeg(sheet(1))))
     assert "1. page-1.png, page 1" in found.stdout
     nothing = shell.run("search", "--image", shell.file("other.jpg", jpeg(sheet(5))))
-    assert "No page looks like this picture." in nothing.stdout
+    assert "No page matches this picture." in nothing.stdout
     assert_inert(nothing.stdout)
 
 
@@ -65,8 +65,11 @@ def test_it_is_told_on_a_terminal(shell: Shell) -> None:
 def test_what_does_not_go_together_is_refused(shell: Shell, tmp_path: Path) -> None:
     picture = shell.file("shot.jpg", jpeg(sheet(1)))
     assert "QUESTION, or --image FILE, or both" in shell.run("search", code=2).stderr
-    assert "--modality is for questions" in shell.run("search", "--image", picture, "--modality", "text", code=2).stderr
-    assert "--no-read is for pictures" in shell.run("search", "nests", "--no-read", code=2).stderr
+    assert (
+        "--modality doesn't work with --image"
+        in shell.run("search", "--image", picture, "--modality", "text", code=2).stderr
+    )
+    assert "--no-read only works with --image" in shell.run("search", "nests", "--no-read", code=2).stderr
     assert "is not one of" in shell.run("search", "nests", "--modality", "lookalike", code=2).stderr
     assert "is not a file" in shell.run("search", "--image", tmp_path / "missing.png", code=4).stderr
     assert "is not a picture" in shell.run("search", "--image", shell.file("a.txt", b"words"), code=23).stderr
@@ -92,7 +95,7 @@ def test_one_list_can_be_asked(shell: Shell) -> None:
     assert "nests.py, page 1" in both.stdout
     assert "code 1" in both.stdout
     off = shell.run("search", "nest poplar", "--modality", "visual")
-    assert "Nothing found." in off.stdout
+    assert "No pages match." in off.stdout
     assert "Without visual: No model for it is in use" in off.stderr
 
 

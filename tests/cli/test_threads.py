@@ -141,7 +141,7 @@ def test_search_looks_into_titles_and_texts(shell: Shell) -> None:
     for words, found in (("412 sticks", ["birds"]), ("OWLS HUNT?", ["hunting"]), ("nothing like it", [])):
         told = shell.json("threads", "list", "--search", words)
         assert sorted(thread["thread_id"] for thread in told["threads"]) == sorted(found), words
-    assert "Nothing found." in shell.run("threads", "list", "--search", "nothing like it").stdout
+    assert "No conversations match." in shell.run("threads", "list", "--search", "nothing like it").stdout
 
 
 def test_an_empty_vault_has_no_conversations(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_show_as_json_and_as_text(shell: Shell) -> None:
     assert "  [1] herons.pdf, page 2" in shown
     tree = shell.run("threads", "show", QUESTIONS[0], "--tree").stdout.splitlines()
     assert [line[0] for line in tree[2:]] == ["*"] * 3
-    assert tree[-1].endswith("<- here")
+    assert tree[-1].endswith("<- you are here")
 
 
 @pytest.mark.slow
@@ -214,7 +214,7 @@ def test_fork_branches_and_both_branches_stay(shell: Shell) -> None:
 @pytest.mark.slow
 def test_fork_of_a_conversation_without_turns_is_one_sentence(shell: Shell) -> None:
     shell.run("chat", "--thread", "fresh", typed="")
-    assert "nothing in this conversation" in sentence_of(shell.run("threads", "fork", "fresh", code=4))
+    assert "still empty" in sentence_of(shell.run("threads", "fork", "fresh", code=4))
 
 
 @pytest.mark.slow
@@ -247,12 +247,12 @@ def test_rename_delete_and_restore(shell: Shell) -> None:
     assert shell.json("threads", "restore", "birds")["deleted_at_ms"] is None
     assert asked(shell.json("threads", "show", "birds")) == list(QUESTIONS)
     assert "docmind threads restore birds" in shell.run("threads", "delete", "birds").stdout
-    assert "is back" in shell.run("threads", "restore", "Of nests").stdout
+    assert "was restored" in shell.run("threads", "restore", "Of nests").stdout
 
 
 @pytest.mark.slow
 def test_purge_asks_or_is_told(shell: Shell) -> None:
-    assert "Nothing was erased" in sentence_of(shell.run("threads", "purge", "birds", code=130))
+    assert "Nothing was deleted" in sentence_of(shell.run("threads", "purge", "birds", code=130))
     assert asked(shell.json("threads", "show", "birds")) == list(QUESTIONS)
     shell.run("threads", "purge", "birds", "nobody", "--yes", code=4)
     (receipt,) = shell.json("threads", "purge", "birds", "birds", "-y")["purged"]

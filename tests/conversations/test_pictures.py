@@ -218,7 +218,7 @@ def test_a_model_that_refuses_images_is_asked_without_them(
     assert "ttached" not in str(second.body["messages"])
     (part,) = [part for part in answer.degraded if part.stage == "page images"]
     assert "refuses images" in part.reason
-    assert part.reason.endswith("It was asked again without them.")
+    assert part.reason.endswith("The question was sent again without them.")
     assert [sentence.supported for sentence in answer.sentences] == [True, False]
     assert not any(sentence.seen for sentence in answer.sentences)
     assert {source.kind for source in answer.sources} == {"quote"}

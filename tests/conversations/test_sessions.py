@@ -141,7 +141,7 @@ def test_a_title_in_any_script_is_kept(sessions: Sessions, title: str) -> None:
 @pytest.mark.parametrize("title", ["", "   ", "\n\t", "\u202e\u200b\x00", "\u200d", "\ud800"])
 def test_an_empty_title_is_refused_and_the_old_one_stays(sessions: Sessions, title: str) -> None:
     one = sessions.create("kept")
-    with pytest.raises(ConfigError, match="at least one character"):
+    with pytest.raises(ConfigError, match="at least one visible character"):
         sessions.rename(one.thread_id, title)
     assert sessions.get(one.thread_id) == one
 

@@ -158,7 +158,7 @@ def test_other_hosts_are_asked_only_where_they_are_allowed(server: LLMServer, ou
         EndpointModel(settings, "openai/own").embed_query("eggs")
     allowed = settings.model_copy(update={"llm": LLMSettings(allowed_hosts="example.com")})
     here = EndpointModel(allowed, "openai/own", resolve=lambda host, port: ["169.254.169.254"])
-    with pytest.raises(EndpointRefusedError, match="never asked"):
+    with pytest.raises(EndpointRefusedError, match="never contacted"):
         here.embed_query("eggs")
     plain = EmbeddingSettings.model_validate(
         {"model": "openai/own", "url": "http://example.com/v1", "dim": 8, "api_key": "secret"}

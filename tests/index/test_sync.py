@@ -574,12 +574,12 @@ def test_an_index_without_room_to_open_is_not_rebuilt(house: House, monkeypatch:
     house.mirror.catch_up()
 
     def full() -> int:
-        raise DiskFullError("no room to open")
+        raise DiskFullError("too full to open")
 
     with monkeypatch.context() as cramped:
         cramped.setattr(house.index, "epoch", full)
         written = house.index.upserts
-        with pytest.raises(DiskFullError, match="no room to open"):
+        with pytest.raises(DiskFullError, match="too full to open"):
             house.mirror.catch_up()
         assert house.index.upserts == written
     assert house.mirror.catch_up() == 0

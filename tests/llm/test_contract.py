@@ -316,13 +316,13 @@ def test_a_line_without_end_is_ended(served: Party) -> None:
 def test_what_is_no_stream_is_told(served: Party, kind: Kind) -> None:
     error, _ = failing(served, Behaviour(kind, HALF))
     assert isinstance(error, LanguageModelBrokenError)
-    assert "does not answer as a language model does" in str(error)
+    assert "doesn't answer like a language model" in str(error)
 
 
 def test_an_empty_answer_is_told(served: Party) -> None:
     error, _ = failing(served, Behaviour("empty"))
     assert isinstance(error, LanguageModelBrokenError)
-    assert "answered with nothing" in str(error)
+    assert "sent an empty answer" in str(error)
 
 
 def test_a_body_that_says_it_is_packed_is_not_unpacked(served: Party) -> None:
@@ -523,7 +523,7 @@ def test_a_host_that_is_not_allowed_gets_nothing(server: LLMServer) -> None:
     model = ServedModel(info, allowed, resolve=lambda host, port: ["127.0.0.1"])
     assert "".join(model.stream(ASK, never)) == "The documents do not say it."
     turned = ServedModel(info, allowed, resolve=lambda host, port: ["169.254.169.254"])
-    with pytest.raises(EndpointRefusedError, match="never asked"):
+    with pytest.raises(EndpointRefusedError, match="never contacted"):
         list(turned.stream(ASK, never))
     assert len(server.asked()) == 1
 

@@ -124,7 +124,7 @@ def test_nonsense_is_named_and_left_aside(listing: bytes, ollama: LLMServer, ope
     assert [one.provider for one in found.models] == ["openai"]
     told = [one.reason for one in found.degraded]
     if len(listing) < 1_000_000:  # what is too long is not read, and so not judged
-        assert told == [f"127.0.0.1:{ollama.port} answers, but not as a server of language models does."]
+        assert told == [f"127.0.0.1:{ollama.port} answers, but not like a server of language models."]
 
 
 @pytest.mark.parametrize("name", ["", "a\nb", "a\u202eb", "x" * 300, 7, None, "\x1b[2J"])
@@ -197,7 +197,7 @@ def test_an_address_that_is_down_is_named() -> None:
 def test_an_address_with_another_program_is_named() -> None:
     with serving(protocols=()) as other:
         found = discover(LLMSettings(url=other.url), ports=[])
-    assert "not as a server of language models" in found.degraded[0].reason
+    assert "not like a server of language models" in found.degraded[0].reason
 
 
 def test_an_address_that_is_not_allowed_is_named_and_not_asked(openai: LLMServer) -> None:
@@ -209,7 +209,7 @@ def test_an_address_that_is_not_allowed_is_named_and_not_asked(openai: LLMServer
     found = discover(allowed, ports=[], resolve=lambda host, port: ["127.0.0.1"])
     assert [(one.model, one.is_remote) for one in found.models] == [("qwen2.5-7b", True)]
     found = discover(allowed, ports=[], resolve=lambda host, port: ["169.254.169.254"])
-    assert "never asked" in found.degraded[0].reason
+    assert "never contacted" in found.degraded[0].reason
     keyed = allowed.model_copy(update={"api_key": SecretStr("k-1")})
     found = discover(keyed, ports=[], resolve=lambda host, port: ["127.0.0.1"])
     assert "unencrypted" in found.degraded[0].reason

@@ -253,14 +253,14 @@ def test_a_killed_docmind_leaves_no_process_and_no_socket() -> None:
 
 
 def test_what_does_not_fit_the_memory_is_not_loaded(tmp_path: Path) -> None:
-    with pytest.raises(LanguageModelDownError, match="and DOCMIND_LLM__MEMORY_MB allows"):
+    with pytest.raises(LanguageModelDownError, match="DOCMIND_LLM__MEMORY_MB allows"):
         list(model_of(models_of(gguf=smollm(), memory_mb=300)).stream(ASK, never))
     huge = {**LLAMA, "llama.block_count": 4_096, "llama.attention.head_count_kv": 65_536, "llama.context_length": 2**20}
     (tmp_path / "huge.gguf").write_bytes(gguf(huge))
     inside = models_of(tmp_path, context_tokens=1_000_000)
     model = model_of(inside)
     assert "too much for this machine now" in model.info.note
-    with pytest.raises(LanguageModelDownError, match=r"of memory, and only .* are free"):
+    with pytest.raises(LanguageModelDownError, match=r"of memory; only .* are free"):
         list(model.stream(ASK, never))
     assert not inside.pids()
 

@@ -102,7 +102,7 @@ def test_another_server_is_not_used_by_an_earlier_consent(
     models = models_of(preferences, openai)
     assert in_use(models) == ""
     assert models.list().waiting is None
-    assert "not offered" in models.degraded()[0].reason
+    assert "n't available" in models.degraded()[0].reason
 
 
 def test_what_the_user_agreed_to_writes(preferences: Preferences, ollama: LLMServer, openai: LLMServer) -> None:
@@ -236,7 +236,7 @@ def test_nobody_waits_for_a_slow_server(preferences: Preferences, ollama: LLMSer
     started = time.monotonic()
     assert models.current() is None
     assert time.monotonic() - started < 3  # the promise is 0.3 s; it would be 30
-    assert "have not answered yet" in models.degraded()[0].reason or "not offered" in models.degraded()[0].reason
+    assert "haven't answered yet" in models.degraded()[0].reason or "n't available" in models.degraded()[0].reason
 
 
 def test_what_was_found_is_not_asked_for_again(preferences: Preferences, ollama: LLMServer) -> None:

@@ -104,7 +104,7 @@ def test_it_goes_on_where_it_was(files: LanguageFiles, hub: HubServer, folder: P
 def test_it_is_stopped_in_the_background_and_discarded(files: LanguageFiles, hub: HubServer, folder: Path) -> None:
     hub.delay_s = 0.2
     files.submit(file_source(OWNER, PATH))
-    with pytest.raises(ConfigError, match="being fetched already"):
+    with pytest.raises(ConfigError, match="being downloaded already"):
         files.submit(file_source(OWNER, PATH))
     deadline = time.monotonic() + 30
     while not files.all()[0].bytes_done:

@@ -181,7 +181,7 @@ def test_a_passphrase_makes_a_vault_and_opens_it_again(monkeypatch: pytest.Monke
     give("")
     assert "Type the passphrase" in said(test)
     give("wrong horse")
-    assert "does not open this vault" in said(test)
+    assert "doesn't open this library" in said(test)
     give("correct horse")
     assert "Add some first" in said(test)
 
@@ -206,7 +206,7 @@ def test_files_are_read_and_each_says_what_became_of_it() -> None:
     assert "2 files need your attention" in words
     assert "1 added" in words
     assert "empty.txt is empty" in words
-    assert "Check that the file was copied whole." in words
+    assert "Check that the file was copied completely." in words
     assert "1 document, 2 pages" in words
     assert NAME in words
 

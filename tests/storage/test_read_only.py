@@ -112,7 +112,7 @@ def test_a_vault_that_is_asked_to_be_only_read_is_not_changed(folder: Path) -> N
 
 
 def test_an_empty_folder_that_cannot_be_written_holds_no_vault(tmp_path: Path) -> None:
-    with pytest.raises(VaultError, match="holds no vault"):
+    with pytest.raises(VaultError, match="has no library"):
         DocMind(settings_in(tmp_path), read_only=True)
 
 

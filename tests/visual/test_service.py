@@ -64,7 +64,7 @@ def test_patches_find_pages_and_a_map_says_where(tmp_path: Path) -> None:
         assert desk.page_search.search_late("red").hits == ()
         half_id, cold_id = (desk.find_document(name).doc_id for name in ("half.png", "cold.tiff"))
         assert not desk.page_search.has_heat(half_id, 1)
-        with pytest.raises(NotFoundError, match="has not seen this page"):
+        with pytest.raises(NotFoundError, match="This page isn't prepared for"):
             desk.page_search.heat_map("red", half_id, 1)
         assert desk.visual.embed("fake-late", [half_id]).pages_added == 1
         found = desk.page_search.search_late("red or white", k=5)

@@ -28,6 +28,7 @@ from urllib.parse import urlsplit
 from docmind.access.launch import NONCE_HEADER, PROOF_HEADER, TICKET, mint_ticket, prove
 from docmind.errors import ConfigError
 from docmind.storage import replacing
+from docmind.wording import _
 
 RUNNING_FILE = "app.json"
 NOT_OURS = "a file that is not DocMind's has this name"
@@ -88,7 +89,9 @@ def find_running(data_dir: Path) -> RunningApp | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror}.", hint=_REMOVE) from error
+        raise ConfigError(
+            _("{path} cannot be read: {strerror}.").format(path=path, strerror=error.strerror), hint=_REMOVE
+        ) from error
     with os.fdopen(number, "rb") as file:
         about = os.fstat(file.fileno())
         raw = file.read(_LARGEST) if stat.S_ISREG(about.st_mode) else b""
@@ -105,7 +108,9 @@ def find_running(data_dir: Path) -> RunningApp | None:
         return None
     getuid = getattr(os, "getuid", None)
     if getuid is not None and (about.st_uid != getuid() or about.st_mode & 0o077):
-        raise ConfigError(f"{path} may have been written by somebody else, and is not used.", hint=_REMOVE)
+        raise ConfigError(
+            _("{path} may have been written by another user, so it isn't used.").format(path=path), hint=_REMOVE
+        )
     return found
 
 

@@ -33,6 +33,7 @@ from docmind.errors import DamagedError, DocMindError
 from docmind.records.answers import Outcome, Source
 from docmind.records.documents import DocumentInfo
 from docmind.records.search import Degraded, Hit, SearchResult
+from docmind.wording import _
 
 NOT_FOUND = "I couldn't find this in your documents."
 
@@ -141,7 +142,7 @@ class _Page:
     @property
     def title(self) -> str:
         """The first heading on the page."""
-        return next((heading for heading, _ in self.passages if heading), "")
+        return next((heading for heading, _unused in self.passages if heading), "")
 
     @property
     def text(self) -> str:
@@ -281,7 +282,7 @@ class Extractive:
         try:
             return self._embedder.embed_documents(texts), ()
         except (DocMindError, OSError, RuntimeError) as error:
-            return nothing, (Degraded("dense", f"the text model cannot be used: {error}"),)
+            return nothing, (Degraded("dense", _("the text model cannot be used: {error}").format(error=error)),)
 
     def _pages(self, hits: Sequence[Hit]) -> list[_Page]:
         pages = []

@@ -19,6 +19,7 @@ from docmind.errors import DocMindError
 from docmind.records.answers import Source
 from docmind.records.documents import DocumentInfo
 from docmind.records.search import Degraded
+from docmind.wording import _
 
 SENTENCES = 8  # of a summary at most
 SHARE = 3  # one sentence of so many is shown, so that a short document is not repeated
@@ -135,7 +136,10 @@ class Summarizer:
             own = self._embedder.embed_documents([one.text for one in candidates])
         except (DocMindError, OSError, RuntimeError) as error:
             own = _by_words([one.text for one in candidates])
-            whole, told = own.sum(axis=0), (Degraded("dense", f"the text model cannot be used: {error}"),)
+            whole, told = (
+                own.sum(axis=0),
+                (Degraded("dense", _("the text model cannot be used: {error}").format(error=error)),),
+            )
         else:
             told = ()
         return own, whole / (float(np.linalg.norm(whole)) or 1.0), told
@@ -156,7 +160,7 @@ def _page_rank(likeness: np.ndarray) -> np.ndarray:
     sums = links.sum(axis=1, keepdims=True)
     steps = np.divide(links, sums, out=np.full_like(links, 1 / n), where=sums > 0)
     ranks = np.full(n, 1 / n)
-    for _ in range(50):
+    for _unused in range(50):
         ranks = (1 - DAMPING) / n + DAMPING * ranks @ steps
     return ranks
 
@@ -165,7 +169,7 @@ def _windows(vectors: np.ndarray, central: np.ndarray, part: np.ndarray) -> list
     """Return windows of a part that are central and unlike each other."""
     chosen: list[int] = []
     worth = central[part]
-    for _ in range(min(OF_PART, len(part))):
+    for _unused in range(min(OF_PART, len(part))):
         best = int(np.argmax(worth))
         chosen.append(int(part[best]))
         worth = np.minimum(worth, central[part] - DIVERSITY * (vectors[part] @ vectors[part[best]]))
@@ -180,7 +184,7 @@ def _in_turn(candidates: Sequence[_Candidate]) -> list[_Candidate]:
     for at, one in enumerate(candidates):
         counts[one.part] = counts.get(one.part, 0) + 1
         numbers.append((counts[one.part], at))
-    return [candidates[at] for _, at in sorted(numbers)]
+    return [candidates[at] for _unused, at in sorted(numbers)]
 
 
 def _take(candidates: Sequence[_Candidate], vectors: np.ndarray, scores: np.ndarray, count: int) -> list[int]:

@@ -24,6 +24,7 @@ from docmind.answers.sentences import is_row
 from docmind.embedding import TextEmbedder, fold, prefix, words
 from docmind.errors import DocMindError
 from docmind.records.search import Degraded
+from docmind.wording import _
 
 Standing = Literal["stand", "lack", "differ"]
 """All there; one missing; one replaced by another."""
@@ -78,12 +79,12 @@ def _is_exchanged(claim: Claim, span: Span) -> bool:
     there = [(unit.start - offset + f.start, unit.start - offset + f.end, f) for unit in units for f in unit.figures]
     left = _with_figures(claim.text, [(f.start, f.end, f) for f in claim.figures])[:_COMPARED]
     right = _with_figures(span.text, there)[: 2 * _COMPARED]
-    a, b = [key for key, _ in left], [key for key, _ in right]
+    a, b = [key for key, _unused in left], [key for key, _unused in right]
     for (i1, i2, j1, j2), before, after in replacements(a, b, _SWAPPED):
         if not ((before >= 2 or i1 == 0) and (after >= 2 or i2 == len(a)) and before + after >= _FRAME):
             continue
-        new = [figure for _, figure in left[i1:i2] if figure]
-        old = [figure for _, figure in right[j1:j2] if figure]
+        new = [figure for _unused, figure in left[i1:i2] if figure]
+        old = [figure for _unused, figure in right[j1:j2] if figure]
         if new and old and not any(agree(one, other, span.leaf.scales) for one in new for other in old):
             return True
     return False
@@ -348,17 +349,17 @@ class Evidence:
         known: dict[str, Claim] = {}  # repeated sentences are checked once
         claims = [known.get(text) or known.setdefault(text, Claim(text)) for text in texts]
         found = self.candidates(claims)
-        borne = [_best(spans) for spans, _ in found]
+        borne = [_best(spans) for spans, _unused in found]
         whole: list[list[Span]] = [[span] if span else [] for span in borne]
         parts = [
             (at, Claim(first), Claim(second))
-            for at, (claim, (_, is_contradicted)) in enumerate(zip(claims, found, strict=True))
+            for at, (claim, (_unused, is_contradicted)) in enumerate(zip(claims, found, strict=True))
             if not borne[at] and not is_contradicted
             for first, second in claim.halves()
         ][: 3 * PARTED]
-        each = [part for _, first, second in parts for part in (first, second)]
-        spans = [_best(one) for one, _ in self.candidates(each)]
-        for number, (at, _, _) in enumerate(parts):
+        each = [part for _unused, first, second in parts for part in (first, second)]
+        spans = [_best(one) for one, _unused in self.candidates(each)]
+        for number, (at, _unused, _unused) in enumerate(parts):
             first, second = spans[2 * number : 2 * number + 2]
             if first and second and not whole[at]:
                 is_same = first.leaf is second.leaf and first.bounds == second.bounds
@@ -369,8 +370,10 @@ class Evidence:
         """Return for each claim the spans that pass all checks, with cosines; and whether a page contradicts it."""
         once = {id(claim): self._standing(claim) for claim in {id(claim): claim for claim in claims}.values()}
         found = [once[id(claim)] for claim in claims]
-        self._embed([text for claim, (spans, _) in zip(claims, found, strict=True) for text in _unsure(claim, spans)])
-        for claim, (spans, _) in zip(claims, found, strict=True):
+        self._embed(
+            [text for claim, (spans, _unused) in zip(claims, found, strict=True) for text in _unsure(claim, spans)]
+        )
+        for claim, (spans, _unused) in zip(claims, found, strict=True):
             vector = self._vectors.get(claim.core)
             for span in spans:
                 other = self._vectors.get(_flat(span))
@@ -404,7 +407,7 @@ class Evidence:
         try:
             vectors = self._embedder.embed_documents(wanted)
         except (DocMindError, OSError, RuntimeError) as error:
-            self.degraded = (Degraded("verify", f"the text model cannot be used: {error}"),)
+            self.degraded = (Degraded("verify", _("the text model cannot be used: {error}").format(error=error)),)
             return
         self._vectors.update(zip(wanted, vectors, strict=True))
 

@@ -10,12 +10,14 @@ import click
 
 from docmind import __version__
 from docmind.cli import ask, chat, documents, keys, library, memory, models, queue, search, settings, sync, threads
+from docmind.cli.help import Group
 from docmind.cli.output import inert
 from docmind.errors import CancelledError, DiskFullError, DocMindError
 from docmind.storage import is_disk_full, keep_private
+from docmind.wording import _
 
 
-class _Commands(click.Group):
+class _Commands(Group):
     """The command group that turns errors into a sentence on stderr and an exit code."""
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -25,7 +27,7 @@ class _Commands(click.Group):
             click.echo(f"docmind: {inert(str(error))}\n{inert(error.hint)}", err=True)
             ctx.exit(error.exit_code)
         except (KeyboardInterrupt, click.Abort):  # Ctrl-C, also at a question
-            click.echo("\ndocmind: stopped.", err=True)
+            click.echo("\n" + _("docmind: stopped."), err=True)
             ctx.exit(CancelledError.exit_code)
         except BrokenPipeError:  # the reader of the output has gone, for example `| head`
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -33,14 +35,17 @@ class _Commands(click.Group):
         except OSError as error:
             if not is_disk_full(error):
                 raise
-            click.echo("docmind: There is no room left for the output.\nFree some disk space and try again.", err=True)
+            click.echo(
+                "docmind: " + _("The disk is full: the output was not written.\nFree some disk space and try again."),
+                err=True,
+            )
             ctx.exit(DiskFullError.exit_code)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="docmind")
 def main() -> None:
-    """Keep a private document desk on your own machine."""
+    """Your private document library: search it and ask it, all on this computer."""
     keep_private()
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)

@@ -22,11 +22,13 @@ from typing import TYPE_CHECKING
 import click
 
 from docmind.cli.context import filtered, filters_of, is_asking, json_option, opened, print_json
-from docmind.cli.output import inert, marked, one_line, short, tell_narrow, tell_turn, turn_data
+from docmind.cli.help import Number, command
+from docmind.cli.output import inert, marked, one_line, page_of, short, tell_narrow, tell_turn, turn_data
 from docmind.config import Settings
 from docmind.errors import CancelledError, ConfigError, NotFoundError
 from docmind.records.conversations import Mode, RunProgress, Thread, Turn, closest
 from docmind.records.search import LISTS_OF_QUESTIONS, Degraded, Filters, ListName
+from docmind.wording import _
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -78,7 +80,7 @@ class Stream:
         checked = _on_screen(marked(turn.answer)) if turn.answer is not None else ""
         is_new = checked.strip() != written.strip()
         if is_new and checked:
-            self._write("\nWith its sources:\n")
+            self._write("\n" + _("With sources:") + "\n")
         tell_turn(turn, text=is_new)
 
     def break_off(self) -> None:
@@ -108,11 +110,11 @@ class Stream:
 def _doing(now: RunProgress) -> str:
     """Return what a run does while there is no answer to print: its stage, or the pages that the model reads."""
     if now.stage == "summarising" and now.parts_total:
-        return f"summarising, {now.parts_done} of {now.parts_total} parts"
+        return _("summarizing, {done} of {total} parts").format(done=now.parts_done, total=now.parts_total)
     if now.stage == "writing" and now.pages:
-        pages = ", ".join(f"{hit.document} page {hit.page_no}" for hit in now.pages)
-        return f"{now.model.partition('/')[2] or now.model} is reading {pages}"
-    return now.stage
+        pages = "; ".join(page_of(hit.document, hit.page_no) for hit in now.pages)
+        return _("{model} is reading {pages}").format(model=now.model.partition("/")[2] or now.model, pages=pages)
+    return _(now.stage) if now.stage else ""
 
 
 def rows_of(text: str, width: int) -> int:
@@ -159,15 +161,17 @@ def thread_to_ask_in(desk: DocMind, name: str, *, is_begun: bool = False) -> Thr
             raise
         if not _ID.fullmatch(name):
             raise NotFoundError(
-                f"There is no conversation {inert(name)[:64]!r}, and none can be begun with that id.",
-                hint="An id is 1 to 64 of the characters A-Z a-z 0-9 _ -; `--thread new` makes one up.",
+                _("There is no conversation {name!r}, and it can't be the id of a new one.").format(
+                    name=inert(name)[:64]
+                ),
+                hint=_("An id has 1 to 64 of the characters A-Z a-z 0-9 _ -; `--thread new` makes one."),
             ) from None
-        click.echo(f"A new conversation begins: {name}", err=True)
+        click.echo(_("New conversation: {name}").format(name=name), err=True)
         return desk.conversations.create(thread_id=name)
     if thread.deleted_at_ms is not None:
         raise NotFoundError(
-            f"The conversation {thread.thread_id} was deleted.",
-            hint=f"Bring it back: docmind threads restore {thread.thread_id}",
+            _("This conversation was deleted."),
+            hint=_("Bring it back: docmind threads restore {id}").format(id=thread.thread_id),
         )
     return thread
 
@@ -189,10 +193,11 @@ def checkpoint_named(desk: DocMind, thread_id: str, name: str) -> str:
     shown = inert(name)[:64]
     if fitting:
         some = ", ".join(sorted(map(short, fitting))[:5])
-        raise NotFoundError(f"{len(fitting)} checkpoints begin or end with {shown}: {some}.", hint="Give more of it.")
+        told = _("{n} checkpoints begin or end with {name}: {some}.").format(n=len(fitting), name=shown, some=some)
+        raise NotFoundError(told, hint=_("Give more characters of it."))
     raise NotFoundError(
-        f"This conversation has no checkpoint {shown!r}.",
-        hint=f"Run `docmind threads show {thread_id} --tree` to see them.",
+        _("This conversation has no checkpoint {name!r}.").format(name=shown),
+        hint=_("Run `docmind threads show {id} --tree` to see its checkpoints.").format(id=thread_id),
     )
 
 
@@ -285,24 +290,28 @@ def _is_ours(terminal: int) -> bool:
         return False
 
 
-@click.command()
+@command()
 @click.argument("question")
-@click.option("-k", "k", type=click.IntRange(1, 1000), default=None, help="How many pages to look at.")
+@click.option("-k", "k", type=Number(1, 1000), default=None, help="How many pages to read.")
 @click.option(
     "--thread",
-    help="Go on with this conversation (id, its beginning, or title), or begin one with it; `new`: any.",
+    help="Continue this conversation (id, its beginning, or title), or begin one with this id; `new`: a new id.",
 )
-@click.option("--at", help="Ask at this checkpoint of the conversation, beside what came after it.")
-@click.option("--mode", type=click.Choice(["standard", "agent"]), help="How the question is worked on.")
-@click.option("--web", is_flag=True, help="Let this question search the web too, in agent mode.")
+@click.option("--at", help="Ask at this checkpoint of the conversation. What came after it is kept.")
+@click.option(
+    "--mode",
+    type=click.Choice(["standard", "agent"]),
+    help="standard, or agent: deep search, slower, several searches.",
+)
+@click.option("--web", is_flag=True, help="Search the web too, in agent mode.")
 @click.option(
     "--modality",
     "lists",
     multiple=True,
     type=click.Choice(LISTS_OF_QUESTIONS),
-    help="Look only in this list: words, code, page images by an image model or by late interaction; may be repeated.",
+    help="Search only here: text, code, page images as a whole (image) or by their parts (visual). May be repeated.",
 )
-@click.option("--quotes", is_flag=True, help="Only quotes, whatever language model there is.")
+@click.option("--quotes", is_flag=True, help="Answer with quotes only, without a language model.")
 @filtered
 @json_option
 def ask(
@@ -320,13 +329,13 @@ def ask(
     collections: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Answer QUESTION from the documents, each sentence with its page; with --thread in a conversation."""
+    """Answer a question from your documents, each sentence with its page. Use --thread for a conversation."""
     if not question.strip():  # before a conversation is created for it
-        raise ConfigError("The question is empty.", hint="Type a question in words.")
+        raise ConfigError(_("The question is empty."), hint=_("Type a question."))
     if at is not None and thread is None:
-        raise ConfigError("--at names a checkpoint of a conversation.", hint="Say which with --thread.")
+        raise ConfigError(_("--at needs a conversation."), hint=_("Name it with --thread."))
     if quotes and (thread is not None or mode is not None or web):
-        raise ConfigError("--quotes answers without a model and keeps nothing.", hint="Leave the other options out.")
+        raise ConfigError(_("--quotes doesn't work with --thread, --mode and --web."), hint=_("Leave them out."))
     mode = web_mode(mode) if web else mode
     with opened() as desk:
         filters = filters_of(desk, docs, languages, tags, collections)
@@ -363,7 +372,9 @@ def ask(
         if not is_found:
             tell_narrow(documents, filters)
         if turn.answer is not None and turn.answer.thread_id:
-            click.echo(f"Conversation {turn.answer.thread_id}, checkpoint {short(turn.checkpoint_id)}", err=True)
+            told = _("Conversation {id}, checkpoint {checkpoint}")
+            named = {"id": turn.answer.thread_id, "checkpoint": short(turn.checkpoint_id)}
+            click.echo(told.format(**named), err=True)
     if turn.state == "stopped":
         sys.exit(CancelledError.exit_code)
 
@@ -376,13 +387,16 @@ def ask_about_model(desk: DocMind, *, is_quiet: bool = False) -> None:
     info = desk.models.list().waiting
     if info is None:
         return
-    where = f"{inert(info.name)} at {inert(info.url)}"
+    where = _("{model} at {address}").format(model=inert(info.name), address=inert(info.url))
     if is_quiet or not is_asking():
-        use = f"`docmind models use {inert(info.name)}` lets it write, `docmind models use none` keeps it out."
-        click.echo(f"A language model was found and is not used: {where}. {use}", err=True)
+        told = _(
+            "A language model was found but isn't used yet: {where}. "
+            "Use it with `docmind models use {model}`, or decline with `docmind models use none`."
+        )
+        click.echo(told.format(where=where, model=inert(info.name)), err=True)
         return
-    click.echo(f"A language model was found: {where}.", err=True)
-    may = click.confirm("May it get your questions and passages of your pages, and write the answers?", err=True)
+    click.echo(_("A language model was found: {where}.").format(where=where), err=True)
+    may = click.confirm(_("Send it your questions and text from your pages, so that it writes the answers?"), err=True)
     desk.models.choose(info if may else None)
 
 
@@ -392,9 +406,9 @@ def web_mode(mode: Mode | None) -> Mode:
     Raises `ConfigError` where web search is impossible.
     """
     if Settings.load().web.provider == "off":
-        raise ConfigError("Web search is off.", hint="Set DOCMIND_WEB__PROVIDER; docs/settings.md tells how.")
+        raise ConfigError(_("Web search is off."), hint=_("Set DOCMIND_WEB__PROVIDER; see docs/settings.md."))
     if mode == "standard":
-        raise ConfigError("Only agent mode searches the web.", hint="Use --mode agent, or leave --mode out.")
+        raise ConfigError(_("Only agent mode searches the web."), hint=_("Use --mode agent, or leave --mode out."))
     return "agent"
 
 

@@ -16,10 +16,12 @@ import click
 from docmind.cli.ask import Stream, ask_about_model, follow, thread_to_ask_in, web_mode
 from docmind.cli.chat_commands import COMMANDS, Here, Said
 from docmind.cli.context import filtered, filters_of, is_asking, json_option, opened, print_json
+from docmind.cli.help import command
 from docmind.cli.output import inert, one_line, tell_narrow, tell_turns, turn_data
 from docmind.errors import ConfigError, DocMindError
 from docmind.records.conversations import Mode, Turn
 from docmind.records.search import Filters
+from docmind.wording import _
 
 _PASTE_S = 0.03  # a line that follows another so soon was pasted with it
 
@@ -106,9 +108,13 @@ _EARLIER = 1  # turns that are shown again where a conversation is continued
 _HISTORY = 200
 
 
-@click.command()
-@click.option("--thread", help="Go on with this conversation (id, its beginning, or title), or begin one with this id.")
-@click.option("--mode", type=click.Choice(["standard", "agent"]), help="How questions are worked on.")
+@command()
+@click.option("--thread", help="Continue this conversation (id, its beginning, or title), or begin one with this id.")
+@click.option(
+    "--mode",
+    type=click.Choice(["standard", "agent"]),
+    help="standard, or agent: deep search, slower, several searches.",
+)
 @filtered
 @json_option
 def chat(
@@ -120,7 +126,7 @@ def chat(
     collections: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Talk with your documents; /help shows what can be done beside asking."""
+    """Ask your documents in a conversation. /help lists what else you can type."""
     with opened() as desk:
         filters = filters_of(desk, docs, languages, tags, collections)
         here = Here(desk, thread_to_ask_in(desk, thread) if thread is not None else None)
@@ -151,7 +157,7 @@ class Chat:
                 if is_warned or not self._lines.is_asking:
                     raise
                 is_warned = True
-                click.echo("\nCtrl-C once more, or Ctrl-D, ends the conversation.", err=True)
+                click.echo("\n" + _("Press Ctrl-C again, or Ctrl-D, to end the conversation."), err=True)
                 continue
             is_warned = False
             if entry is None:
@@ -163,20 +169,22 @@ class Chat:
             except DocMindError as error:
                 self._refuse(error)
         if self._lines.is_asking and self._here.thread is not None and not self._as_json:
-            click.echo(f"Go on later: docmind chat --thread {self._here.thread.thread_id}", err=True)
+            told = _("Continue later: docmind chat --thread {id}")
+            click.echo(told.format(id=self._here.thread.thread_id), err=True)
         return 0 if self._lines.is_asking else self._code
 
     def _take(self, entry: str) -> None:
         if not entry.startswith("/"):
             self._ask(entry.strip())
             return
-        name, _, rest = entry[1:].partition(" ")
-        command = COMMANDS.get(name.lower())
-        if command is None:
+        name, _space, rest = entry[1:].partition(" ")
+        found = COMMANDS.get(name.lower())
+        if found is None:
             raise ConfigError(
-                f"There is no command /{name}.", hint="/help shows them; a space before the slash makes it a question."
+                _("There is no command /{name}.").format(name=name),
+                hint=_("/help lists the commands. Put a space before the slash to ask a question."),
             )
-        said = command.do(self._here, rest.strip())
+        said = found.do(self._here, rest.strip())
         if said.question:
             self._ask(said.question, web=True)
         elif said.run_id:
@@ -213,7 +221,7 @@ class Chat:
             raise
         if now.turn is None:
             stream.break_off()
-            raise DocMindError(now.message, hint=f"{now.hint} /retry asks it again.".strip())
+            raise DocMindError(now.message, hint=f"{now.hint} {_('/retry asks it again.')}".strip())
         self._here.turn = now.turn
         self._tell_turn(now.turn, now.thread_id, stream)
         if now.state == "stopped" and not self._lines.is_asking:  # Ctrl-C ends the whole pipe
@@ -228,7 +236,7 @@ class Chat:
             tell_narrow(self._here.desk.documents(), self._filters)
         if self._lines.is_asking:
             for fact in turn.memories:
-                click.echo(f"To be remembered? /remember {one_line(fact)}", err=True)
+                click.echo(_("Save this to memory? /remember {fact}").format(fact=one_line(fact)), err=True)
             click.echo()
 
     def _refuse(self, error: DocMindError) -> None:
@@ -243,14 +251,15 @@ class Chat:
             return
         thread = self._here.thread
         if thread is None or thread.checkpoint_id is None:
-            click.echo("Ask your documents. /examples suggests questions, /help shows all commands, Ctrl-D ends.\n")
+            click.echo(_("Ask your documents. Type /examples for ideas, /help for commands, Ctrl-D to end.") + "\n")
             return
-        click.echo(f"{inert(thread.title) or thread.thread_id}  (/help shows what can be done, Ctrl-D ends)\n")
+        told = _("{title}  (/help for commands, Ctrl-D to end)")
+        click.echo(told.format(title=inert(thread.title) or thread.thread_id) + "\n")
         self._recall()
         turns = self._here.turns(_EARLIER)
         tell_turns(turns)
         if turns and turns[-1].state == "unanswered":
-            click.echo("/retry answers it.\n")
+            click.echo(_("/retry answers it.") + "\n")
 
     def _recall(self) -> None:
         if self._lines.is_asking:

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from docmind.cli.context import plain
-from docmind.cli.output import inert, one_line, short, tell_sources, tree
+from docmind.cli.output import inert, one_line, page_of, short, tell_sources, tree
 from docmind.cli.threads import FORMATS, exported_to, tell_threads
 from docmind.errors import ConfigError, NotFoundError
 from docmind.records.answers import Source
 from docmind.records.conversations import Thread, Turn
+from docmind.wording import N_, _, ngettext
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -39,7 +40,7 @@ class Here:
         Raises `NotFoundError` where nothing was asked yet.
         """
         if self.thread is None:
-            raise NotFoundError("Nothing was asked in this conversation yet.", hint="Ask a question first.")
+            raise NotFoundError(_("This conversation is still empty."), hint=_("Ask a question first."))
         self.thread = self.desk.conversations.thread(self.thread.thread_id)
         return self.thread
 
@@ -79,28 +80,30 @@ def _back(here: Here, rest: str) -> Said:
     thread, count = here.begun(), _count(rest, least=1)
     to = _before(here, count)
     here.thread = here.desk.conversations.resume(thread.thread_id, to)
-    return _moved(here, f"Back by {count}.")
+    went = ngettext("Went back {n} question.", "Went back {n} questions.", count)
+    return _moved(here, went.format(n=count))
 
 
 def _fork(here: Here, rest: str) -> Said:
     thread, count = here.begun(), _count(rest, least=0)
     to = _before(here, count) if count else thread.checkpoint_id
     if to is None:
-        raise NotFoundError("There is nothing to branch from yet.", hint="Ask a question first.")
+        raise NotFoundError(_("This conversation is still empty."), hint=_("Ask a question first."))
     here.thread = here.desk.conversations.fork(thread.thread_id, to)
-    return _moved(here, "A new branch.")
+    return _moved(here, _("New branch."))
 
 
 def _threads(here: Here, rest: str) -> Said:
     if not rest:
         found = here.desk.conversations.threads()
         current = here.thread.thread_id if here.thread else None
-        tell = partial(tell_threads, found, nothing="There are no conversations yet.", current=current)
+        tell = partial(tell_threads, found, nothing=_("There are no conversations yet."), current=current)
         return Said({"threads": [plain(thread) for thread in found]}, tell)
     thread = here.desk.conversations.find_thread(rest)
     if thread.deleted_at_ms is not None:
         raise NotFoundError(
-            "This conversation was deleted.", hint=f"Bring it back: docmind threads restore {thread.thread_id}"
+            _("This conversation was deleted."),
+            hint=_("Bring it back: docmind threads restore {id}").format(id=thread.thread_id),
         )
     here.thread, here.turn = thread, None
     return _moved(here, f"{inert(thread.title) or thread.thread_id}.")
@@ -109,15 +112,15 @@ def _threads(here: Here, rest: str) -> Said:
 def _new(here: Here, rest: str) -> Said:
     _nothing_more(rest, "/new")
     here.thread = here.turn = None
-    return Said({"thread_id": None}, partial(click.echo, "A new conversation begins with the next question."))
+    return Said({"thread_id": None}, partial(click.echo, _("Your next question begins a new conversation.")))
 
 
 def _export(here: Here, rest: str) -> Said:
     thread = here.begun()
-    first, _, file = rest.partition(" ")
+    first, _space, file = rest.partition(" ")
     form, file = (first, file.strip()) if first.lower() in FORMATS else ("markdown", rest)
     path = exported_to(here.desk, thread, form.lower(), Path(file).expanduser() if file else None)
-    return Said({"file": str(path)}, partial(click.echo, f"Wrote {inert(str(path))}"))
+    return Said({"file": str(path)}, partial(click.echo, _("Saved to {file}").format(file=inert(str(path)))))
 
 
 def _sources(here: Here, rest: str) -> Said:
@@ -126,7 +129,7 @@ def _sources(here: Here, rest: str) -> Said:
 
     def tell() -> None:
         if not sources:
-            click.echo("There is no answer with sources yet.")
+            click.echo(_("There is no answer with sources yet."))
         tell_sources(sources, quotes=True)
 
     return Said({"sources": [plain(source) for source in sources]}, tell)
@@ -136,12 +139,14 @@ def _open(here: Here, rest: str) -> Said:
     number = _count(rest, least=1)
     source = next((source for source in here.sources() if source.n == number), None)
     if source is None:
-        raise NotFoundError(f"The last answer has no source {number}.", hint="/sources shows them.")
+        raise NotFoundError(
+            _("The last answer has no source {number}.").format(number=number), hint=_("/sources lists its sources.")
+        )
     try:
         text, lost = here.desk.page(source.doc_id, source.page_no).text, ""
     except NotFoundError:  # deleted since; the quote is kept with the answer
-        text, lost = source.quote, " (deleted since; this was quoted)"
-    head = f"{inert(source.document)}, page {source.page_no}{lost}"
+        text, lost = source.quote, "\n" + _("This document has been deleted. The quote is kept from when it was cited.")
+    head = f"{page_of(source.document, source.page_no)}{lost}"
     data = {"document": source.document, "doc_id": source.doc_id, "page_no": source.page_no, "text": text}
     return Said(data, partial(click.echo, f"{head}\n\n{inert(text, keep_lines=True)}\n"))
 
@@ -161,14 +166,16 @@ def _tree(here: Here, rest: str) -> Said:
 
 def _remember(here: Here, rest: str) -> Said:
     if not rest:
-        raise ConfigError("What shall be remembered?", hint="/remember TEXT")
+        raise ConfigError(_("The text to remember is missing."), hint=_("Type /remember TEXT."))
     memory = here.desk.memories.add(rest)
-    return Said({"memory": plain(memory)}, partial(click.echo, f"Remembered: {one_line(memory.text)}"))
+    return Said(
+        {"memory": plain(memory)}, partial(click.echo, _("Saved to memory: {text}").format(text=one_line(memory.text)))
+    )
 
 
 def _instructions(here: Here, rest: str) -> Said:
     conversations = here.desk.conversations
-    first, _, others = rest.partition(" ")
+    first, _space, others = rest.partition(" ")
     is_for_all = first == "--all"
     text = others.strip() if is_for_all else rest
     if text and not is_for_all and here.thread is None:
@@ -180,15 +187,15 @@ def _instructions(here: Here, rest: str) -> Said:
     everywhere, here_only = conversations.instructions(), conversations.instructions(thread_id) if thread_id else ""
 
     def tell() -> None:
-        for where, kept in (("In every conversation", everywhere), ("In this conversation", here_only)):
-            click.echo(f"{where}: {inert(kept, keep_lines=True) or 'none'}")
+        for where, kept in ((_("In all conversations"), everywhere), (_("In this conversation"), here_only)):
+            click.echo(f"{where}: {inert(kept, keep_lines=True) or _('none')}")
 
     return Said({"all": everywhere, "thread": here_only}, tell)
 
 
 def _web(here: Here, rest: str) -> Said:
     if not rest:
-        raise ConfigError("What shall be asked?", hint="/web QUESTION lets this one question search the web too.")
+        raise ConfigError(_("The question is missing."), hint=_("Type /web QUESTION to search the web too."))
     return Said(question=rest)
 
 
@@ -200,14 +207,14 @@ def _examples(here: Here, rest: str) -> Said:
         for example in found:
             click.echo(f"  {one_line(example)}")
         if not found:
-            click.echo("There are no documents to ask yet. Add some: docmind add FILE…")
+            click.echo(_("Your library is empty. Add documents: docmind add FILE…"))
 
     return Said({"examples": list(found)}, tell)
 
 
 def _help(_here: Here, _rest: str) -> Said:
     width = max(len(command.usage) for command in COMMANDS.values())
-    lines = [f"{command.usage:{width}}  {command.help}" for command in COMMANDS.values()]
+    lines = [f"{command.usage:{width}}  {_(command.help)}" for command in COMMANDS.values()]
     commands = [{"usage": command.usage, "help": command.help} for command in COMMANDS.values()]
     return Said({"commands": commands}, partial(click.echo, "\n".join(lines)))
 
@@ -218,23 +225,25 @@ def _quit(here: Here, _rest: str) -> Said:
 
 
 COMMANDS = {
-    "back": Command("/back [N]", "go back N questions (1) and go on from there", _back),
-    "fork": Command("/fork [N]", "branch before the last N questions (1; 0: here)", _fork),
-    "tree": Command("/tree", "all branches of this conversation", _tree),
-    "retry": Command("/retry", "answer the last question again", _retry),
-    "sources": Command("/sources", "the sources of the last answer, with what is quoted", _sources),
-    "open": Command("/open N", "the text of the page that source N is on", _open),
-    "threads": Command("/threads [ID]", "all conversations, or go to one", _threads),
-    "new": Command("/new", "begin a new conversation", _new),
-    "export": Command("/export [md|pdf] [FILE]", "write this conversation to a file", _export),
-    "remember": Command("/remember TEXT", "remember this in every conversation", _remember),
+    "back": Command("/back [N]", N_("go back N questions (default 1)"), _back),
+    "fork": Command("/fork [N]", N_("new branch before the last N questions (default 1; 0: here)"), _fork),
+    "tree": Command("/tree", N_("show all branches of this conversation"), _tree),
+    "retry": Command("/retry", N_("answer the last question again"), _retry),
+    "sources": Command("/sources", N_("show the sources of the last answer, with quotes"), _sources),
+    "open": Command("/open N", N_("show the page of source N"), _open),
+    "threads": Command("/threads [ID]", N_("list conversations, or open one"), _threads),
+    "new": Command("/new", N_("begin a new conversation"), _new),
+    "export": Command("/export [md|pdf] [FILE]", N_("save this conversation to a file"), _export),
+    "remember": Command("/remember TEXT", N_("save a memory for all conversations"), _remember),
     "instructions": Command(
-        "/instructions [--all] [TEXT]", "how to answer here, or everywhere (none: no longer)", _instructions
+        "/instructions [--all] [TEXT]",
+        N_("how to answer here, or in all conversations; `none` to clear"),
+        _instructions,
     ),
-    "web": Command("/web QUESTION", "ask, and let this one question search the web", _web),
-    "examples": Command("/examples", "questions that your documents answer", _examples),
-    "help": Command("/help", "this list", _help),
-    "quit": Command("/quit", "end; so does Ctrl-D", _quit),
+    "web": Command("/web QUESTION", N_("ask, and search the web too"), _web),
+    "examples": Command("/examples", N_("show questions that your documents answer"), _examples),
+    "help": Command("/help", N_("show this list"), _help),
+    "quit": Command("/quit", N_("end (or press Ctrl-D)"), _quit),
 }
 
 
@@ -242,9 +251,12 @@ def _moved(here: Here, what: str) -> Said:
     assert here.thread is not None
     here.turn = None
     last = next(reversed(here.turns(1)), None)
-    after = f"“{one_line(last.question, 100)}”" if last is not None else "nothing: this is its beginning"
     data = {"thread_id": here.thread.thread_id, "checkpoint_id": here.thread.checkpoint_id}
-    told = f"{what} What comes next follows {after} ({short(here.thread.checkpoint_id)})."
+    if last is None:
+        told = _("{what} You are at the beginning.").format(what=what)
+    else:
+        named = {"question": one_line(last.question, 100), "checkpoint": short(here.thread.checkpoint_id)}
+        told = _("{what} You are after “{question}” ({checkpoint}).").format(what=what, **named)
     return Said(data, partial(click.echo, told), is_moved=True)
 
 
@@ -255,10 +267,11 @@ def _before(here: Here, count: int) -> str:
     """
     turns = here.turns(count)
     if len(turns) < count:
-        raise NotFoundError(f"There are only {len(turns)} questions to go back.", hint="/tree shows them all.")
+        told = ngettext("You can only go back {n} question.", "You can only go back {n} questions.", len(turns))
+        raise NotFoundError(told.format(n=len(turns)), hint=_("/tree shows them all."))
     before = turns[0].before_id
     if before is None:
-        raise NotFoundError("Nothing stands before the first question.", hint="/new begins a new conversation.")
+        raise NotFoundError(_("This is the first question."), hint=_("/new begins a new conversation."))
     return before
 
 
@@ -266,10 +279,16 @@ def _count(rest: str, *, least: int) -> int:
     """Parse a whole number of at least `least`; 1 for an empty text. Raises `ConfigError`."""
     number = int(rest) if rest.isascii() and rest.isdigit() and len(rest) < 10 else 1 if not rest else -1
     if number < least:
-        raise ConfigError(f"{rest!r} cannot be used here.", hint=f"Type a whole number, {least} or more.")
+        raise ConfigError(
+            _("{value!r} isn't a number that fits here.").format(value=rest),
+            hint=_("Type a whole number, {least} or more.").format(least=least),
+        )
     return number
 
 
 def _nothing_more(rest: str, name: str) -> None:
     if rest:
-        raise ConfigError(f"{name} takes nothing more.", hint=f"Type {name} alone.")
+        raise ConfigError(
+            _("{command} doesn't take anything after it.").format(command=name),
+            hint=_("Type {command} alone.").format(command=name),
+        )

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from docmind.access import find_running, is_alive
 from docmind.config import Settings
-from docmind.errors import CancelledError
+from docmind.errors import CancelledError, VaultBusyError
 from docmind.network import network_guard
 from docmind.records.documents import Box
 from docmind.records.search import Filters
 from docmind.runtime import start_logging
+from docmind.wording import _
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -54,10 +56,10 @@ __all__ = [
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 _filters = (
-    click.option("--doc", "docs", multiple=True, help="Only this document (id or file name); may be repeated."),
+    click.option("--doc", "docs", multiple=True, help="Only this document (id or file name). May be repeated."),
     click.option("--language", "languages", multiple=True, help="Only pages in this language (en, pt, …)."),
-    click.option("--tag", "tags", multiple=True, help="Only documents with this tag; may be repeated."),
-    click.option("--collection", "collections", multiple=True, help="Only this collection; may be repeated."),
+    click.option("--tag", "tags", multiple=True, help="Only documents with this tag. May be repeated."),
+    click.option("--collection", "collections", multiple=True, help="Only this collection. May be repeated."),
 )
 
 
@@ -87,6 +89,8 @@ def opened(*, reminds: bool = True, accept: bool = False) -> DocMind:
     The recovery code of a new vault, or of one that a recovery code opened, is printed on stderr; later commands remind
     there until it is confirmed, unless `reminds` is False. `accept` continues with a vault that lacks acknowledged
     changes.
+
+    Raises `VaultBusyError`, which names the app where that is open.
     """
     from docmind.application import DocMind
 
@@ -96,17 +100,30 @@ def opened(*, reminds: bool = True, accept: bool = False) -> DocMind:
     is_new = not (settings.data_dir / "vault.json").exists()
     is_chosen = is_new or settings.keys.recovery_code is not None  # the code brings a new root key
     ask = (lambda: _ask_passphrase(is_chosen=is_chosen)) if is_asking() else None
-    desk = DocMind(settings, ask_passphrase=ask, accept=accept)
+    try:
+        desk = DocMind(settings, ask_passphrase=ask, accept=accept)
+    except VaultBusyError as error:
+        running = find_running(settings.data_dir)
+        if running is None or not is_alive(running):
+            raise
+        raise VaultBusyError(
+            _("DocMind is open in the browser; commands work while it is closed."),
+            hint=_("Use the app (`docmind open` shows it), or end it with Ctrl-C in its terminal and try again."),
+        ) from error
     code = desk.recovery_code()
     if code and is_chosen:
         made = (
-            "A new vault was made." if is_new else "The vault has a new key, and its old code opens nothing any more."
+            _("A new library was created.")
+            if is_new
+            else _("The library has a new key, and the old recovery code no longer works.")
         )
         tell_code(made, code)
     elif code and reminds:
         click.echo(
-            "The recovery code of this vault was never confirmed: `docmind keys code` shows it, "
-            "`docmind keys confirm` once it is written down.",
+            _(
+                "The recovery code of this library isn't confirmed yet. See it with `docmind keys code`; "
+                "confirm it with `docmind keys confirm`."
+            ),
             err=True,
         )
     return desk
@@ -115,9 +132,11 @@ def opened(*, reminds: bool = True, accept: bool = False) -> DocMind:
 def tell_code(why: str, code: str) -> None:
     """Print a new recovery code on stderr, with what to do with it."""
     click.echo(
-        f"{why} Its recovery code: {code}\n"
-        "Write it down and keep it away from this machine: it opens the vault when the key is lost. "
-        "Then run: docmind keys confirm",
+        _(
+            "{why} Its recovery code: {code}\n"
+            "Write it down and keep it away from this computer: it opens the library if the key is lost. "
+            "Then run: docmind keys confirm"
+        ).format(why=why, code=code),
         err=True,
     )
 
@@ -135,9 +154,9 @@ def confirm(question: str, *, refusal: str, yes: bool) -> None:
     if yes:
         return
     if not is_asking():
-        raise CancelledError(refusal, hint="Confirm with --yes where nobody can be asked.")
+        raise CancelledError(refusal, hint=_("Add --yes to confirm without a question."))
     if not click.confirm(question, err=True):
-        raise CancelledError(refusal, hint="Confirm with y, or use --yes.")
+        raise CancelledError(refusal, hint=_("Answer y to confirm, or add --yes."))
 
 
 def print_json(data: dict[str, Any]) -> None:
@@ -148,5 +167,5 @@ def print_json(data: dict[str, Any]) -> None:
 
 def _ask_passphrase(*, is_chosen: bool) -> str:
     """Ask for the passphrase, twice for a new one: a typing error would lock its owner out."""
-    what = "Choose a new passphrase for the vault" if is_chosen else "Passphrase of the vault"
+    what = _("New passphrase for the library") if is_chosen else _("Passphrase of the library")
     return str(click.prompt(what, hide_input=True, confirmation_prompt=is_chosen, err=True))

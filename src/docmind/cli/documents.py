@@ -19,8 +19,9 @@ import click
 
 from docmind.access import can_open_browser, find_running, is_alive, open_browser
 from docmind.cli.context import confirm, filters_of, is_asking, json_option, opened, plain, print_json
+from docmind.cli.help import command
 from docmind.cli.library import tell_receipts
-from docmind.cli.output import counted, inert, progress_bar, tell, tell_queue
+from docmind.cli.output import counted_documents, counted_pages, inert, progress_bar, tell, tell_queue
 from docmind.config import Settings
 from docmind.errors import (
     AppNotOpenError,
@@ -33,27 +34,29 @@ from docmind.errors import (
     TooLargeError,
 )
 from docmind.records.documents import AddResult, QueueProgress, Upload
+from docmind.wording import _, ngettext
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
 
 
-@click.command("open")
-@click.option("--print", "only_print", is_flag=True, help="Print the link and open no browser.")
+@command("open")
+@click.option("--print", "only_print", is_flag=True, help="Print the link and don't open a browser.")
 @json_option
 def open_(only_print: bool, as_json: bool) -> None:
-    """Open the running app in the browser, and print a link that opens it once."""
+    """Open the running app in the browser, and print a link that works once."""
     data_dir = Settings.load().data_dir
     running = find_running(data_dir)
     if running is None or not is_alive(running):
-        raise AppNotOpenError(f"DocMind is not open over the vault in {data_dir}.")
+        raise AppNotOpenError(_("DocMind isn't running for the library in {folder}.").format(folder=data_dir))
     link = running.link()
     is_opened = not only_print and can_open_browser()
     if is_opened:
         try:
             open_browser(data_dir, running.link())  # another link: each works once
         except OSError as error:
-            click.echo(f"The browser was not opened ({error.strerror}): open the link in it.", err=True)
+            told = _("The browser could not be opened ({reason}). Open the link yourself.")
+            click.echo(told.format(reason=error.strerror), err=True)
             is_opened = False
     if as_json:
         print_json({"link": link, "opened": is_opened})
@@ -170,16 +173,21 @@ def _read(file: Path, limit_mb: int) -> bytes:
     try:
         stat = file.stat()
         if not S_ISREG(stat.st_mode):
-            raise NotFoundError(f"{file} is not a file.", hint="Give the path of a file, or of a folder of files.")
+            raise NotFoundError(
+                _("{file} isn't a file.").format(file=file), hint=_("Give the path of a file, or of a folder of files.")
+            )
         if stat.st_size > limit_mb << 20:
             raise TooLargeError(
-                f"{file.name} has {stat.st_size / 2**20:,.0f} MB; the limit is {limit_mb:,} MB.",
-                hint="Split the file, or raise DOCMIND_READING__MAX_FILE_MB.",
+                _("{file} has {size} MB; the limit is {limit} MB.").format(
+                    file=file.name, size=f"{stat.st_size / 2**20:,.0f}", limit=f"{limit_mb:,}"
+                ),
+                hint=_("Split the file, or raise DOCMIND_READING__MAX_FILE_MB."),
             )
         return file.read_bytes()
     except OSError as error:
         raise NotFoundError(
-            f"{file} cannot be opened: {error.strerror}.", hint="Check the path and its permissions."
+            _("{file} can't be opened: {reason}.").format(file=file, reason=error.strerror),
+            hint=_("Check the path and its permissions."),
         ) from error
 
 
@@ -210,9 +218,14 @@ def read_passwords(file: Path) -> list[str]:
     try:
         lines = file.read_text("utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{file} is not text in UTF-8.", hint="Save it as UTF-8, one password a line.") from error
+        raise ConfigError(
+            _("{file} isn't UTF-8 text.").format(file=file), hint=_("Save it as UTF-8, one password per line.")
+        ) from error
     except OSError as error:
-        raise ConfigError(f"{file} cannot be read: {error.strerror}.", hint="Check its permissions.") from error
+        raise ConfigError(
+            _("{file} can't be read: {reason}.").format(file=file, reason=error.strerror),
+            hint=_("Check its permissions."),
+        ) from error
     return [password for line in lines if (password := line.removesuffix("\r"))]
 
 
@@ -225,17 +238,17 @@ def _refused(name: str, error: DocMindError) -> AddResult:
 _REFUSED = 20
 
 
-@click.command()
+@command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--password-file",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="A file of passwords, one a line; each is tried on locked files.",
+    help="A file of passwords, one per line. Each is tried on locked files.",
 )
-@click.option("--tag", "tags", multiple=True, help="A tag for these documents; may be repeated.")
+@click.option("--tag", "tags", multiple=True, help="A tag for these documents. May be repeated.")
 @json_option
 def add(paths: tuple[Path, ...], password_file: Path | None, tags: tuple[str, ...], as_json: bool) -> None:
-    """Add files, and whole folders of files, to the vault."""
+    """Add files and folders to the library."""
 
     passwords = read_passwords(password_file) if password_file else []
     limit_mb = Settings.load().reading.max_file_mb
@@ -244,7 +257,7 @@ def add(paths: tuple[Path, ...], password_file: Path | None, tags: tuple[str, ..
         with telling(adding, as_json=as_json), pausing(desk), progress_bar(quiet=as_json) as show:
             adding.add(paths, tags, limit_mb, show)
     if not adding.results and not as_json:
-        click.echo("There is nothing to add: no files but hidden ones.", err=True)
+        click.echo(_("Nothing to add: there are only hidden files."), err=True)
     exit_with(adding.results)
 
 
@@ -257,17 +270,17 @@ def telling(adding: Adding, *, as_json: bool) -> Iterator[None]:
     try:
         yield
     except CancelledError as error:
-        left = counted(adding.unread, "file")
+        told = ngettext("Paused: {n} file is left to read.", "Paused: {n} files are left to read.", adding.unread)
         raise CancelledError(
-            f"Stopped: {left} {'is' if adding.unread == 1 else 'are'} not read yet.",
-            hint="Go on with docmind queue resume, or drop them with docmind queue cancel.",
+            told.format(n=f"{adding.unread:,}"),
+            hint=_("Continue with docmind queue resume, or drop them with docmind queue cancel."),
         ) from error
     finally:
         if as_json:
             print_json({"files": [plain(result) for result in adding.results]})
         else:
             if adding.finished:
-                click.echo(f"An earlier run had left {counted(len(adding.finished), 'file')}:", err=True)
+                click.echo(_("Files left from an earlier run: {n}").format(n=len(adding.finished)), err=True)
             for result in (*adding.finished, *adding.results):
                 tell(result)
 
@@ -279,11 +292,11 @@ def exit_with(results: Sequence[AddResult]) -> None:
         sys.exit(codes.pop() if len(codes) == 1 else _REFUSED)
 
 
-@click.command("list")
-@click.option("--tag", "tags", multiple=True, help="Only documents with this tag; may be repeated.")
-@click.option("--kind", "kinds", multiple=True, help="Only files of this kind (pdf, docx, …); may be repeated.")
+@command("list")
+@click.option("--tag", "tags", multiple=True, help="Only documents with this tag. May be repeated.")
+@click.option("--kind", "kinds", multiple=True, help="Only files of this kind (pdf, docx, …). May be repeated.")
 @click.option("--language", "languages", multiple=True, help="Only documents in this language (en, pt, …).")
-@click.option("--collection", "collections", multiple=True, help="Only this collection; may be repeated.")
+@click.option("--collection", "collections", multiple=True, help="Only this collection. May be repeated.")
 @json_option
 def list_(
     tags: tuple[str, ...],
@@ -307,19 +320,20 @@ def list_(
         print_json({"documents": [plain(info) for info in documents]})
         return
     if not every:
-        click.echo("There are no documents yet. Add some: docmind add FILE…")
+        click.echo(_("Your library is empty. Add documents: docmind add FILE…"))
     elif not documents:
-        click.echo("No documents match.")
+        click.echo(_("No documents match."))
     for info in documents:
         language = info.language or "–"
-        click.echo(f"{info.doc_id[:12]}  {info.pages:>5} p.  {language:2}  {info.status:8}  {inert(info.document)}")
+        state = f"{_(info.status):8}"
+        click.echo(f"{info.doc_id[:12]}  {info.pages:>5} p.  {language:2}  {state}  {inert(info.document)}")
     tell_queue(counts)
 
 
-@click.command()
+@command()
 @click.argument("docs", nargs=-1, required=True)
 @click.option("--permanently", is_flag=True, help="Delete them permanently, not to the bin.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("-y", "--yes", is_flag=True, help="Don't ask for confirmation.")
 @json_option
 def delete(docs: tuple[str, ...], permanently: bool, yes: bool, as_json: bool) -> None:
     """Move documents (id, beginning of an id, or name) to the bin."""
@@ -329,52 +343,54 @@ def delete(docs: tuple[str, ...], permanently: bool, yes: bool, as_json: bool) -
         lost = [info for info in found.values() if not is_bin or info.status != "ready"]
         if lost:
             names = ", ".join(inert(info.document) for info in lost)
-            confirm(f"Delete {names} permanently?", refusal="Nothing was deleted.", yes=yes)
+            confirm(_("Delete {names} permanently?").format(names=names), refusal=_("Nothing was deleted."), yes=yes)
         receipts = [desk.library.purge(info.doc_id) for info in lost]
         binned = desk.library.delete([doc_id for doc_id in found if doc_id not in {info.doc_id for info in lost}])
     if as_json:
         print_json({"binned": [plain(info) for info in binned], "deleted": [plain(receipt) for receipt in receipts]})
         return
     for info in binned:
-        click.echo(f"{inert(info.document)} is in the bin. Undo: docmind bin restore {info.doc_id[:12]}")
+        told = _("{name} is in the bin. Undo: docmind bin restore {id}")
+        click.echo(told.format(name=inert(info.document), id=info.doc_id[:12]))
     tell_receipts(receipts)
 
 
-@click.command()
+@command()
 @json_option
 def reindex(as_json: bool) -> None:
-    """Compute missing vectors, and rebuild the index with the text model in use."""
+    """Rebuild the search index with the text model in use."""
     with opened() as desk:
         documents = desk.reindex()
     if as_json:
         print_json({"documents": documents})
     else:
-        click.echo(f"The index holds {counted(documents, 'document')}.")
+        click.echo(_("The index is ready: {documents}.").format(documents=counted_documents(documents)))
 
 
-@click.command()
+@command()
 @json_option
 def status(as_json: bool) -> None:
-    """Show what is present, what is missing, and the command that adds it."""
+    """Show what is installed, what is missing, and how to add it."""
     with opened() as desk:
         now = desk.status()
     if as_json:
         print_json(plain(now))
         return
-    click.echo(
-        f"DocMind {now.version}, vault {now.vault_id}, {counted(now.documents, 'document')}, "
-        + counted(now.pages, "page")
-    )
-    click.echo(f"{now.vault_bytes / 1e6:,.0f} MB used, {now.free_bytes / 1e9:,.1f} GB free")
+    told = _("DocMind {version}, library {library}: {documents}, {pages}")
+    counts = {"documents": counted_documents(now.documents), "pages": counted_pages(now.pages)}
+    click.echo(told.format(version=now.version, library=now.vault_id, **counts))
+    used, free = f"{now.vault_bytes / 1e6:,.0f} MB", f"{now.free_bytes / 1e9:,.1f} GB"
+    click.echo(_("Storage used: {used}; free: {free}").format(used=used, free=free))
     for part in now.capabilities:
-        click.echo(f"  {part.state:8} {part.name}: {part.detail}" + (f" ({part.hint})" if part.hint else ""))
+        what = f"{_(part.state):8} {_(part.name)}: {_(part.detail)}"
+        click.echo(f"  {what}" + (f" ({_(part.hint)})" if part.hint else ""))
 
 
-@click.command()
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@command()
+@click.option("-y", "--yes", is_flag=True, help="Don't ask for confirmation.")
 @json_option
 def accept(yes: bool, as_json: bool) -> None:
-    """Continue with a vault that lacks what was acknowledged; files it does not name are set aside for some days."""
+    """Continue with an older copy of the library. Files it doesn't know are set aside for some days."""
     try:
         opened().close()
         lacking, aside = "", 0
@@ -383,17 +399,19 @@ def accept(yes: bool, as_json: bool) -> None:
     if lacking:
         if not as_json:
             click.echo(inert(lacking), err=True)
-        confirm("Go on with what is here? What is missing stays missing.", refusal="Nothing was changed.", yes=yes)
+        confirm(
+            _("Continue with what is here? What is missing stays missing."), refusal=_("Nothing was changed."), yes=yes
+        )
         with opened(accept=True) as desk:
             aside = desk.set_aside()
     if as_json:
         print_json({"accepted": bool(lacking), "set_aside": aside})
     elif lacking:
-        click.echo(f"The vault is accepted as it is; set aside: {counted(aside, 'sealed file')}.")
+        click.echo(_("Continuing with the library as it is. Files set aside: {n}.").format(n=aside))
     else:
-        click.echo("Nothing is missing from this vault.")
+        click.echo(_("Nothing is missing from this library."))
 
 
 def ask_password(name: str) -> str:
-    asked = f"Password of {inert(name)} (empty: skip)"
+    asked = _("Password of {name} (leave empty to skip)").format(name=inert(name))
     return str(click.prompt(asked, hide_input=True, default="", show_default=False, err=True))

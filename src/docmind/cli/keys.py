@@ -6,24 +6,26 @@ import click
 
 from docmind.cli.context import confirm as ask_first
 from docmind.cli.context import is_asking, json_option, opened, print_json, tell_code
+from docmind.cli.help import group
 from docmind.errors import ConfigError, NotFoundError
+from docmind.wording import _
 
 
-@click.group()
+@group()
 def keys() -> None:
-    """Show, confirm or replace the recovery code of the vault, which opens it when its key is lost."""
+    """Show, confirm or replace the recovery code. It opens the library if the key is lost."""
 
 
 @keys.command()
 @json_option
 def code(as_json: bool) -> None:
-    """Show the recovery code, as long as it was never confirmed."""
+    """Show the recovery code until it is confirmed."""
     with opened(reminds=False) as desk:
         kept = desk.recovery_code()
     if kept is None:
         raise NotFoundError(
-            "The recovery code of this vault was confirmed, so it is kept nowhere any more.",
-            hint="`docmind keys new-code` makes another one; the old one opens nothing then.",
+            _("The recovery code is confirmed, so DocMind no longer keeps it."),
+            hint=_("`docmind keys new-code` makes a new one; the old one then stops working."),
         )
     if as_json:
         print_json({"recovery_code": kept})
@@ -35,9 +37,9 @@ def code(as_json: bool) -> None:
 @click.argument("group", required=False)
 @json_option
 def confirm(group: str | None, as_json: bool) -> None:
-    """Confirm that the code is written down: GROUP is its last group of five.
+    """Confirm that you wrote the code down. GROUP is its last five characters.
 
-    It is kept nowhere afterwards.
+    DocMind then no longer keeps it.
     """
     with opened(reminds=False) as desk:
         is_kept = desk.recovery_code() is not None
@@ -46,30 +48,30 @@ def confirm(group: str | None, as_json: bool) -> None:
     if as_json:
         print_json({"confirmed": True})
     elif is_kept:
-        click.echo("The recovery code is confirmed. DocMind keeps it nowhere any more.")
+        click.echo(_("The recovery code is confirmed. DocMind no longer keeps it."))
     else:
-        click.echo("The recovery code was confirmed before.")
+        click.echo(_("The recovery code is confirmed already."))
 
 
 @keys.command("new-code")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("-y", "--yes", is_flag=True, help="Don't ask for confirmation.")
 @json_option
 def new_code(yes: bool, as_json: bool) -> None:
-    """Make another recovery code; the previous one stops working."""
+    """Make a new recovery code. The old one stops working."""
     with opened(reminds=False) as desk:
-        question = "Make a new recovery code? The one you have opens nothing any more then."
-        ask_first(question, refusal="The recovery code was not changed.", yes=yes)
+        question = _("Make a new recovery code? The old one stops working.")
+        ask_first(question, refusal=_("The recovery code was not changed."), yes=yes)
         made = desk.new_recovery_code()
     if as_json:
         print_json({"recovery_code": made})
     else:
-        tell_code("The old code opens nothing any more.", made)
+        tell_code(_("The old code no longer works."), made)
 
 
 def _ask_group() -> str:
     if not is_asking():
         raise ConfigError(
-            "Nothing was confirmed: the last group of the recovery code is needed.",
-            hint="Give it where nobody can be asked: docmind keys confirm GROUP",
+            _("The last five characters of the recovery code are missing."),
+            hint=_("Give them: docmind keys confirm GROUP"),
         )
-    return str(click.prompt("The last group of the recovery code, as you wrote it down", err=True))
+    return str(click.prompt(_("Last five characters of the recovery code, as you wrote it down"), err=True))

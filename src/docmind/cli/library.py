@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 import click
 
 from docmind.cli.context import confirm, json_option, opened, plain, print_json
-from docmind.cli.output import counted, inert
+from docmind.cli.help import command, group
+from docmind.cli.output import counted_documents, counted_pages, inert
 from docmind.cli.threads import write_whole
 from docmind.errors import ConfigError, NotFoundError
+from docmind.wording import _
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 _docs = click.argument("docs", nargs=-1, required=True)
 
 
-@click.command()
+@command()
 @click.argument("doc")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The file to write; - for stdout.")
 @click.option("--force", is_flag=True, help="Replace the file if it exists.")
@@ -48,7 +50,7 @@ def get(doc: str, output: Path, force: bool, as_json: bool) -> None:
         click.echo(f"Wrote {inert(str(target))} ({len(data):,} bytes). This copy is not encrypted.")
 
 
-@click.command()
+@command()
 @click.argument("doc")
 @click.argument("name", required=False)
 @click.option("--title", help="The title; an empty one is the title found on the first page.")
@@ -66,7 +68,7 @@ def rename(doc: str, name: str | None, title: str | None, as_json: bool) -> None
         click.echo(f"{info.doc_id[:12]}  {inert(info.document)}{told}")
 
 
-@click.command()
+@command()
 @_docs
 @click.option("--add", "added", multiple=True, help="A tag to add; may be repeated.")
 @click.option("--remove", "removed", multiple=True, help="A tag to remove; may be repeated.")
@@ -92,7 +94,7 @@ def tag(
         click.echo(f"{inert(info.document)}: {inert(', '.join(info.tags)) or 'no tags'}, {info.language or '–'}")
 
 
-@click.group()
+@group()
 def collection() -> None:
     """Manage collections: named groups of documents. A document can be in several."""
 
@@ -109,7 +111,7 @@ def list_collections(as_json: bool) -> None:
     if not known:
         click.echo("There are no collections yet. Make one: docmind collection add NAME DOC…")
     for one in known:
-        click.echo(f"{inert(one.name)}: {counted(one.documents, 'document')}")
+        click.echo(f"{inert(one.name)}: {counted_documents(one.documents)}")
 
 
 @collection.command("add")
@@ -130,7 +132,7 @@ def add_to_collection(name: str, docs: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         print_json({"collection": plain(now)})
     else:
-        click.echo(f"{inert(now.name)}: {counted(now.documents, 'document')}")
+        click.echo(f"{inert(now.name)}: {counted_documents(now.documents)}")
 
 
 @collection.command("remove")
@@ -146,7 +148,7 @@ def remove_from_collection(name: str, docs: tuple[str, ...], as_json: bool) -> N
     if as_json:
         print_json({"collection": plain(now)})
     else:
-        click.echo(f"{inert(now.name)}: {counted(now.documents, 'document')}")
+        click.echo(f"{inert(now.name)}: {counted_documents(now.documents)}")
 
 
 @collection.command("rename")
@@ -160,7 +162,7 @@ def rename_collection(name: str, new_name: str, as_json: bool) -> None:
     if as_json:
         print_json({"collection": plain(now)})
     else:
-        click.echo(f"{inert(now.name)}: {counted(now.documents, 'document')}")
+        click.echo(f"{inert(now.name)}: {counted_documents(now.documents)}")
 
 
 @collection.command("delete")
@@ -176,7 +178,7 @@ def delete_collection(name: str, as_json: bool) -> None:
         click.echo(f"Deleted the collection {inert(gone.name)}; its documents stay.")
 
 
-@click.group("bin")
+@group("bin")
 def bin_() -> None:
     """Manage the bin: deleted documents, until they are restored or deleted permanently."""
 
@@ -222,7 +224,7 @@ def empty(docs: tuple[str, ...], yes: bool, as_json: bool) -> None:
         found = [desk.library.find_binned(doc) for doc in docs] if docs else desk.library.binned()
         doc_ids = list(dict.fromkeys(info.doc_id for info in found))
         if doc_ids:
-            what = f"Delete {counted(len(doc_ids), 'document')} permanently?"
+            what = f"Delete {counted_documents(len(doc_ids))} permanently?"
             confirm(what, refusal="Nothing was deleted.", yes=yes)
         receipts = [desk.library.purge(doc_id) for doc_id in doc_ids]
     if as_json:
@@ -236,7 +238,8 @@ def empty(docs: tuple[str, ...], yes: bool, as_json: bool) -> None:
 def tell_receipts(receipts: list[DeleteReceipt]) -> None:
     """Print what was deleted permanently."""
     for receipt in receipts:
-        click.echo(f"Deleted {inert(receipt.document)} permanently ({counted(receipt.pages, 'page')}).")
+        told = _("{name} was deleted ({pages}).")
+        click.echo(told.format(name=inert(receipt.document), pages=counted_pages(receipt.pages)))
 
 
 def _found(desk: DocMind, docs: tuple[str, ...]) -> list[str]:

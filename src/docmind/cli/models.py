@@ -13,12 +13,14 @@ from urllib.parse import urlsplit
 import click
 
 from docmind.cli.context import confirm, json_option, opened, plain, print_json
-from docmind.cli.output import counted, inert, tell_degraded, terminal_bar
+from docmind.cli.help import command, group
+from docmind.cli.output import counted_images, counted_pages, inert, tell_degraded, terminal_bar
 from docmind.config import Settings
 from docmind.errors import ConfigError, DocMindError, ExtraMissingError, NotFoundError, VisualModelError
 from docmind.model_files import KNOWN_FILES, KNOWN_TEXT, FileSource, file_source
 from docmind.records.conversations import ModelInfo, ModelList
 from docmind.records.models import EmbeddingProgress, ModelBench, ModelCard, ModelKind, PullProgress, TextModelCard
+from docmind.wording import _, ngettext
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -35,7 +37,7 @@ def _fields_of_pull(now: PullProgress) -> dict[str, Any]:
 
 
 def _fields_of_embedding(now: EmbeddingProgress) -> dict[str, Any]:
-    left = "" if now.eta_ms is None else f"{spoken(now.eta_ms / 1000)} left"
+    left = "" if now.eta_ms is None else _("{time} left").format(time=spoken(now.eta_ms / 1000))
     return {"description": left, "completed": now.pages_done, "total": now.pages_total}
 
 
@@ -44,35 +46,32 @@ def size_of(number: int) -> str:
     return f"{number / 1e9:.2f} GB" if number >= 1e9 else f"{max(number / 1e6, 0.1):,.1f} MB"
 
 
-@click.command()
+@command()
 @click.argument("docs", nargs=-1)
-@click.option(
-    "--model", "name", required=True, help="A model that looks at pages (`docmind models list`), or its folder."
-)
-@click.option("--force", is_flag=True, help="Also pages that the model has seen.")
+@click.option("--model", "name", required=True, help="An image model (see `docmind models list`), or its folder.")
+@click.option("--force", is_flag=True, help="Also pages that are prepared already.")
 @json_option
 def embed(docs: tuple[str, ...], name: str, force: bool, as_json: bool) -> None:
-    """Show pages of DOCS, or of all documents, to a model.
+    """Prepare page images for search with an image model: of DOCS, or of all documents.
 
-    Ctrl-C keeps what is done; the next run continues there.
+    Ctrl-C keeps what is done. The next run continues there.
     """
     with opened() as desk:
         doc_ids = tuple(desk.find_document(doc).doc_id for doc in docs)
         pages, seconds = desk.visual.estimate(name, doc_ids)
         if pages and not as_json:
-            time = "how long that takes here is not known yet" if seconds is None else f"about {spoken(seconds)}"
-            click.echo(f"{counted(pages, 'page image')} for {inert(name)}: {time}.", err=True)
+            told = _("Preparing {images} with {model}.").format(images=counted_images(pages), model=inert(name))
+            time = "" if seconds is None else _("This takes about {time}.").format(time=spoken(seconds))
+            click.echo(f"{told} {time}".rstrip(), err=True)
         columns = ("{task.completed}/{task.total}", "BarColumn", "{task.description}")
         with terminal_bar(_fields_of_embedding, *columns, quiet=as_json) as show:
             done = desk.visual.embed(name, doc_ids, force=force, report=show)
     if as_json:
         print_json(plain(done))
         return
-    failed = f", {done.pages_failed} could not be seen" if done.pages_failed else ""
-    click.echo(
-        f"{counted(done.pages_added, 'page')} embedded, {done.pages_skipped} skipped{failed}, in"
-        f" {spoken(done.duration_ms / 1000)}."
-    )
+    told = _("Prepared: {pages}, in {time}. Skipped: {skipped}. Failed: {failed}.")
+    counts = {"pages": counted_pages(done.pages_added), "skipped": done.pages_skipped, "failed": done.pages_failed}
+    click.echo(told.format(time=spoken(done.duration_ms / 1000), **counts))
 
 
 def spoken(seconds: float) -> str:
@@ -86,15 +85,15 @@ NONE = "none"
 _PULL_COLUMNS = ("{task.description}", "BarColumn", "DownloadColumn", "TransferSpeedColumn", "TimeRemainingColumn")
 
 
-@click.group()
+@group()
 def models() -> None:
-    """Manage the models that write answers, find meaning in text, and look at pages."""
+    """Manage language models, text models and image models."""
 
 
 @models.command("list")
 @json_option
 def list_(as_json: bool) -> None:
-    """List the language models that servers offer now, the text models, and the models that look at pages."""
+    """List the models: in use, available, and to download."""
     with opened() as desk:
         found = desk.models.list(refresh=True)
         texts, cards = desk.text_models(), desk.visual.models()
@@ -104,110 +103,110 @@ def list_(as_json: bool) -> None:
         print_json({**plain(found), "models": named, **names, "text": [plain(card) for card in texts],
                     "visual": [plain(card) for card in cards]})  # fmt: skip
         return
-    click.echo("Language models")
+    click.echo(_("Language models (write answers)"))
     for info in found.models:
         mark = "*" if found.chosen is not None and info.name == found.chosen.name else " "
-        where = "  not on this machine" if info.is_remote else ""
-        images = "  accepts images" if info.takes_images else ""
+        where = "  " + _("not on this computer") if info.is_remote else ""
+        images = "  " + _("accepts images") if info.takes_images else ""
         click.echo(f"{mark} {inert(info.name)}  {inert(info.url or info.note)}{where}{images}")
     for known, one in KNOWN_FILES.items():
         if all(info.model != one.source.name for info in found.models):
-            click.echo(f"  {known}  to be fetched  {size_of(one.megabytes * 1_000_000)}  {one.licence}")
-            click.echo(f"    {one.about}")
+            size = size_of(one.megabytes * 1_000_000)
+            click.echo(f"  {known}  {_('to download')}  {size}  {one.licence}\n    {_(one.about)}")
     if found.is_off:
-        click.echo("Answers are quotes: no model is used.", err=True)
+        click.echo(_("No language model is used: answers are quotes."), err=True)
     elif not found.models:
-        click.echo("No language model was found; answers are quotes.", err=True)
+        click.echo(_("No language model was found: answers are quotes."), err=True)
     tell_degraded(found.degraded)
-    click.echo("Text models")
+    click.echo(_("Text models (find meaning)"))
     for text in texts:
         _tell_text_model(text)
-    click.echo("Models that look at pages")
+    click.echo(_("Image models (search page images)"))
     for card in cards:
         _tell_card(card)
     if all(card.state == "missing" for card in cards):
-        click.echo("None of them is here. Fetch one: docmind models pull NAME", err=True)
+        click.echo(_("No image model is installed. Download one: docmind models pull NAME"), err=True)
 
 
 @models.command()
 @click.argument("name")
-@click.option("--url", help="The address of its server, where several offer a model of this name.")
+@click.option("--url", help="The server's address, where several servers have this model.")
 @json_option
 def use(name: str, url: str | None, as_json: bool) -> None:
-    """Use the model NAME (as `docmind models list` shows it) to write answers; `none`: quotes only."""
+    """Let a language model write the answers. NAME `none` means quotes only."""
     with opened() as desk:
         info = None if name == NONE else _named(name, url, desk.models.list(refresh=True))
         desk.models.choose(info)
     if as_json:
         print_json({"chosen": None if info is None else info.name})
     else:
-        click.echo("Answers are quotes now." if info is None else f"{inert(info.name)} writes the answers now.")
+        told = _("Answers are quotes now.") if info is None else _("{model} writes the answers now.")
+        click.echo(told.format(model=inert(info.name) if info is not None else ""))
 
 
 @models.command()
 @click.argument("name")
 @json_option
 def text(name: str, as_json: bool) -> None:
-    """Use the text model NAME to find meaning in this vault, from now on; `docmind reindex` embeds with it."""
+    """Choose the text model. Then run `docmind reindex`."""
     with opened() as desk:
         desk.choose_text_model(name)
     if as_json:
         print_json({"chosen": name})
     else:
-        click.echo(f"{inert(name)} finds meaning from now on. Embed the documents with it: docmind reindex")
+        click.echo(_("{model} is chosen. Rebuild the index with it: docmind reindex").format(model=inert(name)))
 
 
 @models.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @json_option
 def add(file: Path, as_json: bool) -> None:
-    """Add the language model in FILE, a GGUF file of this machine, to run inside DocMind.
+    """Add a language model from a GGUF file on this computer.
 
-    The models folder gets a second name for the file, or a copy where it is on another disk.
+    The models folder gets a link to the file, or a copy where it is on another disk.
     """
     with opened() as desk:
         info = desk.models.add(file)
     if as_json:
         print_json({"model": _data(info)})
         return
-    click.echo(f"{inert(info.name)} is here ({inert(info.note)}).")
-    click.echo(f"Have it write the answers: docmind models use {inert(info.name)}")
+    _tell_file(info.name, info.note)
 
 
 @models.command()
 @click.argument("name")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("-y", "--yes", is_flag=True, help="Don't ask for confirmation.")
 @json_option
 def remove(name: str, yes: bool, as_json: bool) -> None:
-    """Remove the GGUF file NAME, fetched or added, from the models folder, and what a stopped download has left of it.
+    """Remove a language model file, and what is left of a stopped download.
 
-    A file elsewhere that was added is forgotten, and stays where it is.
+    A file that you added from another folder stays where it is.
     """
     model = name.removeprefix("inside/")
     with opened() as desk:
         told = desk.models.removal(model)
         if told:
-            question = f"Remove {inert(name)}? {inert(told)}"
-            confirm(question, refusal=f"{inert(name)} is not removed without --yes.", yes=yes)
+            question = _("Remove {model}?").format(model=inert(name))
+            confirm(f"{question} {inert(told)}", refusal=_("Nothing was removed."), yes=yes)
         is_left = desk.language_files.discard(model)
         if told or not is_left:
             desk.models.remove(model)
     if as_json:
         print_json({"removed": name})
     else:
-        click.echo(f"{inert(name)} is removed.")
+        click.echo(_("{model} was removed.").format(model=inert(name)))
 
 
 @models.command()
 @click.argument("name")
 @click.argument("file", default="")
-@click.option("--sha256", default="", help="The checksum that the file must have; needed for an address.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress bar.")
+@click.option("--sha256", default="", help="The file's checksum. Needed for an address.")
+@click.option("-q", "--quiet", is_flag=True, help="Don't show a progress bar.")
 @json_option
 def pull(name: str, file: str, sha256: str, quiet: bool, as_json: bool) -> None:
-    """Fetch a model; Ctrl-C keeps what has arrived, and the next try continues there.
+    """Download a model. Ctrl-C pauses; the same command continues.
 
-    NAME is a model of `docmind models list`; or OWNER/NAME with FILE, a GGUF file of that repository; or, with
+    NAME is a model from `docmind models list`; or OWNER/NAME with FILE, a GGUF file of that repository; or, with
     --sha256, the https address of a GGUF file.
     """
     with opened() as desk, terminal_bar(_fields_of_pull, *_PULL_COLUMNS, quiet=quiet or as_json) as show:
@@ -224,8 +223,8 @@ def pull(name: str, file: str, sha256: str, quiet: bool, as_json: bool) -> None:
     if as_json:
         print_json({"model": plain(card)})
         return
-    commit = f", commit {inert(card.revision[:12])}" if card.revision else ""
-    click.echo(f"{card.name} is here ({size_of(card.bytes)}{commit}).")
+    facts = f"{size_of(card.bytes)}, {inert(card.revision[:12])}" if card.revision else size_of(card.bytes)
+    click.echo(_("{model} is installed ({facts}).").format(model=card.name, facts=facts))
     _tell_next(card)
 
 
@@ -240,15 +239,22 @@ def _pull_file(desk: DocMind, source: FileSource, show: Callable[[PullProgress],
     if as_json:
         print_json({"model": {"name": name} if info is None else _data(info)})
         return
-    click.echo(f"{inert(name)} is here{f' ({inert(info.note)})' if info else ''}.")
-    click.echo(f"Have it write the answers: docmind models use {inert(name)}")
+    _tell_file(name, info.note if info else "")
+
+
+def _tell_file(name: str, note: str) -> None:
+    """Print that a language model file is installed, and how to use it."""
+    facts = f" ({inert(note)})" if note else ""
+    click.echo(
+        _("{model} is installed{facts}. Use it: docmind models use {model}").format(model=inert(name), facts=facts)
+    )
 
 
 @models.command()
 @click.argument("name", required=False)
 @json_option
 def bench(name: str | None, as_json: bool) -> None:
-    """Measure a model that looks at pages on this machine; without NAME, all that are here."""
+    """Measure an image model on this computer. Without NAME, all that are installed."""
     benches: list[ModelBench] = []
     failed: list[DocMindError] = []
     with opened() as desk:
@@ -266,14 +272,14 @@ def bench(name: str | None, as_json: bool) -> None:
     if failed:
         raise failed[0]
     if not benches and not as_json:
-        click.echo("No model that looks at pages is here. Fetch one: docmind models pull siglip", err=True)
+        click.echo(_("No image model is installed. Download one: docmind models pull siglip"), err=True)
 
 
 @models.command()
 @click.argument("name")
 @json_option
 def enable(name: str, as_json: bool) -> None:
-    """Use the model NAME, or the one in the directory NAME, to look at pages."""
+    """Use an image model: NAME is its name or its folder."""
     with opened() as desk:
         card = desk.visual.enable(name)
     if as_json:
@@ -286,13 +292,13 @@ def enable(name: str, as_json: bool) -> None:
 @click.argument("kind", type=click.Choice(["image", "late"]))
 @json_option
 def disable(kind: ModelKind, as_json: bool) -> None:
-    """Use no model of this kind: image (one vector a page) or late (late interaction). Its vectors are kept."""
+    """Stop using image models of a kind: image (pages as a whole) or late (parts of pages). What they made is kept."""
     with opened() as desk:
         desk.visual.disable(kind)
     if as_json:
         print_json({"disabled": kind})
     else:
-        click.echo(f"No {kind} model is used now; what it made is kept.")
+        click.echo(_("No model of the kind {kind} is used now. What it made is kept.").format(kind=kind))
 
 
 def _pull_text(desk: DocMind, name: str, show: Callable[[PullProgress], None], *, as_json: bool) -> None:
@@ -304,7 +310,7 @@ def _pull_text(desk: DocMind, name: str, show: Callable[[PullProgress], None], *
     if as_json:
         print_json({"model": plain(card)})
         return
-    click.echo(f"{name} is here. Use it: docmind models text {name}")
+    click.echo(_("{model} is installed. Use it: docmind models text {model}").format(model=name))
 
 
 def _announce(what: str, url: str = "") -> None:
@@ -314,40 +320,41 @@ def _announce(what: str, url: str = "") -> None:
     except ValueError:  # the download refuses it
         host = None
     if host:
-        click.echo(f"Fetching {inert(what)} from {inert(host)}.", err=True)
+        click.echo(_("Downloading {what} from {host}.").format(what=inert(what), host=inert(host)), err=True)
 
 
 def _facts(licence: str, size: int) -> str:
-    return f"{licence}{f', about {size_of(size)}' if size else ''}"
+    return f"{licence}, {_('about {size}').format(size=size_of(size))}" if size else licence
 
 
 def _tell_card(card: ModelCard) -> None:
     """Print a line about a model, and one about what to do where it is not installed."""
-    facts = [card.kind, card.state]
+    facts = [card.kind, _(card.state)]
     if card.bytes:
         facts.append(size_of(card.bytes))
     if card.seconds_per_page is not None:
-        facts.append(f"{card.seconds_per_page:.2g} s a page here")
+        facts.append(_("{seconds} s per page here").format(seconds=f"{card.seconds_per_page:.2g}"))
     if card.pages:
-        facts.append(f"{card.pages:,} of {counted(card.pages_total, 'page image')}")
+        told = ngettext("{done} of {n} page", "{done} of {n} pages", card.pages_total)
+        facts.append(told.format(done=f"{card.pages:,}", n=f"{card.pages_total:,}"))
     if card.licence:
         facts.append(card.licence)
     click.echo(f"{'*' if card.in_use else ' '} {inert(card.name)}  {'  '.join(inert(fact) for fact in facts)}")
     if card.about:
-        click.echo(f"    {inert(card.about)}")
+        click.echo(f"    {inert(_(card.about))}")
     if card.state == "broken" or (card.in_use and card.state != "present"):
         click.echo(f"    {inert(card.reason)} {inert(card.hint)}")
 
 
 def _tell_text_model(card: TextModelCard) -> None:
     """Print a line about a text model or a cross-encoder, and one about what to do where it is not usable."""
-    facts = [card.kind, card.state]
+    facts = [card.kind, _(card.state)]
     if card.dim:
-        facts.append(f"{card.dim:,} numbers")
+        facts.append(_("{n} dimensions").format(n=f"{card.dim:,}"))
     if card.bytes:
         facts.append(size_of(card.bytes))
     if card.about:
-        facts.append(card.about)
+        facts.append(_(card.about))
     click.echo(f"{'*' if card.in_use else ' '} {inert(card.name)}  {'  '.join(inert(fact) for fact in facts)}")
     if card.state != "present":
         click.echo(f"    {inert(card.reason)} {inert(card.hint)}")
@@ -357,20 +364,27 @@ def _tell_next(card: ModelCard) -> None:
     """Print what a model is used for now, and what is left to do."""
     name = inert(card.name)
     if not card.in_use:
-        click.echo(f"It is not in use. Use it: docmind models enable {name}")
+        click.echo(_("It isn't in use yet. Use it: docmind models enable {model}").format(model=name))
         return
-    what = "words and pictures find pages by what they show" if card.kind == "image" else "words find places on pages"
-    click.echo(f"{name} is in use: {what}.")
+    click.echo(_("{model} is in use.").format(model=name))
     if left := card.pages_total - card.pages:
-        click.echo(f"{counted(left, 'page image')} to look at. Do it now: docmind embed --model {name}")
+        told = ngettext(
+            "{n} page isn't prepared yet. Prepare it: docmind embed --model {model}",
+            "{n} pages aren't prepared yet. Prepare them: docmind embed --model {model}",
+            left,
+        )
+        click.echo(told.format(n=f"{left:,}", model=name))
 
 
 def _tell_bench(bench: ModelBench) -> None:
     how = " ".join(part for part in (bench.device, bench.precision) if part)
-    click.echo(
-        f"{inert(bench.name)}  {bench.seconds_per_page:.3g} s a page, {bench.query_ms:.0f} ms a question, "
-        f"loaded in {bench.load_s:.1f} s ({inert(how)}, {counted(bench.pages, 'page')})"
-    )
+    told = _("{model}  {page} s per page, {question} ms per question, loaded in {load} s ({how}, {pages})")
+    figures = {
+        "page": f"{bench.seconds_per_page:.3g}",
+        "question": f"{bench.query_ms:.0f}",
+        "load": f"{bench.load_s:.1f}",
+    }
+    click.echo(told.format(model=inert(bench.name), how=inert(how), pages=counted_pages(bench.pages), **figures))
 
 
 def _named(name: str, url: str | None, found: ModelList) -> ModelInfo:
@@ -381,11 +395,15 @@ def _named(name: str, url: str | None, found: ModelList) -> ModelInfo:
             return fitting[0]
         if fitting:
             urls = ", ".join(info.url for info in fitting)
-            raise NotFoundError(f"Several servers offer {name!r}: {urls}.", hint="Say which with --url.")
+            raise NotFoundError(
+                _("Several servers have {name!r}: {servers}.").format(name=name, servers=urls),
+                hint=_("Choose one with --url."),
+            )
     if found.is_off and not found.models:
-        raise NotFoundError("Language models are switched off.", hint="Unset DOCMIND_LLM__PROVIDER to use one.")
-    known = ", ".join(info.name for info in found.models) or "none"
-    raise NotFoundError(f"There is no language model {name!r}.", hint=f"There are: {known}.")
+        raise NotFoundError(_("Language models are off."), hint=_("Unset DOCMIND_LLM__PROVIDER to use one."))
+    known = ", ".join(info.name for info in found.models) or _("none")
+    told = _("There is no language model {name!r}.").format(name=name)
+    raise NotFoundError(told, hint=_("Available: {names}.").format(names=known))
 
 
 def _data(info: ModelInfo) -> dict[str, object]:

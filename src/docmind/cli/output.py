@@ -20,6 +20,7 @@ from docmind.records.conversations import Run, Turn
 from docmind.records.documents import AddResult, DocumentInfo, QueueProgress, UploadState
 from docmind.records.search import Filters, Hit, MultimodalHit, MultimodalResult, SearchResult
 from docmind.rich_text import flow
+from docmind.wording import N_, _, ngettext
 
 _Progress = TypeVar("_Progress")
 
@@ -54,7 +55,7 @@ def _fields_of_queue(now: QueueProgress) -> dict[str, Any]:
     from rich.markup import escape
 
     return {
-        "description": f"{now.stage} {escape(inert(now.file))} {now.pages_done}/{now.pages_total}",
+        "description": f"{_(now.stage)} {escape(inert(now.file))} {now.pages_done}/{now.pages_total}",
         "files": f"{now.files_done + 1}/{now.files_total}",
         "completed": now.pages_done,
         "total": now.pages_total or None,
@@ -64,62 +65,115 @@ def _fields_of_queue(now: QueueProgress) -> dict[str, Any]:
 def tell(result: AddResult) -> None:
     name = inert(result.document)
     if result.status == "refused":
-        click.echo(f"refused  {name}: {inert(result.message)} {inert(result.hint)}", err=True)
+        click.echo(f"{_refusal(name, inert(result.message))} {inert(result.hint)}".rstrip(), err=True)
     else:
-        ocr = f", {result.ocr_pages} read by OCR" if result.ocr_pages else ""
+        done = _("Added {name}: {pages}") if result.status == "added" else _("Already here: {name}, {pages}")
+        ocr = _(" ({number} by OCR)").format(number=result.ocr_pages) if result.ocr_pages else ""
         short_id = (result.doc_id or "")[:12]
-        click.echo(f"{result.status:8} {name}: {counted(result.pages, 'page')}{ocr} ({short_id})")
+        click.echo(f"{done.format(name=name, pages=counted_pages(result.pages))}{ocr}  {short_id}")
         if result.message:
-            click.echo(f"         {inert(result.message)}", err=True)
+            click.echo(f"  {inert(result.message)}", err=True)
+
+
+def _refusal(name: str, reason: str) -> str:
+    """Return one sentence that names the file once: most reasons begin with its name."""
+    if reason.startswith(f"{name} "):
+        return _("{name} could not be read: it {reason}").format(name=name, reason=reason[len(name) + 1 :])
+    return reason if name in reason else _("{name} could not be read: {reason}").format(name=name, reason=reason)
 
 
 def tell_queue(counts: Mapping[UploadState, int]) -> None:
     """Print the numbers of unread files in the queue on stderr; nothing where there are none."""
     words: dict[UploadState, str] = {
-        "waiting": "waiting to be read",
-        "paused": "paused",
-        "locked": "locked",
-        "failed": "not read",
-        "cancelled": "cancelled",
+        "waiting": _("{n} waiting"),
+        "paused": _("{n} paused"),
+        "locked": _("{n} need a password"),
+        "failed": _("{n} failed"),
+        "cancelled": _("{n} cancelled"),
     }
     numbers = {state: counts.get(state, 0) for state in words}
     numbers["waiting"] += counts.get("reading", 0)
-    told = [f"{numbers[state]:,} {what}" for state, what in words.items() if numbers[state]]
+    told = [what.format(n=f"{numbers[state]:,}") for state, what in words.items() if numbers[state]]
     if told:
-        click.echo(f"Files in the queue: {', '.join(told)}. See docmind queue list.", err=True)
+        click.echo(_("Files in the queue: {states}. See docmind queue list.").format(states=", ".join(told)), err=True)
 
 
 def tell_hits(found: SearchResult | MultimodalResult) -> None:
     if not found.hits:
-        click.echo("Nothing found.")
+        click.echo(_("No pages match."))
     for hit in found.hits:
-        excerpt = " ".join(inert(hit.text).split())[:200] or "(a page image)"
+        shown = excerpt(inert(hit.text), found.query, is_marked=sys.stdout.isatty()) or _("(matches by its image)")
         origins = _origins(hit) if isinstance(hit, MultimodalHit) else ""
         click.echo(
-            f"{hit.rank:>2}. {inert(hit.document)}, page {hit.page_no}  ({hit.score:.3f}){origins}{_read(hit)}\n"
-            f"    {excerpt}"
+            f"{hit.rank:>2}. {page_of(hit.document, hit.page_no)}  ({hit.score:.3f}){origins}{_read(hit)}\n    {shown}"
         )
     tell_degraded(found.degraded)
     for report in found.lists if isinstance(found, MultimodalResult) and not found.hits else ():
         if report.state in ("off", "empty") and report.reason:
-            click.echo(f"Without {report.list}: {inert(report.reason)}", err=True)
+            tell_without(report.list, report.reason)
 
 
 def tell_sightings(found: MultimodalResult) -> None:
     if not found.found:
-        click.echo("No page looks like this picture." + (" The nearest ones:" if found.hits else ""))
+        click.echo(_("No sure match. Closest pages:") if found.hits else _("No page matches this picture."))
     for hit in found.hits:
         if hit.found or not found.found:
             where = " ".join(f"({x:.0f}, {y:.0f})" for x, y in hit.quad)
-            where = where or " ".join(inert(hit.text).split())[:200] or "not compared"
+            where = where or " ".join(inert(hit.text).split())[:200] or _("not compared")
             score = f"({hit.score:.3f}){_origins(hit)}"
-            click.echo(f"{hit.rank:>2}. {inert(hit.document)}, page {hit.page_no}  {score}\n    {where}")
+            click.echo(f"{hit.rank:>2}. {page_of(hit.document, hit.page_no)}  {score}\n    {where}")
     tell_degraded(found.degraded)
 
 
 def _read(hit: Hit) -> str:
     """Format how sure OCR is of a passage; empty where a text layer has it."""
-    return "" if hit.ocr_confidence is None else f"  (OCR, {hit.ocr_confidence:.0%} sure)"
+    if hit.ocr_confidence is None:
+        return ""
+    return "  " + _("(OCR, {percent} % confidence)").format(percent=round(100 * hit.ocr_confidence))
+
+
+def page_of(document: str, page_no: int) -> str:
+    """Name a page for people."""
+    return _("{document}, page {page}").format(document=inert(document), page=page_no)
+
+
+_AROUND = 220  # characters of an excerpt
+
+
+def excerpt(text: str, question: str, *, is_marked: bool = False) -> str:
+    """Return the part of a text, on one line, that has most words of the question; cut between words.
+
+    With `is_marked` these words are in bold, for a terminal.
+    """
+    from docmind.embedding import prefix, words
+
+    wanted = {prefix(word) or word for word in words(question)}
+
+    def matches(token: str) -> bool:
+        return any((prefix(word) or word) in wanted for word in words(token))
+
+    tokens = text.split()
+    found = [matches(token) for token in tokens]
+    ends: list[int] = [0]
+    for token in tokens:
+        ends.append(ends[-1] + len(token) + 1)
+    best, first, last = -1, 0, len(tokens)
+    for begin in (0, *(number for number, is_found in enumerate(found) if is_found)):
+        lead = next((at for at in range(begin, -1, -1) if ends[begin] - ends[at] > _AROUND // 4), 0)
+        end = lead
+        while end < len(tokens) and ends[end + 1] - ends[lead] <= _AROUND:
+            end += 1
+        different = len(
+            {token.casefold() for token, is_found in zip(tokens[lead:end], found[lead:end], strict=True) if is_found}
+        )
+        if different > best:
+            best, first, last = different, lead, end
+    last = max(last, first + 1)
+    shown = [
+        click.style(token, bold=True) if is_marked and is_found else token
+        for token, is_found in zip(tokens[first:last], found[first:last], strict=True)
+    ]
+    return ("… " if first else "") + " ".join(shown) + (" …" if last < len(tokens) else "")
 
 
 def _origins(hit: MultimodalHit) -> str:
@@ -131,28 +185,65 @@ def _origins(hit: MultimodalHit) -> str:
 def tell_narrow(documents: Sequence[DocumentInfo], filters: Filters) -> None:
     """Print, after an empty result, a possible reason other than the question."""
     if not documents:
-        click.echo("There are no documents yet. Add some: docmind add FILE…", err=True)
+        click.echo(_("Your library is empty. Add documents: docmind add FILE…"), err=True)
         return
     if filters.languages:
-        spoken = ", ".join(sorted({info.language for info in documents if info.language})) or "no language we know"
-        click.echo(
-            f"Only pages in {inert(', '.join(filters.languages))} were asked; there are some in {spoken}.", err=True
-        )
+        spoken = ", ".join(sorted({info.language for info in documents if info.language}))
+        asked = inert(", ".join(filters.languages))
+        told = _("Only pages in {asked} were searched. Your documents are in: {languages}.")
+        click.echo(told.format(asked=asked, languages=spoken or _("no known language")), err=True)
     if filters.tags and not any(set(filters.tags) & set(info.tags) for info in documents):
-        click.echo(f"No document has the tag {inert(', '.join(filters.tags))}.", err=True)
+        click.echo(_("No document has the tag {tag}.").format(tag=inert(", ".join(filters.tags))), err=True)
 
 
 def tell_degraded(degraded: Iterable[Any]) -> None:
     for part in degraded:
-        click.echo(f"Without {inert(part.stage)}: {inert(part.reason)}", err=True)
+        tell_without(part.stage, part.reason)
 
 
-def counted(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+def tell_without(stage: str, reason: str) -> None:
+    part = _(_PARTS.get(stage, stage))
+    click.echo(_("Without {part}: {reason}").format(part=inert(part), reason=inert(reason)), err=True)
+
+
+_PARTS = {
+    "late interaction": N_("fine ranking"),
+    "language model": N_("language model"),
+    "agent mode": N_("deep search"),
+    "web search": N_("web search"),
+    "text model": N_("text model"),
+    "some parts": N_("some parts"),
+    "text": N_("search by words"),
+    "code": N_("search in source code"),
+    "image": N_("search by page images"),
+    "visual": N_("search in page images"),
+    "lookalike": N_("search by picture"),
+}
+"""Names of what a search or an answer can do without, for people."""
+
+
+def counted_pages(number: int) -> str:
+    return ngettext("{n} page", "{n} pages", number).format(n=f"{number:,}")
+
+
+def counted_documents(number: int) -> str:
+    return ngettext("{n} document", "{n} documents", number).format(n=f"{number:,}")
+
+
+def counted_files(number: int) -> str:
+    return ngettext("{n} file", "{n} files", number).format(n=f"{number:,}")
+
+
+def counted_images(number: int) -> str:
+    return ngettext("{n} page image", "{n} page images", number).format(n=f"{number:,}")
+
+
+def counted_memories(number: int) -> str:
+    return ngettext("{n} memory", "{n} memories", number).format(n=f"{number:,}")
 
 
 def source_of(text_source: str) -> str:
-    return {"layer": "text of the file", "ocr": "read by OCR", "none": "no text"}[text_source]
+    return {"layer": _("text from the file"), "ocr": _("text by OCR"), "none": _("no text")}[text_source]
 
 
 def inert(text: str, *, keep_lines: bool = False) -> str:
@@ -161,7 +252,7 @@ def inert(text: str, *, keep_lines: bool = False) -> str:
     return "".join(char if char.isprintable() or char in kept else " " for char in text)
 
 
-UNSUPPORTED = "[not found in your documents]"
+UNSUPPORTED = N_("[not found in your documents]")
 _LATER = frozenset({"answer", "question", "checkpoint_id"})  # the answer's own fields contain these
 _SHORT = 8  # the random end of a checkpoint's id
 _EXCERPT = 300
@@ -188,7 +279,7 @@ def marked(answer: Answer) -> str:
     text, at, parts = answer.answer, 0, []
     for sentence in sorted(answer.sentences, key=lambda sentence: sentence.end):
         if sentence.is_claim and not sentence.supported and at <= sentence.end <= len(text):
-            parts += [text[at : sentence.end], f" [{SEEN}]" if sentence.seen else f" {UNSUPPORTED}"]
+            parts += [text[at : sentence.end], f" [{_(SEEN)}]" if sentence.seen else f" {_(UNSUPPORTED)}"]
             at = sentence.end
     return inert("".join([*parts, text[at:]]), keep_lines=True)
 
@@ -202,7 +293,7 @@ def tell_turn(turn: Turn, *, text: bool = True) -> None:
     is_maybe = answer is not None and answer.outcome == "maybe"
     if answer is not None and answer.outcome != "noted":
         for fact in answer.told:
-            click.echo(f"{TOLD}: “{one_line(fact)}”")
+            click.echo(f"{_(TOLD)}: “{one_line(fact)}”")
     if answer is not None and text:
         told = marked(answer)
         if not answer.model:
@@ -214,25 +305,25 @@ def tell_turn(turn: Turn, *, text: bool = True) -> None:
             for fact in answer.told:
                 click.echo(f"  “{one_line(fact)}”")
     if turn.state == "stopped":
-        click.echo("Stopped: the answer ends here.", err=True)
+        click.echo(_("You stopped the answer here."), err=True)
     if answer is not None and answer.model:
-        click.echo(f"Written by {one_line(answer.writer)}.", err=True)
+        click.echo(_("Written by {model}.").format(model=one_line(answer.writer)), err=True)
     if answer is not None:
         further = answer.further
         tell_sources((source for source in answer.sources if source not in further), quotes=is_maybe)
         if further:
-            click.echo("Also relevant:")
+            click.echo(_("Also relevant:"))
             tell_sources(further, quotes=True)
     if turn.nearest:
-        pages = ", ".join(f"{inert(hit.document)} page {hit.page_no}" for hit in turn.nearest)
-        click.echo(f"Closest pages: {pages}")
+        pages = "; ".join(page_of(hit.document, hit.page_no) for hit in turn.nearest)
+        click.echo(_("Closest pages: {pages}").format(pages=pages))
     for result in turn.web:
-        click.echo(f"  From the web, not from your documents: {inert(result.title)} <{inert(result.url)}>")
+        click.echo("  " + _("From the web: {title}").format(title=f"{inert(result.title)} <{inert(result.url)}>"))
         click.echo(f"      {one_line(result.excerpt)}")
     if turn.asked_as and turn.asked_as != turn.question:
-        click.echo(f"Asked as: {one_line(turn.asked_as)}", err=True)
+        click.echo(_("Searched for: {question}").format(question=one_line(turn.asked_as)), err=True)
     if turn.message:
-        quotes = "\nThe answer is made of quotes." if turn.answer is not None and not turn.answer.model else ""
+        quotes = "\n" + _("The answer is made of quotes.") if turn.answer is not None and not turn.answer.model else ""
         click.echo(f"{inert(turn.message)}\n{inert(turn.hint)}".rstrip() + quotes, err=True)
     if turn.answer is not None:
         tell_degraded(part for part in turn.answer.degraded if part.reason != turn.message)
@@ -241,8 +332,8 @@ def tell_turn(turn: Turn, *, text: bool = True) -> None:
 def tell_sources(sources: Iterable[Source], *, quotes: bool = False) -> None:
     """Print one line per source; with `quotes` the quoted words below it."""
     for source in sources:
-        how = f", {source.how}" if source.how else ""
-        click.echo(f"  [{source.n}] {inert(source.document)}, page {source.page_no}{how}")
+        how = f", {_(source.how)}" if source.how else ""
+        click.echo(f"  [{source.n}] {page_of(source.document, source.page_no)}{how}")
         if quotes and source.quote:
             click.echo(f"      “{one_line(source.quote)}”")
 
@@ -252,7 +343,7 @@ def tell_turns(turns: Iterable[Turn]) -> None:
     for turn in turns:
         click.echo(f"> {one_line(turn.question)}   ({when(turn.asked_at_ms)}, {short(turn.checkpoint_id)})")
         if turn.answer is None:
-            click.echo("This question was not answered.", err=True)
+            click.echo(_("This question has no answer yet."), err=True)
         tell_turn(turn)
         click.echo()
 
@@ -273,8 +364,8 @@ def tree(runs: Iterable[Run], head: str | None) -> Iterator[str]:
     waiting = [(run, 0) for run in reversed(followers.get(None, []))]
     while waiting:
         run, depth = waiting.pop()
-        here = "  <- here" if run.checkpoint_id == head else ""
-        state = "" if run.state == "answered" else f" ({run.state})"
+        here = "  " + _("<- you are here") if run.checkpoint_id == head else ""
+        state = "" if run.state == "answered" else f" ({_(run.state)})"
         mark = "*" if run.is_current else "o"
         yield (
             f"{'  ' * depth}{mark} {short(run.checkpoint_id)}  {when(run.asked_at_ms)}  "

@@ -10,9 +10,11 @@ import click
 
 from docmind.cli.context import is_asking, json_option, opened, plain, print_json
 from docmind.cli.documents import ask_password, exit_with, telling
-from docmind.cli.output import counted, inert, progress_bar
+from docmind.cli.help import group
+from docmind.cli.output import inert, progress_bar
 from docmind.errors import NotFoundError, PasswordNeededError
 from docmind.records.documents import UploadInfo, UploadState
+from docmind.wording import N_, _
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -21,31 +23,32 @@ _UNREAD: tuple[UploadState, ...] = ("waiting", "reading", "paused")
 _files = click.argument("files", nargs=-1)
 
 
-@click.group()
+@group()
 def queue() -> None:
-    """Manage files that were handed in and are not read: waiting, paused, locked, failed or cancelled.
+    """Manage files that aren't read yet: waiting, paused, locked, failed or cancelled.
 
-    FILES are numbers or names as `docmind queue list` shows them; without any, all that the command applies to.
+    FILES are numbers or names from `docmind queue list`. Without any, a command takes all files that it can.
     """
 
 
 @queue.command("list")
 @json_option
 def list_(as_json: bool) -> None:
-    """List the files in the queue, and why those that failed did."""
+    """List the files in the queue, and why files failed."""
     with opened() as desk:
         files = desk.queue.uploads()
     if as_json:
         print_json({"files": [plain(info) for info in files]})
         return
     if not files:
-        click.echo("The queue is empty.")
+        click.echo(_("The queue is empty."))
     for info in files:
-        pages = f" ({info.pages_done:,} of {counted(info.pages, 'page')} read)" if info.pages else ""
+        counts = {"done": f"{info.pages_done:,}", "pages": f"{info.pages:,}"}
+        pages = " " + _("(page {done} of {pages})").format(**counts) if info.pages else ""
         state = (
             "waiting" if info.state == "reading" else info.state
         )  # nothing is read while this command holds the vault
-        click.echo(f"{info.upload_id:>5}  {state:9}  {inert(info.document)}{pages}")
+        click.echo(f"{info.upload_id:>5}  {_(state):9}  {inert(info.document)}{pages}")
         if info.message:
             click.echo(f"       {inert(info.message)} {inert(info.hint)}".rstrip())
 
@@ -54,7 +57,7 @@ def list_(as_json: bool) -> None:
 @_files
 @json_option
 def resume(files: tuple[str, ...], as_json: bool) -> None:
-    """Read files that wait or are paused, each from after its last page."""
+    """Read waiting and paused files, each from where it stopped."""
     _read(files, _UNREAD, (), as_json=as_json)
 
 
@@ -62,7 +65,7 @@ def resume(files: tuple[str, ...], as_json: bool) -> None:
 @_files
 @json_option
 def retry(files: tuple[str, ...], as_json: bool) -> None:
-    """Read files again that failed or were cancelled."""
+    """Read failed and cancelled files again."""
     _read(files, ("failed", "cancelled"), (), as_json=as_json)
 
 
@@ -71,16 +74,16 @@ def retry(files: tuple[str, ...], as_json: bool) -> None:
 @click.option(
     "--password-file",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="A file of passwords, one a line; each is tried.",
+    help="A file of passwords, one per line. Each is tried.",
 )
 @json_option
 def unlock(files: tuple[str, ...], password_file: Path | None, as_json: bool) -> None:
-    """Read locked files: their passwords are asked for, used once and not kept."""
+    """Unlock files with their passwords, and read them. Passwords aren't kept."""
     from docmind.cli.documents import read_passwords
 
     passwords = read_passwords(password_file) if password_file else []
     if not passwords and not is_asking():
-        raise PasswordNeededError("There is nobody to ask for a password.")
+        raise PasswordNeededError(_("A password is needed."), hint=_("Give it with --password-file FILE."))
     _read(files, ("locked",), passwords, as_json=as_json)
 
 
@@ -88,30 +91,30 @@ def unlock(files: tuple[str, ...], password_file: Path | None, as_json: bool) ->
 @_files
 @json_option
 def pause(files: tuple[str, ...], as_json: bool) -> None:
-    """Leave files that wait unread until they are resumed, also by the app."""
+    """Keep waiting files unread until they are resumed."""
     with opened() as desk:
         ids = desk.queue.pause(_chosen(desk, files, ("waiting", "reading")))
-        _tell(desk.queue.uploads(), ids, "Paused", as_json=as_json)
+        _tell(desk.queue.uploads(), ids, N_("Paused: {name}"), as_json=as_json)
 
 
 @queue.command()
 @_files
 @json_option
 def cancel(files: tuple[str, ...], as_json: bool) -> None:
-    """Take files that wait or are paused out of the queue; `docmind queue retry` puts them back."""
+    """Take waiting and paused files out of the queue. `docmind queue retry` puts them back."""
     with opened() as desk:
         ids = desk.queue.cancel(_chosen(desk, files, _UNREAD))
-        _tell(desk.queue.uploads(), ids, "Not read", as_json=as_json)
+        _tell(desk.queue.uploads(), ids, N_("Cancelled: {name}"), as_json=as_json)
 
 
 @queue.command()
 @_files
 @json_option
 def remove(files: tuple[str, ...], as_json: bool) -> None:
-    """Forget files that failed, are locked or were cancelled, and their bytes. Pages that were read stay."""
+    """Forget failed, locked and cancelled files. Pages that were read stay."""
     with opened() as desk:
         ids = _chosen(desk, files, ("failed", "locked", "cancelled"))
-        _tell(desk.queue.remove(ids), ids, "Removed", as_json=as_json)
+        _tell(desk.queue.remove(ids), ids, N_("Removed: {name}"), as_json=as_json)
 
 
 def _read(files: Sequence[str], states: tuple[UploadState, ...], passwords: Sequence[str], *, as_json: bool) -> None:
@@ -127,7 +130,7 @@ def _read(files: Sequence[str], states: tuple[UploadState, ...], passwords: Sequ
         with telling(adding, as_json=as_json), pausing(desk), progress_bar(quiet=as_json) as show:
             adding.read(ids, show)
     if not ids and not as_json:
-        click.echo("There is no such file in the queue.", err=True)
+        click.echo(_("The queue has no such file."), err=True)
     exit_with(adding.results)
 
 
@@ -139,8 +142,8 @@ def _chosen(desk: DocMind, files: Iterable[str], states: tuple[UploadState, ...]
         found = [info.upload_id for info in there if name in (str(info.upload_id), info.document)]
         if not found:
             raise NotFoundError(
-                f"There is no file {name!r} in the queue that this can be done with.",
-                hint="Run `docmind queue list` to see what is in it.",
+                _("This can't be done with {name!r}: the queue has no such file in the right state.").format(name=name),
+                hint=_("Run `docmind queue list` to see the files and their states."),
             )
         chosen += found
     return list(dict.fromkeys(chosen)) if files else [info.upload_id for info in there]
@@ -152,6 +155,6 @@ def _tell(files: Iterable[UploadInfo], ids: Sequence[int], what: str, *, as_json
         print_json({"files": [plain(info) for info in changed]})
         return
     for info in changed:
-        click.echo(f"{what}: {inert(info.document)}")
+        click.echo(_(what).format(name=inert(info.document)))
     if not changed:
-        click.echo("There is no such file in the queue.", err=True)
+        click.echo(_("The queue has no such file."), err=True)

@@ -9,41 +9,43 @@ from typing import TYPE_CHECKING
 import click
 
 from docmind.cli.context import filtered, filters_of, json_option, opened, plain, print_json
-from docmind.cli.output import counted, inert, source_of, tell_hits, tell_narrow, tell_sightings
+from docmind.cli.help import Number, command
+from docmind.cli.output import counted_pages, inert, source_of, tell_hits, tell_narrow, tell_sightings
 from docmind.config import Settings
 from docmind.errors import ConfigError, NotFoundError, TooLargeError
 from docmind.records.search import Filters, ListName, MergeStrategy, MultimodalResult, Rerank, SearchResult
+from docmind.wording import _
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
     from docmind.search import DedupKey
 
 
-@click.command()
+@command()
 @click.argument("question", required=False)
-@click.option("--image", type=click.Path(path_type=Path, dir_okay=False), help="Find the page this picture is of.")
-@click.option("--no-read", is_flag=True, help="Do not read the words on the picture: faster, by its look alone.")
+@click.option("--image", type=click.Path(path_type=Path, dir_okay=False), help="Find the page that this picture shows.")
+@click.option("--no-read", is_flag=True, help="Don't read the words on the picture. Faster.")
 @click.option(
     "--modality",
     "lists",
     multiple=True,
     type=click.Choice(["text", "code", "image", "visual"]),
-    help="Ask only this list: words, code, page images by an image model or by late interaction; may be repeated.",
+    help="Search only here: text, code, page images as a whole (image) or by their parts (visual). May be repeated.",
 )
 @click.option(
     "--merge",
     type=click.Choice(["rrf", "score", "interleaved", "grouped"]),
     default=None,
-    help="How several lists become one (default: DOCMIND_SEARCH__MERGE).",
+    help="How several result lists become one (default: DOCMIND_SEARCH__MERGE).",
 )
 @click.option(
     "--rerank",
     type=click.Choice(["off", "image", "late"]),
     default=None,
-    help="Which kind of model looks at the first pages again (default: DOCMIND_VISUAL__RERANK).",
+    help="Which kind of image model reorders the first pages (default: DOCMIND_VISUAL__RERANK).",
 )
-@click.option("-k", "k", type=click.IntRange(1, 1000), default=None, help="How many hits.")
-@click.option("--per-node", is_flag=True, help="Several hits per page where several places match.")
+@click.option("-k", "k", type=Number(1, 1000), default=None, help="How many results.")
+@click.option("--per-node", is_flag=True, help="Several results per page where several places match.")
 @filtered
 @json_option
 def search(
@@ -61,13 +63,13 @@ def search(
     collections: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Find the pages that match QUESTION, or the page that the picture --image shows; QUESTION may narrow that."""
+    """Find pages by words, or by a picture with --image. QUESTION may go with a picture."""
     if question is None and image is None:
-        raise ConfigError("Search for a question or for a picture.", hint="Give QUESTION, or --image FILE, or both.")
+        raise ConfigError(_("There is nothing to search for."), hint=_("Give QUESTION, or --image FILE, or both."))
     if image is not None and lists:
-        raise ConfigError("--modality is for questions.", hint="Leave it out beside --image.")
+        raise ConfigError(_("--modality doesn't work with --image."), hint=_("Leave one of them out."))
     if image is None and no_read:
-        raise ConfigError("--no-read is for pictures.", hint="Give --image FILE too, or leave it out.")
+        raise ConfigError(_("--no-read only works with --image."), hint=_("Add --image FILE, or leave it out."))
     picture = _read(image) if image is not None else None
     with opened() as desk:
         filters = filters_of(desk, docs, languages, tags, collections)
@@ -110,7 +112,7 @@ def _looked_for(
     is_read: bool,
 ) -> MultimodalResult:
     if missing := desk.lookalike.missing():
-        click.echo(f"Looking at {counted(missing, 'page')} for the first time.", err=True)
+        click.echo(_("Preparing {pages} for picture search.").format(pages=counted_pages(missing)), err=True)
         desk.lookalike.catch_up()
     is_told = is_read and sys.stderr.isatty()
     return desk.see(
@@ -121,7 +123,7 @@ def _looked_for(
         merge=merge,
         name=name,
         read=is_read,
-        on_first=lambda _: click.echo("Reading the words on the picture.", err=True) if is_told else None,
+        on_first=lambda _first: click.echo(_("Reading the words on the picture."), err=True) if is_told else None,
         rerank=rerank,
     )
 
@@ -131,22 +133,26 @@ def _read(image: Path) -> bytes:
     limit = Settings.load().reading.max_file_mb
     try:
         if not image.is_file():
-            raise NotFoundError(f"{image} is not a file.", hint="Give the path of a picture.")
+            raise NotFoundError(_("{file} isn't a file.").format(file=image), hint=_("Give the path of a picture."))
         size = image.stat().st_size
         if size > limit << 20:
-            raise TooLargeError(f"{image.name} has {size / 2**20:,.0f} MB; the limit is {limit:,} MB.")
+            told = _("{file} has {size} MB; the limit is {limit} MB.")
+            raise TooLargeError(told.format(file=image.name, size=f"{size / 2**20:,.0f}", limit=f"{limit:,}"))
         return image.read_bytes()
     except OSError as error:
-        raise NotFoundError(f"{image} cannot be opened: {error.strerror}.") from error
+        told = _("{file} can't be opened: {reason}.").format(file=image, reason=error.strerror)
+        raise NotFoundError(told, hint=_("Check the path and its permissions.")) from error
 
 
-@click.command()
+@command()
 @click.argument("doc")
-@click.argument("page", type=click.IntRange(1))
-@click.option("--image", type=click.Path(path_type=Path, dir_okay=False), help="Write the page image (WebP) there.")
+@click.argument("page", type=Number(1))
+@click.option(
+    "--image", type=click.Path(path_type=Path, dir_okay=False), help="Write the page image (WebP) to this file."
+)
 @json_option
 def show(doc: str, page: int, image: Path | None, as_json: bool) -> None:
-    """Show PAGE of DOC (id, beginning of an id, or file name): its text, or its image with --image."""
+    """Show the text of a page, or write its image with --image. DOC is an id, the beginning of one, or a file name."""
     with opened() as desk:
         info = desk.find_document(doc)
         view = desk.page(info.doc_id, page)
@@ -155,10 +161,13 @@ def show(doc: str, page: int, image: Path | None, as_json: bool) -> None:
                 image.write_bytes(desk.page_image(info.doc_id, page))
             except OSError as error:
                 raise ConfigError(
-                    f"{image} cannot be written: {error.strerror}.", hint="Choose another file."
+                    _("{file} can't be written: {reason}.").format(file=image, reason=error.strerror),
+                    hint=_("Choose another file."),
                 ) from error
     if as_json:
         print_json(plain(view) | {"words": [{"text": text, "box": list(box)} for text, box in view.words]})
         return
-    click.echo(f"{inert(view.document)}, page {view.page_no} of {view.pages} ({source_of(view.text_source)})\n")
+    told = _("{document}, page {page} of {pages} ({source})")
+    named = {"document": inert(view.document), "page": view.page_no, "pages": view.pages}
+    click.echo(told.format(**named, source=source_of(view.text_source)) + "\n")
     click.echo(inert(view.text, keep_lines=True))

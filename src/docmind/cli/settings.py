@@ -8,6 +8,7 @@ from itertools import groupby
 import click
 
 from docmind.cli.context import is_asking, json_option, opened, plain, print_json
+from docmind.cli.help import group
 from docmind.cli.output import inert
 from docmind.errors import ConfigError
 from docmind.records.settings import SettingInfo, SettingSource
@@ -16,7 +17,7 @@ _SOURCES: dict[SettingSource, str] = {"environment": "set by {variable}", "app":
 _name = click.argument("name")
 
 
-@click.group()
+@group()
 def settings() -> None:
     """Show or change settings. NAME is one that `docmind settings list` shows, such as llm.url."""
 
@@ -30,8 +31,8 @@ def list_(as_json: bool) -> None:
     if as_json:
         print_json({"settings": [plain(info) for info in infos]})
         return
-    for group, members in groupby(infos, key=lambda info: info.group):
-        click.echo(group)
+    for heading, members in groupby(infos, key=lambda info: info.group):
+        click.echo(heading)
         for info in members:
             origin = _SOURCES[info.source].format(variable=info.variable)
             click.echo(f"  {info.name:24}  {_shown(info):16}  {origin}".rstrip())

@@ -10,7 +10,8 @@ import click
 
 from docmind.cli.context import json_option, opened, plain, print_json
 from docmind.cli.documents import exit_with, pausing
-from docmind.cli.output import counted, inert, progress_bar, tell
+from docmind.cli.help import group
+from docmind.cli.output import counted_files, inert, progress_bar, tell
 from docmind.errors import FolderError, NotFoundError
 from docmind.records.documents import AddResult, FolderInfo, SyncResult
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from docmind.application import DocMind
 
 
-@click.group()
+@group()
 def sync() -> None:
     """Follow folders: what is new or changed in them is read, what is gone is shown.
 
@@ -52,7 +53,7 @@ def list_(as_json: bool) -> None:
         click.echo("No folder is followed. Follow one: docmind sync add FOLDER")
     for info in folders:
         watched = "watched" if info.is_watched else "not watched"
-        click.echo(f"{info.folder_id:>3}  {counted(info.files, 'file'):>12}  {watched:11}  {inert(info.path)}")
+        click.echo(f"{info.folder_id:>3}  {counted_files(info.files):>12}  {watched:11}  {inert(info.path)}")
         if info.message:
             click.echo(f"     {inert(info.message)}")
     for file in gone:

@@ -14,10 +14,12 @@ import click
 
 from docmind.cli.ask import checkpoint_named
 from docmind.cli.context import confirm, is_asking, json_option, opened, plain, print_json
-from docmind.cli.output import counted, inert, marked, short, tell_sources, tell_turns, tree, turn_data, when
+from docmind.cli.help import group
+from docmind.cli.output import inert, marked, short, tell_sources, tell_turns, tree, turn_data, when
 from docmind.errors import CancelledError, ConfigError, DiskFullError, NotFoundError
 from docmind.records.conversations import Comparison, Exported, ExportFormat, Thread
 from docmind.storage import disk_error, replacing
+from docmind.wording import N_, _
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -27,7 +29,7 @@ FORMATS = {"markdown": "markdown", "md": "markdown", "pdf": "pdf"}
 _UNSAFE = re.compile(r"[^\w.()-]+")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)  # device names on Windows
 _LONGEST = 80
-_TAKEN = "Choose another name; `docmind threads export --force` writes over a file."
+_TAKEN = N_("Choose another name, or overwrite the file with `docmind threads export --force`.")
 
 
 def file_name_of(exported: Exported, title: str) -> str:
@@ -50,29 +52,30 @@ def write_whole(path: Path, data: bytes, *, over: bool) -> None:
     `DiskFullError` where there is no room.
     """
     if not over and os.path.lexists(path):
-        raise ConfigError(f"{path} is there already.", hint=_TAKEN)
+        raise ConfigError(_("{file} already exists.").format(file=path), hint=_(_TAKEN))
     try:
         with replacing(path, replace=over, is_rename_synced=False) as file:
             file.write(data)
     except FileExistsError:
-        raise ConfigError(f"{path} is there already.", hint=_TAKEN) from None
+        raise ConfigError(_("{file} already exists.").format(file=path), hint=_(_TAKEN)) from None
     except OSError as error:
-        failure = ConfigError(f"{path} cannot be written: {error.strerror}.", hint="Choose another file.")
-        full = DiskFullError(f"There is no room to write {path}; nothing was written.")
+        told = _("{file} can't be written: {reason}.").format(file=path, reason=error.strerror)
+        failure = ConfigError(told, hint=_("Choose another file."))
+        full = DiskFullError(_("The disk is too full to write {file}; nothing was written.").format(file=path))
         raise disk_error(error, failure, full) from error
 
 
 _SIGNS = {"same": " ", "only_left": "-", "only_right": "+"}
 
 
-@click.group()
+@group()
 def threads() -> None:
-    """List conversations, go back in them, branch, compare, export."""
+    """List, show, branch, compare, export and delete conversations."""
 
 
 @threads.command("list")
-@click.option("--search", default="", help="Only those whose title or text holds this.")
-@click.option("--deleted", is_flag=True, help="Those that were deleted, and can be restored.")
+@click.option("--search", default="", help="Only conversations with this in their title or text.")
+@click.option("--deleted", is_flag=True, help="Deleted conversations, which can be restored.")
 @json_option
 def list_(search: str, deleted: bool, as_json: bool) -> None:
     """List the conversations, newest first."""
@@ -81,16 +84,18 @@ def list_(search: str, deleted: bool, as_json: bool) -> None:
     if as_json:
         print_json({"threads": [plain(thread) for thread in found]})
         return
-    tell_threads(found, nothing="Nothing found." if search or deleted else "There are no conversations yet.")
+    tell_threads(
+        found, nothing=_("No conversations match.") if search or deleted else _("There are no conversations yet.")
+    )
 
 
 @threads.command()
 @click.argument("thread")
 @click.option("--at", help="As it was at this checkpoint.")
-@click.option("--tree", "as_tree", is_flag=True, help="The tree of its runs in place of the answers.")
+@click.option("--tree", "as_tree", is_flag=True, help="Show the tree of questions in place of the answers.")
 @json_option
 def show(thread: str, at: str | None, as_tree: bool, as_json: bool) -> None:
-    """Show the conversation THREAD (id, beginning of an id, or title) with its answers and sources."""
+    """Show a conversation with its answers and sources. THREAD is an id, its beginning, or a title."""
     with opened() as desk:
         found = desk.conversations.find_thread(thread)
         view = desk.conversations.view(found.thread_id, _at(desk, found, at))
@@ -109,26 +114,26 @@ def show(thread: str, at: str | None, as_tree: bool, as_json: bool) -> None:
 
 @threads.command()
 @click.argument("thread")
-@click.option("--at", help="The checkpoint to branch from; where it stands, if left out.")
+@click.option("--at", help="The checkpoint to branch from (default: the latest).")
 @json_option
 def fork(thread: str, at: str | None, as_json: bool) -> None:
-    """Branch THREAD: the next question follows that checkpoint, and what came after it is kept beside."""
+    """Begin a new branch of a conversation. What came after the checkpoint is kept."""
     with opened() as desk:
         found = desk.conversations.find_thread(thread)
         forked = desk.conversations.fork(found.thread_id, _at(desk, found, at) or _head(found))
-    _tell_where(forked, "branches", as_json)
+    _tell_where(forked, N_("{title}: new branch at {checkpoint}."), as_json)
 
 
 @threads.command()
 @click.argument("thread")
-@click.option("--at", required=True, help="The checkpoint to go on from.")
+@click.option("--at", required=True, help="The checkpoint to continue from.")
 @json_option
 def resume(thread: str, at: str, as_json: bool) -> None:
-    """Return THREAD to that checkpoint; what came after it is kept beside."""
+    """Go back to a checkpoint of a conversation. What came after it is kept."""
     with opened() as desk:
         found = desk.conversations.find_thread(thread)
         resumed = desk.conversations.resume(found.thread_id, checkpoint_named(desk, found.thread_id, at))
-    _tell_where(resumed, "goes on", as_json)
+    _tell_where(resumed, N_("{title} continues at {checkpoint}."), as_json)
 
 
 @threads.command()
@@ -136,31 +141,31 @@ def resume(thread: str, at: str, as_json: bool) -> None:
 @click.argument("title")
 @json_option
 def rename(thread: str, title: str, as_json: bool) -> None:
-    """Give THREAD another TITLE."""
+    """Rename a conversation."""
     with opened() as desk:
         renamed = desk.conversations.rename(desk.conversations.find_thread(thread).thread_id, title)
-    _tell(renamed, f"{renamed.thread_id} is called {_titled(renamed)} now.", as_json)
+    _tell(renamed, _("Renamed to “{title}”.").format(title=_titled(renamed)), as_json)
 
 
 @threads.command()
 @click.argument("thread")
 @json_option
 def delete(thread: str, as_json: bool) -> None:
-    """Delete THREAD; `docmind threads restore` brings it back."""
+    """Delete a conversation. `docmind threads restore` brings it back."""
     with opened() as desk:
         deleted = desk.conversations.delete(desk.conversations.find_thread(thread).thread_id)
-    back = f"Bring it back: docmind threads restore {deleted.thread_id}"
-    _tell(deleted, f"Deleted the conversation {_titled(deleted)}. {back}", as_json)
+    told = _("“{title}” was deleted. Bring it back: docmind threads restore {id}")
+    _tell(deleted, told.format(title=_titled(deleted), id=deleted.thread_id), as_json)
 
 
 @threads.command()
 @click.argument("thread")
 @json_option
 def restore(thread: str, as_json: bool) -> None:
-    """Restore a deleted THREAD as it was."""
+    """Restore a deleted conversation."""
     with opened() as desk:
         restored = desk.conversations.restore(desk.conversations.find_thread(thread).thread_id)
-    _tell(restored, f"The conversation {_titled(restored)} is back.", as_json)
+    _tell(restored, _("“{title}” was restored.").format(title=_titled(restored)), as_json)
 
 
 @threads.command()
@@ -169,7 +174,7 @@ def restore(thread: str, as_json: bool) -> None:
 @click.argument("right")
 @json_option
 def compare(thread: str, left: str, right: str, as_json: bool) -> None:
-    """Compare the answers at the checkpoints LEFT and RIGHT of THREAD: sentences and pages."""
+    """Compare two answers of a conversation, at the checkpoints LEFT and RIGHT."""
     with opened() as desk:
         thread_id = desk.conversations.find_thread(thread).thread_id
         compared = desk.conversations.compare(
@@ -183,40 +188,41 @@ def compare(thread: str, left: str, right: str, as_json: bool) -> None:
 
 @threads.command()
 @click.argument("thread")
-@click.option("--format", "form", type=click.Choice(list(FORMATS)), default="markdown", help="markdown is a zip.")
-@click.option("--output", type=click.Path(path_type=Path), help="Write this file, or into this folder.")
+@click.option("--format", "form", type=click.Choice(list(FORMATS)), default="markdown", help="markdown: a zip file.")
+@click.option("--output", type=click.Path(path_type=Path), help="The file to write, or a folder for it.")
 @click.option("--at", help="As it was at this checkpoint.")
-@click.option("--force", is_flag=True, help="Write over a file that is there already.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @json_option
 def export(thread: str, form: str, output: Path | None, at: str | None, force: bool, as_json: bool) -> None:
-    """Write THREAD to a file: Markdown with page images (a zip), or a PDF."""
+    """Export a conversation to a file: Markdown with page images (a zip), or PDF."""
     with opened() as desk:
         found = desk.conversations.find_thread(thread)
         path = exported_to(desk, found, form, output, at=_at(desk, found, at), over=force)
     if as_json:
         print_json({"file": str(path), "format": FORMATS[form], "thread_id": found.thread_id})
     else:
-        click.echo(f"Wrote {inert(str(path))}")
+        click.echo(_("Saved to {file}").format(file=inert(str(path))))
 
 
 @threads.command()
 @click.argument("names", metavar="THREAD…", nargs=-1, required=True)
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("-y", "--yes", is_flag=True, help="Don't ask for confirmation.")
 @json_option
 def purge(names: tuple[str, ...], yes: bool, as_json: bool) -> None:
-    """Erase conversations for good, with their memories."""
+    """Delete conversations permanently, with their memories."""
     with opened() as desk:
         found = {thread.thread_id: thread for thread in map(desk.conversations.find_thread, names)}.values()
-        asked = f"Erase {', '.join(map(_titled, found))} for good?"
-        confirm(asked, refusal="Nothing was erased.", yes=yes)
+        asked = _("Delete {names} permanently?").format(names=", ".join(map(_titled, found)))
+        confirm(asked, refusal=_("Nothing was deleted."), yes=yes)
         receipts = [desk.conversations.purge(thread.thread_id) for thread in found]
     if as_json:
         print_json({"purged": [plain(receipt) for receipt in receipts]})
         return
     for receipt in receipts:
         title = inert(receipt.title) or receipt.thread_id
-        memories = "1 memory" if receipt.memories == 1 else f"{receipt.memories:,} memories"
-        click.echo(f"Erased {title}: {counted(receipt.checkpoints, 'checkpoint')}, {memories}.")
+        told = _("“{title}” was permanently deleted.").format(title=title)
+        memories = _("Memories deleted with it: {n}.").format(n=receipt.memories) if receipt.memories else ""
+        click.echo(f"{told} {memories}".rstrip())
 
 
 def exported_to(
@@ -231,8 +237,8 @@ def exported_to(
     if path.is_dir():
         path = path / file_name_of(exported, thread.title)
     if not over and path.is_file() and is_asking():
-        if not click.confirm(f"{inert(str(path))} is there already. Write over it?", err=True):
-            raise CancelledError("Nothing was written.", hint="Choose another name.")
+        if not click.confirm(_("{file} already exists. Overwrite it?").format(file=inert(str(path))), err=True):
+            raise CancelledError(_("Nothing was written."), hint=_("Choose another name."))
         over = True
     write_whole(path, exported.data, over=over)
     return path
@@ -260,14 +266,15 @@ def _tell_comparison(compared: Comparison) -> None:
         click.echo(f"{_SIGNS[kind]} {' '.join(inert(sentence).split())}")
     for sign, turn in (("-", compared.left), ("+", compared.right)):
         if turn.answer is not None and turn.answer.sources:
-            click.echo(f"\n{sign * 3} sources")
+            click.echo(f"\n{sign * 3} " + _("sources"))
             tell_sources(turn.answer.sources)
         elif turn.answer is not None:
             click.echo(f"\n{sign * 3} {marked(turn.answer)}")
 
 
-def _tell_where(thread: Thread, does: str, as_json: bool) -> None:
-    _tell(thread, f"{_titled(thread)} {does} at {short(thread.checkpoint_id)}.", as_json)
+def _tell_where(thread: Thread, sentence: str, as_json: bool) -> None:
+    named = _(sentence).format(title=_titled(thread), checkpoint=short(thread.checkpoint_id))
+    _tell(thread, named, as_json)
 
 
 def _tell(thread: Thread, sentence: str, as_json: bool) -> None:
@@ -287,5 +294,5 @@ def _at(desk: DocMind, thread: Thread, name: str | None) -> str | None:
 
 def _head(thread: Thread) -> str:
     if thread.checkpoint_id is None:
-        raise NotFoundError("There is nothing in this conversation to branch from yet.", hint="Ask in it first.")
+        raise NotFoundError(_("This conversation is still empty."), hint=_("Ask a question first."))
     return thread.checkpoint_id

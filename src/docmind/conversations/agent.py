@@ -24,6 +24,7 @@ from docmind.errors import ConfigError, ImagesRefusedError, LanguageModelError, 
 from docmind.llm import ChatModel, Message, Tool, ToolCall
 from docmind.records.documents import page_id_of
 from docmind.records.search import Degraded, PageHit
+from docmind.wording import _
 
 _RESULT_TOKENS = 1_500  # of one tool's answer
 _PAGE_CHARACTERS = 5_000
@@ -200,7 +201,7 @@ class Loop:
         if not numbered:
             return []
         listed = "; ".join(f"image {number} is {picture.label}" for number, picture in numbered)
-        attached = tuple(picture.jpeg for _, picture in numbered)
+        attached = tuple(picture.jpeg for _unused, picture in numbered)
         return [Message("user", f"Attached images of pages that were found: {listed}.{SEES}", images=attached)]
 
     def _sighted_step(self, model: ChatModel, state: State, course: Course) -> tuple[str, list[ToolCall]]:
@@ -242,9 +243,7 @@ class Loop:
             else ""
         )  # fmt: skip
         if spent:
-            course.degraded.append(
-                Degraded("agent mode", f"the limit of {spent} was reached, and the answer asked for")
-            )
+            course.degraded.append(Degraded("agent mode", _("the limit of {spent} was reached").format(spent=spent)))
         return bool(spent)
 
     def _as_usual(self, course: Course, why: str) -> Command[Next]:

@@ -14,6 +14,7 @@ from docmind.conversations.checkpoints import Saved
 from docmind.conversations.state import Asked, answer_of, filters_of, lists_of, nearest_of, web_of
 from docmind.errors import NotFoundError
 from docmind.records.conversations import Run, Turn, TurnState
+from docmind.wording import _
 
 _ASKED = "branch:to:contextualise"  # LangGraph's channel: the first step runs next
 Kind = Literal["question", "answer", "branch"]
@@ -41,7 +42,8 @@ class History:
             return []
         if checkpoint_id not in self._saved:
             raise NotFoundError(
-                "This conversation has no such point.", hint="Run `docmind threads show` to see the points it has."
+                _("This conversation has no such point."),
+                hint=_("Run `docmind threads show` to see the points it has."),
             )
         way: list[Saved] = []
         at = self._saved.get(checkpoint_id)
@@ -66,7 +68,7 @@ class History:
         """
         way = self.way(checkpoint_id)
         if not way:
-            raise NotFoundError("Nothing was asked at this point.", hint="Ask a question first.")
+            raise NotFoundError(_("There is no question at this point."), hint=_("Ask a question first."))
         return self.turn(way[-1])
 
     def turn(self, point: Saved) -> Turn:

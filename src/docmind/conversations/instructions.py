@@ -12,6 +12,7 @@ from docmind.errors import ConfigError, DamagedError
 from docmind.records.search import Degraded
 from docmind.rich_text import visible
 from docmind.storage import Database, Preferences
+from docmind.wording import _
 
 LONGEST_INSTRUCTIONS = 2_000  # characters
 _ALL = "instructions"
@@ -33,8 +34,10 @@ class Instructions:
         kept = visible(text.encode("utf-8", "replace").decode()).strip()
         if len(kept) > LONGEST_INSTRUCTIONS:
             raise ConfigError(
-                f"Instructions have at most {LONGEST_INSTRUCTIONS:,} characters, not {len(kept):,}.",
-                hint="Keep what counts for every answer, and write the rest into the question.",
+                _("Instructions have at most {longest_instructions:,} characters; these have {number:,}.").format(
+                    longest_instructions=LONGEST_INSTRUCTIONS, number=len(kept)
+                ),
+                hint=_("Keep what matters for every answer, and put the rest in your question."),
             )
         if kept:
             self._preferences.put(_name(thread_id), kept)

@@ -19,6 +19,7 @@ from docmind.errors import DamagedError, ImagesRefusedError, NotFoundError
 from docmind.records.documents import ArtifactRef
 from docmind.records.search import Degraded, PageHit
 from docmind.rich_text import highlight
+from docmind.wording import _
 
 STAGE = "page images"
 """The stage that is reported where images could not be sent."""
@@ -71,7 +72,14 @@ def pictures_of(
             continue
         tokens = -(-width // _PATCH) * -(-height // _PATCH)
         if tokens > left:
-            degraded.append(Degraded(STAGE, f"the model's context has room for {len(pictures)} of {len(hits)} images"))
+            degraded.append(
+                Degraded(
+                    STAGE,
+                    _("the model's context has room for {number} of {number2} images").format(
+                        number=len(pictures), number2=len(hits)
+                    ),
+                )
+            )
             break
         left -= tokens
         label = f'page {hit.page_no} of "{named(hit.document)}"'
@@ -125,7 +133,7 @@ def may_see(means: Means, course: Course) -> bool:
 def blind(course: Course, error: ImagesRefusedError) -> None:
     """Send no more images in this run, and report why."""
     course.is_blind, course.pictures = True, []
-    course.degraded.append(Degraded(STAGE, f"{error} It was asked again without them."))
+    course.degraded.append(Degraded(STAGE, _("{error} The question was sent again without them.").format(error=error)))
 
 
 def seen(catalog: Catalog, places: Sequence[Sequence[Any]]) -> dict[int, Passage]:

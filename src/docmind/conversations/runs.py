@@ -12,6 +12,7 @@ from docmind.errors import DocMindError, NotFoundError, VaultError
 from docmind.records.conversations import RunProgress, RunStage, RunState, Turn, closest
 from docmind.records.search import Hit
 from docmind.runtime import log_mistake
+from docmind.wording import _
 
 Work = Callable[["LiveRun"], Turn]
 Watch = Callable[[RunProgress], None]
@@ -166,7 +167,9 @@ class Runs:
         with self._lock:
             run = self._runs.get(run_id)
         if run is None:
-            raise NotFoundError("This question is not being answered any more.", hint="Open its conversation to see.")
+            raise NotFoundError(
+                _("This question is no longer being answered."), hint=_("Open its conversation to see the answer.")
+            )
         return run
 
     def live(self, thread_id: str) -> LiveRun | None:
@@ -195,7 +198,7 @@ class Runs:
     def _enter(self, run: LiveRun) -> None:
         with self._lock:
             if self._is_closed:
-                raise VaultError("The vault is closed.")
+                raise VaultError(_("The library is closed."))
             over = [run_id for run_id, known in self._runs.items() if known.progress().is_over]
             for run_id in over[: max(0, len(self._runs) - _KEPT)]:
                 del self._runs[run_id]

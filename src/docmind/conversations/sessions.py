@@ -10,6 +10,7 @@ from docmind.errors import ConfigError, NotFoundError
 from docmind.records.conversations import Thread
 from docmind.rich_text import clip
 from docmind.storage import Database, Row
+from docmind.wording import _
 
 LONGEST_TITLE = 200
 SHORTEST_BEGINNING = 4
@@ -32,7 +33,7 @@ class Sessions:
         Raises `ConfigError` where the id is taken or not 1-64 letters, digits, dashes and underscores.
         """
         if thread_id is not None and not _ID.fullmatch(thread_id):
-            raise ConfigError("A conversation's id has 1 to 64 letters, digits, dashes or underscores.", hint=_HINT)
+            raise ConfigError(_("A conversation's id has 1 to 64 letters, digits, dashes or underscores."), hint=_HINT)
         name = thread_id or secrets.token_hex(16)
         now = _now_ms()
         with self._db.transaction() as db:
@@ -43,14 +44,16 @@ class Sessions:
                 (name, clip(title, LONGEST_TITLE), now, now),
             )
             if not made.rowcount:
-                raise ConfigError(f"There is a conversation {name} already.", hint=_HINT)
+                raise ConfigError(_("The conversation {name} already exists.").format(name=name), hint=_HINT)
         return Thread(name, clip(title, LONGEST_TITLE), now, now)
 
     def get(self, thread_id: str) -> Thread:
         """Return a conversation, even a deleted one. Raises `NotFoundError`."""
         row = self._db.one(f"SELECT {_COLUMNS} FROM chat_session WHERE thread_id = ?", (thread_id,))
         if row is None:
-            raise NotFoundError(f"There is no conversation {clip(thread_id, 64)}.", hint=_HINT)
+            raise NotFoundError(
+                _("There is no conversation {thread_id}.").format(thread_id=clip(thread_id, 64)), hint=_HINT
+            )
         return _thread(row)
 
     def get_open(self, thread_id: str) -> Thread:
@@ -60,7 +63,7 @@ class Sessions:
         """
         thread = self.get(thread_id)
         if thread.deleted_at_ms is not None:
-            raise NotFoundError("This conversation was deleted.", hint="Restore it first.")
+            raise NotFoundError(_("This conversation was deleted."), hint=_("Restore it first."))
         return thread
 
     def all(self, deleted: bool = False) -> tuple[Thread, ...]:
@@ -95,8 +98,13 @@ class Sessions:
                 return fitting[0]
             if fitting:
                 ids = ", ".join(thread.thread_id for thread in fitting[:5])
-                raise NotFoundError(f"Several conversations are called {title}: {ids}.", hint="Give the whole id.")
-        raise NotFoundError(f"There is no conversation {clip(name, 64) or 'without a name'}.", hint=_HINT)
+                raise NotFoundError(
+                    _("Several conversations are named {title}: {ids}.").format(title=title, ids=ids),
+                    hint=_("Give the whole id."),
+                )
+        raise NotFoundError(
+            _("There is no conversation {name}.").format(name=clip(name, 64) or "without a name"), hint=_HINT
+        )
 
     def rename(self, thread_id: str, title: str) -> Thread:
         """Rename a conversation; titles have 1 to 200 characters.
@@ -105,9 +113,12 @@ class Sessions:
         """
         line = clip(title, max(LONGEST_TITLE, len(title)))
         if not line:
-            raise ConfigError("A conversation's title needs at least one character that can be seen.", hint=_HINT)
+            raise ConfigError(_("A title needs at least one visible character."), hint=_HINT)
         if len(line) > LONGEST_TITLE:
-            raise ConfigError(f"A conversation's title has at most {LONGEST_TITLE} characters.", hint="Shorten it.")
+            raise ConfigError(
+                _("A title has at most {longest_title} characters.").format(longest_title=LONGEST_TITLE),
+                hint=_("Shorten it."),
+            )
         return self._set(thread_id, "title = ?", line)
 
     def touch(self, thread_id: str, checkpoint_id: str | None, at_ms: int) -> Thread:

@@ -38,6 +38,7 @@ from docmind.records.documents import ArtifactRef
 from docmind.records.search import LISTS_OF_QUESTIONS, Filters, ListName
 from docmind.rich_text import clip
 from docmind.storage import Database
+from docmind.wording import _
 
 QUESTION = START
 """The node in whose name a question is written into a conversation: the first step runs next."""
@@ -139,10 +140,10 @@ class Talk:
         for name in lists or ():
             if name not in LISTS_OF_QUESTIONS:
                 there = f"There are {', '.join(LISTS_OF_QUESTIONS)}."
-                raise ConfigError(f"A question cannot be asked of a list called {name!r}.", hint=there)
+                raise ConfigError(_("There is no search called {name!r}.").format(name=name), hint=there)
         text = question.encode("utf-8", "replace").decode().strip()
         if not text:
-            raise ConfigError("The question is empty.", hint="Type a question in words.")
+            raise ConfigError(_("The question is empty."), hint=_("Type a question."))
         return LiveRun(thread_id, text, watch), new_question(text, filters, mode or self._mode, k, web=web, lists=lists)
 
     def turn(self, run: LiveRun, question: Question, checkpoint_id: str | None) -> Turn:

@@ -14,6 +14,7 @@ from docmind.errors import DamagedError, NotFoundError
 from docmind.records.documents import ArtifactRef, Box, DocumentInfo, DocumentStatus, PageView, TextSource, page_id_of
 from docmind.records.search import Degraded, Filters
 from docmind.storage import Connection, Database, Row
+from docmind.wording import _, ngettext
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,7 @@ class Catalog:
                 (heading, language, doc_id),
             )
             if not marked.rowcount:
-                raise NotFoundError(f"There is no document {doc_id}.")
+                raise NotFoundError(_("There is no such document: {doc_id}.").format(doc_id=doc_id))
             return self._changed(db, doc_id)
 
     def fail_document(self, doc_id: str, message: str) -> None:
@@ -207,7 +208,7 @@ class Catalog:
         """Return one document, even from the bin. Raises `NotFoundError`."""
         found = self._documents("WHERE d.doc_id = ?", (doc_id,))
         if not found:
-            raise NotFoundError(f"There is no document {doc_id}.")
+            raise NotFoundError(_("There is no such document: {doc_id}.").format(doc_id=doc_id))
         return found[0]
 
     def name_and_title(self, doc_id: str) -> tuple[str, str] | None:
@@ -254,7 +255,7 @@ class Catalog:
         """Return the sealed original of a document. Raises `NotFoundError`."""
         row = self._db.one("SELECT original, original_suffix FROM documents WHERE doc_id = ?", (doc_id,))
         if row is None:
-            raise NotFoundError(f"There is no document {doc_id}.")
+            raise NotFoundError(_("There is no such document: {doc_id}.").format(doc_id=doc_id))
         return ArtifactRef(*row)
 
     # pages
@@ -281,7 +282,9 @@ class Catalog:
         sql = f"SELECT {_PAGE_COLUMNS} FROM pages WHERE doc_id = ?1 AND page_no = ?2 AND {_IS_SHOWN}"
         row = self._db.one(sql, (doc_id, page_no))
         if row is None:
-            raise NotFoundError(f"There is no page {page_no} in document {doc_id}.")
+            pages = self.document(doc_id).pages
+            told = ngettext("This document has {n} page.", "This document has {n} pages.", pages).format(n=pages)
+            raise NotFoundError(told, hint=_("Choose a page from 1 to {n}.").format(n=pages) if pages else None)
         return _page(row)
 
     def pages(self, keys: Iterable[tuple[str, int]]) -> dict[tuple[str, int], PageRecord]:
@@ -319,13 +322,18 @@ class Catalog:
 
     def damage(self) -> tuple[Degraded, ...]:
         """Return what was found damaged since the vault was opened and is left out, for search results."""
-        known = sorted((name, page_no) for (_, page_no), name in self._damaged.items())
+        known = sorted((name, page_no) for (_unused, page_no), name in self._damaged.items())
         if not known:
             return ()
         listed = [f"page {page_no} of {name}" if page_no else name for name, page_no in known]
         more = f" and {len(listed) - _DAMAGED_NAMED} more" if len(listed) > _DAMAGED_NAMED else ""
         told = "; ".join(listed[:_DAMAGED_NAMED])
-        return (Degraded("damaged", f"{told}{more} cannot be read and is left out: vault.db is damaged there"),)
+        return (
+            Degraded(
+                "damaged",
+                _("{told}{more} can't be read and is left out: vault.db is damaged there").format(told=told, more=more),
+            ),
+        )
 
     def page_view(self, doc_id: str, page_no: int) -> PageView:
         """Return one page with its words, as shown to a person. Raises `NotFoundError`."""

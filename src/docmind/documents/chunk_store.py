@@ -16,6 +16,7 @@ import numpy as np
 from docmind.errors import DamagedError
 from docmind.records.documents import Modality
 from docmind.storage import Connection, Database, Row
+from docmind.wording import _
 
 _TOKENS = struct.Struct("<BBH")
 _VERSION = 1
@@ -68,7 +69,7 @@ def unpack(data: bytes) -> np.ndarray:
         if version != _VERSION or len(raw) != count * dim:
             raise ValueError("not token vectors")
     except (struct.error, zlib.error, ValueError) as error:
-        raise DamagedError("The token vectors of a passage are damaged.") from error
+        raise DamagedError(_("The search data of a page is damaged.")) from error
     return np.frombuffer(raw, np.int8).reshape(count, dim)
 
 

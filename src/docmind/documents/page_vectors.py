@@ -11,6 +11,7 @@ import numpy as np
 
 from docmind.errors import DamagedError
 from docmind.storage import Database
+from docmind.wording import _
 
 _CHUNK = 500
 
@@ -54,7 +55,10 @@ class PageVectors:
             )
             for image, data in rows:
                 if len(data) % 2:
-                    raise DamagedError("The vector of a page image is damaged.", hint="Embed its document again.")
+                    raise DamagedError(
+                        _("The search data of a page image is damaged."),
+                        hint=_("Prepare its document again with docmind embed --force."),
+                    )
                 found[image] = np.frombuffer(data, "<f2").astype(np.float32)
         return found
 

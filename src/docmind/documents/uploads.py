@@ -22,6 +22,7 @@ from docmind.documents.catalog import Catalog
 from docmind.errors import DocMindError, NotFoundError
 from docmind.records.documents import AddResult, AddStatus, ArtifactRef, Upload, UploadInfo, UploadState
 from docmind.storage import ORIGINAL, Artifacts, Connection, Database, Label, Row, Sealable, check_room
+from docmind.wording import _
 
 _TOGETHER, _TOGETHER_BYTES = 8, 32 << 20  # files sealed in parallel: the waits for the disk overlap
 _DOC_ID_DIGITS = 32
@@ -360,5 +361,6 @@ def _now_ms() -> int:
 
 def _unknown(upload_id: int) -> NotFoundError:
     return NotFoundError(
-        f"There is no file {upload_id} in the queue.", hint="Run `docmind queue list` to see what is in it."
+        _("The queue has no file {upload_id}.").format(upload_id=upload_id),
+        hint=_("Run `docmind queue list` to see what is in it."),
     )

@@ -15,6 +15,7 @@ import numpy as np
 
 from docmind.errors import DamagedError
 from docmind.records.documents import Box
+from docmind.wording import _
 
 _U16 = 65_535
 _HAS_CERTAINTIES = 1 << 31
@@ -74,7 +75,7 @@ class Words:
             if reader.unconsumed_tail or len(raw) != 4 + (14 + has_certainties) * count:
                 raise ValueError("not a list of words")
         except (zlib.error, struct.error, ValueError) as error:
-            raise DamagedError("The words of a page are damaged.") from error
+            raise DamagedError(_("The words of a page are damaged.")) from error
         starts = np.frombuffer(raw, "<u4", count, 4).astype(np.int64)
         lengths = np.frombuffer(raw, "<u2", count, 4 + 4 * count).astype(np.int64)
         boxes = np.frombuffer(raw, "<u2", 4 * count, 4 + 6 * count).reshape(count, 4).astype(np.float64)

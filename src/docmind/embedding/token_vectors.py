@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from docmind.errors import DamagedError
+from docmind.wording import _
 
 WEIGHT_STEP = 1 / 16
 SCALE = 127  # int8 for a component of 1.0
@@ -72,4 +73,4 @@ class Projection:
 
 
 def _damaged(what: str) -> DamagedError:
-    return DamagedError(f"The projection for late interaction {what}.", hint="Install DocMind again.")
+    return DamagedError(_("The data of the fine ranking {what}.").format(what=what), hint=_("Reinstall DocMind."))

@@ -17,6 +17,7 @@ from docmind.errors import ConfigError, VisualModelError
 from docmind.model_files import KINDS, declared_model, read_checkpoint
 from docmind.records.models import Description, ModelKind
 from docmind.runtime import need_extra
+from docmind.wording import _
 
 _ENTRY = "docmind.embedding.visual_process:serve"
 LONGEST_TEXT = 2_000
@@ -85,14 +86,14 @@ class ImageVision(Vision):
         at = 0
         while at < len(images):  # in small batches, so that other callers run in between
             batch = images[at : at + (_CUDA_BATCH if self.device == "cuda" else _BATCH)]
-            _, blobs = self._ask({"do": "images"}, batch)
+            _unused, blobs = self._ask({"do": "images"}, batch)
             found.append(self._rows(blobs, len(batch)))
             at += len(batch)
         return np.concatenate(found)
 
     def embed_text(self, text: str) -> np.ndarray:
         """Return `(dim,)` float32 of length 1."""
-        _, blobs = self._ask({"do": "text", "text": sayable(text, LONGEST_TEXT)})
+        _unused, blobs = self._ask({"do": "text", "text": sayable(text, LONGEST_TEXT)})
         return self._rows(blobs, 1)[0]
 
     def _rows(self, blobs: list[bytes], count: int) -> np.ndarray:
@@ -140,8 +141,10 @@ class LateVision(Vision):
 def _check(description: Description, kind: ModelKind) -> None:
     if description.kind != kind:
         raise ConfigError(
-            f"{description.name} is no model of kind {kind!r} but of kind {description.kind!r}.",
-            hint="Run `docmind models list` to see which is which.",
+            _("{name} isn't a model of the kind {kind!r}, but {kind2!r}.").format(
+                name=description.name, kind=kind, kind2=description.kind
+            ),
+            hint=_("Run `docmind models list` to see which is which."),
         )
     is_here = description.directory is not None or declared_model(description.architecture) is not None
     if description.state != "present" or not is_here:

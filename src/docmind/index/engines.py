@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from docmind.config import IndexSettings
 from docmind.errors import ConfigError, ExtraMissingError
 from docmind.storage import Preferences
+from docmind.wording import _
 
 if TYPE_CHECKING:
     from docmind.config import Settings
@@ -45,9 +46,13 @@ class IndexChoice:
     def choose(self, at_rest: AtRest) -> None:
         """Store a choice; it applies from the next opening on. Raises `ConfigError`."""
         if self.is_fixed:
-            raise ConfigError("DOCMIND_INDEX__AT_REST decides how the index is kept.")
+            raise ConfigError(_("DOCMIND_INDEX__AT_REST decides how the index is kept."))
         if at_rest not in get_args(AtRest):
-            raise ConfigError(f"The index at rest is {' or '.join(get_args(AtRest))}, not {at_rest!r}.")
+            raise ConfigError(
+                _("The index at rest is {names}, not {at_rest!r}.").format(
+                    names=" or ".join(get_args(AtRest)), at_rest=at_rest
+                )
+            )
         self._preferences.put(_NAME, at_rest)
 
 
@@ -76,7 +81,7 @@ def open_index(
 
         return open_server(settings, dim)
     if find_spec("qdrant_edge") is None:
-        raise ExtraMissingError("The embedded vector index is not installed.", hint=INSTALL)
+        raise ExtraMissingError(_("The embedded vector index is not installed."), hint=INSTALL)
     database, min_free_mb = settings.database, settings.storage.min_free_mb
     timeout_s = max(30.0, settings.retrieve.timeout_s)
     if at_rest == "ephemeral" or not is_writable:
@@ -107,16 +112,20 @@ def capabilities(settings: Settings) -> tuple[Capability, ...]:
     from docmind.records.documents import Capability
 
     try:
-        edge = Capability("qdrant-edge", "present", f"embedded vector index, version {version('qdrant-edge-py')}")
+        edge = Capability(
+            "qdrant-edge",
+            "present",
+            _("embedded vector index, version {value}").format(value=version("qdrant-edge-py")),
+        )
     except PackageNotFoundError:
-        edge = Capability("qdrant-edge", "missing", "the embedded vector index", INSTALL)
+        edge = Capability("qdrant-edge", "missing", _("the embedded vector index"), INSTALL)
     if settings.qdrant.url is None:
-        return edge, Capability("qdrant-server", "off", "a Qdrant server or cluster", "set DOCMIND_QDRANT__URL")
+        return edge, Capability("qdrant-server", "off", _("a Qdrant server or cluster"), _("set DOCMIND_QDRANT__URL"))
     from docmind.index.server import is_reachable
 
     if is_reachable(settings):
-        return edge, Capability("qdrant-server", "present", "the Qdrant server of DOCMIND_QDRANT__URL answers")
+        return edge, Capability("qdrant-server", "present", _("the Qdrant server of DOCMIND_QDRANT__URL answers"))
     hint = "start the server, or unset DOCMIND_QDRANT__URL to use the embedded index"
     return edge, Capability(
-        "qdrant-server", "missing", "the Qdrant server of DOCMIND_QDRANT__URL does not answer", hint
+        "qdrant-server", "missing", _("the Qdrant server of DOCMIND_QDRANT__URL does not answer"), hint
     )

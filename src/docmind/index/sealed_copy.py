@@ -35,6 +35,7 @@ from docmind.errors import DamagedError, DiskFullError, IndexEngineError
 from docmind.index.edge_generation import TOO_FULL, GenerationLostError, State, read_state
 from docmind.index.sparse_files import extents, files_of, folders_of
 from docmind.storage import check_room, disk_error, replacing
+from docmind.wording import _
 
 NAME = "index.sealed"
 CHUNK = 1 << 20
@@ -75,7 +76,9 @@ class SealedCopy:
                     sealing.write(part)
                 sealing.finish()
         except OSError as error:
-            failure = IndexEngineError(f"The sealed copy of the index could not be written: {error.strerror}.")
+            failure = IndexEngineError(
+                _("The encrypted copy of the index could not be written: {strerror}.").format(strerror=error.strerror)
+            )
             raise disk_error(error, failure) from error
 
     def read(self, target: Path | None) -> State:
@@ -89,14 +92,16 @@ class SealedCopy:
             with os.fdopen(handle, "rb") as stream:
                 return self._unseal(_Unsealing(stream, self._key), target)
         except InvalidTag as error:
-            raise DamagedError("The sealed copy of the index is damaged, or of another key.") from error
+            raise DamagedError(_("The encrypted copy of the index is damaged, or has another key.")) from error
         except (ValueError, KeyError, TypeError, struct.error, GenerationLostError) as error:
-            raise DamagedError("The sealed copy of the index cannot be read.") from error
+            raise DamagedError(_("The encrypted copy of the index can't be read.")) from error
         except OSError as error:
             raise disk_error(
                 error,
-                DamagedError(f"The sealed copy of the index cannot be read: {error.strerror}."),
-                DiskFullError("There is no room to open the index."),
+                DamagedError(
+                    _("The encrypted copy of the index can't be read: {strerror}.").format(strerror=error.strerror)
+                ),
+                DiskFullError(_("The disk is too full to open the index.")),
             ) from error
 
     def drop(self) -> None:
@@ -152,7 +157,7 @@ def _records(generation: Path, state: State) -> Iterator[bytes]:
             size = os.fstat(stream.fileno()).st_size
         spans = [[offset, len(data)] for offset, data in parts]
         yield _record({"file": path.relative_to(generation).as_posix(), "size": size, "extents": spans})
-        for _, data in parts:
+        for _unused, data in parts:
             yield data
     yield _record({"end": True})
 

@@ -16,6 +16,7 @@ from docmind.index.engines import IndexChoice, open_index
 from docmind.index.sync import IndexSync, PageImages, PageMultivectors, Report
 from docmind.records.search import Filters
 from docmind.storage import Database, Preferences
+from docmind.wording import _
 
 _NONE = ("",)  # the id of no document
 
@@ -65,7 +66,7 @@ class SearchIndex:
         """Return the open index, which may lag behind the vault."""
         with self._lock:
             if self._is_closed:  # what is opened now would never be closed
-                raise VaultError("The vault is closed.")
+                raise VaultError(_("The library is closed."))
             if self._open is None:
                 settings = self._settings
                 index = open_index(

@@ -32,6 +32,7 @@ from docmind.index.engine import BATCH, EVERYTHING, NO_EPOCH, IndexEngine, Point
 from docmind.index.schema import KEYWORDS, NamedVector, check_dim, collections, find_collection
 from docmind.network import network_guard, resolve_here
 from docmind.records.search import Filters
+from docmind.wording import _
 
 FORMAT = 1
 _METADATA = "docmind"
@@ -91,7 +92,7 @@ class ServerIndex(IndexEngine):
     def search(self, queries: Sequence[Query]) -> list[list[Scored]]:
         """Search as specified by `IndexEngine`, with one round trip for each collection that is asked."""
         checked = [find_collection(self._known, query.collection).check_query(query) for query in queries]
-        lists: list[list[Scored]] = [[] for _ in queries]
+        lists: list[list[Scored]] = [[] for _unused in queries]
         by_collection: dict[str, list[int]] = {}
         for n, query in enumerate(checked):
             if not (isinstance(query.vector, Sparse) and len(query.vector.indices) == 0):
@@ -163,8 +164,10 @@ class ServerIndex(IndexEngine):
                 yield
             except ApiException as error:
                 raise IndexEngineError(
-                    f"The Qdrant server did not do what was asked: {' '.join(str(error).split())[:300]}",
-                    hint="Check that the server of DOCMIND_QDRANT__URL runs, or unset it to use the embedded index.",
+                    _("The Qdrant server refused the request: {names}").format(
+                        names=" ".join(str(error).split())[:300]
+                    ),
+                    hint=_("Check that the server of DOCMIND_QDRANT__URL runs, or unset it to use the embedded index."),
                 ) from error
 
     def _resolved(self) -> str | None:
@@ -179,7 +182,7 @@ class ServerIndex(IndexEngine):
     def _target(self) -> str:
         target = self._next or self._resolved()
         if target is None:
-            raise IndexEngineError("The index is new: it has to be rebuilt before it is written to.")
+            raise IndexEngineError(_("The index is new: it has to be rebuilt before it is written to."))
         return target
 
     def _state(self, generation: str | None = None) -> dict[str, Any]:
@@ -190,7 +193,7 @@ class ServerIndex(IndexEngine):
             metadata = self._client.get_collection(f"{self._text}-{generation}").config.metadata or {}
             state = metadata.get(_METADATA)
             if not isinstance(state, dict) or state.get("format") != FORMAT:
-                raise IndexEngineError("The collections on the server were not made by this version of DocMind.")
+                raise IndexEngineError(_("The collections on the server were not made by this version of DocMind."))
             return state
 
     def _check_dim(self, generation: str) -> None:
@@ -329,11 +332,11 @@ def _client(settings: Settings, timeout_s: float) -> QdrantClient:
     url, key = settings.qdrant.url or "", settings.qdrant.api_key
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigError("DOCMIND_QDRANT__URL needs the form http://127.0.0.1:6333 or https://host:port.")
+        raise ConfigError(_("DOCMIND_QDRANT__URL needs the form http://127.0.0.1:6333 or https://host:port."))
     if parts.username or parts.password:
-        raise ConfigError("DOCMIND_QDRANT__URL must not hold a password; give the key as DOCMIND_QDRANT__API_KEY.")
+        raise ConfigError(_("DOCMIND_QDRANT__URL must not hold a password; give the key as DOCMIND_QDRANT__API_KEY."))
     if key is not None and parts.scheme == "http" and not _is_loopback(parts.hostname):
-        raise ConfigError("The key of the Qdrant server would travel in clear: use an https address.")
+        raise ConfigError(_("The key of the Qdrant server would travel in clear: use an https address."))
     options: dict[str, Any] = {} if _is_loopback(parts.hostname) else {"transport": _Permitted()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # about a key over http, which is checked above

@@ -24,6 +24,7 @@ from docmind.index.blinding import Blinder
 from docmind.index.engine import BATCH, JSON, IndexEngine, Point, Sparse, Vector
 from docmind.index.schema import SIGLIP_DIM
 from docmind.records.documents import DocumentInfo, Modality
+from docmind.wording import _
 
 _PAGES = uuid.UUID("6c1f1f7e-6f0e-5d0b-9d2b-0d5c3a5d9a10")
 _LARGE = 16  # pages with multivectors are half a megabyte each, so few are in memory at once
@@ -165,8 +166,12 @@ class IndexSync:
                 if not self._ready():
                     return self._rebuild(report)
                 raise IndexMismatchError(
-                    f"The index was built by {built_by}, but the text model in use is {self._embedder.fingerprint}.",
-                    hint="Run `docmind reindex` to embed the documents with the new model, or set the old one again.",
+                    _("The index was built by {built_by}, but the text model in use is {fingerprint}.").format(
+                        built_by=built_by, fingerprint=self._embedder.fingerprint
+                    ),
+                    hint=_(
+                        "Run `docmind reindex` to embed the documents with the new model, or set the old one again."
+                    ),
                 )
             self._committed = there
             return self._follow(report)
@@ -274,7 +279,7 @@ class IndexSync:
                         writing.result()
                     writing = engine.submit(self._index.upsert, self._names.qdrant_text_collection, points)
                     self._write_pages([(one.info, page) for one in group for page in one.pages.values()], models)
-                    for _ in group:
+                    for _unused in group:
                         done += 1
                         if report:
                             report(done, len(ready))
@@ -330,8 +335,8 @@ class IndexSync:
             yield group
 
     def _write_pages(self, pages: Sequence[tuple[DocumentInfo, PageRecord]], models: Models) -> None:
-        infos = {info.doc_id: info for info, _ in pages}
-        records = [page for _, page in pages]
+        infos = {info.doc_id: info for info, _unused in pages}
+        records = [page for _unused, page in pages]
         for points in self._pages.batches(records, models, lambda page: self._page_payload(infos[page.doc_id], page)):
             self._index.upsert(self._names.qdrant_image_collection, points)
 
@@ -356,7 +361,7 @@ class IndexSync:
         rows = [(loaded, node, loaded.pages[node.page_no]) for loaded in group for node in loaded.nodes]
         if not rows:
             return []
-        dense = self._blind.dense(np.stack([loaded.vectors[node.content_hash] for loaded, node, _ in rows]))
+        dense = self._blind.dense(np.stack([loaded.vectors[node.content_hash] for loaded, node, _unused in rows]))
         terms = {
             node.node_id: page_terms(without_leaders(page.text), _called(loaded))
             for loaded, node, page in rows

@@ -28,6 +28,7 @@ from docmind.llm.base import Message, Stop, Tool, ToolCall
 from docmind.llm.transport import StreamEvent, Wire, sound, sound_call
 from docmind.network import Endpoint, Resolve, permit, resolve_here
 from docmind.records.conversations import ModelInfo
+from docmind.wording import _
 
 _OPENED = ("<think>", "<thinking>", "<reasoning>")
 
@@ -50,7 +51,7 @@ class Thoughts:
         self._held += piece
         while True:
             if self._closing:
-                _, closed, after = self._held.partition(self._closing)
+                _unused, closed, after = self._held.partition(self._closing)
                 if not closed:
                     self._held = self._held[-len(self._closing) :]  # a closing tag may be split
                     return ""
@@ -175,9 +176,9 @@ class ServedModel:
                 raise _told(wire, piece, has_begun) from piece
             if piece is None:
                 raise LanguageModelBrokenError(
-                    f"{wire.server} broke off in the middle of its answer."
+                    _("{server} broke off in the middle of its answer.").format(server=wire.server)
                     if has_begun
-                    else f"{wire.server} does not answer as a language model does."
+                    else _("{server} doesn't answer like a language model.").format(server=wire.server)
                 )
             last = time.monotonic()
             if piece is _ASKED:
@@ -200,36 +201,45 @@ class ServedModel:
         settings = self._settings
         if not has_begun and silent_s > settings.first_token_s:
             raise LanguageModelDownError(
-                f"{wire.server} has not begun to answer within {settings.first_token_s:g} seconds.",
-                hint="It may still be loading the model: try again, or raise DOCMIND_LLM__FIRST_TOKEN_S.",
+                _("{server} didn't begin to answer within {first_token_s:g} seconds.").format(
+                    server=wire.server, first_token_s=settings.first_token_s
+                ),
+                hint=_("It may still be loading the model: try again, or raise DOCMIND_LLM__FIRST_TOKEN_S."),
             )
         if has_begun and silent_s > settings.stall_s:
             raise LanguageModelDownError(
-                f"{wire.server} has said nothing for {settings.stall_s:g} seconds in the middle of its answer.",
-                hint="Try again, or raise DOCMIND_LLM__STALL_S; what it wrote so far is kept.",
+                _("{server} stopped for {stall_s:g} seconds in the middle of its answer.").format(
+                    server=wire.server, stall_s=settings.stall_s
+                ),
+                hint=_("Try again, or raise DOCMIND_LLM__STALL_S. What it wrote is kept."),
             )
 
     def _refuse_excess(self, wire: Wire, pieces: int, chars: int) -> None:
         most = self._settings.max_tokens
         if pieces > most + _SPARE_PIECES or chars > _CHARS_PER_TOKEN * most:
             raise LanguageModelBrokenError(
-                f"{wire.server} writes on after the {most} tokens that it was allowed; what came is kept."
+                _("{server} doesn't stop after its limit of {most} tokens. What it wrote is kept.").format(
+                    server=wire.server, most=most
+                )
             )
 
     def _empty(self, wire: Wire, end: str) -> LanguageModelBrokenError:
         if end == "length":
             return LanguageModelBrokenError(
-                f"{wire.server} used all of its {self._settings.max_tokens} tokens for thinking.",
-                hint="Raise DOCMIND_LLM__MAX_TOKENS, or choose a model that thinks less.",
+                _("{server} used all of its {max_tokens} tokens for thinking.").format(
+                    server=wire.server, max_tokens=self._settings.max_tokens
+                ),
+                hint=_("Raise DOCMIND_LLM__MAX_TOKENS, or choose a model that thinks less."),
             )
-        return LanguageModelBrokenError(f"{wire.server} answered with nothing.")
+        return LanguageModelBrokenError(_("{server} sent an empty answer.").format(server=wire.server))
 
 
 def key_for(endpoint: Endpoint, key: str) -> str:
     """Return the key, unless it would be sent unencrypted. Raises `EndpointRefusedError`."""
     if key and endpoint.scheme == "http" and not endpoint.is_local:
         raise EndpointRefusedError(
-            f"The key for {endpoint.label} would travel unencrypted.", hint="Use an https address, or unset the key."
+            _("The key for {label} would be sent unencrypted.").format(label=endpoint.label),
+            hint=_("Use an https address, or unset the key."),
         )
     return key
 
@@ -248,18 +258,24 @@ def _told(wire: Wire, error: BaseException, has_begun: bool) -> BaseException:
     at: BaseException | None = error
     while at is not None:  # libraries wrap the errors of `Wire`
         if isinstance(at, ImagesRefusedError) and has_begun:
-            return LanguageModelBrokenError(f"{wire.server} broke off in the middle of its answer.")
+            return LanguageModelBrokenError(
+                _("{server} broke off in the middle of its answer.").format(server=wire.server)
+            )
         if isinstance(at, DocMindError):
             return at
         if isinstance(at, httpx.ConnectError | httpx.ConnectTimeout):
-            return LanguageModelDownError(f"{wire.server} cannot be reached.")
+            return LanguageModelDownError(_("{server} cannot be reached.").format(server=wire.server))
         if isinstance(at, httpx.TransportError):
             if has_begun:
-                return LanguageModelBrokenError(f"{wire.server} broke off in the middle of its answer.")
-            return LanguageModelDownError(f"{wire.server} hung up before it answered.")
+                return LanguageModelBrokenError(
+                    _("{server} broke off in the middle of its answer.").format(server=wire.server)
+                )
+            return LanguageModelDownError(
+                _("{server} closed the connection before it answered.").format(server=wire.server)
+            )
         at = at.__cause__ or at.__context__
     if isinstance(error, _MALFORMED):
         if has_begun:
-            return LanguageModelBrokenError(f"{wire.server} sent something within its answer that cannot be read.")
-        return LanguageModelBrokenError(f"{wire.server} does not answer as a language model does.")
+            return LanguageModelBrokenError(_("{server} sent an answer that can't be read.").format(server=wire.server))
+        return LanguageModelBrokenError(_("{server} doesn't answer like a language model.").format(server=wire.server))
     return error

@@ -22,6 +22,7 @@ from docmind.network import Endpoint, Resolve, fetch, permit, resolve_here
 from docmind.records.conversations import ModelInfo
 from docmind.records.search import Degraded
 from docmind.rich_text import plain_line
+from docmind.wording import _
 
 Provider = Literal["ollama", "openai"]
 PORTS: tuple[tuple[Provider, int], ...] = (
@@ -119,7 +120,11 @@ def _ask_set(endpoint: Endpoint, settings: LLMSettings, key: str, resolve: Resol
             return Found(degraded=(Degraded("answers", f"{error} {error.hint}"),))
     statuses = [error.response.status_code for error in told if isinstance(error, httpx.HTTPStatusError)]
     if 401 in statuses or 403 in statuses:
-        return Found(degraded=(Degraded("answers", f"{endpoint.label} wants another key: DOCMIND_LLM__API_KEY."),))
+        return Found(
+            degraded=(
+                Degraded("answers", _("{label} needs another key: DOCMIND_LLM__API_KEY.").format(label=endpoint.label)),
+            )
+        )
     if statuses or any(isinstance(error, _NonsenseError) for error in told):
         return Found(degraded=(_nonsense(endpoint),))
     return Found(degraded=(_unreachable(endpoint.label),))
@@ -298,8 +303,10 @@ def _side_by_side(works: Iterable[Callable[[], _R]], limit_s: float) -> list[_R 
 
 
 def _nonsense(endpoint: Endpoint) -> Degraded:
-    return Degraded("answers", f"{endpoint.label} answers, but not as a server of language models does.")
+    return Degraded(
+        "answers", _("{label} answers, but not like a server of language models.").format(label=endpoint.label)
+    )
 
 
 def _unreachable(where: str) -> Degraded:
-    return Degraded("answers", f"{plain_line(where)} cannot be reached; is its server running?")
+    return Degraded("answers", _("{where} cannot be reached; is its server running?").format(where=plain_line(where)))

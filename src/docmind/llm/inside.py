@@ -34,6 +34,7 @@ from docmind.records.search import Degraded
 from docmind.rich_text import plain_line
 from docmind.runtime import Ask, Client, Limits, error_named, free_memory
 from docmind.storage import check_room, disk_error, is_regular, replacing
+from docmind.wording import _
 
 if TYPE_CHECKING:
     from docmind.llm.client import ServedModel
@@ -93,7 +94,14 @@ class InsideModels:
             return (), ()
         if importlib.util.find_spec("xllamacpp") is None:
             names = ", ".join(_shown(path) for path in paths[:3])
-            return (), (Degraded("answers", f"{names} cannot run inside DocMind without xllamacpp: {INSTALL}"),)
+            return (), (
+                Degraded(
+                    "answers",
+                    _("{names} cannot run inside DocMind without xllamacpp: {install}").format(
+                        names=names, install=INSTALL
+                    ),
+                ),
+            )
         free, models, degraded = free_memory(), list[ModelInfo](), list[Degraded]()
         for told in self._described(paths):
             if isinstance(told, str):
@@ -115,15 +123,21 @@ class InsideModels:
         """
         name = _name(file)
         if self._folder is None or plain_line(name, _LONGEST_NAME) != name or name.startswith("."):
-            raise ConfigError(f"{_shown(file)} has a name that cannot be shown.", hint="Give the file another name.")
+            raise ConfigError(
+                _("{file} has a name that cannot be shown.").format(file=_shown(file)),
+                hint=_("Give the file another name."),
+            )
         (told,) = self._described([file])
         if isinstance(told, str):
-            raise ConfigError(told, hint="Choose a GGUF file of a language model, in one part.")
+            raise ConfigError(told, hint=_("Choose a GGUF file of a language model, in one part."))
         target = self._folder / f"{name}{_ENDING}"
         try:
             if target.exists():
                 if not target.samefile(file):
-                    raise ConfigError(f"There is another model {name}.", hint="Remove it first, or rename the file.")
+                    raise ConfigError(
+                        _("There is another model {name}.").format(name=name),
+                        hint=_("Remove it first, or rename the file."),
+                    )
             else:
                 target.unlink(missing_ok=True)  # a link to a file that is gone
                 if moves:
@@ -131,7 +145,9 @@ class InsideModels:
                 else:
                     _put(file.resolve(), target, told.size)
         except OSError as error:
-            failed = ConfigError(f"{_shown(file)} cannot be added: {error.strerror}.")
+            failed = ConfigError(
+                _("{file} cannot be added: {strerror}.").format(file=_shown(file), strerror=error.strerror)
+            )
             raise disk_error(error, failed) from error
         return told.info(free_memory())
 
@@ -146,17 +162,22 @@ class InsideModels:
             gguf = self._settings.gguf
             if gguf is not None and _name(gguf) == name:
                 raise ConfigError(
-                    f"{plain_line(name)} is the file that DOCMIND_LLM__GGUF names.",
-                    hint="Unset DOCMIND_LLM__GGUF; the file itself is not deleted.",
+                    _("{name} is the file that DOCMIND_LLM__GGUF names.").format(name=plain_line(name)),
+                    hint=_("Unset DOCMIND_LLM__GGUF; the file itself is not deleted."),
                 )
             known = ", ".join(_name(path) for path in self._added()) or "none"
-            raise NotFoundError(f"No added model is named {plain_line(name)!r}.", hint=f"There are: {known}.")
+            raise NotFoundError(
+                _("No added model is named {name!r}.").format(name=plain_line(name)),
+                hint=_("Available: {known}.").format(known=known),
+            )
         self._end(name)
         try:
             target.unlink()
             target.with_name(f"{target.name}{_NOTE}").unlink(missing_ok=True)
         except OSError as error:
-            raise ConfigError(f"{name} cannot be removed: {error.strerror}.") from error
+            raise ConfigError(
+                _("{name} cannot be removed: {strerror}.").format(name=name, strerror=error.strerror)
+            ) from error
 
     def removal(self, name: str) -> str:
         """Return the sentence that says what `remove` would do; empty where there is nothing to remove."""
@@ -194,8 +215,8 @@ class InsideModels:
             running.client.call({"do": "ping"}, timeout_s=_PING_S, is_repeatable=True)  # it may have just died
         except WorkerFailedError as error:
             raise LanguageModelDownError(
-                f"{info.model} could not be started inside DocMind: {error}.",
-                hint="Choose a smaller model, or raise DOCMIND_LLM__FIRST_TOKEN_S where it is slow to load.",
+                _("{model} could not be started inside DocMind: {error}.").format(model=info.model, error=error),
+                hint=_("Choose a smaller model, or raise DOCMIND_LLM__FIRST_TOKEN_S where it is slow to load."),
             ) from error
 
     def _running_of(self, model: GgufModel) -> _Running:
@@ -219,7 +240,9 @@ class InsideModels:
         with self._lock:
             running = self._running.get(info.model)
         if running is None:
-            raise LanguageModelDownError(f"{info.model} was removed or ended while it was asked.")
+            raise LanguageModelDownError(
+                _("{model} was stopped or removed while it answered.").format(model=info.model)
+            )
         with running.client.hold():
             yield running.endpoint(), running.key
 
@@ -254,7 +277,8 @@ class InsideModels:
             if isinstance(told, GgufModel) and told.name == info.model:
                 return told
         raise LanguageModelDownError(
-            f"The file of {info.model} is not here any more.", hint="Add it again with `docmind models add FILE.gguf`."
+            _("The file of {model} is gone.").format(model=info.model),
+            hint=_("Add it again with `docmind models add FILE.gguf`."),
         )
 
     def _check_memory(self, model: GgufModel) -> None:
@@ -262,14 +286,17 @@ class InsideModels:
         less = "Choose a smaller model, or lower DOCMIND_LLM__CONTEXT_TOKENS."
         if most and model.needs > most:
             raise LanguageModelDownError(
-                f"{model.name} needs about {_gb(model.needs)} of memory, and DOCMIND_LLM__MEMORY_MB allows "
-                f"{_gb(most)}.",
+                _("{name} needs about {needs} of memory; DOCMIND_LLM__MEMORY_MB allows {most}.").format(
+                    name=model.name, needs=_gb(model.needs), most=_gb(most)
+                ),
                 hint=less,
             )
         if model.needs > free:
             raise LanguageModelDownError(
-                f"{model.name} needs about {_gb(model.needs)} of memory, and only {_gb(free)} are free.",
-                hint=f"Close other programs and ask again. {less}",
+                _("{name} needs about {needs} of memory; only {free} are free.").format(
+                    name=model.name, needs=_gb(model.needs), free=_gb(free)
+                ),
+                hint=_("Close other programs and ask again. {less}").format(less=less),
             )
 
     def _described(self, paths: Sequence[Path]) -> list[GgufModel | str]:
@@ -301,7 +328,7 @@ class InsideModels:
         if plain_line(name, _LONGEST_NAME) != name:
             return f"{cannot}: its name cannot be shown; rename it."
         try:
-            header, _ = client.call({"do": "describe", "path": str(path)}, timeout_s=_DESCRIBE_S)
+            header, _unused = client.call({"do": "describe", "path": str(path)}, timeout_s=_DESCRIBE_S)
             if "error" in header:
                 raise error_named(header, DocMindError)
             size, trained, cache = int(header["size"]), int(header["context"]), int(header["cache_per_token"])
@@ -348,7 +375,7 @@ class _Running:
         self.key = secrets.token_urlsafe(32)
         threads = self._settings.threads or _cores()
         place = os.path.join(self._folder.name, SOCKET) if self._folder else ""
-        header, _ = ask(
+        header, _unused = ask(
             {"do": "load", "path": self.model.path, "socket": place, "key": self.key, "threads": threads,
              "context": self.model.context},
             timeout_s=self._settings.first_token_s,
@@ -356,8 +383,8 @@ class _Running:
         if "error" in header:
             why = plain_line(str(header.get("message", ""))).rstrip(".")
             raise LanguageModelDownError(
-                f"{self.model.name} cannot be loaded: {why}.",
-                hint="Choose another model in Settings, or install a newer xllamacpp.",
+                _("{name} cannot be loaded: {why}.").format(name=self.model.name, why=why),
+                hint=_("Choose another model in Settings, or install a newer xllamacpp."),
             )
         told = str(header.get("address", ""))
         if not (told == f"unix://{place}" if place else _HTTP.fullmatch(told)):

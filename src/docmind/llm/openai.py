@@ -17,6 +17,7 @@ from docmind.llm.base import Message, Tool, ToolCall
 from docmind.llm.transport import StreamEvent, Wire
 from docmind.rich_text import plain_line
 from docmind.runtime import ALONE
+from docmind.wording import _
 
 if TYPE_CHECKING:
     from llama_index.core.base.llms.types import ChatMessage
@@ -66,8 +67,10 @@ def model_of(wire: Wire, settings: LLMSettings, timeout_s: float) -> LLM:
         return _made(OpenAILike, wire, settings, client, timeout_s)
     except ValueError as error:  # LlamaIndex rejects some names of OpenAI models with another interface
         raise LanguageModelDownError(
-            f"{wire.server} offers {plain_line(wire.info.model)} in a way that is not spoken here.",
-            hint="Choose another model in Settings.",
+            _("{server} offers {model} in a way that DocMind doesn't support.").format(
+                server=wire.server, model=plain_line(wire.info.model)
+            ),
+            hint=_("Choose another model in Settings."),
         ) from error
 
 
@@ -98,7 +101,7 @@ def rehearse(wire: Wire, settings: LLMSettings) -> None:
         from llama_index.llms.openai_like import OpenAILike
 
         model = _made(OpenAILike, wire, settings, client, 1.0)
-        for _ in model.stream_chat(chat_messages((Message("user", "."),))):
+        for _unused in model.stream_chat(chat_messages((Message("user", "."),))):
             pass
 
 
@@ -144,7 +147,7 @@ def _grow(parts: dict[int, list[str]], told: Sequence[Any]) -> None:
         part[1] += (call.function.name if call.function else "") or ""
         part[2] += json.dumps(arguments) if isinstance(arguments, dict) else arguments or ""
     if len(parts) > _MOST_CALLS:
-        raise LanguageModelBrokenError("The model asks for more tools at once than anybody can follow.")
+        raise LanguageModelBrokenError(_("The model asked for too many tools at once."))
 
 
 def _called(wire: Wire, parts: dict[int, list[str]]) -> Iterator[StreamEvent]:
@@ -152,7 +155,9 @@ def _called(wire: Wire, parts: dict[int, list[str]]) -> Iterator[StreamEvent]:
     for index, (call_id, name, written) in sorted(parts.items()):
         arguments = json.loads(written or "{}")
         if not isinstance(arguments, dict):
-            raise LanguageModelBrokenError(f"{wire.server} asks for a tool in a way that cannot be read.")
+            raise LanguageModelBrokenError(
+                _("{server} asked for a tool in a way that can't be read.").format(server=wire.server)
+            )
         calls.append(ToolCall(call_id or f"call_{index}", name, arguments))
     if calls:
         yield StreamEvent(calls=tuple(calls))

@@ -16,6 +16,7 @@ from docmind.llm.inside import InsideModel, InsideModels
 from docmind.records.conversations import ModelInfo, ModelList
 from docmind.records.documents import Capability
 from docmind.records.search import Degraded
+from docmind.wording import _
 
 if TYPE_CHECKING:
     from docmind.llm.base import ChatModel
@@ -146,7 +147,7 @@ class LanguageModels:
             return ()
         found = self._known(wait_s=0.0)
         if found is None:
-            waiting = (Degraded("answers", "the servers of language models have not answered yet."),)
+            waiting = (Degraded("answers", _("the servers of language models haven't answered yet.")),)
             return waiting if self._settings.url or self._settings.model or self._chosen() else ()
         if self._pick(found) is not None:
             return ()
@@ -156,13 +157,13 @@ class LanguageModels:
         """Return the capability for `status`. Waits for the first probe, a few seconds at most."""
         if self._settings.provider == "off" or self._chosen() == "off":
             how = "unset DOCMIND_LLM__PROVIDER" if self._settings.provider == "off" else "choose a model in Settings"
-            return Capability("answers", "off", f"{_QUOTES}; no language model is asked", how)
+            return Capability("answers", "off", _("{quotes}; no language model is asked").format(quotes=_QUOTES), how)
         found = self._known(wait_s=_STATUS_WAIT_S)
         info = self._pick(found) if found else None
         unasked = self._unasked(found) if found else None
         if unasked is not None:
             why = f"{_QUOTES}; {unasked.model} was found at {unasked.url} and gets nothing until you agree"
-            return Capability("answers", "missing", why, f"docmind models use {unasked.name}")
+            return Capability("answers", "missing", why, _("docmind models use {name}").format(name=unasked.name))
         if info is None:
             reasons = self.degraded()
             why = reasons[0].reason.rstrip(".") if reasons else "no language model is served on this machine"
@@ -172,7 +173,11 @@ class LanguageModels:
             )
             return Capability("answers", "missing", f"{_QUOTES}; {why}", hint)
         where = f"at {info.url}, which is not this machine" if info.is_remote else info.where
-        return Capability("answers", "present", f"written by {info.model} {where}, checked against your pages")
+        return Capability(
+            "answers",
+            "present",
+            _("written by {model} {where}, checked against your pages").format(model=info.model, where=where),
+        )
 
     def warm(self) -> None:
         """Probe in the background, so that the first question does not wait. Returns at once."""
@@ -222,10 +227,27 @@ class LanguageModels:
         if isinstance(self._choice, dict):
             model, url = self._choice.get("model", ""), self._choice.get("url", "")
             if self._choice.get("provider") == "inside":
-                return (Degraded("answers", f"the model {model}, chosen in Settings, cannot run inside DocMind now."),)
-            return (Degraded("answers", f"the model {model}, chosen in Settings, is not offered at {url} now."),)
+                return (
+                    Degraded(
+                        "answers",
+                        _("the model {model}, chosen in Settings, can't run inside DocMind now.").format(model=model),
+                    ),
+                )
+            return (
+                Degraded(
+                    "answers",
+                    _("the model {model}, chosen in Settings, isn't available at {url} now.").format(
+                        model=model, url=url
+                    ),
+                ),
+            )
         if self._settings.model:
-            return (Degraded("answers", f"the model {self._settings.model} (DOCMIND_LLM__MODEL) is not offered now."),)
+            return (
+                Degraded(
+                    "answers",
+                    _("the model {model} (DOCMIND_LLM__MODEL) isn't available now.").format(model=self._settings.model),
+                ),
+            )
         return ()
 
     def _wants_inside(self) -> bool:
@@ -352,7 +374,9 @@ class OneModel(LanguageModels):
 
     def capability(self) -> Capability:
         state = "present" if self.model else "missing"
-        return Capability("answers", state, f"written by {self.model.info.model}" if self.model else _QUOTES)
+        return Capability(
+            "answers", state, _("written by {model}").format(model=self.model.info.model) if self.model else _QUOTES
+        )
 
     def warm(self) -> None:
         """Do nothing: there is nothing to probe."""

@@ -23,6 +23,7 @@ from docmind.llm.base import ToolCall
 from docmind.network import Connection, Endpoint, Resolve, resolve_here
 from docmind.records.conversations import ModelInfo
 from docmind.rich_text import plain_line
+from docmind.wording import _
 
 _REFUSAL = 64 * 1024  # bytes of the body of a refusal
 _SPARE = 1024 * 1024  # bytes that a server may send in addition to its tokens
@@ -88,24 +89,30 @@ class Wire(Connection):
         is_stream = kind != "text/html" if self.info.provider == "ollama" else kind == "text/event-stream"
         if not is_stream:
             response.close()
-            raise LanguageModelBrokenError(f"{self.server} does not answer as a language model does.")
+            raise LanguageModelBrokenError(
+                _("{server} doesn't answer like a language model.").format(server=self.server)
+            )
         return response
 
     def broken(self, said: str) -> LanguageModelError:
         """Return the error for a message that the server sends within its answer."""
         told = plain_line(said).rstrip(".")
         if self._has_images and _OF_IMAGES.search(told):
-            return ImagesRefusedError(f"{self.server} refuses images: {told}.")
-        return LanguageModelBrokenError(f"{self.server} broke off: {told}.")
+            return ImagesRefusedError(_("{server} refuses images: {told}.").format(server=self.server, told=told))
+        return LanguageModelBrokenError(_("{server} broke off: {told}.").format(server=self.server, told=told))
 
     def _look(self, piece: bytes) -> None:
         self._taken += len(piece)
         if self._taken > self._most:
-            raise LanguageModelBrokenError(f"{self.server} does not end its answer; what came is kept.")
+            raise LanguageModelBrokenError(
+                _("{server} doesn't end its answer. What it wrote is kept.").format(server=self.server)
+            )
         try:
             self._decoder.decode(piece)
         except UnicodeDecodeError as error:
-            raise LanguageModelBrokenError(f"{self.server} sent bytes that are no text.") from error
+            raise LanguageModelBrokenError(
+                _("{server} sent something that isn't text.").format(server=self.server)
+            ) from error
         self.tail = (self.tail + piece)[-64:]
 
     def _refusal(self, response: httpx.Response) -> LanguageModelError:
@@ -124,18 +131,24 @@ class Wire(Connection):
             asked = plain_line(self.info.model)
             by = f" It can be fetched with `ollama pull {asked}`." if self.info.provider == "ollama" else ""
             return LanguageModelDownError(
-                f"{self.server} has no model {asked}.", hint=f"Choose another model in Settings.{by}"
+                _("{server} has no model {asked}.").format(server=self.server, asked=asked),
+                hint=_("Choose another model in Settings.{by}").format(by=by),
             )
         if self._has_images and (status in _OF_REQUEST or _OF_IMAGES.search(said)):
             return ImagesRefusedError(f"{self.server} refuses images" + (f": {said}." if said else "."))
         if self.info.provider == "inside" and "context" in said.lower():
             return ContextExceededError(
-                f"{self.server} can take in {self.info.context_tokens:,} tokens at once, and the question with its "
-                "passages has more.",
-                hint="Ask in fewer words, raise DOCMIND_LLM__CONTEXT_TOKENS, or choose a model with a larger context.",
+                _(
+                    "{server} takes at most {context_tokens:,} tokens at once; the question with its pages has more."
+                ).format(server=self.server, context_tokens=self.info.context_tokens),
+                hint=_(
+                    "Ask in fewer words, raise DOCMIND_LLM__CONTEXT_TOKENS, or choose a model with a larger context."
+                ),
             )
         if status in _OF_REQUEST and _OF_CONTEXT.search(said):
-            return ContextExceededError(f"{self.server} can take in fewer tokens than the question has: {said}.")
+            return ContextExceededError(
+                _("The question is too long for {server}: {said}.").format(server=self.server, said=said)
+            )
         told = f"{self.server} refuses with status {status}" + (f": {said}" if said else "")
         return LanguageModelDownError(f"{told}.", hint=_hint(status, said.lower()))
 

@@ -24,6 +24,7 @@ from docmind.records.conversations import Memory, MemoryList
 from docmind.records.search import Degraded
 from docmind.rich_text import clip
 from docmind.storage import Database
+from docmind.wording import _
 
 if TYPE_CHECKING:
     from docmind.memory.store import Item, MemoryStore, SearchItem
@@ -243,11 +244,12 @@ class Memories:
         places = [place for place in places if place[1] == name] or places
         if len(places) > 1:
             raise NotFoundError(
-                f"{len(places)} memories have an id that begins with {name}.", hint="Give the whole id."
+                _("{number} memories have an id that begins with {name}.").format(number=len(places), name=name),
+                hint=_("Give the whole id."),
             )
         item = self._store.get(*places[0]) if places else None
         if item is None:
-            raise NotFoundError(f"There is no memory {clip(name, 64)}.", hint=_HINT)
+            raise NotFoundError(_("There is no memory {name}.").format(name=clip(name, 64)), hint=_HINT)
         return _memory(item)
 
     def add(self, text: str, *, thread_id: str | None = None) -> Memory:
@@ -285,7 +287,7 @@ class Memories:
         with self._lock:
             merged = {one.memory_id: one for one in map(self.find, memory_ids)}
             if len(merged) < 2:
-                raise ConfigError("Merging needs two memories at least.", hint=_HINT)
+                raise ConfigError(_("Merging needs at least two memories."), hint=_HINT)
             threads = {memory.thread_id for memory in merged.values()}
             space = _space(threads.pop() if len(threads) == 1 else None)
             same = self._same(space, fact)
@@ -423,8 +425,8 @@ def _space(thread_id: str | None) -> tuple[str, ...]:
         return _VAULT
     if not _ID.fullmatch(thread_id):
         raise ConfigError(
-            "A conversation's id has 1 to 64 letters, digits, dashes or underscores.",
-            hint="Run `docmind threads list` to see the conversations.",
+            _("A conversation's id has 1 to 64 letters, digits, dashes or underscores."),
+            hint=_("Run `docmind threads list` to see the conversations."),
         )
     return ("thread", thread_id)
 
@@ -444,10 +446,13 @@ def _fact(text: str) -> str:
     """Return the text as one line without control characters. Raises `ConfigError`."""
     fact = clip(text, max(LONGEST, len(text)))
     if not fact:
-        raise ConfigError("The memory is empty.", hint="Write the fact in words.")
+        raise ConfigError(_("The memory is empty."), hint=_("Type a fact."))
     if len(fact) > LONGEST:
         raise ConfigError(
-            f"A memory has at most {LONGEST:,} characters, not {len(fact):,}.", hint="Keep one fact; add the others."
+            _("A memory has at most {longest:,} characters; this has {number:,}.").format(
+                longest=LONGEST, number=len(fact)
+            ),
+            hint=_("Save one fact at a time."),
         )
     return fact
 

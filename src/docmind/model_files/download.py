@@ -38,6 +38,7 @@ from docmind.model_files.known import FileSource, Known, KnownText
 from docmind.model_files.sentence_files import read_sentence_files
 from docmind.records.models import PullProgress
 from docmind.storage import disk_error, free_bytes, is_folder, is_regular, open_own, write_private
+from docmind.wording import _
 
 _MARGIN = 200 << 20  # bytes that stay free
 _TELL_S = 0.1
@@ -121,9 +122,11 @@ class Fetch(ABC):
         free = free_bytes(self._beside)
         if needed > 0 and len(sums) < len(listing.files) and free < needed + _MARGIN:
             raise DiskFullError(
-                f"{self._name} needs {needed / 1e6:,.1f} MB more, and {_MARGIN >> 20} MB to spare; "
-                f"{free / 1e6:,.0f} MB are free where models lie.",
-                hint="Free some disk space, or choose another folder with DOCMIND_VISUAL__MODELS_DIR.",
+                _(
+                    "{name} needs {needed:,.1f} MB more, plus {margin} MB to spare; the models folder has "
+                    "{free:,.0f} MB free."
+                ).format(name=self._name, needed=needed / 1000000.0, margin=_MARGIN >> 20, free=free / 1000000.0),
+                hint=_("Free some disk space, or choose another folder with DOCMIND_VISUAL__MODELS_DIR."),
             )
 
     def _part(self, file: HubFile) -> Path:
@@ -148,8 +151,8 @@ class Fetch(ABC):
         if not digest:
             part.unlink(missing_ok=True)
             raise DownloadError(
-                f"{file.name} is not what {self._hub.host} announced.",
-                hint="Try again: this file is fetched again from its beginning, and what else has arrived is kept.",
+                _("{name} isn't what {host} announced.").format(name=file.name, host=self._hub.host),
+                hint=_("Try again: this file is downloaded again, the others are kept."),
             )
         os.replace(part, self._beside / file.name)
         return digest
@@ -176,11 +179,11 @@ class Fetch(ABC):
             else:
                 os.fsync(out.fileno())
                 if done < file.size:
-                    raise DownloadError(f"{self._hub.host} broke off in the middle.")
+                    raise DownloadError(_("{host} broke off in the middle.").format(host=self._hub.host))
                 self._tell(file.name, done, now=True)
                 return
         part.unlink()
-        raise DownloadError(f"{self._hub.host} sends more than it announced.")
+        raise DownloadError(_("{host} sent more than it announced.").format(host=self._hub.host))
 
     def _tell(self, file: str, done: int, *, now: bool = False, is_over: bool = False) -> None:
         at = time.monotonic()
@@ -225,11 +228,13 @@ class Pull(Fetch):
         names = {file.name for file in listing.files}
         if CONFIG not in names or not names & {WHOLE, INDEX}:
             if listing.is_adapter:
-                raise DownloadError(f"{repository} holds an adapter, and no whole model.")
-            raise DownloadError(f"{repository} holds no weights as safetensors.")
+                raise DownloadError(
+                    _("{repository} holds an adapter, and no whole model.").format(repository=repository)
+                )
+            raise DownloadError(_("{repository} holds no weights as safetensors.").format(repository=repository))
         is_text = isinstance(self._known, KnownText)
         if lacking := next((name for name in TOKENIZER if name not in names), "") if is_text else lacking_beside(names):
-            raise DownloadError(f"{repository} holds no {lacking}.")
+            raise DownloadError(_("{repository} holds no {lacking}.").format(repository=repository, lacking=lacking))
         return listing
 
     def _is_own(self, path: Path) -> bool:
@@ -247,9 +252,11 @@ class Pull(Fetch):
                 read = read_checkpoint(self._beside)
                 fits, architecture = read.kind == self._known.kind, read.architecture
             if not fits:
-                raise UnusableError(f"Its architecture is {architecture!r}.")
+                raise UnusableError(_("Its architecture is {architecture!r}.").format(architecture=architecture))
         except UnusableError as error:
-            raise DownloadError(f"{repository} holds no model that can be run. {error}") from error
+            raise DownloadError(
+                _("{repository} holds no model that can be run. {error}").format(repository=repository, error=error)
+            ) from error
         told = {"repository": repository, "revision": listing.commit, "sha256": sums}
         write_private(self._beside / MANIFEST, json.dumps(told, indent=1).encode(), replace=True)
         before = self._free_name()
@@ -259,8 +266,10 @@ class Pull(Fetch):
             self._beside.rename(self._place)
         except OSError as error:
             raise DownloadError(
-                f"{self._name} has been fetched, but its place is taken: {error.strerror}.",
-                hint="Close what uses the model (`docmind models disable`), and try again: nothing is fetched twice.",
+                _("{name} was downloaded, but its folder is in use: {strerror}.").format(
+                    name=self._name, strerror=error.strerror
+                ),
+                hint=_("Stop using the model (`docmind models disable`) and try again: nothing is downloaded twice."),
             ) from error
         _discard(before)
 
@@ -313,13 +322,14 @@ class PullFile(Fetch):
         listing = self._hub.listing(source.repository, source.revision, lambda listed: listed == source.file)
         if not listing.files:
             raise DownloadError(
-                f"{source.repository} has no file {source.file}.", hint="Look at the names on the page of the model."
+                _("{repository} has no file {file}.").format(repository=source.repository, file=source.file),
+                hint=_("Look at the names on the page of the model."),
             )
         (file,) = listing.files
         if not file.sha256 or (source.sha256 and file.sha256 != source.sha256):
             raise DownloadError(
-                f"{self._hub.host} records another checksum for {source.file}, or none.",
-                hint="It is not fetched. Look at the page of the model.",
+                _("{host} records another checksum for {file}, or none.").format(host=self._hub.host, file=source.file),
+                hint=_("It is not fetched. Look at the page of the model."),
             )
         self.commit = listing.commit
         return Listing(listing.commit, (self._checked_place(replace(file, name=name, path=source.file)),), False)
@@ -329,8 +339,8 @@ class PullFile(Fetch):
         self.is_there = bool(_verified(self._place, file))
         if os.path.lexists(self._place) and not self.is_there:
             raise ConfigError(
-                f"There is another model {self._name}.",
-                hint=f"Remove it first: docmind models remove inside/{self._name}",
+                _("There is another model {name}.").format(name=self._name),
+                hint=_("Remove it first: docmind models remove inside/{name}").format(name=self._name),
             )
         return file
 
@@ -356,12 +366,15 @@ def alone(place: Path) -> Iterator[None]:
             portalocker.lock(lock, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
         except portalocker.exceptions.AlreadyLocked as error:
             raise DownloadError(
-                f"{place.name} is being fetched already.", hint="Wait for the other download, or stop it."
+                _("{name} is being downloaded already.").format(name=place.name),
+                hint=_("Wait for the other download, or stop it."),
             ) from error
         except portalocker.exceptions.LockException as error:
             raise ConfigError(
-                f"The file system of {place.parent} refuses to lock a file: {error}.",
-                hint="Choose another folder with DOCMIND_VISUAL__MODELS_DIR.",
+                _("The file system of {parent} refuses to lock a file: {error}.").format(
+                    parent=place.parent, error=error
+                ),
+                hint=_("Choose another folder with DOCMIND_VISUAL__MODELS_DIR."),
             ) from error
         yield
 
@@ -418,12 +431,12 @@ def _writing(folder: Path) -> Iterator[None]:
         raise
     except OSError as error:
         full = DiskFullError(
-            "There is no room left for the model; what has arrived is kept.",
-            hint="Free some disk space and try again: fetching goes on from there.",
+            _("The disk is too full for the model. What has been downloaded is kept."),
+            hint=_("Free some disk space and try again: the download continues."),
         )
         failure = ConfigError(
-            f"Models cannot be kept in {folder}: {error.strerror}.",
-            hint="Check the folder and its permissions, or choose another with DOCMIND_VISUAL__MODELS_DIR.",
+            _("Models can't be stored in {folder}: {strerror}.").format(folder=folder, strerror=error.strerror),
+            hint=_("Check the folder and its permissions, or choose another with DOCMIND_VISUAL__MODELS_DIR."),
         )
         raise disk_error(error, failure, full) from error
 

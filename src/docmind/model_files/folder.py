@@ -21,6 +21,7 @@ from docmind.model_files.sentence_files import read_sentence_files
 from docmind.records.models import Description, PullProgress
 from docmind.runtime import Background, Check
 from docmind.storage import write_private
+from docmind.wording import _
 
 T = TypeVar("T")
 Progress = Callable[[PullProgress], None]
@@ -66,7 +67,8 @@ class Weights:
                 kind, dim = declared.kind, declared.dim
                 return Description(name, kind, "", None, "present", dim, name, fingerprint=f"{name}:{dim}")
             raise ConfigError(
-                f"There is no model {_shown(os.path.basename(name) or name)}, and no such directory.", hint=_there_are()
+                _("There is no model {name}, and no such folder.").format(name=_shown(os.path.basename(name) or name)),
+                hint=_there_are(),
             )
         directory = Path(path).resolve()
         named = self.own.name_of(directory)
@@ -158,11 +160,13 @@ class Weights:
         try:
             read = read_checkpoint(directory)
             if read.kind != told.kind:
-                raise UnusableError(f"These are the files of another model ({read.architecture}).")
+                raise UnusableError(
+                    _("These are the files of another model ({architecture}).").format(architecture=read.architecture)
+                )
             digest = self._fingerprints.of(directory, read.files)
             manifest = _manifest(directory)
             if changed := self._fingerprints.differing(directory, manifest.get("sha256")):
-                raise UnusableError(f"{changed} is not what was fetched.")
+                raise UnusableError(_("{changed} isn't what was downloaded.").format(changed=changed))
         except (UnusableError, OSError) as error:
             return replace(told, directory=directory, state="broken", reason=_reason(error))
         return replace(
@@ -191,7 +195,8 @@ class Weights:
             kind = getattr(error, "kind", None)
             if kind is None:
                 raise ConfigError(
-                    f"{_shown(name)} holds no model that can be run. {_reason(error)}", hint=hint
+                    _("{name} holds no model that can be run. {error}").format(name=_shown(name), error=_reason(error)),
+                    hint=hint,
                 ) from error
             return Description(name, kind, "", directory, "broken", 0, "", about=_OWN, reason=_reason(error), hint=hint)
         return Description(
@@ -286,7 +291,9 @@ class Downloads:
     def _begin(self, name: str) -> Background:
         with self._lock:
             if name in self._running:
-                raise ConfigError(f"{name} is being fetched already.", hint="Wait for it, or cancel it.")
+                raise ConfigError(
+                    _("{name} is being downloaded already.").format(name=name), hint=_("Wait for it, or cancel it.")
+                )
             self._running.add(name)
             self._pulls[name] = pull = Background("pull", "The download was stopped.")
             self._progress[name] = PullProgress(name)
@@ -323,7 +330,10 @@ class Pulls(Downloads):
         Raises `ConfigError` for a name that is not known, and while that model is being fetched.
         """
         if name not in KNOWN:
-            raise ConfigError(f"There is no model {name!r}.", hint=f"There are: {', '.join(KNOWN)}.")
+            raise ConfigError(
+                _("There is no model {name!r}.").format(name=name),
+                hint=_("Available: {names}.").format(names=", ".join(KNOWN)),
+            )
 
         def fetch(progress: Progress, check: Check) -> None:
             self._arrived(self._fetch(name)(progress, check))
@@ -426,7 +436,7 @@ def default_cache_dir() -> Path:
 
 def _known(name: str) -> Known:
     if name not in KNOWN:
-        raise ConfigError(f"There is no model {_shown(name)} that could be fetched.", hint=_there_are())
+        raise ConfigError(_("There is no model {name} to download.").format(name=_shown(name)), hint=_there_are())
     return KNOWN[name]
 
 

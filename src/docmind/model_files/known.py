@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from docmind.errors import ConfigError
 from docmind.records.models import ModelKind
+from docmind.wording import _
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
@@ -122,21 +123,21 @@ def file_source(name: str, file: str = "", sha256: str = "") -> FileSource:
     """
     digest = sha256.strip().lower()
     if digest and not _SHA256.fullmatch(digest):
-        raise ConfigError("A sha256 has 64 hexadecimal digits.", hint="Copy it from the page of the model.")
+        raise ConfigError(_("A sha256 has 64 hexadecimal digits."), hint=_("Copy it from the page of the model."))
     if name in KNOWN_FILES and not file:
         return replace(KNOWN_FILES[name].source, sha256=digest)
     if "://" in name:
         path = unquote(urlsplit(name.strip()).path).rpartition("/")[2]
         if not digest:
             raise ConfigError(
-                "A file from an address is fetched with its checksum only.",
-                hint="Add --sha256 with the 64 digits that the page of the file gives.",
+                _("A file from an address is fetched with its checksum only."),
+                hint=_("Add --sha256 with the 64 digits that the page of the file gives."),
             )
         return FileSource(_fitting(path), url=name.strip(), sha256=digest)
     if not _REPOSITORY.fullmatch(name) or ".." in name:
         raise ConfigError(
-            "A language model is named by its repository and file.",
-            hint=f"docmind models pull OWNER/NAME FILE.gguf; or one of {', '.join(KNOWN_FILES)}.",
+            _("A language model is named by its repository and file."),
+            hint=_("docmind models pull OWNER/NAME FILE.gguf; or one of {names}.").format(names=", ".join(KNOWN_FILES)),
         )
     return FileSource(_fitting(file), name, sha256=digest)
 
@@ -145,11 +146,12 @@ def _fitting(file: str) -> str:
     """Return the name of a file. Raises `ConfigError` unless it can be one of a whole GGUF file."""
     if not _FILE.fullmatch(file) or ".." in file:
         raise ConfigError(
-            "Only a file NAME.gguf can be fetched.", hint="Give its name as the page of the model lists it."
+            _("Only a file NAME.gguf can be fetched."), hint=_("Give its name as the page of the model lists it.")
         )
     if _PARTS.search(file):
         raise ConfigError(
-            "This file is one of several parts of a model.", hint="Choose a model in one file, or a smaller version."
+            _("This file is one of several parts of a model."),
+            hint=_("Choose a model in one file, or a smaller version."),
         )
     return file
 

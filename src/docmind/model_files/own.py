@@ -13,6 +13,7 @@ from pathlib import Path
 
 from docmind.errors import ConfigError, DiskFullError, VaultError
 from docmind.storage import is_folder, read_own, write_private
+from docmind.wording import _
 
 _ENDING = ".path"
 _FORM = re.compile(r"\w[\w.-]{0,63}")
@@ -70,8 +71,10 @@ class OwnFolders:
                 raise
             except (VaultError, FileExistsError) as error:  # the second where a file lies in the place of the folder
                 raise ConfigError(
-                    f"The folder of {name} cannot be remembered: {self._folder} cannot be written to.",
-                    hint="Check that folder and its permissions, or choose another with DOCMIND_VISUAL__MODELS_DIR.",
+                    _("The folder of {name} cannot be remembered: {folder} cannot be written to.").format(
+                        name=name, folder=self._folder
+                    ),
+                    hint=_("Check that folder and its permissions, or choose another with DOCMIND_VISUAL__MODELS_DIR."),
                 ) from error
 
     def _read(self, name: str) -> Path | None:

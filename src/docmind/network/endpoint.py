@@ -22,6 +22,7 @@ import httpx
 
 from docmind.errors import ConfigError, EndpointRefusedError
 from docmind.network.guard import network_guard
+from docmind.wording import _
 
 Resolve = Callable[[str, int], Sequence[str]]
 """Returns the addresses of a host name; raises `OSError` where it has none."""
@@ -93,8 +94,10 @@ class Endpoint:
         for address in found:
             if self.is_local and not address.is_loopback:
                 raise EndpointRefusedError(
-                    f"{self.host} should be this machine, but its name leads to {address}.",
-                    hint="Write 127.0.0.1 in place of the name, and look at this system's hosts file.",
+                    _("{host} should be this machine, but its name leads to {address}.").format(
+                        host=self.host, address=address
+                    ),
+                    hint=_("Write 127.0.0.1 in place of the name, and look at this system's hosts file."),
                 )
             _refuse_special(address, self.host)
         if not found:
@@ -113,23 +116,23 @@ def permit(url: str, allowed: str = "") -> Endpoint:
     match = _URL.fullmatch(url.strip())
     if match is None:
         raise EndpointRefusedError(
-            f"{_short(url)} is not an address that can be asked.",
-            hint="Write it as http://host:port or https://host:port, without user names and question marks.",
+            _("{url} isn't a valid address.").format(url=_short(url)),
+            hint=_("Write it as http://host:port or https://host:port, without user names and question marks."),
         )
     scheme, host, path = match[1].lower(), match[2].lower().strip("[]"), (match[4] or "").rstrip("/")
     port = int(match[3] or (443 if scheme == "https" else 80))
     literal = _literal(host)
     if not 1 <= port <= 65_535 or "/../" in f"{path}/" or (literal is None and not _is_name(host)):
         raise EndpointRefusedError(
-            f"{_short(url)} is not an address that can be asked.",
-            hint="Write the host as a name or as four decimal numbers, and a port from 1 to 65535.",
+            _("{url} isn't a valid address.").format(url=_short(url)),
+            hint=_("Write the host as a name or as four decimal numbers, and a port from 1 to 65535."),
         )
     if literal is not None:
         host = str(literal)
         _refuse_special(literal, host)
     is_local = literal.is_loopback if literal is not None else host == "localhost" or host.endswith(".localhost")
     if not is_local and not any(host == name and at in (None, port) for name, at in allow_list(allowed)):
-        raise EndpointRefusedError(f"{host} is not this machine, and it is not allowed.")
+        raise EndpointRefusedError(_("{host} isn't this computer, and it isn't allowed.").format(host=host))
     return Endpoint(scheme, host, port, path, is_local)
 
 
@@ -150,8 +153,8 @@ def allow_list(text: str) -> tuple[tuple[str, int | None], ...]:
         literal = _literal(host)
         if match is None or (literal is None and not _is_name(host)) or int(match[2] or 1) not in range(1, 65_536):
             raise ConfigError(
-                f"{_short(entry)} is not a host that can be allowed.",
-                hint="Name hosts as `name` or `name:port`, separated by commas, without http:// and without *.",
+                _("{entry} is not a host that can be allowed.").format(entry=_short(entry)),
+                hint=_("Name hosts as `name` or `name:port`, separated by commas, without http:// and without *."),
             )
         entries.append((str(literal or host), int(match[2]) if match[2] else None))
     return tuple(entries)
@@ -190,7 +193,9 @@ class Connection(httpx.BaseTransport):
         """
         url, there = request.url, self.endpoint
         if (url.scheme, url.host, url.port or _default_port(url.scheme)) != (there.scheme, there.host, there.port):
-            raise EndpointRefusedError(f"Only {there.label} may be asked here, not {_short(str(url))}.")
+            raise EndpointRefusedError(
+                _("Only {label} may be contacted, not {url}.").format(label=there.label, url=_short(str(url)))
+            )
         failure = httpx.ConnectError(f"{there.label} cannot be reached")
         for address in there.addresses(self._resolve):
             if self._is_aborted:
@@ -235,8 +240,10 @@ class Connection(httpx.BaseTransport):
         if 300 <= response.status_code < 400:
             response.close()
             raise EndpointRefusedError(
-                f"{self.endpoint.label} sends the request on to another address, which is not followed.",
-                hint="Set the address to where the server really is.",
+                _("{label} sends the request on to another address, which is not followed.").format(
+                    label=self.endpoint.label
+                ),
+                hint=_("Set the address to where the server really is."),
             )
         headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _DROPPED]
         stream = _Watched(response.stream, self._watch)  # type: ignore[arg-type]
@@ -332,7 +339,9 @@ def _refuse_special(address: Address, host: str) -> None:
         disguised = address.is_reserved or address.packed[0] == 0
     if disguised or inner.is_link_local or inner.is_multicast or inner.is_unspecified or inner in _METADATA:
         told = f"{address} is" if host == str(address) else f"{host} leads to {address}, which is"
-        raise EndpointRefusedError(f"{told} never asked.", hint="Name a server by its own ordinary address.")
+        raise EndpointRefusedError(
+            _("{told} never contacted.").format(told=told), hint=_("Name a server by its own ordinary address.")
+        )
 
 
 def _default_port(scheme: str) -> int:

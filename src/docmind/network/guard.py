@@ -23,6 +23,7 @@ from typing import Any, Literal
 
 from docmind.errors import ConfigError
 from docmind.runtime import quiet, seccomp
+from docmind.wording import _
 
 Mode = Literal["auto", "on", "off"]
 
@@ -79,8 +80,10 @@ class Guard:
                 self._reason = error.strerror or str(error)
                 if mode == "on":
                     raise ConfigError(
-                        f"DOCMIND_NETWORK__STRICT is on, but it cannot be held here: {self._reason}.",
-                        hint=f"{_NEEDS} Set DOCMIND_NETWORK__STRICT=auto to go on without it.",
+                        _("DOCMIND_NETWORK__STRICT is on, but it cannot be held here: {reason}.").format(
+                            reason=self._reason
+                        ),
+                        hint=_("{needs} Set DOCMIND_NETWORK__STRICT=auto to go on without it.").format(needs=_NEEDS),
                     ) from error
 
     def state(self) -> GuardState:

@@ -17,6 +17,7 @@ from docmind.config import WebSettings
 from docmind.errors import ConfigError, EndpointRefusedError, WebSearchError
 from docmind.records.conversations import WebResult
 from docmind.rich_text import plain_line
+from docmind.wording import _
 
 _BRAVE = "https://api.search.brave.com/res/v1"
 _QUERY = 400  # characters: what Brave takes
@@ -60,11 +61,15 @@ class Searxng:
 
     def __init__(self, settings: WebSettings) -> None:
         if not settings.url:
-            raise ConfigError("DOCMIND_WEB__URL is not set.", hint="Set it to the address of your SearXNG server.")
+            raise ConfigError(
+                _("DOCMIND_WEB__URL is not set."), hint=_("Set it to the address of your SearXNG server.")
+            )
         try:
             self.host = urlsplit(settings.url).netloc.rpartition("@")[2]
         except ValueError as error:
-            raise ConfigError("DOCMIND_WEB__URL is not an address.", hint="Write it as https://host:port.") from error
+            raise ConfigError(
+                _("DOCMIND_WEB__URL is not an address."), hint=_("Write it as https://host:port.")
+            ) from error
         self._url = settings.url
         self._timeout_s = settings.timeout_s
 
@@ -90,7 +95,7 @@ class Brave:
 
     def __init__(self, settings: WebSettings, *, url: str = _BRAVE) -> None:
         if settings.api_key is None:
-            raise ConfigError("DOCMIND_WEB__API_KEY is not set.", hint="Set it to your key for Brave's search.")
+            raise ConfigError(_("DOCMIND_WEB__API_KEY is not set."), hint=_("Set it to your key for Brave's search."))
         self.host = urlsplit(url).netloc
         self._url = url
         self._key = settings.api_key
@@ -139,27 +144,36 @@ def _asked(
     except EndpointRefusedError as error:
         raise WebSearchError(str(error), hint=error.hint) from error
     except ConfigError as error:  # the host part of the address is malformed
-        raise WebSearchError(f"The address of {name} cannot be used.") from error
+        raise WebSearchError(_("The address of {name} cannot be used.").format(name=name)) from error
     except httpx.HTTPError as error:
-        raise WebSearchError(f"{name} at {host} cannot be reached, or is too slow.") from error
+        raise WebSearchError(
+            _("{name} at {host} cannot be reached, or is too slow.").format(name=name, host=host)
+        ) from error
     if status in (401, 403):
-        raise WebSearchError(f"{name} at {host} refuses the search.", hint=refused_hint)
+        raise WebSearchError(_("{name} at {host} refuses the search.").format(name=name, host=host), hint=refused_hint)
     if status == 429:
-        raise WebSearchError(f"{name} at {host} wants no more searches for now.", hint="Wait a little and try again.")
+        raise WebSearchError(
+            _("{name} at {host} accepts no more searches for now.").format(name=name, host=host),
+            hint=_("Wait a little, then try again."),
+        )
     if status != 200:
-        raise WebSearchError(f"{name} at {host} answers with status {status}.")
+        raise WebSearchError(
+            _("{name} at {host} answers with status {status}.").format(name=name, host=host, status=status)
+        )
     try:
         told = json.loads(raw)
     except (ValueError, RecursionError) as error:
-        raise WebSearchError(f"{name} at {host} does not answer as a web search does.") from error
+        raise WebSearchError(
+            _("{name} at {host} does not answer as a web search does.").format(name=name, host=host)
+        ) from error
     if not isinstance(told, dict):
-        raise WebSearchError(f"{name} at {host} does not answer as a web search does.")
+        raise WebSearchError(_("{name} at {host} does not answer as a web search does.").format(name=name, host=host))
     return told
 
 
 def _results(name: str, listed: object, field: str, limit: int) -> tuple[WebResult, ...]:
     if not isinstance(listed, list):
-        raise WebSearchError(f"{name} does not answer as a web search does.")
+        raise WebSearchError(_("{name} does not answer as a web search does.").format(name=name))
     results = []
     for one in listed:
         url = one.get("url") if isinstance(one, dict) else None

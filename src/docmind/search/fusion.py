@@ -17,6 +17,7 @@ from typing import Literal, get_args
 
 from docmind.errors import ConfigError
 from docmind.records.search import ListName, MergeStrategy, MultimodalHit, Origin
+from docmind.wording import _
 
 DedupKey = Literal["node_id", "page_id", "doc_id"]
 """The unit of which there is at most one hit."""
@@ -59,7 +60,7 @@ def weighted_sum(lists: Sequence[tuple[Mapping[str, float], float]]) -> list[tup
 
     A page that is not in a list gets the lowest score of that list. Ties are ordered by page id.
     """
-    total: dict[str, float] = dict.fromkeys((page for scores, _ in lists for page in scores), 0.0)
+    total: dict[str, float] = dict.fromkeys((page for scores, _unused in lists for page in scores), 0.0)
     for scores, weight in lists:
         standard = standardise(scores)
         floor = min(standard.values(), default=0.0)
@@ -94,7 +95,7 @@ def lift(ranked: Sequence[tuple[str, float]], late: Mapping[str, float], *, weig
     The addition is weight x standardised MaxSim x the spread of the ranking's scores over the pages in `late`.
     """
     first = [score for page, score in ranked if page in late]
-    _, spread = mean_and_spread(first)
+    _unused, spread = mean_and_spread(first)
     added = standardise(late)
     total = [(page, score + weight * spread * added.get(page, 0.0)) for page, score in ranked]
     return sorted(total, key=lambda item: (-item[1], item[0]))
@@ -150,7 +151,8 @@ def strategy_of(name: str) -> MergeStrategy:
         if strategy == name:
             return strategy
     raise ConfigError(
-        f"There is no way of merging called {name!r}.", hint=f"There are {', '.join(get_args(MergeStrategy))}."
+        _("There is no way of merging called {name!r}.").format(name=name),
+        hint=_("Available: {names}.").format(names=", ".join(get_args(MergeStrategy))),
     )
 
 

@@ -30,6 +30,7 @@ from docmind.search.fusion import DedupKey, looking_alike, merged, standing_out,
 from docmind.search.lists import Gathered, Listed, Lists, VisualSearch, Words, listed
 from docmind.search.query_cache import QueryCache
 from docmind.search.visual_rerank import VisualReranker
+from docmind.wording import _
 
 DEPTH = 20
 """The depth of each list where several are merged: agreement further down has little weight."""
@@ -256,9 +257,9 @@ def _checked(lists: Sequence[ListName] | None, limits: Mapping[ListName, int]) -
         if name not in LISTS_OF_QUESTIONS:
             there = f"There are {', '.join(LISTS_OF_QUESTIONS)}."
             hint = "It is one of pictures, not of questions. " if name in get_args(ListName) else ""
-            raise ConfigError(f"A question cannot be asked of a list called {name!r}.", hint=hint + there)
+            raise ConfigError(_("There is no search called {name!r}.").format(name=name), hint=hint + there)
     if any(limit < 1 for limit in limits.values()):
-        raise ConfigError("The limit of a list is at least 1.", hint="Leave a list out by naming the others.")
+        raise ConfigError(_("The limit of a search is at least 1."), hint=_("To leave a search out, name the others."))
     return tuple(name for name in LISTS_OF_QUESTIONS if not lists or name in lists)
 
 

@@ -31,6 +31,7 @@ from docmind.runtime import Clock
 from docmind.search.query_cache import QueryCache
 from docmind.search.server_late_interaction import Ranked, ServerLate
 from docmind.visual import Visual, check_fits
+from docmind.wording import _
 
 if TYPE_CHECKING:
     from docmind.embedding import QueryPatches
@@ -43,7 +44,10 @@ def heat_map(model: str, page: PageRecord, tokens: tuple[str, ...], likeness: np
     comparable. A token with equal products for all patches has a grid of 0. It raises where the shape is wrong.
     """
     if likeness.ndim != 3 or len(likeness) != len(tokens):
-        raise VisualModelError(f"{model} gave no map of this page.", hint="Embed the document again.")
+        raise VisualModelError(
+            _("{model} gave no map of this page.").format(model=model),
+            hint=_("Prepare the document again with docmind embed --force."),
+        )
     count, rows, cols = likeness.shape
     flat = np.nan_to_num(likeness.reshape(count, rows * cols), nan=0.0, posinf=0.0, neginf=0.0)
     least, best = flat.min(axis=1, keepdims=True), flat.max(axis=1, keepdims=True)
@@ -130,7 +134,8 @@ class PageSearch:
             model, store = self._model("late", []), self._visual.late_store
             if not store.has(model.fingerprint, page.image.sha256):
                 raise NotFoundError(
-                    f"{model.name} has not seen this page.", hint=f"Run `docmind embed --model {model.name}`."
+                    _("This page isn't prepared for {name} yet.").format(name=model.name),
+                    hint=_("Run `docmind embed --model {name}`.").format(name=model.name),
                 )
             query = self._query(model, words)
             likeness = store.pages().similarity(model.fingerprint, query.vectors, page.image.sha256)
@@ -154,10 +159,13 @@ class PageSearch:
         chosen = self._visual.choice.model(kind)
         if chosen is None:
             raise ConfigError(
-                f"No {_KINDS[kind]} is in use.", hint="`docmind models list` shows which there are and how to get one."
+                _("No {kinds} is in use.").format(kinds=_KINDS[kind]),
+                hint=_("`docmind models list` shows which there are and how to get one."),
             )
         if chosen.state != "present":
-            raise VisualModelError(f"{chosen.name} cannot be used: {chosen.reason}", hint=chosen.hint)
+            raise VisualModelError(
+                _("{name} cannot be used: {reason}").format(name=chosen.name, reason=chosen.reason), hint=chosen.hint
+            )
         check_fits(chosen)
         served, counts = embedding.serving.now(), embedding.store.counts()
         if served.fingerprint in ("", chosen.fingerprint) or not counts.get(served.fingerprint):
@@ -168,12 +176,16 @@ class PageSearch:
             degraded.append(
                 Degraded(
                     _LISTS[kind],
-                    f"{done} page images have been embedded with {chosen.name}; until all are, {old.name} finds",
+                    _("{done} page images are prepared for {name}; until all are, {name2} is used").format(
+                        done=done, name=chosen.name, name2=old.name
+                    ),
                 )
             )
             return old
         raise IndexMismatchError(
-            f"The pages were embedded by {served.fingerprint}, but the {_KINDS[kind]} in use is {chosen.fingerprint}.",
+            _("The pages were embedded by {fingerprint}, but the {kinds} in use is {fingerprint2}.").format(
+                fingerprint=served.fingerprint, kinds=_KINDS[kind], fingerprint2=chosen.fingerprint
+            ),
             hint=f"Run `docmind embed --model {chosen.name}` to embed them beside the old vectors and switch when all"
             " are done" + (f", or choose {served.name} again." if served.name != chosen.name else "."),
         )
@@ -186,7 +198,11 @@ class PageSearch:
         total = pages.images()
         if not embedding.store.counts().get(model.fingerprint):  # nothing to find, so no model is loaded
             if total:
-                degraded.append(Degraded("image", f"{total} of {total} page images have not been embedded yet"))
+                degraded.append(
+                    Degraded(
+                        "image", _("{total} of {total} page images have not been embedded yet").format(total=total)
+                    )
+                )
             return PageHits((), tuple(degraded), clock.timings())
         found = self._index.ready()
         clock.lap("ready")
@@ -194,7 +210,9 @@ class PageSearch:
         if indexed and indexed != model.fingerprint:  # the index does not have the new vectors yet
             before = self._made_by(embedding.serving.now().before_name, indexed, "image")
             if before is None:
-                raise VisualModelError("The index is being changed to another image model.", hint="Try again soon.")
+                raise VisualModelError(
+                    _("The index is being changed to another image model."), hint=_("Try again soon.")
+                )
             model = before
         vector = self._vector(model, question, picture)
         clock.lap("embed")
@@ -215,7 +233,9 @@ class PageSearch:
             clock.lap("hits")
         seen = embedding.store.counts().get(model.fingerprint, 0)
         if seen < total:
-            degraded.append(Degraded("image", f"{total - seen} of {total} page images have not been embedded yet"))
+            degraded.append(
+                Degraded("image", _("{what} of {total} page images aren't prepared yet").format(total=total - seen))
+            )
         return PageHits(hits, tuple(degraded), clock.timings())
 
     def _late(self, question: str, k: int, filters: Filters) -> PageHits:
@@ -274,7 +294,7 @@ class PageSearch:
     ) -> tuple[PageHit, ...]:
         """Return records of the first `k` pages that still exist and pass the filters."""
         hits: list[PageHit] = []
-        pages = self._catalog.pages(place for place, _ in ranked if place[0] in names)
+        pages = self._catalog.pages(place for place, _unused in ranked if place[0] in names)
         for place, score in ranked:
             page = pages.get(place)
             if page is None or (filters.languages and page.language not in filters.languages):
@@ -369,18 +389,20 @@ def checked_question(text: str) -> str:
     """Return the words of a question, as they are embedded. Raises `ConfigError` where there are none."""
     question = " ".join(text.encode("utf-8", "replace").decode().split())  # a shell may pass bytes that are not text
     if not question:
-        raise ConfigError("The question is empty.", hint="Type a question in words.")
+        raise ConfigError(_("The question is empty."), hint=_("Type a question."))
     return question
 
 
 def words_or_picture(question: str | None, picture: bytes | None, limit_mb: int) -> str | None:
     """Return the words, or None for a search by picture. Raises `ConfigError`, `TooLargeError`."""
     if (picture is None) == (question is None):
-        raise ConfigError("An image search takes words or a picture.", hint="Give one of them.")
+        raise ConfigError(_("An image search needs words or a picture."), hint=_("Give one of them."))
     if picture is not None and len(picture) > limit_mb << 20:
         raise TooLargeError(
-            f"The picture has {len(picture) / 2**20:,.0f} MB; the limit is {limit_mb:,} MB.",
-            hint="Save it smaller, or raise DOCMIND_READING__MAX_FILE_MB.",
+            _("The picture has {number:,.0f} MB; the limit is {limit_mb:,} MB.").format(
+                number=len(picture) / 2**20, limit_mb=limit_mb
+            ),
+            hint=_("Save it smaller, or raise DOCMIND_READING__MAX_FILE_MB."),
         )
     return None if question is None else checked_question(question)
 
@@ -388,7 +410,9 @@ def words_or_picture(question: str | None, picture: bytes | None, limit_mb: int)
 def checked_count(k: int) -> int:
     """Return the number of hits. Raises `ConfigError` where it is out of range."""
     if not 1 <= k <= MOST:
-        raise ConfigError(f"A search gives 1 to {MOST:,} pages, not {k}.", hint="Ask for another number of them.")
+        raise ConfigError(
+            _("A search gives 1 to {most:,} pages, not {k}.").format(most=MOST, k=k), hint=_("Choose another number.")
+        )
     return k
 
 

@@ -33,6 +33,7 @@ from docmind.search.fusion import LATE_WEIGHTS, SPARSE_WEIGHTS, DedupKey, Knows,
 from docmind.search.late_text import PAGES, Rerank
 from docmind.search.measures import Lines, lines_of
 from docmind.search.query_cache import QueryCache
+from docmind.wording import _
 
 _PAGES_PER_WINDOW = 3  # a page has a few windows, and one BM25 vector
 _NAME_CHARS = 120  # of a document's name before a passage that a cross-encoder reads
@@ -176,7 +177,7 @@ class TextSearch:
         try:
             vector = self._aimed(question, self._embedded(question), lines)
         except (DocMindError, OSError, RuntimeError) as error:
-            degraded.append(Degraded("dense", f"the text model cannot be used: {error}"))
+            degraded.append(Degraded("dense", _("the text model cannot be used: {error}").format(error=error)))
             return None, None
         if why:
             degraded.append(Degraded("late interaction", why))
@@ -205,7 +206,7 @@ class TextSearch:
         if self.rerank is None or not len(tokens.vectors):
             return pages, {}, {}
         try:
-            likeness = self.rerank.likeness(tokens, {page: nodes.get(page, ()) for page, _ in pages[:PAGES]})
+            likeness = self.rerank.likeness(tokens, {page: nodes.get(page, ()) for page, _unused in pages[:PAGES]})
         except DamagedError as error:
             degraded.append(Degraded("late interaction", str(error)))
             return pages, {}, {}
@@ -213,8 +214,10 @@ class TextSearch:
             degraded.append(
                 Degraded(
                     "late interaction",
-                    f"{likeness.missing} of the first pages were added before it was there; `docmind reindex` makes"
-                    " what it needs.",
+                    _(
+                        "{missing} of the first pages were added before it was there; `docmind reindex` makes what it "
+                        "needs."
+                    ).format(missing=likeness.missing),
                 )
             )
         lifted = lift(pages, likeness.pages, weight=LATE_WEIGHTS[knows])
@@ -224,13 +227,13 @@ class TextSearch:
         """Return the ranking with its first pages in the order of the cross-encoder; the scores of the places stay."""
         at = time.perf_counter()
         first = ranking.pages[: self._settings.retrieve.cross_encoder_pages]
-        passages = {page_id: text for page_id, _ in first if (text := self._passage(page_id, ranking))}
+        passages = {page_id: text for page_id, _unused in first if (text := self._passage(page_id, ranking))}
         scores = judge.scores(question, list(passages.values()), ranking.degraded) if len(passages) > 1 else None
         ranking.timings_ms["cross_encoder"] = ms_since(at)
         if scores is None:
             return ranking
         judged = sorted(zip(passages, scores, strict=True), key=lambda item: -item[1])
-        order = iter([page_id for page_id, _ in judged])
+        order = iter([page_id for page_id, _unused in judged])
         pages = [(next(order), score) if page_id in passages else (page_id, score) for page_id, score in first]
         ranks = {**ranking.ranks, "cross_encoder": _ranks("cross_encoder", judged)}
         return replace(ranking, pages=[*pages, *ranking.pages[len(first) :]], ranks=ranks)
@@ -270,7 +273,7 @@ class TextSearch:
         self, dense: list[tuple[str, float]], sparse: list[tuple[str, float]], knows: Knows
     ) -> list[tuple[str, float]]:
         if self._settings.retrieve.fusion == "rrf":
-            ranked = [list(dict.fromkeys(page for page, _ in scored)) for scored in (dense, sparse)]
+            ranked = [list(dict.fromkeys(page for page, _unused in scored)) for scored in (dense, sparse)]
             return rrf(ranked, self._settings.retrieve.rrf_k)
         return rank_pages(dense, dict(sparse), weight=SPARSE_WEIGHTS[knows])
 

@@ -17,6 +17,7 @@ from docmind.records.search import Degraded, MultimodalHit, PageScores, Rerank
 from docmind.runtime import Errand, Errands
 from docmind.search.fusion import mean_and_spread, standardise
 from docmind.search.lists import FAILURES, NO_MODEL, Gathered, VisualSearch, sentence_of
+from docmind.wording import _
 
 PAGES = 20
 """Pages of the merged list that are reranked: as many as each list names."""
@@ -45,7 +46,10 @@ class VisualReranker:
         asked = self._by_default if rerank is None else rerank
         if asked not in _KINDS:
             there = ", ".join(get_args(Rerank))
-            raise ConfigError(f"There is no second look called {asked!r}.", hint=f"There are {there}.")
+            raise ConfigError(
+                _("There is no reranking called {asked!r}.").format(asked=asked),
+                hint=_("Available: {there}.").format(there=there),
+            )
         kind = _KINDS[asked]
         if kind is not None and (self._eyes is None or not self._eyes.is_on(kind)):
             gathered.lacks([Degraded(_NAME, NO_MODEL)])
@@ -76,7 +80,7 @@ class VisualReranker:
         if kind == "late":
             picture = None
             if not question:
-                gathered.lacks([Degraded(_NAME, "There are no words that pages could be compared with.")])
+                gathered.lacks([Degraded(_NAME, _("There are no words to compare pages with."))])
                 return hits
         words = None if picture is not None else question
         places = [(hit.doc_id, hit.page_no) for hit in pages]
@@ -102,7 +106,7 @@ class VisualReranker:
 
 def _blocks(hits: Sequence[MultimodalHit]) -> list[list[MultimodalHit]]:
     """Group adjacent hits of one page, which move together."""
-    return [list(block) for _, block in groupby(hits, key=lambda hit: hit.page_id)]
+    return [list(block) for _unused, block in groupby(hits, key=lambda hit: hit.page_id)]
 
 
 def _first_pages(blocks: Sequence[Sequence[MultimodalHit]]) -> list[MultimodalHit]:
@@ -124,7 +128,7 @@ def _moved(
     first = {hit.page_id for hit in _first_pages(blocks)}
     head = list(takewhile(lambda number: blocks[number][0].page_id in first, range(len(blocks))))
     slots = [number for number in head if blocks[number][0].page_id in scores]
-    _, spread = mean_and_spread([blocks[number][0].score for number in slots])
+    _unused, spread = mean_and_spread([blocks[number][0].score for number in slots])
     added = standardise(scores)
 
     def total(number: int) -> float:

@@ -52,6 +52,7 @@ from docmind.records.documents import ArtifactRef
 from docmind.storage.aside import Aside
 from docmind.storage.files import disk_error, replacing, sync_folder
 from docmind.storage.keys import Keyset, derive
+from docmind.wording import _
 
 Label = Mapping[str, object]
 _LENGTHS = struct.Struct(">IQ")
@@ -85,7 +86,7 @@ def unpack_label(plaintext: bytes) -> tuple[Label, bytes]:
         if not isinstance(label, dict):
             raise ValueError("not a label")
     except (struct.error, ValueError) as error:
-        raise DamagedError("The label of an artifact is damaged.") from error
+        raise DamagedError(_("The label of a stored file is damaged.")) from error
     return label, plaintext[start : start + payload_size]
 
 
@@ -145,19 +146,27 @@ def unseal_labelled(data: bytes, keys: Keyset, ref: ArtifactRef) -> tuple[bytes,
     """Return the plaintext and its label, None where it has none. Raises as `unseal` does."""
     check(data, ref)
     header = data[: _HEADER.size]
-    _, version, algorithm, flags, reserved, key_id, salt, nonce, _ = _HEADER.unpack(header)
+    _unused, version, algorithm, flags, reserved, key_id, salt, nonce, _unused = _HEADER.unpack(header)
     if (version, algorithm, flags & ~_LABELLED, reserved) != (1, 1, 0, 0):
-        raise VaultFormatError(f"Artifact {ref.sha256[:12]} was written by a newer DocMind.")
+        raise VaultFormatError(
+            _("The stored file {sha256} was written by a newer DocMind.").format(sha256=ref.sha256[:12])
+        )
     if key_id not in keys.data_keys:
-        raise WrongKeyError(f"Artifact {ref.sha256[:12]} was sealed with a key that is not in this vault.")
+        raise WrongKeyError(
+            _("The stored file {sha256} was encrypted with a key that isn't in this library.").format(
+                sha256=ref.sha256[:12]
+            )
+        )
     file_key = derive(keys.data_keys[key_id], salt, b"DMA1 file")
     try:
         plaintext = AESGCM(file_key).decrypt(nonce, data[_HEADER.size : -_CHECKSUM], _associated(header, ref))
     except InvalidTag as error:
-        raise TamperedError(f"Artifact {ref.sha256[:12]} was changed by somebody without the key.") from error
+        raise TamperedError(
+            _("The stored file {sha256} was changed by someone without the key.").format(sha256=ref.sha256[:12])
+        ) from error
     label, plaintext = unpack_label(plaintext) if flags & _LABELLED else (None, plaintext)
     if not hmac.compare_digest(id_of(plaintext, keys), ref.sha256):
-        raise TamperedError(f"Artifact {ref.sha256[:12]} holds something else than its name says.")
+        raise TamperedError(_("The stored file {sha256} isn't what its name says.").format(sha256=ref.sha256[:12]))
     return plaintext, label
 
 
@@ -165,9 +174,13 @@ def check(data: bytes, ref: ArtifactRef) -> None:
     """Check magic, length and checksum, which needs no key. Raises `DamagedError`."""
     whole = len(data) >= _OVERHEAD and data[:4] == b"DMA1"
     if not whole or len(data) != _OVERHEAD + _HEADER.unpack_from(data)[-1]:
-        raise DamagedError(f"Artifact {ref.sha256[:12]} is cut short or is not an artifact.")
+        raise DamagedError(
+            _("The stored file {sha256} is cut short or isn't one of DocMind's.").format(sha256=ref.sha256[:12])
+        )
     if hashlib.sha256(memoryview(data)[:-_CHECKSUM]).digest() != data[-_CHECKSUM:]:
-        raise DamagedError(f"Artifact {ref.sha256[:12]} has rotted: its checksum does not hold.")
+        raise DamagedError(
+            _("The stored file {sha256} is damaged: its checksum is wrong.").format(sha256=ref.sha256[:12])
+        )
 
 
 def id_of(plaintext: bytes, keys: Keyset) -> str:
@@ -304,7 +317,7 @@ class Artifacts:
                 failed += 1
                 continue
             files.append((stat.st_mtime, stat.st_size, path.name))
-        total = sum(size for _, size, _ in files)
+        total = sum(size for _unused, size, _unused in files)
         newest = time.time() - min_age_seconds
         for modified, size, name in sorted(files):
             if total <= max_total_bytes or modified > newest:
@@ -331,7 +344,7 @@ class Artifacts:
     def _path(self, ref: ArtifactRef) -> Path:
         path = self._root / ref.file_name
         if path.parent != self._root or path.is_symlink():
-            raise NotFoundError("An artifact lies in its folder and nowhere else.")
+            raise NotFoundError(_("A stored file must be in its own folder."))
         return path
 
     def _read(self, ref: ArtifactRef) -> bytes:
@@ -341,16 +354,24 @@ class Artifacts:
                 return path.read_bytes()
             found = self._aside.find(ref.file_name)
             if found is None:
-                raise NotFoundError(f"Artifact {ref.sha256[:12]} is missing from the vault.")
+                raise NotFoundError(
+                    _("The stored file {sha256} is missing from the library.").format(sha256=ref.sha256[:12])
+                )
             data = found.read_bytes()
             if not self._is_read_only:
                 with contextlib.suppress(FileNotFoundError):  # another thread has moved it
                     os.replace(found, path)
             return data
         except FileNotFoundError as error:  # moved between the two checks
-            raise NotFoundError(f"Artifact {ref.sha256[:12]} is missing from the vault.") from error
+            raise NotFoundError(
+                _("The stored file {sha256} is missing from the library.").format(sha256=ref.sha256[:12])
+            ) from error
         except OSError as error:
-            raise DamagedError(f"Artifact {ref.sha256[:12]} cannot be read: {error.strerror}.") from error
+            raise DamagedError(
+                _("The stored file {sha256} can't be read: {strerror}.").format(
+                    sha256=ref.sha256[:12], strerror=error.strerror
+                )
+            ) from error
 
     def _write(self, item: Sealable) -> ArtifactRef:
         plaintext, suffix, label = item
@@ -367,8 +388,8 @@ class Artifacts:
         except OSError as error:
             raise disk_error(
                 error,
-                VaultError(f"A page could not be sealed: {error.strerror}."),
-                DiskFullError("The disk is full: a page could not be sealed."),
+                VaultError(_("A page could not be stored: {strerror}.").format(strerror=error.strerror)),
+                DiskFullError(_("The disk is full: a page could not be stored.")),
             ) from error
         return ref
 

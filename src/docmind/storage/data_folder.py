@@ -24,6 +24,7 @@ from pathlib import Path
 
 from docmind.errors import VaultError
 from docmind.storage.files import is_folder, is_regular, read_own
+from docmind.wording import _
 
 FOLDERS = ("artifacts", "aside", "index", "late")
 FILES = (
@@ -63,7 +64,12 @@ def check_folder(data_dir: Path, *, repairs: bool = True) -> None:
         if repairs:
             _make_private(data_dir)
     except OSError as error:
-        raise VaultError(f"The data directory {data_dir} cannot be read: {error.strerror}.", hint=_CHOOSE) from error
+        raise VaultError(
+            _("The data folder {data_dir} can't be read: {strerror}.").format(
+                data_dir=data_dir, strerror=error.strerror
+            ),
+            hint=_CHOOSE,
+        ) from error
 
 
 def own_files(folder: Path, form: re.Pattern[str]) -> Iterator[Path]:
@@ -99,7 +105,10 @@ def _check_empty(data_dir: Path) -> None:
         more = len(foreign) - _NAMED
         named = ", ".join(foreign[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
         raise VaultError(
-            f"{data_dir} holds files that are not DocMind's ({named}), so no vault is made there.", hint=_CHOOSE
+            _("{data_dir} has files that aren't DocMind's ({named}), so no library is created there.").format(
+                data_dir=data_dir, named=named
+            ),
+            hint=_CHOOSE,
         )
 
 
@@ -127,8 +136,10 @@ def _check_kind(path: Path, *, is_dir: bool) -> None:
     wanted = "a folder" if is_dir else "a file"
     found = "a symbolic link, which DocMind does not follow" if path.is_symlink() else f"not {wanted}"
     raise VaultError(
-        f"{path} is {found}.",
-        hint=f"Move it away, or choose another folder with DOCMIND_DATA_DIR; it must be {wanted}.",
+        _("{path} is {found}.").format(path=path, found=found),
+        hint=_("Move it away, or choose another folder with DOCMIND_DATA_DIR; it must be {wanted}.").format(
+            wanted=wanted
+        ),
     )
 
 

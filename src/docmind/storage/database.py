@@ -27,6 +27,7 @@ from docmind.storage.aside import Aside
 from docmind.storage.files import check_room, free_bytes
 from docmind.storage.mark import Ledger, Mark, MarkState
 from docmind.storage.migrations import MIGRATIONS, Connection, Migration
+from docmind.wording import _
 
 dbapi2: Any = _dbapi2
 Row = tuple[Any, ...]
@@ -150,7 +151,7 @@ class Database:
         """
         with self.reading() as db:
             if self._depth:
-                raise VaultError("This cannot be done inside a transaction of the vault.")
+                raise VaultError(_("This can't be done inside a transaction of the library."))
             yield db
 
     @property
@@ -275,7 +276,11 @@ class Database:
             why = str(error)
         if not _holds_something(self._path):
             if covered is not None and covered.seq:
-                raise DamagedError(f"{self._path.name} is missing from {self._path.parent}, but its mark is there.")
+                raise DamagedError(
+                    _("{name} is missing from {parent}, but its mark is there.").format(
+                        name=self._path.name, parent=self._path.parent
+                    )
+                )
             return covered
         log = self._path.with_name(self._path.name + "-wal")
         # Without a log SQLite would create an empty one, even for reading.
@@ -316,7 +321,7 @@ class Database:
         elif self._is_sound(f"{uri}?mode=ro&immutable=1"):
             aside.take(log)
         else:
-            raise DamagedError(f"{self._path.name} is damaged, with its log and without it.")
+            raise DamagedError(_("{name} is damaged, with its log and without it.").format(name=self._path.name))
 
     def _is_sound(self, uri: str) -> bool:
         """Return whether SQLite's integrity check passes. Reads the whole file."""
@@ -422,7 +427,7 @@ class Database:
     def _empty_log(self, db: Connection) -> None:
         """Fold the log into the file and truncate it."""
         if db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
-            raise VaultBusyError(f"{self._path.name} is in use by another program.")
+            raise VaultBusyError(_("{name} is in use by another program.").format(name=self._path.name))
 
     def _opened(self, name: str) -> Connection:
         """Open a connection with the key; `name` is a path or a `file:` URI.
@@ -436,7 +441,7 @@ class Database:
             db.execute("PRAGMA cipher_log_level = NONE")  # our errors say it; SQLCipher would also write to stderr
             db.execute(f"PRAGMA key = \"x'{self._key.hex()}'\"")
             if not db.execute("PRAGMA cipher_version").fetchone():
-                raise VaultError("This SQLite cannot encrypt: the sqlcipher3 package is not the one in use.")
+                raise VaultError(_("This SQLite can't encrypt: it isn't that of the sqlcipher3 package."))
             db.execute("SELECT count(*) FROM sqlite_master").fetchone()
             for pragma in ("secure_delete = ON", "foreign_keys = ON", "temp_store = MEMORY", "mmap_size = 0"):
                 db.execute(f"PRAGMA {pragma}")
@@ -464,7 +469,7 @@ class Database:
         it is) to a private temporary folder: SQLite would need a file next to it, and it must be migrated.
         """
         if not _holds_something(self._path):
-            raise VaultError(f"There is no vault in {self._path.parent} that could be read.")
+            raise VaultError(_("There is no library to read in {parent}.").format(parent=self._path.parent))
         log = self._path.with_name(self._path.name + "-wal")
         with self._explaining(None):
             if not _holds_something(log):
@@ -474,7 +479,7 @@ class Database:
                     with self._explaining(db):
                         done = db.execute("SELECT count(*) FROM migrations").fetchone()[0]
                         if done > len(migrations):
-                            raise VaultFormatError("This vault was written by a newer DocMind.")
+                            raise VaultFormatError(_("This library was written by a newer DocMind."))
                         _check_status(db)
                 except BaseException:
                     db.close()
@@ -497,7 +502,9 @@ class Database:
                 db.execute("PRAGMA query_only = ON")
             except OSError as error:
                 self._scratch.cleanup()
-                raise VaultError(f"The vault cannot be copied for reading: {error.strerror}.") from error
+                raise VaultError(
+                    _("The library can't be copied for reading: {strerror}.").format(strerror=error.strerror)
+                ) from error
             except BaseException:
                 self._scratch.cleanup()
                 raise
@@ -511,7 +518,7 @@ class Database:
             )
         done = {number for (number,) in self.all("SELECT number FROM migrations")}
         if done and max(done) > len(migrations):
-            raise VaultFormatError("This vault was written by a newer DocMind.")
+            raise VaultFormatError(_("This library was written by a newer DocMind."))
         for number, migration in enumerate(migrations, 1):
             if number not in done:
                 with self.transaction() as db:
@@ -545,19 +552,19 @@ class Database:
     def _meaning(self, text: str) -> VaultError | None:
         name = self._path.name
         if "disk is full" in text or ("disk I/O error" in text and self._is_full()):
-            return DiskFullError("The disk is full: the vault could not be written.")
+            return DiskFullError(_("The disk is full: the library could not be written."))
         if "disk I/O error" in text:
-            return DamagedError(f"{name} cannot be read or written: the disk reports an error.")
+            return DamagedError(_("{name} cannot be read or written: the disk reports an error.").format(name=name))
         if "not a database" in text or "malformed" in text:
-            return DamagedError(f"{name} is damaged or was changed: it does not open with its key.")
+            return DamagedError(_("{name} is damaged or was changed: it does not open with its key.").format(name=name))
         if self.is_read_only and ("readonly" in text or "attempt to write" in text):
             return VaultError(_READ_ONLY, hint=_READ_ONLY_HINT)
         if "unable to open" in text or "readonly" in text:
-            return VaultError(f"{self._path} cannot be opened for writing: {text}.")
+            return VaultError(_("{path} cannot be opened for writing: {text}.").format(path=self._path, text=text))
         if "is locked" in text:
-            return VaultBusyError(f"{name} is in use by another program.")
+            return VaultBusyError(_("{name} is in use by another program.").format(name=name))
         if "closed database" in text:
-            return VaultError("The vault is closed.")
+            return VaultError(_("The library is closed."))
         return None
 
     def _is_full(self) -> bool:
@@ -575,7 +582,9 @@ def check_whole(data_dir: Path) -> None:
     """
     database = data_dir / "vault.db"
     if (not database.exists() or not database.stat().st_size) and any((data_dir / "artifacts").glob("*.enc")):
-        raise DamagedError(f"vault.db is missing from {data_dir}, but its sealed pages are there.")
+        raise DamagedError(
+            _("vault.db is missing from {data_dir}, but its encrypted files are there.").format(data_dir=data_dir)
+        )
 
 
 def _holds_something(path: Path) -> bool:
@@ -600,4 +609,4 @@ def _check_status(db: Connection) -> None:
 
 
 def _damaged() -> DamagedError:
-    return DamagedError("A page of vault.db is damaged: what stands on it cannot be read.")
+    return DamagedError(_("A part of vault.db is damaged and can't be read."))

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO
 
 from docmind.errors import DiskFullError, DocMindError, VaultError
+from docmind.wording import _
 
 _LINK = "it is a symbolic link, and DocMind follows none to a file of its own"
 _NO_FILE = "it is not a regular file"
@@ -113,7 +114,9 @@ def write_private(path: Path, data: bytes, *, replace: bool) -> None:
     except FileExistsError:
         raise
     except OSError as error:
-        raise disk_error(error, VaultError(f"{path} cannot be written: {error.strerror}.")) from error
+        raise disk_error(
+            error, VaultError(_("{path} cannot be written: {strerror}.").format(path=path, strerror=error.strerror))
+        ) from error
 
 
 def is_disk_full(error: OSError) -> bool:

@@ -38,6 +38,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from docmind.config import KeySettings
 from docmind.errors import ConfigError, KeyUnavailableError, TamperedError, VaultError, VaultFormatError, WrongKeyError
 from docmind.storage.files import read_own, reading, write_private
+from docmind.wording import _
 
 SOURCES = {"file": "key file", "keyring": "key in the keyring", "passphrase": "passphrase"}
 SHORTEST_PASSPHRASE = 8
@@ -89,9 +90,11 @@ def read_root(
         try:
             stored = _keyring().get_password(_SERVICE, vault_id)
         except Exception as error:  # each keyring backend raises its own kinds
-            raise KeyUnavailableError("The keyring did not answer.") from error
+            raise KeyUnavailableError(_("The keyring didn't answer.")) from error
         if stored is None:
-            raise KeyUnavailableError(f"The keyring holds no key for this vault ({vault_id}).")
+            raise KeyUnavailableError(
+                _("The keyring has no key for this library ({vault_id}).").format(vault_id=vault_id)
+            )
         return _root_from(stored, "What the keyring holds for this vault")
     return _read_key_file(_key_file(data_dir, vault_id, settings))
 
@@ -115,9 +118,9 @@ def _from_passphrase(cost: Any, settings: KeySettings, ask: AskPassphrase | None
     elif ask is not None:
         passphrase = ask()
     else:
-        raise KeyUnavailableError("This vault opens with a passphrase, and none was given.")
+        raise KeyUnavailableError(_("This library needs a passphrase."))
     if not passphrase:
-        raise KeyUnavailableError("The passphrase is empty.")
+        raise KeyUnavailableError(_("The passphrase is empty."))
     try:
         iterations, lanes, memory = (int(cost[name]) for name in _ARGON2)
         if not (1 <= iterations <= 64 and 1 <= lanes <= 64 and 8_192 <= memory <= 1 << 20):
@@ -126,7 +129,7 @@ def _from_passphrase(cost: Any, settings: KeySettings, ask: AskPassphrase | None
         if len(salt) != 16:
             raise ValueError("not the salt that was made")
     except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise VaultFormatError("vault.json does not say how to derive the key from a passphrase.") from error
+        raise VaultFormatError(_("vault.json doesn't say how to derive the key from a passphrase.")) from error
     kdf = Argon2id(salt=salt, length=32, iterations=iterations, lanes=lanes, memory_cost=memory)
     # Keyboards encode é in two ways; both are the same passphrase.
     return kdf.derive(unicodedata.normalize("NFC", passphrase).encode("utf-8", "surrogatepass"))
@@ -139,7 +142,11 @@ def _key_file(data_dir: Path, vault_id: str, settings: KeySettings) -> Path:
     """
     path = (settings.file or default_key_file(vault_id)).expanduser().resolve()
     if path.is_relative_to(data_dir.resolve()):
-        raise ConfigError(f"The key file {path} lies inside the data directory it protects; choose a place outside.")
+        raise ConfigError(
+            _("The key file {path} is inside the data folder that it protects. Choose a place outside.").format(
+                path=path
+            )
+        )
     return path
 
 
@@ -157,19 +164,26 @@ def _read_key_file(path: Path) -> bytes:
         with reading(path) as file:
             if os.name == "posix" and os.fstat(file.fileno()).st_mode & 0o077:
                 hint = f"Run: chmod 600 {path}"
-                raise KeyUnavailableError(f"The key file {path} can be read by other users.", hint=hint)
+                raise KeyUnavailableError(
+                    _("The key file {path} can be read by other users.").format(path=path), hint=hint
+                )
             return _root_from(file.read().decode("ascii"), str(path))
     except FileNotFoundError as error:
-        raise KeyUnavailableError(f"The key file {path} is missing.") from error
+        raise KeyUnavailableError(_("The key file {path} is missing.").format(path=path)) from error
     except OSError as error:
-        raise KeyUnavailableError(f"The key file {path} cannot be read: {error.strerror}.") from error
+        raise KeyUnavailableError(
+            _("The key file {path} cannot be read: {strerror}.").format(path=path, strerror=error.strerror)
+        ) from error
     except UnicodeDecodeError as error:
-        raise WrongKeyError(f"{path} is no DocMind key.") from error
+        raise WrongKeyError(_("{path} isn't a DocMind key.").format(path=path)) from error
 
 
 def _root_from(text: str, where: str) -> bytes:
     if not re.fullmatch("[0-9a-fA-F]{64}", text.strip()):
-        raise WrongKeyError(f"{where} is no DocMind key.", hint="Move it away, and open with the recovery code.")
+        raise WrongKeyError(
+            _("{where} isn't a DocMind key.").format(where=where),
+            hint=_("Move it away, and open with the recovery code."),
+        )
     return bytes.fromhex(text.strip())
 
 
@@ -185,9 +199,11 @@ def _keep_in_keyring(vault_id: str, root: bytes) -> None:
         _keyring().set_password(_SERVICE, vault_id, root.hex())
         kept = _keyring().get_password(_SERVICE, vault_id) == root.hex()
     except Exception as error:  # each keyring backend raises its own kinds
-        raise KeyUnavailableError("The keyring did not take the key.") from error
+        raise KeyUnavailableError(_("The keyring didn't accept the key.")) from error
     if not kept:
-        raise KeyUnavailableError("There is no keyring here that keeps a key.", hint="Set DOCMIND_KEYS__SOURCE=file.")
+        raise KeyUnavailableError(
+            _("This system has no keyring that can keep a key."), hint=_("Set DOCMIND_KEYS__SOURCE=file.")
+        )
 
 
 def write_secret(vault_id: str, name: str, secret: str) -> None:
@@ -312,8 +328,8 @@ class RecoveryCode:
             known, given = _letters(code), _letters(written)
             if not any(hmac.compare_digest(given.encode(), part.encode()) for part in (known, known[-_GROUP:])):
                 raise WrongKeyError(
-                    "This is not the recovery code of this vault, nor its last group.",
-                    hint="`docmind keys code` shows the code until it is confirmed.",
+                    _("This isn't the recovery code of this library, nor its last five characters."),
+                    hint=_("`docmind keys code` shows the code until it is confirmed."),
                 )
             self._write({name: self._raw[name] for name in self._raw if name not in ("keyset", "unconfirmed")})
 
@@ -337,7 +353,7 @@ class RecoveryCode:
         try:
             return _unsealed(self._holding, self._raw, "unconfirmed").decode("ascii")
         except (InvalidTag, UnicodeDecodeError) as error:
-            raise TamperedError("The unconfirmed recovery code in vault.json is not whole.") from error
+            raise TamperedError(_("The unconfirmed recovery code in vault.json is incomplete.")) from error
 
     def _write(self, raw: dict[str, Any]) -> None:
         raw["keyset"] = _sealed(self._wrapping, self._keyset._pack(), _associated(raw, "keyset"))
@@ -368,9 +384,13 @@ def open_keys(data_dir: Path, settings: KeySettings, ask_passphrase: AskPassphra
     path = data_dir / "vault.json"
     if not os.path.lexists(path):
         if (data_dir / "vault.db").exists() or any((data_dir / "artifacts").glob("*.enc")):
-            raise KeyUnavailableError(f"{data_dir} holds a vault whose vault.json is missing, so it cannot be opened.")
+            raise KeyUnavailableError(
+                _("The library in {data_dir} can't be opened: its vault.json is missing.").format(data_dir=data_dir)
+            )
         if settings.recovery_code is not None:
-            raise KeyUnavailableError(f"{data_dir} holds no vault that a recovery code could open.")
+            raise KeyUnavailableError(
+                _("{data_dir} has no library that a recovery code could open.").format(data_dir=data_dir)
+            )
         return _seal(data_dir, path, settings, ask_passphrase, secrets.token_hex(8), Keyset.generate())
     raw = _read_description(path)
     vault_id, source = raw["vault_id"], raw["source"]
@@ -409,16 +429,20 @@ def _read_description(path: Path) -> dict[str, Any]:
     try:
         raw = json.loads(read_own(path).decode("utf-8"))
         if raw["format"] != FORMAT:
-            raise VaultFormatError(f"This vault has format {raw['format']!r}; this DocMind reads format {FORMAT}.")
+            raise VaultFormatError(
+                _("This library has format {raw!r}; this DocMind reads format {format}.").format(
+                    raw=raw["format"], format=FORMAT
+                )
+            )
         if not re.fullmatch("[0-9a-f]{16}", raw["vault_id"]) or raw["source"] not in SOURCES:
             raise ValueError("not a vault id, or no such source")
         parts = ("keyset", "recovery", *(("unconfirmed",) if "unconfirmed" in raw else ()))
         if not all(re.fullmatch("(?:[0-9a-f]{2})+", raw[part]) for part in parts):
             raise ValueError("not sealed")
     except OSError as error:
-        raise VaultError(f"{path} cannot be read: {error.strerror}.") from error
+        raise VaultError(_("{path} cannot be read: {strerror}.").format(path=path, strerror=error.strerror)) from error
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise VaultFormatError(f"{path} is not a vault description, or it is damaged.") from error
+        raise VaultFormatError(_("{path} doesn't describe a library, or is damaged.").format(path=path)) from error
     return raw
 
 
@@ -463,10 +487,13 @@ def _unwrap(key: bytes, raw: dict[str, Any], part: str, what: str) -> Keyset:
     except InvalidTag as error:
         hint = "A code opens once: unset DOCMIND_KEYS__RECOVERY_CODE where it has been used." if what == _CODE else None
         raise WrongKeyError(
-            f"The {what} does not open this vault ({raw['vault_id']}), or vault.json was changed.", hint=hint
+            _("The {what} doesn't open this library ({raw}), or vault.json was changed.").format(
+                what=what, raw=raw["vault_id"]
+            ),
+            hint=hint,
         ) from error
     except (ValueError, KeyError) as error:
-        raise TamperedError("The keyset in vault.json is not whole.") from error
+        raise TamperedError(_("The keys in vault.json are incomplete.")) from error
 
 
 def _wrapping_key(root: bytes, vault_id: str) -> bytes:
@@ -479,7 +506,7 @@ def _code_key(code: str, vault_id: str) -> bytes:
 
 def _new_code() -> str:
     """Return 150 random bits as six groups of five letters and digits."""
-    letters = "".join(secrets.choice(_CODE_ALPHABET) for _ in range(_CODE_LENGTH))
+    letters = "".join(secrets.choice(_CODE_ALPHABET) for _unused in range(_CODE_LENGTH))
     return "-".join(letters[start : start + _GROUP] for start in range(0, _CODE_LENGTH, _GROUP))
 
 

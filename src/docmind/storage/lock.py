@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from docmind.errors import VaultBusyError, VaultError
+from docmind.wording import _
 
 _TAKEN = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
 
@@ -77,9 +78,13 @@ class OwnerLock:
         except FileNotFoundError as error:
             if read_only:
                 return
-            raise VaultError(f"{path} cannot be opened: {error.strerror}.") from error
+            raise VaultError(
+                _("{path} cannot be opened: {strerror}.").format(path=path, strerror=error.strerror)
+            ) from error
         except OSError as error:
-            raise VaultError(f"{path} cannot be opened: {error.strerror}.") from error
+            raise VaultError(
+                _("{path} cannot be opened: {strerror}.").format(path=path, strerror=error.strerror)
+            ) from error
         try:
             kind = portalocker.LockFlags.SHARED if read_only else portalocker.LockFlags.EXCLUSIVE
             portalocker.lock(self._file, kind | portalocker.LockFlags.NON_BLOCKING)
@@ -87,8 +92,16 @@ class OwnerLock:
             owner = self._owner()
             self._file.close()
             if isinstance(error, portalocker.exceptions.AlreadyLocked):
-                raise VaultBusyError(f"The vault in {data_dir} is in use by another DocMind{owner}.") from error
-            raise VaultError(f"The file system of {data_dir} refuses to lock {path.name}: {error}.") from error
+                raise VaultBusyError(
+                    _("The library in {data_dir} is in use by another DocMind{owner}.").format(
+                        data_dir=data_dir, owner=owner
+                    )
+                ) from error
+            raise VaultError(
+                _("The file system of {data_dir} refuses to lock {name}: {error}.").format(
+                    data_dir=data_dir, name=path.name, error=error
+                )
+            ) from error
         if read_only:
             return
         with contextlib.suppress(OSError):  # the number is only informative; the lock holds without it

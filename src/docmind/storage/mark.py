@@ -31,6 +31,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from docmind.errors import DamagedError, DiskFullError, DocMindError, VaultError
 from docmind.storage.files import disk_error, replacing
 from docmind.storage.keys import derive
+from docmind.wording import _
 
 _MAGIC = b"DMM1"
 _BLOCK = 4096
@@ -70,14 +71,18 @@ class Mark:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise DamagedError(f"The high-water mark {self.path} cannot be read: {error.strerror}.") from error
+            raise DamagedError(
+                _("The file {path} can't be read: {strerror}.").format(path=self.path, strerror=error.strerror)
+            ) from error
         with os.fdopen(descriptor, "rb") as file:
             data = file.read(2 * _BLOCK)
         slots = [self._opened(data[at * _BLOCK : at * _BLOCK + _SLOT]) for at in (0, 1)]
         found = [(state.seq, at, state) for at, state in enumerate(slots) if state is not None]
         if not found:
-            raise DamagedError(f"The high-water mark {self.path} is damaged: none of its two copies opens.")
-        _, at, newest = max(found, key=lambda one: one[0])
+            raise DamagedError(
+                _("The file {path} is damaged: neither of its two copies can be opened.").format(path=self.path)
+            )
+        _unused, at, newest = max(found, key=lambda one: one[0])
         self._next_slot = 1 - at
         return newest
 
@@ -133,8 +138,8 @@ class Mark:
 def _told(error: OSError) -> DocMindError:
     return disk_error(
         error,
-        VaultError(f"The vault's high-water mark could not be written: {error.strerror}."),
-        DiskFullError("The disk is full: the vault's high-water mark could not be written."),
+        VaultError(_("The library's newest state could not be noted: {strerror}.").format(strerror=error.strerror)),
+        DiskFullError(_("The disk is full: the library's newest state could not be noted.")),
     )
 
 

@@ -20,6 +20,7 @@ from docmind.storage import Preferences
 from docmind.visual.embed_pages import Embedding
 from docmind.visual.open_models import Opened
 from docmind.visual.served import Choice
+from docmind.wording import _
 
 BENCHES = "visual.benches"
 """The preference that holds the last figures of each model."""
@@ -88,7 +89,7 @@ class Benches:
             for bench in kept.values():
                 ModelBench(**bench)
         except (AttributeError, TypeError) as error:
-            raise DamagedError("The figures of models are not readable.", hint="Measure them again.") from error
+            raise DamagedError(_("The figures of models are not readable."), hint=_("Measure them again.")) from error
         return kept
 
 
@@ -154,12 +155,22 @@ class Cards:
         description = self._choice.model_to_use(kind)
         first = _FIRST[kind]
         if description is None and self._choice.forbids(kind):
-            return Capability(name, "off", "not used", f"unset {self._choice.forbids(kind)}")
+            return Capability(name, "off", _("not used"), _("unset {kind}").format(kind=self._choice.forbids(kind)))
         if description is None:
             present = [one.name for one in self._weights.all() if one.kind == kind and one.state == "present"]
             if present:
-                return Capability(name, "off", f"with one, {without}", f"docmind models enable {present[0]}")
-            return Capability(name, "missing", f"with one, {without}", f"docmind models pull {first}")
+                return Capability(
+                    name,
+                    "off",
+                    _("with one, {without}").format(without=without),
+                    _("docmind models enable {present}").format(present=present[0]),
+                )
+            return Capability(
+                name,
+                "missing",
+                _("with one, {without}").format(without=without),
+                _("docmind models pull {first}").format(first=first),
+            )
         if description.state != "present":
             return Capability(name, "missing", f"{description.name}: {description.reason}", description.hint)
         embedding = self._embeddings[kind]
@@ -172,9 +183,9 @@ class Cards:
             return Capability(name, "present", f"{detail}; {self._trouble(kind)}", "docmind models list")
         if served.fingerprint != description.fingerprint and counts.get(served.fingerprint):
             detail = f"{detail}; the pages were embedded by {served.name}"
-            return Capability(name, "present", detail, f"docmind embed --model {description.name}")
+            return Capability(name, "present", detail, _("docmind embed --model {name}").format(name=description.name))
         if bench is None:
-            return Capability(name, "present", detail, f"docmind models bench {description.name}")
+            return Capability(name, "present", detail, _("docmind models bench {name}").format(name=description.name))
         return Capability(name, "present", detail)
 
     def _card(self, one: Description, pages: int, total: int, used: Description | None) -> ModelCard:

@@ -15,6 +15,7 @@ from docmind.runtime import Check, Interactive
 from docmind.storage import Artifacts
 from docmind.visual.served import Serving
 from docmind.visual.vector_stores import Store, old_left
+from docmind.wording import _
 
 _PATIENCE = 3  # failures in a row after which the model is considered broken, and not the pages
 _WAIT_S = 0.05
@@ -154,7 +155,7 @@ class Embedding:
             return self._artifacts.get(place.ref)
         except NotFoundError:
             if self._catalog.pages([(place.doc_id, place.page_no)]):
-                raise VaultError("The image of a page is missing.") from None
+                raise VaultError(_("The image of a page is missing.")) from None
             return None
 
     def give_way(self, check: Check) -> None:

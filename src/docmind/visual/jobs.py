@@ -25,6 +25,7 @@ from docmind.storage import Database
 from docmind.visual.cards import Benches
 from docmind.visual.embed_pages import Counts, Embedding
 from docmind.visual.served import Choice, check_fits
+from docmind.wording import _
 
 _KEPT = 20
 _COLUMNS = "job_id, model, doc_ids, state, force, message, progress"
@@ -142,7 +143,7 @@ class EmbeddingJobs:
 
     def _start(self, job: EmbeddingJob) -> None:
         if self._is_closed:
-            raise CancelledError("DocMind is being closed.")
+            raise CancelledError(_("DocMind is closing."))
         self._live[job.job_id] = job
         self._thread.start(self._run_all)
         self._queue.put(job.job_id)
@@ -178,7 +179,7 @@ class EmbeddingJobs:
             if self._budget_s and time.monotonic() - started > self._budget_s:
                 job.wish, job.message = job.wish or "paused", out_of_time
             if job.wish is not None:
-                raise CancelledError("Stopped.")
+                raise CancelledError(_("Stopped."))
 
         def note(_counts: Counts) -> None:
             job.milliseconds = before + (time.monotonic() - started) * 1000
@@ -209,7 +210,10 @@ class EmbeddingJobs:
                 return self._live[job_id]
         row = self._db.one(f"SELECT {_COLUMNS} FROM embedding_jobs WHERE job_id = ?", (job_id,))
         if row is None:
-            raise NotFoundError(f"There is no embedding job {job_id}.", hint="Old jobs are forgotten one by one.")
+            raise NotFoundError(
+                _("There is no preparation job {job_id}.").format(job_id=job_id),
+                hint=_("Old jobs are removed from the list."),
+            )
         return _read(row)
 
     def _insert(self, job: EmbeddingJob) -> None:
@@ -272,7 +276,9 @@ class Runs:
         """Return a model whose files exist and whose vectors fit. Raises `ConfigError`, `VisualModelError`."""
         description = self._choice.describe(name)
         if description.state != "present":
-            raise VisualModelError(f"{name} cannot be used: {description.reason}", hint=description.hint)
+            raise VisualModelError(
+                _("{name} cannot be used: {reason}").format(name=name, reason=description.reason), hint=description.hint
+            )
         check_fits(description)
         return description
 
@@ -430,7 +436,7 @@ class Follower:
                 raise
             except DocMindError as error:  # from the model, the index or the disk
                 if self.is_closed:
-                    raise CancelledError("Looking at pages was ended.") from error
+                    raise CancelledError(_("Preparing pages was stopped.")) from error
                 self.trouble[embedding.kind] = str(error)
                 failed = True
         if failed:
@@ -440,7 +446,10 @@ class Follower:
 
     def _look(self, embedding: Embedding, description: Description) -> None:
         if description.state != "present":
-            raise VisualModelError(f"{description.name} cannot be used: {description.reason}", hint=description.hint)
+            raise VisualModelError(
+                _("{name} cannot be used: {reason}").format(name=description.name, reason=description.reason),
+                hint=description.hint,
+            )
         served, counts = embedding.serving.now(), embedding.store.counts()
         if served.fingerprint != description.fingerprint and counts.get(served.fingerprint):
             return  # another model's vectors are in use: only the user switches models
@@ -459,7 +468,7 @@ class Follower:
 
     def _check_wanted(self, description: Description) -> None:
         self.check()
-        if description.fingerprint not in [one.fingerprint for _, one in self._wanted()]:
+        if description.fingerprint not in [one.fingerprint for _unused, one in self._wanted()]:
             raise _UnwantedError("Another model was chosen.")
 
     def _fail(self) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from docmind.config import VisualSettings
 from docmind.errors import CancelledError, VisualModelError
 from docmind.records.models import Description
+from docmind.wording import _
 
 if TYPE_CHECKING:
     from docmind.embedding import ImageModel, LateModel
@@ -66,7 +67,7 @@ class Opened:
 
     def _check_open(self) -> None:
         if self._is_closed:
-            raise CancelledError("DocMind is being closed.")
+            raise CancelledError(_("DocMind is closing."))
 
     def _check(self, description: Description) -> None:
         if description.state == "present":
@@ -74,4 +75,7 @@ class Opened:
         with self._lock:
             opened = [*self._image.items(), *self._late.items()]
         self.forget(*[fingerprint for fingerprint, model in opened if model.name == description.name])
-        raise VisualModelError(f"{description.name} cannot be used: {description.reason}", hint=description.hint)
+        raise VisualModelError(
+            _("{name} cannot be used: {reason}").format(name=description.name, reason=description.reason),
+            hint=description.hint,
+        )

@@ -22,6 +22,7 @@ from docmind.model_files import Weights
 from docmind.records.models import Description, ModelKind
 from docmind.storage import Database, Preferences
 from docmind.visual.vector_stores import LateStore
+from docmind.wording import _
 
 _SWITCH = ""  # the document under which a switch is recorded: it changes all, so it names none
 
@@ -55,7 +56,7 @@ class Serving:
                 try:
                     self._served = Served(**kept) if kept else Served()
                 except TypeError as error:
-                    raise DamagedError("The record of the visual model in use is not readable.") from error
+                    raise DamagedError(_("The record of the visual model in use is not readable.")) from error
             return self._served
 
     def adopt(self, description: Description) -> None:
@@ -152,10 +153,13 @@ class Choice:
             return None
         description = self.describe(name, kind)
         if description.kind != kind:
-            article = "an" if description.kind == "image" else "a"
             raise ConfigError(
-                f"{description.name} is no {kind} model, but {article} {description.kind} one.",
-                hint=f"Set {_variable(kind)} to another name of `docmind models list`, to auto or to off.",
+                _("{name} isn't a model of the kind {kind}, but {kind2}.").format(
+                    name=description.name, kind=kind, kind2=description.kind
+                ),
+                hint=_("Set {setting} to another name of `docmind models list`, to auto or to off.").format(
+                    setting=_variable(kind)
+                ),
             )
         return description
 
@@ -194,7 +198,8 @@ class Choice:
         wanted = self._set[kind]
         if wanted != _AUTO and (name is None or self._weights.name_of(wanted) != name):
             raise ConfigError(
-                f"{_variable(kind)} is set to {wanted}, and decides.", hint=f"Unset {_variable(kind)} to choose here."
+                _("{setting} is set to {wanted}, and decides.").format(setting=_variable(kind), wanted=wanted),
+                hint=_("Unset {setting} to choose here.").format(setting=_variable(kind)),
             )
         if name is not None and wanted == _AUTO:
             self._weights.keep(name)
@@ -212,8 +217,12 @@ class Choice:
         if wanted == _OFF or self.describe(wanted, description.kind).fingerprint != description.fingerprint:
             named = self._weights.name_of(wanted)
             raise ConfigError(
-                f"{_variable(description.kind)} is set to {named}: pages are not embedded with {description.name}.",
-                hint=f"Set {_variable(description.kind)} to {description.name}, or to auto.",
+                _("{setting} is set to {named}: pages are not embedded with {name}.").format(
+                    setting=_variable(description.kind), named=named, name=description.name
+                ),
+                hint=_("Set {setting} to {name}, or to auto.").format(
+                    setting=_variable(description.kind), name=description.name
+                ),
             )
 
     def follow(self, description: Description) -> None:
@@ -240,8 +249,10 @@ def check_fits(description: Description) -> None:
     """Raise `ConfigError` where the vectors of this model are too long for the index."""
     if description.kind == "image" and description.state == "present" and description.dim > SIGLIP_DIM:
         raise ConfigError(
-            f"{description.name} makes vectors of {description.dim} numbers; the index holds {SIGLIP_DIM} a page.",
-            hint="siglip, siglip-384 and siglip2 fit, and every model of up to 768 dimensions.",
+            _("{name} makes vectors of {dim} numbers; the index holds {siglip_dim} a page.").format(
+                name=description.name, dim=description.dim, siglip_dim=SIGLIP_DIM
+            ),
+            hint=_("siglip, siglip-384 and siglip2 fit, and every model of up to 768 dimensions."),
         )
 
 

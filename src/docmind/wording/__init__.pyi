@@ -1,3 +1,3 @@
-from .catalogues import LANGUAGES, N_, _, language, ngettext, speak
+from .catalogues import LANGUAGES, N_, _, language, ngettext, speak, system_language
 
-__all__ = ["LANGUAGES", "N_", "_", "language", "ngettext", "speak"]
+__all__ = ["LANGUAGES", "N_", "_", "language", "ngettext", "speak", "system_language"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gettext
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -19,6 +20,16 @@ def speak(code: str) -> None:
     """Use this language from now on, in all threads; an unknown one is English."""
     global _spoken
     _spoken = code if code in LANGUAGES else "en"
+
+
+def system_language(environ: Mapping[str, str]) -> str:
+    """Return the code of the language that a process's environment asks for, English where there is no catalogue.
+
+    The variables are those of gettext: LC_ALL, LC_MESSAGES and LANG, the first that is set.
+    """
+    wanted = next(filter(None, map(environ.get, ("LC_ALL", "LC_MESSAGES", "LANG"))), "")
+    code = wanted[:2].lower()
+    return code if code in LANGUAGES else "en"
 
 
 def language() -> str:

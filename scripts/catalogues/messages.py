@@ -1,0 +1,148 @@
+"""Texts of the code, and the catalogues that hold their translations.
+
+A text is the literal argument of `_`, `N_` or `ngettext`, or a help text of the command line.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from babel.messages.catalog import Catalog
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po, write_po
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "src" / "docmind" / "wording"
+LANGUAGES = ("pt", "es")
+"""Languages that are translated into; English is in the code."""
+_SOURCES = ("src/docmind", "pages", "app.py")
+_ARGUMENTS = {"_": 1, "N_": 1, "ngettext": 2}
+
+Key = str | tuple[str, str]
+"""A text, or its two English forms where it has a number."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text of the code, with the file that has it."""
+
+    key: Key
+    file: str
+
+
+class NotLiteralError(ValueError):
+    """A text is put together before it is looked up, so no catalogue can hold it."""
+
+
+def texts() -> list[Text]:
+    """Return all texts of the code, in order of files and lines.
+
+    Raises `NotLiteralError`.
+    """
+    found: list[Text] = []
+    for source in _SOURCES:
+        path = ROOT / source
+        for file in [path] if path.is_file() else sorted(path.rglob("*.py")):
+            name = file.relative_to(ROOT).as_posix()
+            found += (Text(key, name) for key in texts_of(file.read_text("utf-8"), name))
+    return [*found, *(Text(key, "src/docmind/cli") for key in _help_texts())]
+
+
+def texts_of(source: str, name: str) -> Iterator[Key]:
+    """Yield the texts of a module's source.
+
+    Raises `NotLiteralError`.
+    """
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    for call in sorted(calls, key=lambda node: (node.lineno, node.col_offset)):
+        function = call.func.id if isinstance(call.func, ast.Name) else ""
+        if function not in _ARGUMENTS or name.endswith("wording/catalogues.py"):
+            continue
+        if function == "_" and isinstance(call.args[0], ast.Name | ast.Attribute | ast.Subscript | ast.Call):
+            continue  # a text of a table, which `N_` marks
+        arguments = call.args[: _ARGUMENTS[function]]
+        values = [one.value for one in arguments if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+        if len(values) != _ARGUMENTS[function]:
+            raise NotLiteralError(f"{name}:{call.lineno}: the argument of {function} is not a plain text")
+        yield values[0] if len(values) == 1 else (values[0], values[1])
+
+
+def _help_texts() -> Iterator[str]:
+    """Yield the help texts of all commands and their options."""
+    import click
+
+    from docmind.cli import main
+
+    def walk(command: click.Command) -> Iterator[str]:
+        if command.help:
+            yield inspect.cleandoc(command.help)
+        for parameter in command.get_params(click.Context(command)):
+            if isinstance(parameter, click.Option) and parameter.help:
+                yield parameter.help
+        for child in getattr(command, "commands", {}).values():
+            yield from walk(child)
+
+    yield from walk(main)
+
+
+def template() -> Catalog:
+    """Return a catalogue of all texts, untranslated."""
+    made = Catalog(project="DocMind", charset="utf-8")
+    for text in texts():
+        made.add(text.key, locations=[(text.file, 0)])
+    return made
+
+
+def po_file(language: str) -> Path:
+    """Return the path of a language's catalogue."""
+    return FOLDER / language / "LC_MESSAGES" / "docmind.po"
+
+
+def read(language: str) -> Catalog:
+    """Read a catalogue; one that is not there yet is empty."""
+    path = po_file(language)
+    if not path.exists():
+        return Catalog(locale=language, project="DocMind", charset="utf-8")
+    with path.open("rb") as file:
+        return read_po(file, locale=language)
+
+
+def updated(language: str) -> Catalog:
+    """Return a catalogue with the texts of the code: new ones untranslated, others without what is gone."""
+    catalog = read(language)
+    catalog.update(template(), no_fuzzy_matching=True, update_creation_date=False)
+    catalog.obsolete.clear()
+    for message in catalog:
+        message.locations = sorted({(file, 0) for file, _line in message.locations})
+    return catalog
+
+
+def write(language: str, catalog: Catalog) -> None:
+    """Write a catalogue, and compile it beside."""
+    path = po_file(language)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        write_po(file, catalog, width=110, sort_by_file=True, include_lineno=False, ignore_obsolete=True)
+    path.with_suffix(".mo").write_bytes(compiled(language))
+
+
+def compiled(language: str) -> bytes:
+    """Return the compiled form of a catalogue file."""
+    made = BytesIO()
+    write_mo(made, read(language))
+    return made.getvalue()
+
+
+def untranslated(catalog: Catalog) -> list[Any]:
+    """Return the messages that have no translation, or an uncertain one."""
+    return [message for message in catalog if message.id and (message.fuzzy or not _is_whole(message.string))]
+
+
+def _is_whole(string: Any) -> bool:
+    return all(string) if isinstance(string, list | tuple) else bool(string)
