@@ -3,7 +3,7 @@
    are set with `textContent` only. */
 
 const KEPT_IMAGES = 16, KEPT_ANSWERS = 80, MARGIN = 12, STRIP = 30, STEP = 1.25, SMALLEST = 0.1, LARGEST = 6;
-const READABLE = 11; // pixels: the height of a quoted line at which it is read without zooming in
+const READABLE = 9; // pixels: the height of a quoted line at which it is read without zooming in
 const HOVER_MS = 140, TYPING_MS = 160;
 const LINK = 'a[href^="#read="]';
 const SHAPES = {
@@ -417,7 +417,8 @@ function build() {
       const [[ax, ay], [bx, by], [cx, cy], [dx, dy]] = quad;
       const high = Math.hypot(dx - ax, dy - ay), wide = Math.hypot(bx - ax, by - ay) || 1;
       const [ux, uy] = [((bx - ax) / wide) * high * 0.12, ((by - ay) / wide) * high * 0.12];
-      points = [[ax - ux, ay - uy], [bx + ux, by + uy], [cx + ux, cy + uy], [dx - ux, dy - uy]];
+      const [vx, vy] = [(dx - ax) * 0.07, (dy - ay) * 0.07];
+      points = [[ax - ux - vx, ay - uy - vy], [bx + ux - vx, by + uy - vy], [cx + ux + vx, cy + uy + vy], [dx - ux + vx, dy - uy + vy]];
     }
     return drawing("polygon", { class: className, points: points.map((point) => point.join(",")).join(" ") });
   }
