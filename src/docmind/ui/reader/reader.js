@@ -385,7 +385,7 @@ function build() {
     told.title = told.textContent;
     number.value = facts.page;
     of.textContent = fill(texts.pageOf, { pages: facts.pages });
-    picture.alt = fill(texts.imageOf, { n: facts.page, pages: facts.pages, name: facts.name });
+    picture.alt = described();
     enable(true);
     heat.hidden = !facts.heat;
     if (!facts.heat) warm.hidden = true;
@@ -393,6 +393,12 @@ function build() {
     drawWords();
     drawMarks();
     place();
+  }
+
+  function described() {
+    const page = fill(texts.imageOf, { n: facts.page, pages: facts.pages, name: facts.name });
+    if (cited?.quote) return fill(texts.quoted, { told: page, quote: cited.quote });
+    return ref.quad.startsWith(`${facts.page}.`) ? fill(texts.outlined, { told: page }) : page;
   }
 
   const pen = document.createElement("canvas").getContext("2d");
@@ -491,7 +497,7 @@ function build() {
     const moved = { 0: "", 90: `translateX(${across * scale}px)`, 180: `translate(${across * scale}px, ${down * scale}px)`, 270: `translateY(${down * scale}px)` };
     sheet.style.transform = angle ? `${moved[angle]} rotate(${angle}deg)` : "";
     words.style.transform = `scale(${scale})`;
-    percent.textContent = `${Math.round(scale * 144)} %`; // page images have 144 pixels an inch of a point's 72 on screen
+    percent.textContent = `${Math.round(scale * 100)} %`;
     wide.setAttribute("aria-pressed", String(zoom.fit === "width" || zoom.fit === "start"));
     whole.setAttribute("aria-pressed", String(zoom.fit === "page"));
   }
@@ -693,7 +699,7 @@ function build() {
     const mine = turn, wanted = ref;
     if (warm.hidden) {
       picture.src = await image(cited ? `/cited/${wanted.from}/image` : `${pagePath(wanted)}/image`);
-      if (mine === turn) picture.alt = fill(texts.imageOf, { n: facts.page, pages: facts.pages, name: facts.name });
+      if (mine === turn) picture.alt = described();
       return;
     }
     let map;
