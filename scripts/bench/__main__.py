@@ -21,6 +21,7 @@ BENCHES = {
     "pictures": ("looks", "visual"),
     "maxsim": ("maxsim",),
     "conversations": ("turns", "screen", "start", "llm", "memory"),
+    "reader": ("reader",),
     "written": ("written",),
 }
 """By module; each function is named `bench_NAME`."""

@@ -14,7 +14,7 @@ import pypdfium2
 import pytest
 
 from papers import DEVSET, line, pdf
-from served import Server, Tab, marks, tab
+from served import Server, Tab, close_reader, covered, marks, read_page, tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
@@ -74,21 +74,17 @@ def test_from_a_file_to_a_highlighted_quote_after_a_restart(browser: Any, server
         told = source.locator("img").first.get_attribute("alt")
         page_no, quote = re.search(r"Page (\d+) of .*, highlighted: (.*)", told).groups()  # type: ignore[union-attr]
 
-        one.page.locator(".st-key-turn-0-1-open button").first.click()
-        dialog = one.page.get_by_role("dialog")
-        dialog.get_by_text(f"Page {page_no} of 9").wait_for()
-        one.idle()
-        whole = one.picture(dialog.locator("img").first)
-        strokes = marks(whole)
+        source.get_by_role("link", name=f"Page {page_no} ·").click()
+        reader = read_page(one, int(page_no))
+        strokes, size = covered(reader)
         assert strokes
-        found = words_under(report()[1], int(page_no) - 1, strokes, whole.size)
+        found = words_under(report()[1], int(page_no) - 1, strokes, size)
         asked = re.findall(r"\w+", quote.casefold())
         assert set(asked[:6]) <= set(found), (quote, found)
         one.page.keyboard.press("ArrowRight")
-        dialog.get_by_text(f"Page {int(page_no) + 1} of 9").wait_for()
-        one.idle()
-        assert not marks(one.picture(dialog.locator("img").first)), "the strokes belong to the quoted page only"
-        one.page.keyboard.press("Escape")
+        read_page(one, int(page_no) + 1)
+        assert not reader.locator("polygon").count(), "the strokes belong to the quoted page only"
+        close_reader(one)
 
     server.stop()
     server.start()
@@ -142,12 +138,10 @@ def test_hostile_names_and_words_do_nothing(browser: Any, server: Server) -> Non
             one.add((name, words.encode()))
             one.page.get_by_role("button", name="onerror=alert").first.click()
             one.idle()
-            one.page.locator('[class*="st-key-page-"] button').first.click()
-            one.idle()
-            main = one.page.locator('[data-testid="stMain"], [data-testid="stAppScrollToBottomContainer"]').first
-            assert "$E=mc^2$" in main.inner_text()
-            one.page.get_by_role("button", name="All pages").click()
-            one.idle()
+            one.page.get_by_role("link", name="Page 1").last.click()
+            assert "$E=mc^2$" in read_page(one, 1).locator(".words").inner_text()
+            assert not one.page.locator("#docmind-reader :is(script, iframe, .katex)").count()
+            close_reader(one)
             one.page.locator('[class*="st-key-delete-document-"] button').first.click()
             one.page.get_by_role("dialog").wait_for()
             assert_inert(one)

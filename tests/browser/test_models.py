@@ -15,7 +15,7 @@ from PIL import Image
 from docmind_testkit import COLOURS
 from looking import album
 from papers import line, pdf
-from served import Server, Tab, tab, take
+from served import Server, Tab, close_reader, read_page, tab, take
 from tinymodels import tiny_colpali, tiny_siglip
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
@@ -163,11 +163,9 @@ def test_heat_is_at_the_word_and_keeps_the_grids_shape(browser: Any, tmp_path: P
             one.ask("How many red lanterns were sold?")
             unfold(one)
             badges(one, 0)
-            press(one, "turn-0-found-1-open")
-            dialog = one.page.get_by_role("dialog")
-            checkbox = dialog.get_by_role("checkbox", name="Heat map")
-            dialog.get_by_role("switch", name="Heat map").or_(checkbox).focus()  # Streamlit renders one or the other
-            one.page.keyboard.press("Space")
+            one.page.locator(".st-key-turn-0-found-hit-1 a").last.click()
+            dialog = read_page(one, 1)
+            dialog.get_by_role("button", name="Heat map").click()
             dialog.get_by_alt_text("heat map").wait_for()
             dialog.get_by_role("button", name="red", exact=True).click()
             hot = dialog.get_by_alt_text("heat map for red: strongest at the")
@@ -178,8 +176,8 @@ def test_heat_is_at_the_word_and_keeps_the_grids_shape(browser: Any, tmp_path: P
             assert len(place), "no colour on the page"
             assert place[:, 1].mean() < 0.5, "the red bars stand on the left"
             one.page.keyboard.press("ArrowRight")
-            dialog.locator("p").filter(has_text="Page 2 of 3").wait_for()
-            one.page.keyboard.press("Escape")
+            read_page(one, 2)
+            close_reader(one)
             one.go("Settings")
             one.page.get_by_text("Models that look at pages").evaluate("heading => heading.scrollIntoView()")
             take(one, f"seeing-{theme}")
@@ -236,9 +234,9 @@ def test_a_wordless_page_is_found_and_shown_in_chat(browser: Any, server: Server
         picture = one.picture(source.get_by_alt_text("found by its look"))
         assert picture.resize((1, 1)).getpixel((0, 0)) == pytest.approx(COLOURS["red"], abs=30)
         take(one, f"found-by-its-look-{theme}")
-        source.get_by_role("button", name="Page 1 · colours.tiff").click()
-        one.page.get_by_role("dialog").get_by_text("colours.tiff").first.wait_for()
-        one.page.keyboard.press("Escape")
+        source.get_by_role("link", name="Page 1 · colours.tiff").click()
+        assert "colours.tiff" in read_page(one, 1).inner_text()
+        close_reader(one)
 
         one.page.locator(".st-key-filters button:visible").first.click()
         one.page.get_by_role("button", name="Words").or_(one.page.get_by_role("radio", name="Words")).first.click()

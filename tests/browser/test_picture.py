@@ -17,7 +17,7 @@ from docmind.config import KeySettings, LLMSettings, Settings
 from docmind.records.documents import Upload
 from docmind.rich_text.highlight import LINE
 from papers import line, pdf
-from served import Server, Tab, tab, take
+from served import Server, Tab, close_reader, covered, read_page, tab, take
 from sheets import png
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
@@ -137,17 +137,14 @@ def test_a_pasted_screenshot_shows_its_page_and_the_region(browser: Any, server:
         one.idle()
         one.page.get_by_text("Found on this page").first.wait_for()  # and it stays found when its words have been read
 
-        one.page.get_by_role("button", name="Page 2", exact=True).click()
-        dialog = one.page.get_by_role("dialog")
-        dialog.get_by_text("Page 2 of 2").wait_for()
-        one.idle()
-        large = dialog.locator("img").first
-        assert large.get_attribute("alt") == "Page 2 of 2, the matching region outlined"
-        upper, lower = outlined_rows(one.picture(large))
-        assert abs(upper - TOP) < 0.02
-        assert abs(lower - BOTTOM) < 0.02
-        one.page.keyboard.press("Escape")
-        dialog.wait_for(state="detached")
+        one.page.get_by_role("link", name="Page 2", exact=True).click()
+        reader = read_page(one, 2)
+        large = reader.locator(".sheet > img")
+        assert (large.get_attribute("alt") or "").endswith(", the matching region outlined")
+        points, (_, height) = covered(reader, "region")
+        assert abs(min(y for _, y in points) / height - TOP) < 0.02
+        assert abs(max(y for _, y in points) / height - BOTTOM) < 0.02
+        close_reader(one)
 
         one.page.get_by_role("button", name="Ask about it").click()
         one.page.get_by_role("button", name="In quarterly report.pdf").wait_for()

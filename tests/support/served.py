@@ -223,6 +223,33 @@ def marks(picture: Image.Image) -> list[tuple[int, int]]:
     return [(x * 2, y * 2) for x in range(small.width) for y in range(small.height) if is_ink(pixels[x, y])]
 
 
+def read_page(one: Tab, page_no: int) -> Any:
+    """Return the reader once it shows this page."""
+    one.page.locator(f'#docmind-reader[data-shown="{page_no}"]').wait_for()
+    return one.page.locator("#docmind-reader")
+
+
+def close_reader(one: Tab) -> None:
+    one.page.keyboard.press("Escape")
+    one.page.locator("#docmind-reader").wait_for(state="hidden")
+
+
+def covered(reader: Any, kind: str = "cited") -> tuple[list[tuple[int, int]], tuple[int, int]]:
+    """Return points under the shapes of a kind in the reader, and the size of the page that they are points of."""
+    width, height = reader.locator(".sheet > svg").evaluate(
+        "svg => [svg.viewBox.baseVal.width, svg.viewBox.baseVal.height]"
+    )
+    points = []
+    for corners in reader.locator(f"polygon.{kind}").evaluate_all(
+        "all => all.map(one => [...one.points].map(point => [point.x, point.y]))"
+    ):
+        xs, ys = zip(*corners, strict=True)
+        points += [
+            (x, y) for x in range(round(min(xs)), round(max(xs)), 2) for y in range(round(min(ys)), round(max(ys)), 2)
+        ]
+    return points, (round(width), round(height))
+
+
 def take(one: Tab, name: str) -> None:
     """Nothing is wider than the window; and a picture of it, small enough for a repository, where one is wanted."""
     across, window = one.page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")

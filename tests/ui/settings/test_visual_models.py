@@ -9,13 +9,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.testclient import TestClient
 from streamlit.testing.v1 import AppTest
 
 from desks import report
+from docmind.access import Launch
 from docmind.records.documents import Upload
-from docmind.ui.app import state
 from docmind.ui.app.desk import desk
 from docmind.ui.app.format import about, pace
+from docmind.ui.app.routes import Routes
+from docmind.ui.reader.served import ROUTES
 from docmind.ui.settings.visual_models import measuring
 from papers import pdf
 
@@ -216,43 +221,27 @@ def test_a_paused_job_goes_on_after_a_restart(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.slow
-def test_a_page_shows_its_heat_and_one_word_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reader_shows_a_page_with_its_heat_and_one_word_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCMIND_VISUAL__LATE_MODEL", "fake-late")
     with_pages(Upload("red.pdf", pdf([RED])))
     mind = desk().open()
     (info,) = mind.documents()
     mind.visual.embed("fake-late")
-
-    def page() -> None:
-        from docmind.ui.app import page_view
-        from docmind.ui.app.desk import desk
-
-        page_view.page_view(desk().open(), "open_page")
-
-    test = AppTest.from_function(page, default_timeout=60)
-    test.session_state[state.OPEN_PAGE] = pageview_of(info.doc_id, "Where is the red box, not blue?")
-    run(test)
-    test.toggle(key="open_page-heat").set_value(True)
-    run(test)
-    assert "strongest at the upper right" in alts(test), alts(test)
-    assert "as fake-late sees it" in said(test)
-    words = [button for button in test.button if (button.key or "").startswith("open_page-word-")]
-    assert [button.label for button in words] == ["All words", "red", "box", "blue"]
-    click(test, "open_page-word-1")
-    assert "heat map for red: strongest at the upper right" in alts(test)
-    test.session_state[state.OPEN_PAGE] = pageview_of(info.doc_id, "")
-    run(test)
-    assert not test.toggle, "without a question there is nothing to show"
-
-
-def pageview_of(doc_id: str, question: str) -> object:
-    from docmind.ui.app.page_view import PageOnShow
-
-    return PageOnShow(doc_id, 1, question=question)
-
-
-def alts(test: AppTest) -> str:
-    return "\n".join(str(image.proto.imgs) for image in test.get("image"))
+    thread = mind.conversations.create()
+    turn = mind.conversations.ask("Where is the red box, not blue?", thread_id=thread.thread_id)
+    launch = Launch()
+    launch.place("")
+    app = Starlette(middleware=[Middleware(Routes, launch=launch, routes=ROUTES)])
+    client, page = TestClient(app, base_url=f"http://127.0.0.1{launch.base}"), f"/-/page/{info.doc_id}/1"
+    asked_in = f"from={thread.thread_id}.{turn.checkpoint_id}.0"
+    assert client.get(f"{page}?{asked_in}").json()["heat"] is True
+    heat = client.get(f"{page}/heat?{asked_in}").json()
+    assert heat["strongest"] == "strongest at the upper right"
+    assert (heat["model"], heat["words"], heat["word"]) == ("fake-late", ["red", "box", "blue"], "")
+    alone = client.get(f"{page}/heat?{asked_in}&word=red").json()
+    assert (alone["strongest"], alone["word"]) == ("strongest at the upper right", "red")
+    assert alone["image"].startswith("data:image/jpeg;base64,")
+    assert client.get(page).json()["heat"] is False, "without a question there is nothing to show"
 
 
 @pytest.mark.parametrize(("ms", "said"), [(5_900_000, "98 min"), (6_100_000, "2 h"), (3.6e8, "100 h")])

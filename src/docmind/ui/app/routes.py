@@ -34,7 +34,9 @@ class Routes:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         base = self._launch.base + FOLDER
         if scope["type"] == "http" and scope["path"].startswith(f"{base}/"):
-            await self._router({**scope, "path": scope["path"].removeprefix(base), "root_path": ""}, receive, send)
+            ours = {**scope, "path": scope["path"].removeprefix(base), "root_path": ""}
+            ours.pop("app", None)  # with it, the router would raise for an address that it does not know
+            await self._router(ours, receive, send)
         else:
             await self._app(scope, receive, send)
 

@@ -41,6 +41,8 @@ _TEXTS = {
     "thumbnails": N_("Pages"),
     "pageName": N_("Page {n}"),
     "imageOf": N_("Page {n} of {pages} of {name}"),
+    "outlined": N_("{told}, the matching region outlined"),
+    "quoted": N_("{told}, highlighted: {quote}"),
     "heat": N_("Heat map"),
     "allWords": N_("All words"),
     "weaker": N_("weaker"),

@@ -3,7 +3,7 @@
    are set with `textContent` only. */
 
 const KEPT_IMAGES = 16, KEPT_ANSWERS = 80, MARGIN = 12, STRIP = 30, STEP = 1.25, SMALLEST = 0.1, LARGEST = 6;
-const READABLE = 11; // pixels: the height of a quoted line at which it is read without zooming in
+const READABLE = 9; // pixels: the height of a quoted line at which it is read without zooming in
 const HOVER_MS = 140, TYPING_MS = 160;
 const LINK = 'a[href^="#read="]';
 const SHAPES = {
@@ -385,7 +385,7 @@ function build() {
     told.title = told.textContent;
     number.value = facts.page;
     of.textContent = fill(texts.pageOf, { pages: facts.pages });
-    picture.alt = fill(texts.imageOf, { n: facts.page, pages: facts.pages, name: facts.name });
+    picture.alt = described();
     enable(true);
     heat.hidden = !facts.heat;
     if (!facts.heat) warm.hidden = true;
@@ -393,6 +393,12 @@ function build() {
     drawWords();
     drawMarks();
     place();
+  }
+
+  function described() {
+    const page = fill(texts.imageOf, { n: facts.page, pages: facts.pages, name: facts.name });
+    if (cited?.quote) return fill(texts.quoted, { told: page, quote: cited.quote });
+    return ref.quad.startsWith(`${facts.page}.`) ? fill(texts.outlined, { told: page }) : page;
   }
 
   const pen = document.createElement("canvas").getContext("2d");
@@ -417,7 +423,8 @@ function build() {
       const [[ax, ay], [bx, by], [cx, cy], [dx, dy]] = quad;
       const high = Math.hypot(dx - ax, dy - ay), wide = Math.hypot(bx - ax, by - ay) || 1;
       const [ux, uy] = [((bx - ax) / wide) * high * 0.12, ((by - ay) / wide) * high * 0.12];
-      points = [[ax - ux, ay - uy], [bx + ux, by + uy], [cx + ux, cy + uy], [dx - ux, dy - uy]];
+      const [vx, vy] = [(dx - ax) * 0.07, (dy - ay) * 0.07];
+      points = [[ax - ux - vx, ay - uy - vy], [bx + ux - vx, by + uy - vy], [cx + ux + vx, cy + uy + vy], [dx - ux + vx, dy - uy + vy]];
     }
     return drawing("polygon", { class: className, points: points.map((point) => point.join(",")).join(" ") });
   }
@@ -490,7 +497,7 @@ function build() {
     const moved = { 0: "", 90: `translateX(${across * scale}px)`, 180: `translate(${across * scale}px, ${down * scale}px)`, 270: `translateY(${down * scale}px)` };
     sheet.style.transform = angle ? `${moved[angle]} rotate(${angle}deg)` : "";
     words.style.transform = `scale(${scale})`;
-    percent.textContent = `${Math.round(scale * 144)} %`; // page images have 144 pixels an inch of a point's 72 on screen
+    percent.textContent = `${Math.round(scale * 100)} %`;
     wide.setAttribute("aria-pressed", String(zoom.fit === "width" || zoom.fit === "start"));
     whole.setAttribute("aria-pressed", String(zoom.fit === "page"));
   }
@@ -692,7 +699,7 @@ function build() {
     const mine = turn, wanted = ref;
     if (warm.hidden) {
       picture.src = await image(cited ? `/cited/${wanted.from}/image` : `${pagePath(wanted)}/image`);
-      if (mine === turn) picture.alt = fill(texts.imageOf, { n: facts.page, pages: facts.pages, name: facts.name });
+      if (mine === turn) picture.alt = described();
       return;
     }
     let map;
