@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from desks import environment_of, opened
+from docmind.config import KeySettings
+from docmind.records.documents import Upload
 from papers import line, pdf
 from served import Server, Tab, tab, take
 
@@ -39,11 +42,16 @@ FILES = [
 
 @pytest.fixture(scope="module")
 def server(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = Server(tmp_path_factory.mktemp("library"))
+    folder = tmp_path_factory.mktemp("library")
+    with opened(folder, keys=KeySettings(source="file", file=folder / "key")) as docmind:
+        assert {result.status for result in docmind.add([Upload(*file) for file in FILES])} == {"added"}
+    server = Server(
+        folder,
+        **{
+            k: v for k, v in environment_of(folder).items() if "DATA_DIR" not in k and "KEY" not in k and "LLM" not in k
+        },
+    )
     server.start()
-    with tab(browser, server) as one:
-        one.open("Documents")
-        one.add(*FILES)
     yield server
     server.stop()
     assert "Traceback" not in server.log()

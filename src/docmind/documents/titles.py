@@ -53,7 +53,8 @@ def _lines(text: str, words: Words) -> list[tuple[str, float, int]]:
 def outline_of(pages: Sequence[tuple[int, str, Words]]) -> tuple[Heading, ...]:
     """Return the headings of a document in order: lines in larger print than most, without those of running heads.
 
-    `pages` are their numbers, texts and words. A heading's level counts from 1, the largest print, to 3. Where no line stands out the outline is empty.
+    `pages` are their numbers, texts and words. A heading's level counts from 1, the largest print, to 3. Where no line
+    stands out the outline is empty.
     """
     lines = [(page_no, *line) for page_no, text, words in pages for line in _lines(text, words)]
     if not lines:
