@@ -17,6 +17,7 @@ from served import Server, Tab, tab, take
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
+PARTS = ("oil", "wicks", "glass", "brass", "storms")
 LONG = "A quarterly report of the Lantern Works in Harbour Street, with all its figures, for the second year"
 
 
@@ -24,7 +25,7 @@ def paper(title: str, lines: list[str], pages: int = 1) -> bytes:
     """Return a PDF whose first page has a title in large print."""
     text = [line(title, y=700, size=24), *(line(one, y=650 - 30 * n, size=12) for n, one in enumerate(lines))]
     more = [
-        line(f"Part {n}", y=700, size=18) + line("The lamp burns all night.", y=660, size=12)
+        line(f"On {PARTS[n % 5]} {PARTS[n % 3]}", y=700, size=18) + line("The lamp burns all night.", y=660, size=12)
         for n in range(2, pages + 1)
     ]
     return pdf(["\n".join(text), *more])

@@ -55,3 +55,8 @@ def test_headings_have_levels_and_pages_and_no_running_heads() -> None:
     assert [heading.text for heading in found if heading.level == 1] == ["Chapter one", "Chapter two", "Chapter three"]
     assert not any("Annual report" in heading.text for heading in found)
     assert outline_of([]) == ()
+
+
+def test_words_without_a_place_say_nothing() -> None:
+    assert printed_title(*printed(("Lease", 0), ("of it", 0))) == ""
+    assert outline_of([(1, *printed(("Lease", 0), ("of it", 0)))]) == ()

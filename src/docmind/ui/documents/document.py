@@ -44,7 +44,12 @@ def draw_document(docmind: DocMind, doc_id: str) -> None:
     embedding.progress(docmind)
     facts, rest = st.columns([0.36, 0.64], gap="large")
     with facts:
-        _draw_facts(docmind, info)
+        with st.container(gap="xsmall"):
+            _draw_facts(docmind, info)
+        embedding.offer(docmind, info.doc_id)
+        _draw_tags(docmind, info)
+        _draw_collections(docmind, info)
+        _draw_language(docmind, info)
     with rest:
         _draw_outline(docmind, info)
         _draw_pages(docmind, info)
@@ -103,10 +108,6 @@ def _draw_facts(docmind: DocMind, info: DocumentInfo) -> None:
         )
     if info.message:
         st.caption(f":material/{'error' if info.status == 'failed' else 'info'}: {escape(info.message)}")
-    embedding.offer(docmind, info.doc_id)
-    _draw_tags(docmind, info)
-    _draw_collections(docmind, info)
-    _draw_language(docmind, info)
 
 
 def _read_as(source: str, pages: int, confidence: float) -> str:
@@ -157,7 +158,7 @@ def _draw_collections(docmind: DocMind, info: DocumentInfo) -> None:
         format_func=lambda one: known.get(one, one),
         key=key,
         accept_new_options=True,
-        placeholder=_("Choose a collection or type a new name"),
+        placeholder=_("Choose or type a new name"),
         on_change=lambda: errors.heed(_TROUBLE, work),
     )
 

@@ -40,7 +40,7 @@ class Table {
     this.selected = new Set(); this.active = -1; this.anchor = -1;
     this.version = ""; this.isRead = false; this.isAsking = false;
     this.root = make("div", "lib");
-    parent.replaceChildren(this.root);
+    parent.append(this.root); // beside the style sheet, which Streamlit puts there
     this.redraw = () => { if (!this.frame) this.frame = requestAnimationFrame(() => { this.frame = 0; this.paint(); }); };
     document.addEventListener("scroll", this.redraw, { capture: true, passive: true });
     window.addEventListener("resize", this.redraw);
@@ -49,6 +49,7 @@ class Table {
 
   close() {
     clearInterval(this.timer);
+    this.root.remove();
     document.removeEventListener("scroll", this.redraw, { capture: true });
     window.removeEventListener("resize", this.redraw);
   }

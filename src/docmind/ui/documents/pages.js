@@ -31,7 +31,8 @@ export default function ({ parentElement, data, setTriggerValue }) {
     item.append(button);
     list.append(item);
   }
-  parentElement.replaceChildren(list);
+  parentElement.querySelector(".doc-pages")?.remove();
+  parentElement.append(list); // beside the style sheet, which Streamlit puts there
   if (!before) toTop(parentElement);
 }
 
