@@ -200,8 +200,11 @@ class Table {
     this.clear.hidden = !isNarrow;
     this.none.hidden = this.shown.length > 0 || !this.rows.length;
     this.grid.hidden = !this.shown.length;
-    const values = { n: number.format(this.shown.length), all: number.format(this.rows.length) };
-    this.count.textContent = isNarrow ? fill(this.words.some, values) : fill(this.rows.length === 1 ? this.words.one : this.words.many, values);
+    const words = this.words, told = (count, one, many) => fill(count === 1 ? one : many, { n: number.format(count) });
+    const pages = this.rows.reduce((sum, row) => sum + row[DONE], 0);
+    this.count.textContent = isNarrow
+      ? fill(words.some, { n: number.format(this.shown.length), all: number.format(this.rows.length) })
+      : fill(words.whole, { documents: told(this.rows.length, words.one, words.many), pages: told(pages, words.page, words.pages) });
     this.paint(true);
   }
 

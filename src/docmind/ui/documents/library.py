@@ -73,6 +73,7 @@ def _words() -> dict[str, Any]:
         },
         "clear": _("Clear filters"),
         "none": _("No documents match."),
+        "whole": _("{documents}, {pages}, encrypted on this computer"),
         "one": _("1 document"),
         "many": _("{n} documents"),
         "some": _("{n} of {all} documents"),
@@ -221,7 +222,8 @@ def draw_bin(docmind: DocMind) -> None:
                 st.markdown(escape(info.shown_title or info.document, limit=90))
                 facts = (kind(info.kind), count(info.pages, "page"), size(info.bytes))
                 deleted = _("deleted {when}").format(when=when(info.deleted_at_ms or 0))
-                st.caption(" · ".join(map(escape, (info.document, *facts, deleted))))
+                name = (info.document,) if info.shown_title else ()
+                st.caption(" · ".join(map(escape, (*name, *facts, deleted))))
             st.button(
                 _("Restore"),
                 key=f"restore-{info.doc_id}",
