@@ -7,6 +7,7 @@ import json
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.applications import Starlette
@@ -44,6 +45,12 @@ def client() -> TestClient:
     return TestClient(served, base_url=f"http://127.0.0.1{launch.base}")
 
 
+def fetched(client: TestClient, *doc_ids: str) -> Any:
+    """Fetch several originals as the table does."""
+    answer = client.post("/-/originals", data={"ids": ".".join(doc_ids)})
+    return client.get(f"/-/originals/{answer.json()['selection']}")
+
+
 def test_rows_are_sent_again_only_after_a_change(docmind: DocMind, client: TestClient) -> None:
     answer = client.get("/-/library?since=")
     version = answer.headers["docmind-version"]
@@ -70,7 +77,7 @@ def test_originals_are_files_with_safe_names(docmind: DocMind, client: TestClien
         assert answer.content == docmind.library.original(doc_id)
         assert answer.headers["content-disposition"].startswith("attachment; filename*=UTF-8''")
         assert "/" not in answer.headers["content-disposition"].split("''")[1]
-    answer = client.post("/-/originals", data={"ids": ".".join(ids)})
+    answer = fetched(client, *ids)
     with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
         assert archive.testzip() is None
         names = archive.namelist()
@@ -78,12 +85,13 @@ def test_originals_are_files_with_safe_names(docmind: DocMind, client: TestClien
         assert not any(name.startswith(("/", ".")) or "/" in name for name in names)
     assert client.post("/-/originals", data={}).status_code == 409
     assert client.post("/-/originals", data={"ids": "0123"}).status_code == 404
+    assert client.get("/-/originals/0123").status_code == 404
 
 
 def test_files_of_one_name_stay_apart(docmind: DocMind, client: TestClient) -> None:
     first, second = docmind.documents()
     docmind.library.rename(first.doc_id, document="same.txt")
     docmind.library.rename(second.doc_id, document="Same.txt")
-    answer = client.post("/-/originals", data={"ids": f"{first.doc_id}.{second.doc_id}"})
+    answer = fetched(client, first.doc_id, second.doc_id)
     with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
         assert archive.namelist() == ["same.txt", "Same (2).txt"]

@@ -155,7 +155,7 @@ def _draw_collections(docmind: DocMind, info: DocumentInfo) -> None:
         _("Collections"),
         list(known),
         [one for one in info.collections if one in known],
-        format_func=lambda one: known.get(one, one),
+        format_func=lambda one: known.get(str(one), str(one)),
         key=key,
         accept_new_options=True,
         placeholder=_("Choose or type a new name"),

@@ -412,20 +412,18 @@ class Table {
     this.mark();
   }
 
-  fetch() {
+  async fetch() {
     const ids = [...this.selected];
-    if (ids.length === 1) {
-      const link = make("a", "", "", { href: `${this.base}/original/${ids[0]}`, download: "" });
-      this.root.append(link);
-      link.click();
-      link.remove();
-      return;
+    let address = `original/${ids[0]}`;
+    if (ids.length > 1) {
+      const answer = await fetch(`${this.base}/originals`, { method: "POST", body: new URLSearchParams({ ids: ids.join(".") }) });
+      if (!answer.ok) return this.read(); // one was deleted meanwhile: the rows show it
+      address = `originals/${(await answer.json()).selection}`;
     }
-    const form = make("form", "", undefined, { method: "post", action: `${this.base}/originals`, hidden: "" });
-    form.append(make("input", "", undefined, { type: "hidden", name: "ids", value: ids.join(".") }));
-    this.root.append(form);
-    form.submit();
-    form.remove();
+    const link = make("a", "", "", { href: `${this.base}/${address}`, download: "" });
+    this.root.append(link);
+    link.click();
+    link.remove();
   }
 }
 

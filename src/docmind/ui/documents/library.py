@@ -283,7 +283,8 @@ def _tag(docmind: DocMind, ids: tuple[str, ...]) -> None:
     )
     removed = st.multiselect(_("Remove tags"), known, key="tags-remove", placeholder=_("Choose tags")) if known else []
     with st.container(horizontal=True, horizontal_alignment="right"):
-        st.button(_("Cancel"), key="tags-no", on_click=_close)
+        if st.button(_("Cancel"), key="tags-no", on_click=_close):
+            st.rerun()
         if st.button(_("Save"), key="tags-yes", type="primary", disabled=not (added or removed)):
             _finish(errors.attempt(lambda: docmind.library.tag(ids, add=added, remove=removed)))
 
@@ -295,7 +296,7 @@ def _collect(docmind: DocMind, ids: tuple[str, ...]) -> None:
         _("Collection"),
         list(known),
         index=None,
-        format_func=lambda one: known.get(one, one),
+        format_func=lambda one: known.get(str(one), str(one)),
         key="collection",
         accept_new_options=True,
         placeholder=_("Choose a collection or type a new name"),
@@ -308,7 +309,8 @@ def _collect(docmind: DocMind, ids: tuple[str, ...]) -> None:
             docmind.library.new_collection(chosen or "", ids)
 
     with st.container(horizontal=True, horizontal_alignment="right"):
-        st.button(_("Cancel"), key="collection-no", on_click=_close)
+        if st.button(_("Cancel"), key="collection-no", on_click=_close):
+            st.rerun()
         if st.button(_("Add"), key="collection-yes", type="primary", disabled=not chosen):
             _finish(errors.attempt(work), unselects=True)
 
@@ -320,7 +322,8 @@ def _rename(docmind: DocMind, ids: tuple[str, ...]) -> None:
     name = st.text_input(_("Name"), one_line(info.document), key="rename-name", max_chars=200)
     st.caption(_("The original file keeps its content. An empty title is taken from the first page."))
     with st.container(horizontal=True, horizontal_alignment="right"):
-        st.button(_("Cancel"), key="rename-no", on_click=_close)
+        if st.button(_("Cancel"), key="rename-no", on_click=_close):
+            st.rerun()
         if st.button(_("Save"), key="rename-yes", type="primary"):
             new = name if name != one_line(info.document) else None
             _finish(errors.attempt(lambda: docmind.library.rename(doc_id, document=new, title=title)))
@@ -336,7 +339,8 @@ def _purge(docmind: DocMind, ids: tuple[str, ...]) -> None:
         )
     )
     with st.container(horizontal=True, horizontal_alignment="right"):
-        st.button(_("Keep"), key="purge-no", on_click=_close)
+        if st.button(_("Keep"), key="purge-no", on_click=_close):
+            st.rerun()
         wanted = st.button(_("Delete permanently"), key="purge-yes", type="primary", icon=":material/delete_forever:")
     if not wanted:
         return
