@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from docmind.ui.app import errors, state
-from docmind.ui.app.format import count
 from docmind.ui.app.frame import frame
 from docmind.ui.documents import document, embedding, library, upload
 from docmind.wording import _
@@ -26,16 +25,13 @@ def documents_page(docmind: DocMind) -> None:
     if st.query_params.get(state.OPEN_BIN):
         library.draw_bin(docmind)
         return
-    documents, pages, _nodes = docmind.counts()
     with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
         st.title(_("Documents"), anchor=False, width="content")
         library.draw_bin_link(docmind)
     upload.uploader(docmind)
     upload.progress(docmind)
     embedding.progress(docmind)
-    if documents:
-        told = _("{documents}, {pages}, encrypted on this computer")
-        st.caption(told.format(documents=count(documents, "document"), pages=count(pages, "page")))
+    if docmind.counts()[0]:
         embedding.offer(docmind)
         library.draw_list(docmind)
         return

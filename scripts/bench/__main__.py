@@ -23,6 +23,7 @@ BENCHES = {
     "conversations": ("turns", "screen", "start", "llm", "memory"),
     "reader": ("reader",),
     "written": ("written",),
+    "library": ("library",),
 }
 """By module; each function is named `bench_NAME`."""
 WHERE = {name: module for module, names in BENCHES.items() for name in names}
@@ -32,7 +33,9 @@ def main() -> int:
     """Run the named benches, or all."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", choices=[*WHERE, []], help="which; all where none is named")
-    parser.add_argument("--size", type=int, default=0, help="pages of looks and maxsim, memories of memory")
+    parser.add_argument(
+        "--size", type=int, default=0, help="pages of looks and maxsim, memories of memory, documents of library"
+    )
     parser.add_argument("--pdf", type=Path, nargs="+", default=[], help="looks: the pages that are looked at")
     parser.add_argument("--many", type=int, default=0, help="maxsim: pages that are searched through digests")
     parser.add_argument("--folder", type=Path, help="maxsim: where the pages are made; a temporary one unless said")

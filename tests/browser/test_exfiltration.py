@@ -17,7 +17,7 @@ from docmind.records.documents import Upload
 from exfiltration import Canary, payloads
 from llm_server import Behaviour, LLMServer, serving
 from papers import line, pdf
-from served import Server, Tab, tab
+from served import Server, Tab, close_reader, read_page, tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
@@ -249,16 +249,13 @@ def test_documents_and_their_names_call_nobody(browser: Any, desk: Desk) -> None
         one.open("Documents")
         assert_quiet(one, desk.canary)
         for name in ("lines.txt", "whole.md", "page.html", "raw.html", "sheet.pdf"):
-            one.page.get_by_placeholder("Part of a name").fill(name)
-            one.page.keyboard.press("Enter")
+            one.page.get_by_placeholder("Find by title, name or tag").fill(name)
+            one.page.locator(".lib-row", has_text=name).get_by_role("link").click()
             one.idle()
-            one.page.get_by_role("button", name=name).first.click()
-            one.idle()
-            one.page.locator('[class*="st-key-page-"] button').first.click()
-            one.idle()
-            one.page.locator('[data-testid="stText"]').first.wait_for()
+            one.page.locator(".doc-pages a").first.click()
+            read_page(one, 1)
             assert_quiet(one, desk.canary)
-            one.page.get_by_role("button", name="All pages").click()
+            close_reader(one)
             one.page.get_by_role("button", name="All documents").click()
             one.idle()
         one.go("Ask")

@@ -9,11 +9,15 @@ from typing import Any
 
 import pytest
 
+from desks import environment_of, opened
+from docmind.config import KeySettings
+from docmind.records.documents import Upload
 from papers import line, pdf
 from served import Server, Tab, tab, take
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
+PARTS = ("oil", "wicks", "glass", "brass", "storms")
 LONG = "A quarterly report of the Lantern Works in Harbour Street, with all its figures, for the second year"
 
 
@@ -21,7 +25,7 @@ def paper(title: str, lines: list[str], pages: int = 1) -> bytes:
     """Return a PDF whose first page has a title in large print."""
     text = [line(title, y=700, size=24), *(line(one, y=650 - 30 * n, size=12) for n, one in enumerate(lines))]
     more = [
-        line(f"Part {n}", y=700, size=18) + line("The lamp burns all night.", y=660, size=12)
+        line(f"On {PARTS[n % 5]} {PARTS[n % 3]}", y=700, size=18) + line("The lamp burns all night.", y=660, size=12)
         for n in range(2, pages + 1)
     ]
     return pdf(["\n".join(text), *more])
@@ -39,11 +43,16 @@ FILES = [
 
 @pytest.fixture(scope="module")
 def server(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = Server(tmp_path_factory.mktemp("library"))
+    folder = tmp_path_factory.mktemp("library")
+    with opened(folder, keys=KeySettings(source="file", file=folder / "key")) as docmind:
+        assert {result.status for result in docmind.add([Upload(*file) for file in FILES])} == {"added"}
+    server = Server(
+        folder,
+        **{
+            k: v for k, v in environment_of(folder).items() if "DATA_DIR" not in k and "KEY" not in k and "LLM" not in k
+        },
+    )
     server.start()
-    with tab(browser, server) as one:
-        one.open("Documents")
-        one.add(*FILES)
     yield server
     server.stop()
     assert "Traceback" not in server.log()
@@ -111,7 +120,7 @@ def test_a_document_is_in_the_address_and_back_works(one: Tab) -> None:
     page.get_by_role("link", name="Care of the lantern", exact=True).click()
     page.get_by_role("heading", name="Care of the lantern").wait_for()
     assert "document=" in page.url
-    one.shows(page.locator(".doc-pages button"), 14)
+    one.shows(page.locator(".doc-pages a"), 14)
     page.get_by_text("Text from the file: 14 pages").wait_for()
     one.idle()
     take(one, "library-document")
@@ -127,6 +136,8 @@ def test_a_document_is_in_the_address_and_back_works(one: Tab) -> None:
         page.get_by_role("button", name="Download original").click()
     assert got.value.suggested_filename == "care.pdf"
     assert got.value.path().read_bytes() == CARE
+    # Streamlit first looks for its own routes below a page's address.
+    one.complaints[:] = [told for told in one.complaints if "404" not in told]
 
 
 def test_a_document_is_renamed_and_tagged(one: Tab) -> None:
@@ -173,6 +184,10 @@ def test_several_are_fetched_as_one_file(one: Tab) -> None:
 
 def test_deletion_is_undone_and_the_bin_gives_back(one: Tab) -> None:
     page = one.page
+    if page.get_by_role("button", name="Bin (1)").count():  # the first try of this test ended early
+        page.get_by_role("button", name="Bin (1)").click()
+        page.get_by_role("button", name="Restore").click()
+        page.get_by_role("button", name="All documents").click()
     row(one, "owls.txt").get_by_role("checkbox").check()
     page.get_by_role("toolbar").get_by_role("button", name="Delete").click()
     page.get_by_text("“owls.txt” is in the bin.").wait_for()
@@ -209,6 +224,6 @@ def test_it_fits_a_phone(browser: Any, server: Server, scheme: str) -> None:
         one.idle()
         take(one, f"library-phone-{scheme}")
         one.page.locator(".lib-row a").first.click()
-        one.page.locator(".doc-pages button").first.wait_for()
+        one.page.locator(".doc-pages a").first.wait_for()
         one.idle()
         take(one, f"library-document-phone-{scheme}")

@@ -127,15 +127,16 @@ def test_pause_resume_and_cancel_keep_what_was_read(browser: Any, server: Server
         press(two, "again")
         two.page.get_by_text("2 added").wait_for()
         two.idle()
-        assert "stopped" in two.page.locator('[class*="st-key-row-"]', has_text="long.pdf").inner_text()
+        two.page.locator(".lib-row", has_text="long.pdf").get_by_text("Stopped").wait_for()
         take(two, "queue-done")
-        two.page.get_by_role("button", name="Go on").click()
+        two.page.locator(".lib-row").get_by_role("button", name="Resume").click()
         two.page.get_by_text(re.compile(r"\d+ of 300 pages read")).first.wait_for()
         press(two, "cancel")
-        two.page.get_by_role("button", name="Go on").wait_for()
-        two.page.locator('[class*="st-key-delete-row-"]').nth(2).locator("button").first.click()
-        two.page.get_by_role("button", name="Delete for good").click()
-        two.page.get_by_text("Deleted long.pdf").wait_for()
+        two.page.locator(".lib-row").get_by_role("button", name="Resume").wait_for()
+        two.page.locator(".lib-row", has_text="long.pdf").get_by_role("checkbox").check()
+        two.page.get_by_role("toolbar").get_by_role("button", name="Delete").click()
+        two.page.get_by_role("dialog").get_by_role("button", name="Delete permanently").click()
+        two.page.get_by_text("“long.pdf” was deleted").wait_for()
 
 
 @pytest.mark.crash

@@ -28,6 +28,7 @@ from docmind.errors import DocMindError
 from docmind.llm.discover import discover
 from docmind.records.conversations import ThreadView
 from docmind.records.documents import Upload
+from docmind.ui.app import state
 from docmind.ui.app.desk import desk
 from docmind.ui.app.errors import attempt
 from docmind.ui.app.page_view import forget
@@ -351,42 +352,71 @@ def test_the_memory_of_a_file_is_freed_once_it_was_handed_in(monkeypatch: pytest
     assert not files.get_files("tab", ["one"])
 
 
+def open_document(name: str) -> AppTest:
+    """Open a document, as its row does."""
+    test, info = app("documents.py"), desk().open().find_document(name)
+    test.query_params[state.OPEN_DOCUMENT] = info.doc_id
+    return test.run()
+
+
 @pytest.mark.slow
 def test_a_document_opens_page_by_page() -> None:
     add((NAME, REPORT))
-    test = click(app("documents.py"), "open-")
+    test = open_document(NAME)
     assert "PDF · 2 pages" in said(test)
-    (info,) = desk().open().documents()
-    for page_no in (1, 2):
-        assert f"[Page {page_no}](#read={info.doc_id}.{page_no})" in said(test)
+    assert "Text from the file: 2 pages" in said(test)
 
 
 @pytest.mark.slow
-def test_the_list_is_searched_and_sorted() -> None:
-    test = add(("b second.txt", b"A second text about cats."), ("a first.txt", b"A first text about dogs."))
-    rows = [button.label for button in test.button if button.key and button.key.startswith("open-")]
-    assert [row.replace("\\", "") for row in rows] == ["a first.txt", "b second.txt"]
-    test.text_input(key="find").set_value("SECOND").run()
-    assert "a first.txt" not in [
-        button.label.replace("\\", "") for button in test.button if (button.key or "").startswith("open-")
-    ]
-    test.text_input(key="find").set_value("third").run()
-    assert "No document's name holds that." in said(test)
-
-
-@pytest.mark.slow
-def test_deleting_asks_first_and_shows_a_receipt() -> None:
+def test_a_document_is_renamed_tagged_and_put_into_a_collection() -> None:
     add((NAME, REPORT))
-    test = click(app("documents.py"), "delete-row-")
-    assert "This cannot be undone." in said(test)
-    next(button for button in test.button if button.label == "Keep it").click().run()
-    assert len(desk().open().documents()) == 1
-    test = click(test, "delete-row-")
-    next(button for button in test.button if button.label == "Delete for good").click().run()
+    mind = desk().open()
+    test = click(open_document(NAME), "document-rename")
+    test.text_input(key="rename-title").set_value("The warranty").run()
+    test = click(test, "rename-yes")
+    assert "The warranty" in said(test)
+    (info,) = mind.documents()
+    test.multiselect(key=f"tags-{info.doc_id}").set_value(["legal"]).run()
+    test.selectbox(key=f"language-{info.doc_id}").set_value("pt").run()
+    assert not test.exception
+    (info,) = mind.documents()
+    assert (info.title, info.document, info.tags, info.language) == ("The warranty", NAME, ("legal",), "pt")
+
+
+@pytest.mark.slow
+def test_deleting_moves_to_the_bin_and_is_undone() -> None:
+    add((NAME, REPORT))
+    mind = desk().open()
+    test = click(open_document(NAME), "document-delete")
+    assert "“report.pdf” is in the bin." in said(test)
+    assert not mind.documents()
+    test = click(test, "bin-undo")
+    assert [info.document for info in mind.documents()] == [NAME]
+    test = click(open_document(NAME), "document-delete")
+    test = click(test, "bin-open")
+    assert "Documents are deleted permanently after 30 days." in said(test)
+    test = click(test, "restore-")
+    assert "The bin is empty." in said(test)
+    test = click(open_document(NAME), "document-delete")
+    test = click(click(test, "bin-open"), "bin-empty")
+    assert "This can't be undone." in said(test)
+    test = click(test, "purge-no")
+    assert mind.library.binned()
+    test = click(click(test, "bin-empty"), "purge-yes")
+    assert "“report.pdf” was deleted (2 pages)." in said(test)
+    assert not mind.library.binned()
+    assert "was deleted" not in said(test.run())
+
+
+@pytest.mark.slow
+def test_without_a_bin_deleting_asks_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCMIND_STORAGE__BIN_DAYS", "0")
+    add((NAME, REPORT))
+    test = click(open_document(NAME), "document-delete")
+    assert "This can't be undone." in said(test)
+    test = click(test, "purge-yes")
     assert not desk().open().documents()
-    assert "Deleted **report.pdf**: 2 pages" in said(test)
     assert "Nothing here yet" in said(test)
-    assert "Deleted" not in said(test.run())
 
 
 CRASH = """
@@ -788,7 +818,7 @@ def test_hostile_names_and_text_reach_markdown_only_escaped() -> None:
     test = add((HOSTILE, text.encode()))
     chat = app()
     chat.chat_input[0].set_value("How long does the warranty last?").run()
-    for page in (test, click(app("documents.py"), "open-"), chat):
+    for page in (test, open_document(HOSTILE), chat):
         assert not page.exception
         for part in [*page.markdown, *page.caption, *page.error, *page.success, *page.subheader]:
             left = re.sub(r"\\.|\]\(#read=[\w.&=-]+\)", "", str(part.value))

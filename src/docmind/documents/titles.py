@@ -40,10 +40,13 @@ def printed_title(text: str, words: Words) -> str:
 
 
 def _lines(text: str, words: Words) -> list[tuple[str, float, int]]:
-    """Return each line with words: its text, the median height of its words in pixels, and their number."""
+    """Return each line with words: its text, the median height of its words in pixels, and their number.
+
+    Words without a height are left out.
+    """
     found, start = [], 0
     for line in text.split("\n"):
-        inside = (words.starts >= start) & (words.starts < start + len(line))
+        inside = (words.starts >= start) & (words.starts < start + len(line)) & (words.boxes[:, 3] > 0)
         start += len(line) + 1
         if inside.any():
             found.append((line, float(np.median(words.boxes[inside, 3])), int(inside.sum())))
@@ -53,19 +56,23 @@ def _lines(text: str, words: Words) -> list[tuple[str, float, int]]:
 def outline_of(pages: Sequence[tuple[int, str, Words]]) -> tuple[Heading, ...]:
     """Return the headings of a document in order: lines in larger print than most, without those of running heads.
 
-    `pages` are their numbers, texts and words. A heading's level counts from 1, the largest print, to 3. Where no line stands out the outline is empty.
+    `pages` are their numbers, texts and words. A heading's level counts from 1, the largest print, to 3. Where no line
+    stands out the outline is empty.
     """
     lines = [(page_no, *line) for page_no, text, words in pages for line in _lines(text, words)]
     if not lines:
         return ()
     usual = float(np.median(np.repeat([size for _, _, size, _ in lines], [count for *_, count in lines])))
     large = [(page_no, one_line(line), size / usual) for page_no, line, size, _ in lines if size >= _HEADING * usual]
-    repeated = Counter(text for _, text in {(page_no, _masked(line)) for page_no, line, _ in large})
+    lines_of = {(page_no, line) for page_no, line, _ in large}
+    repeated = Counter(line for _, line in lines_of)
+    numbered = Counter(text for _, text in {(page_no, _masked(line)) for page_no, line in lines_of})
+    few, half = max(2, len(pages) // 20), max(2, len(pages) // 2)
     found: list[Heading] = []
     for page_no, line, size in large:
         letters = sum(char.isalpha() for char in line)
         is_text = letters >= 3 and letters >= 0.5 * len(line) and len(line) <= _LETTERS and not line.endswith(",")
-        if not is_text or repeated[_masked(line)] > max(2, len(pages) // 20):
+        if not is_text or repeated[line] > few or numbered[_masked(line)] > half:
             continue
         level = 1 if size >= _FIRST else 2 if size >= _SECOND else 3
         last = found[-1] if found else None

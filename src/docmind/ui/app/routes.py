@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, Router
@@ -44,11 +45,13 @@ class Routes:
 def route(path: str, answer: Answer, method: str = "GET") -> Route:
     """Return the route of `path`, answered by `answer` in a thread, with the open vault.
 
-    An error is a JSON object with `error` and `hint`, status 404 where something is not there, otherwise 409.
+    `request.state.body` has the bytes of the request. An error is a JSON object with `error` and `hint`, status 404
+    where something is not there, otherwise 409.
     """
 
-    def endpoint(request: Request) -> Response:
-        outcome = attempt(lambda: answer(desk().open(), request))
+    async def endpoint(request: Request) -> Response:
+        request.state.body = await request.body()
+        outcome = await run_in_threadpool(attempt, lambda: answer(desk().open(), request))
         if not isinstance(outcome, DocMindError):
             return outcome
         status = 404 if isinstance(outcome, NotFoundError) else 409

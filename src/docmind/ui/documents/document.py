@@ -10,10 +10,10 @@ import streamlit as st
 from docmind.errors import DocMindError
 from docmind.records.documents import DocumentInfo
 from docmind.rich_text import escape, one_line
-from docmind.ui.app import errors, page_view, state
+from docmind.ui.app import errors, state
 from docmind.ui.app.browser_part import browser_part
 from docmind.ui.app.format import count, kind, language, languages, size, when
-from docmind.ui.app.page_view import PageOnShow
+from docmind.ui.app.page_links import reader_link
 from docmind.ui.chat.filters import look_in
 from docmind.ui.documents import embedding, library
 from docmind.wording import _, ngettext
@@ -28,12 +28,8 @@ _HEADINGS = 12  # shown before *All headings*
 
 
 def draw_document(docmind: DocMind, doc_id: str) -> None:
-    """Draw one document, or the page of it that is open."""
+    """Draw one document; its pages open in the reader."""
     info = docmind.document(doc_id)
-    if isinstance(opened := st.session_state.get(state.OPEN_PAGE), PageOnShow) and opened.doc_id == doc_id:
-        st.button(_("All pages"), icon=":material/arrow_back:", type="tertiary", on_click=_close_page)
-        page_view.page_view(docmind, state.OPEN_PAGE)
-        return
     st.button(_("All documents"), icon=":material/arrow_back:", type="tertiary", on_click=library.close_document)
     errors.show_of(_TROUBLE)
     title = one_line(info.shown_title)
@@ -44,10 +40,15 @@ def draw_document(docmind: DocMind, doc_id: str) -> None:
     embedding.progress(docmind)
     facts, rest = st.columns([0.36, 0.64], gap="large")
     with facts:
-        _draw_facts(docmind, info)
+        with st.container(gap="xsmall"):
+            _draw_facts(docmind, info)
+        embedding.offer(docmind, info.doc_id)
+        _draw_tags(docmind, info)
+        _draw_collections(docmind, info)
+        _draw_language(docmind, info)
     with rest:
         _draw_outline(docmind, info)
-        _draw_pages(docmind, info)
+        _draw_pages(info)
 
 
 def _draw_actions(docmind: DocMind, info: DocumentInfo) -> None:
@@ -103,10 +104,6 @@ def _draw_facts(docmind: DocMind, info: DocumentInfo) -> None:
         )
     if info.message:
         st.caption(f":material/{'error' if info.status == 'failed' else 'info'}: {escape(info.message)}")
-    embedding.offer(docmind, info.doc_id)
-    _draw_tags(docmind, info)
-    _draw_collections(docmind, info)
-    _draw_language(docmind, info)
 
 
 def _read_as(source: str, pages: int, confidence: float) -> str:
@@ -154,10 +151,10 @@ def _draw_collections(docmind: DocMind, info: DocumentInfo) -> None:
         _("Collections"),
         list(known),
         [one for one in info.collections if one in known],
-        format_func=lambda one: known.get(one, one),
+        format_func=lambda one: known.get(str(one), str(one)),
         key=key,
         accept_new_options=True,
-        placeholder=_("Choose a collection or type a new name"),
+        placeholder=_("Choose or type a new name"),
         on_change=lambda: errors.heed(_TROUBLE, work),
     )
 
@@ -190,29 +187,11 @@ def _draw_outline(docmind: DocMind, info: DocumentInfo) -> None:
     with st.expander(_("Outline"), expanded=len(headings) <= _HEADINGS, icon=":material/toc:"):
         for place, heading in enumerate(headings):
             with st.container(horizontal=True, gap=None, key=f"heading-{heading.level}-{place}"):
-                st.button(
-                    f"{escape(heading.text, limit=90)} · {heading.page_no}",
-                    key=f"outline-{place}",
-                    type="tertiary",
-                    on_click=_open_page,
-                    args=(info.doc_id, heading.page_no),
-                )
+                link = reader_link(info.doc_id, heading.page_no)
+                st.markdown(f"[{escape(heading.text, limit=90)} · {heading.page_no}]({link})")
 
 
-def _draw_pages(docmind: DocMind, info: DocumentInfo) -> None:
-    def pressed() -> None:
-        page_no = (st.session_state.get(state.PAGES) or {}).get("page")
-        if isinstance(page_no, int) and 1 <= page_no <= info.pages:
-            _open_page(info.doc_id, page_no)
-
+def _draw_pages(info: DocumentInfo) -> None:
     words = {"page": _("Page {n}"), "pages": _("Pages"), "unread": _("Not read yet")}
     data = {"doc_id": info.doc_id, "pages": info.pages, "done": info.pages_done, "words": words}
-    browser_part(_FOLDER, "pages")(data=data, key=state.PAGES, on_page_change=pressed)
-
-
-def _open_page(doc_id: str, page_no: int) -> None:
-    st.session_state[state.OPEN_PAGE] = PageOnShow(doc_id, page_no)
-
-
-def _close_page() -> None:
-    st.session_state.pop(state.OPEN_PAGE, None)
+    browser_part(_FOLDER, "pages")(data=data, key=state.PAGES)

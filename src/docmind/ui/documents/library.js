@@ -40,7 +40,7 @@ class Table {
     this.selected = new Set(); this.active = -1; this.anchor = -1;
     this.version = ""; this.isRead = false; this.isAsking = false;
     this.root = make("div", "lib");
-    parent.replaceChildren(this.root);
+    parent.append(this.root); // beside the style sheet, which Streamlit puts there
     this.redraw = () => { if (!this.frame) this.frame = requestAnimationFrame(() => { this.frame = 0; this.paint(); }); };
     document.addEventListener("scroll", this.redraw, { capture: true, passive: true });
     window.addEventListener("resize", this.redraw);
@@ -49,6 +49,7 @@ class Table {
 
   close() {
     clearInterval(this.timer);
+    this.root.remove();
     document.removeEventListener("scroll", this.redraw, { capture: true });
     window.removeEventListener("resize", this.redraw);
   }
@@ -199,8 +200,11 @@ class Table {
     this.clear.hidden = !isNarrow;
     this.none.hidden = this.shown.length > 0 || !this.rows.length;
     this.grid.hidden = !this.shown.length;
-    const values = { n: number.format(this.shown.length), all: number.format(this.rows.length) };
-    this.count.textContent = isNarrow ? fill(this.words.some, values) : fill(this.rows.length === 1 ? this.words.one : this.words.many, values);
+    const words = this.words, told = (count, one, many) => fill(count === 1 ? one : many, { n: number.format(count) });
+    const pages = this.rows.reduce((sum, row) => sum + row[DONE], 0);
+    this.count.textContent = isNarrow
+      ? fill(words.some, { n: number.format(this.shown.length), all: number.format(this.rows.length) })
+      : fill(words.whole, { documents: told(this.rows.length, words.one, words.many), pages: told(pages, words.page, words.pages) });
     this.paint(true);
   }
 
@@ -408,20 +412,18 @@ class Table {
     this.mark();
   }
 
-  fetch() {
+  async fetch() {
     const ids = [...this.selected];
-    if (ids.length === 1) {
-      const link = make("a", "", "", { href: `${this.base}/original/${ids[0]}`, download: "" });
-      this.root.append(link);
-      link.click();
-      link.remove();
-      return;
+    let address = `original/${ids[0]}`;
+    if (ids.length > 1) {
+      const answer = await fetch(`${this.base}/originals`, { method: "POST", body: new URLSearchParams({ ids: ids.join(".") }) });
+      if (!answer.ok) return this.read(); // one was deleted meanwhile: the rows show it
+      address = `originals/${(await answer.json()).selection}`;
     }
-    const form = make("form", "", undefined, { method: "post", action: `${this.base}/originals`, hidden: "" });
-    form.append(make("input", "", undefined, { type: "hidden", name: "ids", value: ids.join(".") }));
-    this.root.append(form);
-    form.submit();
-    form.remove();
+    const link = make("a", "", "", { href: `${this.base}/${address}`, download: "" });
+    this.root.append(link);
+    link.click();
+    link.remove();
   }
 }
 

@@ -73,6 +73,7 @@ def _words() -> dict[str, Any]:
         },
         "clear": _("Clear filters"),
         "none": _("No documents match."),
+        "whole": _("{documents}, {pages}, encrypted on this computer"),
         "one": _("1 document"),
         "many": _("{n} documents"),
         "some": _("{n} of {all} documents"),
@@ -115,13 +116,11 @@ def _act(docmind: DocMind) -> None:
 
 def open_document(doc_id: str) -> None:
     """Open one document: the address names it, so that reload and Back work. For callbacks."""
-    st.session_state.pop(state.OPEN_PAGE, None)
     st.query_params[state.OPEN_DOCUMENT] = doc_id
 
 
 def close_document() -> None:
     """Go back to the table. For callbacks."""
-    st.session_state.pop(state.OPEN_PAGE, None)
     for name in (state.OPEN_DOCUMENT, state.OPEN_BIN):
         st.query_params.pop(name, None)
 
@@ -221,7 +220,8 @@ def draw_bin(docmind: DocMind) -> None:
                 st.markdown(escape(info.shown_title or info.document, limit=90))
                 facts = (kind(info.kind), count(info.pages, "page"), size(info.bytes))
                 deleted = _("deleted {when}").format(when=when(info.deleted_at_ms or 0))
-                st.caption(" · ".join(map(escape, (info.document, *facts, deleted))))
+                name = (info.document,) if info.shown_title else ()
+                st.caption(" · ".join(map(escape, (*name, *facts, deleted))))
             st.button(
                 _("Restore"),
                 key=f"restore-{info.doc_id}",
@@ -281,7 +281,8 @@ def _tag(docmind: DocMind, ids: tuple[str, ...]) -> None:
     )
     removed = st.multiselect(_("Remove tags"), known, key="tags-remove", placeholder=_("Choose tags")) if known else []
     with st.container(horizontal=True, horizontal_alignment="right"):
-        st.button(_("Cancel"), key="tags-no", on_click=_close)
+        if st.button(_("Cancel"), key="tags-no", on_click=_close):
+            st.rerun()
         if st.button(_("Save"), key="tags-yes", type="primary", disabled=not (added or removed)):
             _finish(errors.attempt(lambda: docmind.library.tag(ids, add=added, remove=removed)))
 
@@ -293,7 +294,7 @@ def _collect(docmind: DocMind, ids: tuple[str, ...]) -> None:
         _("Collection"),
         list(known),
         index=None,
-        format_func=lambda one: known.get(one, one),
+        format_func=lambda one: known.get(str(one), str(one)),
         key="collection",
         accept_new_options=True,
         placeholder=_("Choose a collection or type a new name"),
@@ -306,7 +307,8 @@ def _collect(docmind: DocMind, ids: tuple[str, ...]) -> None:
             docmind.library.new_collection(chosen or "", ids)
 
     with st.container(horizontal=True, horizontal_alignment="right"):
-        st.button(_("Cancel"), key="collection-no", on_click=_close)
+        if st.button(_("Cancel"), key="collection-no", on_click=_close):
+            st.rerun()
         if st.button(_("Add"), key="collection-yes", type="primary", disabled=not chosen):
             _finish(errors.attempt(work), unselects=True)
 
@@ -318,7 +320,8 @@ def _rename(docmind: DocMind, ids: tuple[str, ...]) -> None:
     name = st.text_input(_("Name"), one_line(info.document), key="rename-name", max_chars=200)
     st.caption(_("The original file keeps its content. An empty title is taken from the first page."))
     with st.container(horizontal=True, horizontal_alignment="right"):
-        st.button(_("Cancel"), key="rename-no", on_click=_close)
+        if st.button(_("Cancel"), key="rename-no", on_click=_close):
+            st.rerun()
         if st.button(_("Save"), key="rename-yes", type="primary"):
             new = name if name != one_line(info.document) else None
             _finish(errors.attempt(lambda: docmind.library.rename(doc_id, document=new, title=title)))
@@ -334,7 +337,8 @@ def _purge(docmind: DocMind, ids: tuple[str, ...]) -> None:
         )
     )
     with st.container(horizontal=True, horizontal_alignment="right"):
-        st.button(_("Keep"), key="purge-no", on_click=_close)
+        if st.button(_("Keep"), key="purge-no", on_click=_close):
+            st.rerun()
         wanted = st.button(_("Delete permanently"), key="purge-yes", type="primary", icon=":material/delete_forever:")
     if not wanted:
         return

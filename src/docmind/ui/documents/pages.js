@@ -1,8 +1,8 @@
-// The pages of one document as thumbnails that are pressed themselves.
+// The pages of one document as thumbnails; each is a link that opens the reader.
 
 const seen = new WeakMap();
 
-export default function ({ parentElement, data, setTriggerValue }) {
+export default function ({ parentElement, data }) {
   const state = `${data.doc_id} ${data.pages} ${data.done}`;
   const before = seen.get(parentElement);
   if (before === state) return;
@@ -12,26 +12,26 @@ export default function ({ parentElement, data, setTriggerValue }) {
   list.className = "doc-pages";
   list.setAttribute("aria-label", data.words.pages);
   for (let page = 1; page <= data.pages; page += 1) {
-    const item = document.createElement("li"), button = document.createElement("button");
+    const item = document.createElement("li"), link = document.createElement("a");
     const name = data.words.page.replace("{n}", String(page));
-    button.type = "button";
-    button.setAttribute("aria-label", name);
+    link.href = `#read=${data.doc_id}.${page}`;
+    link.setAttribute("aria-label", name);
     const frame = document.createElement("span"), image = document.createElement("img");
     frame.className = "doc-frame";
     image.alt = "";
     image.loading = "lazy";
     image.decoding = "async";
     image.src = `${base}/page/${data.doc_id}/${page}/image?size=thumbnail`;
-    image.addEventListener("error", () => { button.disabled = true; frame.textContent = data.words.unread; });
+    image.addEventListener("error", () => { link.removeAttribute("href"); frame.textContent = data.words.unread; });
     frame.append(image);
     const label = document.createElement("span");
     label.textContent = String(page);
-    button.append(frame, label);
-    button.addEventListener("click", () => setTriggerValue("page", page));
-    item.append(button);
+    link.append(frame, label);
+    item.append(link);
     list.append(item);
   }
-  parentElement.replaceChildren(list);
+  parentElement.querySelector(".doc-pages")?.remove();
+  parentElement.append(list); // beside the style sheet, which Streamlit puts there
   if (!before) toTop(parentElement);
 }
 

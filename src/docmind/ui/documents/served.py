@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 import threading
 import zipfile
 from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, cast
 from urllib.parse import parse_qs, quote
 
-from anyio import from_thread
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from docmind.errors import ConfigError
+from docmind.errors import ConfigError, NotFoundError
 from docmind.rich_text import one_line
 from docmind.ui.app.format import kind, language
 from docmind.ui.app.routes import route
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from docmind.records.documents import DocumentInfo
 
 _LONGEST = 200  # characters of one text of a row
+_SELECTIONS = 16  # that can be fetched; older ones are forgotten
 _lock = threading.Lock()
+_selections: dict[str, list[str]] = {}
 _kept: tuple[str, str, bytes] = ("", "", b"")  # the vault's state, the version of the rows, and the rows
 
 
@@ -85,12 +87,32 @@ def _original(docmind: DocMind, request: Request) -> Response:
     return Response(docmind.library.original(doc_id), media_type="application/octet-stream", headers=_attachment(name))
 
 
-def _originals(docmind: DocMind, request: Request) -> Response:
-    """Answer a form that names documents in `ids` with a zip of them, which is written while it is sent."""
-    form = parse_qs(from_thread.run(request.body).decode("ascii", "replace"))
+def _selection(docmind: DocMind, request: Request) -> Response:
+    """Keep the documents that a form names in `ids`, and answer with the name under which they can be fetched.
+
+    A browser asks for a file with GET, whose address has no room for thousands of ids; and it does not say where a form
+    that it sends itself comes from, which the guard requires.
+    """
+    form = parse_qs(request.state.body.decode("ascii", "replace"))
     doc_ids = list(dict.fromkeys(filter(None, ".".join(form.get("ids", [])).split("."))))
     if not doc_ids:
         raise ConfigError("No document is selected.", hint="Select at least one document.")
+    for doc_id in doc_ids:
+        docmind.library.original_name(doc_id)  # raises where one is not there
+    name = secrets.token_hex(8)
+    with _lock:
+        _selections[name] = doc_ids
+        while len(_selections) > _SELECTIONS:
+            del _selections[next(iter(_selections))]
+    return JSONResponse({"selection": name})
+
+
+def _originals(docmind: DocMind, request: Request) -> Response:
+    """Answer with a zip of the selected documents, which is written while it is sent."""
+    with _lock:
+        doc_ids = _selections.get(request.path_params["selection"], [])
+    if not doc_ids:
+        raise NotFoundError("There is no such selection of documents.", hint="Select them again.")
     names = _different([(doc_id, docmind.library.original_name(doc_id)) for doc_id in doc_ids])
     return StreamingResponse(
         _zipped(docmind, names), media_type="application/zip", headers=_attachment("documents.zip")
@@ -147,5 +169,6 @@ def _attachment(name: str) -> dict[str, str]:
 LIBRARY = [
     route("/library", _rows),
     route("/original/{doc_id}", _original),
-    route("/originals", _originals, "POST"),
+    route("/originals", _selection, "POST"),
+    route("/originals/{selection}", _originals),
 ]

@@ -1,0 +1,62 @@
+"""Titles and outlines by the size of print; a line with a clear size is a row of the toy."""
+
+from __future__ import annotations
+
+import pytest
+
+from docmind.documents.titles import outline_of, printed_title
+from docmind.documents.words import Words
+from docmind.records.documents import Heading
+
+
+def printed(*lines: tuple[str, int]) -> tuple[str, Words]:
+    """Return a page of lines, each with the height of its words in pixels."""
+    text, spans, boxes = "", [], []
+    for number, (line, height) in enumerate(lines):
+        at = len(text)
+        for word in line.split():
+            start = text.find(word, at) if word in text[at:] else at
+            start = at + line.find(word, start - at)
+            spans.append((start, start + len(word)))
+            boxes.append((10.0, 40.0 * number, 30.0, float(height)))
+        text += f"{line}\n"
+    return text, Words.of(spans, boxes)
+
+
+BODY = ("The tenant gives notice three months before the end of the quarter", 10)
+
+
+def test_the_largest_print_is_the_title() -> None:
+    assert printed_title(*printed(("page 1", 8), ("Lease of the", 20), ("workshop", 19), BODY, BODY)) == (
+        "Lease of the workshop"
+    )
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [(BODY, BODY), (("12.50 €", 30), BODY), (("A very long line " * 12, 30), BODY), ()],
+    ids=["one size", "a number", "too long", "nothing"],
+)
+def test_other_pages_have_no_title(lines: tuple[tuple[str, int], ...]) -> None:
+    assert printed_title(*printed(*lines)) == ""
+
+
+def test_a_title_is_sanitized() -> None:
+    assert printed_title(*printed(("Lease\u202e of\x07 it", 20), BODY, BODY)) == "Lease of\ufffd it"
+
+
+def test_headings_have_levels_and_pages_and_no_running_heads() -> None:
+    pages = [
+        (number, *printed((f"Annual report {number}", 13), (f"Chapter {name}", 18), ("Costs", 13), BODY, BODY, BODY))
+        for number, name in enumerate(("one", "two", "three"), 1)
+    ]
+    found = outline_of(pages)
+    assert found[0] == Heading(1, "Chapter one", 1)
+    assert [heading.text for heading in found if heading.level == 1] == ["Chapter one", "Chapter two", "Chapter three"]
+    assert not any("Annual report" in heading.text for heading in found)
+    assert outline_of([]) == ()
+
+
+def test_words_without_a_place_say_nothing() -> None:
+    assert printed_title(*printed(("Lease", 0), ("of it", 0))) == ""
+    assert outline_of([(1, *printed(("Lease", 0), ("of it", 0)))]) == ()
