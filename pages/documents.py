@@ -9,7 +9,7 @@ import streamlit as st
 from docmind.ui.app import state
 from docmind.ui.app.format import count
 from docmind.ui.app.frame import frame
-from docmind.ui.documents import embedding, library, upload
+from docmind.ui.documents import embedding, folders, library, upload
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -27,6 +27,7 @@ def documents_page(docmind: DocMind) -> None:
     library.draw_receipt()
     upload.uploader(docmind)
     upload.progress(docmind)
+    folders.draw(docmind)
     embedding.progress(docmind)
     if documents:
         pages = sum(info.pages_done for info in documents)
