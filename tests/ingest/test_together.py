@@ -128,7 +128,6 @@ from docmind.application import DocMind
 from docmind.config import Settings
 from docmind.documents import Catalog
 from docmind.records.documents import Upload
-from conftest import ROOT
 if __name__ == "__main__":
     done = []
     real = Catalog.finish_document
@@ -142,7 +141,7 @@ if __name__ == "__main__":
         desk.add([Upload(f"note {n}.txt", f"Note {n} counts {n * 37} storks.".encode()) for n in range(40)])
 """
     (tmp_path / "owner.py").write_text(script)
-    path = os.pathsep.join([str(ROOT / "src"), *HELPERS, str(ROOT / "tests")])
+    path = os.pathsep.join([str(ROOT / "src"), *HELPERS])
     environment = os.environ | environment_of(tmp_path) | {"PYTHONPATH": path}
     ended = subprocess.run([sys.executable, str(tmp_path / "owner.py")], env=environment, check=False, timeout=120)
     assert ended.returncode == -signal.SIGKILL

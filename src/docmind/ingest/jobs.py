@@ -80,7 +80,7 @@ class IngestQueue:
             for number, (upload_id, password) in enumerate(ids.items()):
                 place = len(results), files_total or len(ids)
                 if password is None and upload_id not in together:
-                    together = self.read_together(list(ids)[number:], progress=progress, place=place)
+                    together |= self.read_together(list(ids)[number:], progress=progress, place=place)
                 result = together.get(upload_id) or self.read(
                     upload_id, password=password, progress=progress, place=place
                 )
@@ -123,7 +123,7 @@ class IngestQueue:
             place = len(results), len(waiting)
             try:
                 if upload_id not in together:
-                    together = self.read_together(waiting[number:], progress=progress, place=place)
+                    together |= self.read_together(waiting[number:], progress=progress, place=place)
                 result = together.get(upload_id) or self.read(upload_id, progress=progress, place=place)
                 results.append(result)
             except NotFoundError:  # removed meanwhile
@@ -340,6 +340,10 @@ class IngestQueue:
             self._current = current
         try:
             yield
+        except DocMindError:
+            with contextlib.suppress(DocMindError):  # a full disk: the next start puts it back
+                self._uploads.move(list(current.upload_ids), ("reading",), "waiting")
+            raise
         finally:
             with self._changed:
                 self._current = None
