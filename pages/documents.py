@@ -8,7 +8,7 @@ import streamlit as st
 
 from docmind.ui.app import errors, state
 from docmind.ui.app.frame import frame
-from docmind.ui.documents import document, embedding, library, upload
+from docmind.ui.documents import document, embedding, folders, library, upload
 from docmind.wording import _
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def documents_page(docmind: DocMind) -> None:
         library.draw_bin_link(docmind)
     upload.uploader(docmind)
     upload.progress(docmind)
+    folders.draw(docmind)
     embedding.progress(docmind)
     if docmind.counts()[0]:
         embedding.offer(docmind)

@@ -58,7 +58,7 @@ def test_from_a_file_to_a_highlighted_quote_after_a_restart(browser: Any, server
     with tab(browser, server) as one:
         one.open("Documents")
         payload = [{"name": name, "mimeType": "application/pdf", "buffer": data} for name, data in (report(), scan())]
-        one.page.locator("input[type=file]").set_input_files(payload)
+        one.page.locator("input[type=file]").first.set_input_files(payload)
         one.page.get_by_role("button", name="Pause").wait_for()  # progress is visible
         one.page.get_by_text("2 added").wait_for()
         one.idle()

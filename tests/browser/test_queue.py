@@ -49,7 +49,7 @@ def locked(name: str) -> tuple[str, bytes]:
 
 def drop(one: Tab, *files: tuple[str, bytes]) -> None:
     payload = [{"name": name, "mimeType": "application/octet-stream", "buffer": data} for name, data in files]
-    one.page.locator("input[type=file]").set_input_files(payload)
+    one.page.locator("input[type=file]").first.set_input_files(payload)
 
 
 def press(one: Tab, key: str) -> None:
@@ -62,7 +62,7 @@ def test_failed_and_locked_files_stay_until_they_are_dealt_with(browser: Any, se
     with patient(browser, server) as one:
         one.open("Documents")
         drop(one, paper("herons.pdf", 3), locked("contract.docx"), ("broken.pdf", paper("x", 2)[1][:300]))
-        one.page.get_by_text("2 files need your attention").wait_for()
+        one.page.get_by_text("1 file needs a password, 1 file could not be read").wait_for()
         one.idle()
         one.page.get_by_text("1 added").first.wait_for()
         take(one, "queue-attention")
@@ -71,7 +71,7 @@ def test_failed_and_locked_files_stay_until_they_are_dealt_with(browser: Any, se
     server.start()
     with patient(browser, server) as two:
         two.open("Documents")
-        two.page.get_by_text("2 files need your attention").wait_for()
+        two.page.get_by_text("1 file needs a password, 1 file could not be read").wait_for()
         two.page.get_by_text("broken.pdf").first.wait_for()
         two.page.locator("input[type=password]").fill("wrong")
         two.page.get_by_role("button", name="Unlock").click()
@@ -80,14 +80,14 @@ def test_failed_and_locked_files_stay_until_they_are_dealt_with(browser: Any, se
         assert two.page.locator("input[type=password]").input_value() == ""
         two.page.locator("input[type=password]").fill(PASSWORD)
         two.page.get_by_role("button", name="Unlock").click()
-        two.page.get_by_text("1 file needs your attention").wait_for()
+        two.page.get_by_text("1 file could not be read", exact=True).wait_for()
         two.page.get_by_role("button", name="contract.docx").wait_for()
         two.idle()
         two.page.get_by_role("button", name="Retry").click()
         two.page.get_by_role("button", name="Retry").wait_for()
         two.idle()
         two.page.locator('[class*="st-key-queue-remove-"] button').first.click()
-        two.page.get_by_text("needs your attention").wait_for(state="detached")
+        two.page.get_by_text("could not be read", exact=False).wait_for(state="detached")
 
 
 def test_pause_resume_and_cancel_keep_what_was_read(browser: Any, server: Server) -> None:
@@ -144,7 +144,7 @@ def test_files_that_waited_are_read_after_a_kill_without_a_word(browser: Any, se
     with patient(browser, server) as one:
         one.open("Documents")
         drop(one, paper("long.pdf", 60), *[paper(f"report {number}.pdf", 2) for number in range(6)])
-        one.page.get_by_text("waiting: 6 files").wait_for()
+        one.page.get_by_text("6 files are waiting").wait_for()
     server.kill()
     server.start()
     with patient(browser, server) as two:
@@ -162,7 +162,7 @@ def test_every_upload_counts_once_however_fast_they_come(browser: Any, server: S
         for number in range(5):
             drop(one, locked(f"contract {number}.docx"))
             one.page.wait_for_timeout(200 * number)
-        one.page.get_by_text("5 files need your attention").wait_for()
+        one.page.get_by_text("5 files need a password").wait_for()
         one.page.get_by_text("1 added").wait_for()
         one.idle()
         assert one.page.locator("input[type=password]").count() == 5
@@ -175,7 +175,7 @@ def test_the_queue_fits_a_phone(browser: Any, server: Server, scheme: str) -> No
         one.open("Documents")
         one.page.set_viewport_size({"width": 390, "height": 844})  # the sidebar is folded now
         drop(one, locked("a contract with a rather long name that goes on.docx"), ("broken.pdf", b"%PDF-1.4 broken"))
-        one.page.get_by_text("2 files need your attention").wait_for()
+        one.page.get_by_text("1 file needs a password, 1 file could not be read").wait_for()
         drop(one, paper("long.pdf", 300), paper("second.pdf", 2))
         one.page.get_by_text(re.compile(r"\d+ of 300 pages read")).wait_for()
         take(one, f"queue-phone-reading-{scheme}")

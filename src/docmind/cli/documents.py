@@ -111,7 +111,7 @@ class Adding:
                     continue
                 upload_id, place = ids[len(settled)], (number, len(files))
                 if upload_id not in together:
-                    together = queue.read_together(ids[len(settled) :], progress=show, place=place)
+                    together |= queue.read_together(ids[len(settled) :], progress=show, place=place)
                 self.results.append(together.get(upload_id) or self._add(upload_id, place, show))
                 settled.append(upload_id)
                 self.unread -= 1
@@ -125,7 +125,7 @@ class Adding:
         for number, upload_id in enumerate(ids):
             place = number, len(ids)
             if upload_id not in together:
-                together = self._desk.queue.read_together(ids[number:], progress=show, place=place)
+                together |= self._desk.queue.read_together(ids[number:], progress=show, place=place)
             self.results.append(together.get(upload_id) or self._add(upload_id, place, show))
             self.unread -= 1
 

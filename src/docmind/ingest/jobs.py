@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from docmind.documents import Uploads
-from docmind.errors import CancelledError, DocMindError, NotFoundError
+from docmind.errors import CancelledError, DocMindError, NotFoundError, TextModelError
 from docmind.ingest.pipeline import Ingest, Step
 from docmind.reading import may_be_plain
 from docmind.records.documents import AddResult, QueueProgress, QueueState, Upload, UploadInfo, UploadState
@@ -25,6 +25,7 @@ _UNREAD: tuple[UploadState, ...] = ("waiting", "reading", "paused")
 _ENDED: tuple[UploadState, ...] = ("failed", "locked", "cancelled")
 _CLOSING_S = 30.0
 _TOGETHER, _TOGETHER_BYTES = 32, 256 * 1024  # short texts that share a commit: what a crash or a pause repeats
+_AGAIN_S, _AGAIN_MOST_S = 5.0, 120.0  # until a text model that failed is asked again: a server may come back
 _WINDOW_S = 120.0  # how far back the rate is measured: scans and plain text alternate
 _SURE_S, _SURE_PAGES = 5.0, 16  # before that the rate is meaningless: the first pages come out of buffers
 _SLOW_S, _SLOW_PAGES = 15.0, 2  # enough for pages read by OCR, which are slow
@@ -42,6 +43,7 @@ class IngestQueue:
         self._current: _Current | None = None
         self._pace = _Pace()
         self._trouble = ""  # why nothing is read although files wait
+        self._again_s = self._again_at = 0.0  # when that may be over by itself; 0 where it is for the user
         self._is_closed = self._is_adopted = False
 
     # handing in
@@ -78,7 +80,7 @@ class IngestQueue:
             for number, (upload_id, password) in enumerate(ids.items()):
                 place = len(results), files_total or len(ids)
                 if password is None and upload_id not in together:
-                    together = self.read_together(list(ids)[number:], progress=progress, place=place)
+                    together |= self.read_together(list(ids)[number:], progress=progress, place=place)
                 result = together.get(upload_id) or self.read(
                     upload_id, password=password, progress=progress, place=place
                 )
@@ -121,7 +123,7 @@ class IngestQueue:
             place = len(results), len(waiting)
             try:
                 if upload_id not in together:
-                    together = self.read_together(waiting[number:], progress=progress, place=place)
+                    together |= self.read_together(waiting[number:], progress=progress, place=place)
                 result = together.get(upload_id) or self.read(upload_id, progress=progress, place=place)
                 results.append(result)
             except NotFoundError:  # removed meanwhile
@@ -222,7 +224,7 @@ class IngestQueue:
         """Read waiting files in the background from now on. Raises `CancelledError` after `close`."""
         with self._changed:
             self._check_open()
-            self._trouble = ""
+            self._trouble, self._again_at = "", 0.0
             try:
                 self.adopt()  # at once, so that the next query shows what waits
             except DocMindError as error:
@@ -289,7 +291,7 @@ class IngestQueue:
     def _put_back(self, upload_ids: Sequence[int] | None, states: Sequence[UploadState]) -> list[int]:
         with self._changed:
             moved = self._uploads.move(upload_ids, states, "waiting")
-            self._trouble = ""
+            self._trouble, self._again_at = "", 0.0
             self._changed.notify_all()
         return moved
 
@@ -338,6 +340,10 @@ class IngestQueue:
             self._current = current
         try:
             yield
+        except DocMindError:
+            with contextlib.suppress(DocMindError):  # a full disk: the next start puts it back
+                self._uploads.move(list(current.upload_ids), ("reading",), "waiting")
+            raise
         finally:
             with self._changed:
                 self._current = None
@@ -376,6 +382,7 @@ class IngestQueue:
             results = self._read_group(_Current(infos, self._pace)) if is_first else {}
             if info.upload_id not in results:
                 self._read(_Current([info], self._pace), self._passwords.pop(info.upload_id, None))
+            self._again_s = 0.0
             self._ingest.commit(lazily=self._uploads.next(self._held) is not None)
         except DocMindError:
             raise
@@ -401,16 +408,23 @@ class IngestQueue:
                         self._pace = _Pace()
                     return info
                 is_fresh = True
-                self._changed.wait()
+                if not self._again_at:
+                    self._changed.wait()
+                elif not self._changed.wait(max(0.0, self._again_at - time.monotonic())):
+                    self._trouble, self._again_at = "", 0.0
             return None
 
     def _give_up(self, error: DocMindError) -> None:
         """Stop the queue for an error that concerns all files, such as a full disk.
 
-        The files wait until the user resumes, or until the next start.
+        The files wait until the user resumes, or until the next start. A text model is asked again after a while, since
+        its server may be back then.
         """
         log_mistake("docmind.queue", "reading ended", error)
-        self._trouble = f"{error} {error.hint}".strip()
+        self._trouble, self._again_at = f"{error} {error.hint}".strip(), 0.0
+        if isinstance(error, TextModelError):
+            self._again_s = min(_AGAIN_MOST_S, 2 * self._again_s or _AGAIN_S)
+            self._again_at = time.monotonic() + self._again_s
 
 
 class _Current:

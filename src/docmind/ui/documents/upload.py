@@ -13,11 +13,13 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from docmind.errors import DocMindError, NotFoundError
+from docmind.reading import has_known_name
 from docmind.records.documents import QueueProgress, Upload, UploadInfo
 from docmind.rich_text import escape
 from docmind.ui.app import errors, state
 from docmind.ui.app.desk import desk
 from docmind.ui.app.format import about, count
+from docmind.wording import N_, _, ngettext
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -27,12 +29,12 @@ _POLL_S = 0.7
 _LISTED = 6  # files listed one by one; of more, only those that need attention
 _NAMED = 5  # cancelled files that are named
 _STAGES = {
-    "starting": "Getting ready to read",
-    "opening": "Reading",
-    "reading": "Reading",
-    "ocr": "Reading the text in pictures of",
-    "indexing": "Finishing",
-    "stopping": "Stopping after this page of",
+    "starting": N_("Getting ready to read {name}"),
+    "opening": N_("Reading {name}"),
+    "reading": N_("Reading {name}"),
+    "ocr": N_("Running OCR on {name}"),
+    "indexing": N_("Finishing {name}"),
+    "stopping": N_("Stopping after this page of {name}"),
 }
 
 
@@ -43,13 +45,25 @@ def uploader(docmind: DocMind) -> None:
     the files that were taken. Uploads under way and files that the box refuses stay visible.
     """
     st.html(_LOOKS)
+    limit_mb = _told(desk().max_file_mb)
     box = st.file_uploader(
-        "Add documents: PDF, Word, Excel, EPUB, pictures and scans, web pages, Markdown, plain text, source code",
+        _(
+            "Drop files here, or choose them: PDF, Word, Excel, EPUB, pictures and scans, web pages, Markdown, text, "
+            "source code"
+        ),
         accept_multiple_files=True,
         key=state.UPLOADER,
-        max_upload_size=_told(desk().max_file_mb),
+        max_upload_size=limit_mb,
     )
     _hand_in(docmind, box)
+    with st.expander(_("Add a whole folder once"), icon=":material/drive_folder_upload:"):
+        folder = st.file_uploader(
+            _("Drop a folder here, or choose it. Files of other kinds in it are left out."),
+            accept_multiple_files="directory",
+            key=state.FOLDER_UPLOADER,
+            max_upload_size=limit_mb,
+        )
+        _hand_in(docmind, folder, is_folder=True)
 
 
 def progress(docmind: DocMind) -> None:
@@ -90,12 +104,14 @@ def _told(limit_mb: int) -> int:
     return min(limit_mb, 500) if limit_mb < 1000 else limit_mb
 
 
-def _hand_in(docmind: DocMind, box: Sequence[UploadedFile | DeletedFile]) -> None:
+def _hand_in(docmind: DocMind, box: Sequence[UploadedFile | DeletedFile], *, is_folder: bool = False) -> None:
     """Submit the files of the box that were not submitted before. Idempotent.
 
     The box lists everything that was ever dropped into it; after a restart of the server it also lists files of which
     nothing is left (`DeletedFile`). It is called in every run of the page and not as a callback: a run that ends early,
     at an access of the session state, is followed by one that submits what this one did not.
+
+    Of a folder, hidden files and files of other kinds are left out, and names have no folders before them.
     """
     taken: set[str] = st.session_state.setdefault(state.TAKEN_FILES, set())
     files = [file for file in box if not isinstance(file, DeletedFile) and file.file_id not in taken]
@@ -104,11 +120,22 @@ def _hand_in(docmind: DocMind, box: Sequence[UploadedFile | DeletedFile]) -> Non
 
     def submit() -> None:
         taken.update(file.file_id for file in files)
-        uploads = (Upload(file.name, file.getvalue()) for file in files)
-        docmind.submit(uploads, total_bytes=sum(file.size for file in files))
+        wanted = [file for file in files if not is_folder or _is_wanted(file.name)]
+        uploads = (Upload(_own_name(file.name) if is_folder else file.name, file.getvalue()) for file in wanted)
+        docmind.submit(uploads, total_bytes=sum(file.size for file in wanted))
 
     _act(submit)
     _release(taken)
+
+
+def _is_wanted(path: str) -> bool:
+    parts = path.replace("\\", "/").split("/")
+    return has_known_name(parts[-1]) and not any(part.startswith(".") for part in parts)
+
+
+def _own_name(path: str) -> str:
+    """Return the name of a file of a folder: the browser gives its path below the folder."""
+    return path.replace("\\", "/").rpartition("/")[2]
 
 
 def _release(file_ids: Iterable[str]) -> None:
@@ -157,9 +184,21 @@ def _panel(docmind: DocMind, seen: tuple[Any, ...]) -> None:
     attention = [info for info in files if info.state != "cancelled"]
     if attention:
         with st.container(border=True, key="queue-attention"):
-            st.markdown(f"**{count(len(attention), 'file needs', 'files need')} your attention**")
+            st.markdown(f"**{_attention(attention)}**")
             for info in attention:
                 (_draw_locked if info.state == "locked" else _draw_failed)(docmind, info)
+
+
+def _attention(files: Sequence[UploadInfo]) -> str:
+    """Return how many files need a password, and how many could not be read."""
+    locked = sum(info.state == "locked" for info in files)
+    failed = len(files) - locked
+    told = []
+    if locked:
+        told.append(ngettext("{n} file needs a password", "{n} files need a password", locked).format(n=locked))
+    if failed:
+        told.append(ngettext("{n} file could not be read", "{n} files could not be read", failed).format(n=failed))
+    return ", ".join(told)
 
 
 def _draw_reading(docmind: DocMind, now: QueueProgress) -> None:
@@ -169,8 +208,8 @@ def _draw_reading(docmind: DocMind, now: QueueProgress) -> None:
                 st.progress(_fraction(now), text=_headline(now))
             if now.stage != "stopping":
                 with _acts():
-                    _button("Pause", "pause", ":material/pause:", lambda: docmind.queue.pause())
-                    _button("Cancel", "cancel", ":material/close:", lambda: docmind.queue.cancel())
+                    _button(_("Pause"), "pause", ":material/pause:", lambda: docmind.queue.pause())
+                    _button(_("Cancel"), "cancel", ":material/close:", lambda: docmind.queue.cancel())
         st.caption(_details(now))
 
 
@@ -179,29 +218,31 @@ def _draw_paused(docmind: DocMind, now: QueueProgress) -> None:
     with st.container(border=True, key="queue-paused"):
         with _line_of_acts():
             with st.container():
-                st.markdown(
-                    f":material/pause_circle: **Paused:** {count(now.unread, 'file is', 'files are')} not read yet"
-                )
+                told = ngettext("Paused: {n} file is not read yet", "Paused: {n} files are not read yet", now.unread)
+                st.markdown(f":material/pause_circle: **{told.format(n=f'{now.unread:,}')}**")
                 if begun is not None:
-                    name, place = escape(begun.document, limit=56), f"{begun.pages_done:,} of {begun.pages:,}"
-                    st.caption(f"{place} pages of {name} are read and kept")
+                    told = _("{done} of {pages} pages of {name} are read and kept")
+                    name = escape(begun.document, limit=56)
+                    st.caption(told.format(done=f"{begun.pages_done:,}", pages=f"{begun.pages:,}", name=name))
             with _acts():
-                _button("Resume", "resume", ":material/play_arrow:", lambda: docmind.queue.resume(), is_primary=True)
-                _button("Cancel", "cancel", ":material/close:", lambda: docmind.queue.cancel())
+                _button(_("Resume"), "resume", ":material/play_arrow:", lambda: docmind.queue.resume(), is_primary=True)
+                _button(_("Cancel"), "cancel", ":material/close:", lambda: docmind.queue.cancel())
         if now.message:
             errors.tell(now.message)
 
 
 def _draw_done(docmind: DocMind, done: Sequence[UploadInfo]) -> None:
     added = [info for info in done if info.result == "added"]
-    told = [f"{len(added)} added"] if added else []
-    if len(added) < len(done):
-        told.append(f"{len(done) - len(added)} already here")
+    here = len(done) - len(added)
+    told = [_("{n} added").format(n=f"{len(added):,}")] if added else []
+    if here:
+        there = ngettext("{n} file was already in your library", "{n} files were already in your library", here)
+        told.append(there.format(n=f"{here:,}"))
     with st.container(border=True, key="queue-done"):
         with _line_of_acts():
             st.markdown(f":material/check_circle: **{', '.join(told)}**")
             st.space("stretch")
-            _button("", "dismiss", ":material/close:", lambda: _remove(docmind, done), told="Dismiss", is_quiet=True)
+            _button("", "dismiss", ":material/close:", lambda: _remove(docmind, done), told=_("Dismiss"), is_quiet=True)
         for info in done:
             if len(done) <= _LISTED or info.message:
                 st.caption(_line(info))
@@ -209,14 +250,13 @@ def _draw_done(docmind: DocMind, done: Sequence[UploadInfo]) -> None:
 
 def _draw_cancelled(docmind: DocMind, files: Sequence[UploadInfo]) -> None:
     names = ", ".join(escape(info.document, limit=48) for info in files[:_NAMED])
-    more = f" and {len(files) - _NAMED:,} more" if len(files) > _NAMED else ""
+    more = " " + _("and {n} more").format(n=f"{len(files) - _NAMED:,}") if len(files) > _NAMED else ""
     ids = [info.upload_id for info in files]
     with st.container(border=True, key="queue-cancelled"), _line_of_acts():
-        st.markdown(f"**Not read:** {names}{more}", width="stretch")
-        _button("Add again", "again", ":material/undo:", lambda: docmind.queue.retry(ids))
-        _button(
-            "", "drop", ":material/close:", lambda: _remove(docmind, files), told="Forget these files", is_quiet=True
-        )
+        st.markdown(f"**{_('Not read:')}** {names}{more}", width="stretch")
+        _button(_("Add again"), "again", ":material/undo:", lambda: docmind.queue.retry(ids))
+        told = _("Remove from this list")
+        _button("", "drop", ":material/close:", lambda: _remove(docmind, files), told=told, is_quiet=True)
 
 
 def _draw_failed(docmind: DocMind, info: UploadInfo) -> None:
@@ -226,7 +266,7 @@ def _draw_failed(docmind: DocMind, info: UploadInfo) -> None:
             if info.hint:
                 st.caption(escape(info.hint))
         ids = [info.upload_id]
-        _button("Retry", f"retry-{info.upload_id}", ":material/refresh:", lambda: docmind.queue.retry(ids))
+        _button(_("Retry"), f"retry-{info.upload_id}", ":material/refresh:", lambda: docmind.queue.retry(ids))
         _remove_button(docmind, info)
 
 
@@ -234,11 +274,14 @@ def _draw_locked(docmind: DocMind, info: UploadInfo) -> None:
     key = f"password-{info.upload_id}-{info.changed_at_ms}"  # another field after each try, so that it begins empty
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key=f"locked-{info.upload_id}"):
         with st.form(key, border=False):
-            wrong = "That password does not open it. " if "does not open" in info.message else ""
-            st.markdown(f":material/lock: {wrong}**{escape(info.document, limit=60)}** is locked.")
+            wrong = _("That password does not open it.") + " " if "does not open" in info.message else ""
+            name = f"**{escape(info.document, limit=60)}**"
+            st.markdown(f":material/lock: {wrong}{_('{name} is locked.').format(name=name)}")
             with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-                password = st.text_input("Password", type="password", key=f"{key}-text", autocomplete="off", width=280)
-                wants = st.form_submit_button("Unlock", type="primary")
+                password = st.text_input(
+                    _("Password"), type="password", key=f"{key}-text", autocomplete="off", width=280
+                )
+                wants = st.form_submit_button(_("Unlock"), type="primary")
         _remove_button(docmind, info)
     if wants and password:
         _act(lambda: docmind.queue.unlock(info.upload_id, password))
@@ -246,7 +289,8 @@ def _draw_locked(docmind: DocMind, info: UploadInfo) -> None:
 
 
 def _remove_button(docmind: DocMind, info: UploadInfo) -> None:
-    key, told = f"remove-{info.upload_id}", f"Remove {escape(info.document, limit=60)} from this list"
+    told = _("Remove {name} from this list").format(name=escape(info.document, limit=60))
+    key = f"remove-{info.upload_id}"
     _button("", key, ":material/delete:", lambda: _remove(docmind, [info]), told=told, is_quiet=True)
 
 
@@ -282,12 +326,18 @@ def _unread_line(docmind: DocMind) -> None:
     if not now.unread:
         st.rerun()
     if now.is_busy:
-        told = f"{count(now.unread, 'file is', 'files are')} still being read: what is in them cannot be found yet"
+        told = ngettext(
+            "{n} file is still being read: it cannot be found yet",
+            "{n} files are still being read: they cannot be found yet",
+            now.unread,
+        )
         icon = ":material/hourglass_top:"
     else:
-        told = f"Reading is paused: {count(now.unread, 'file is', 'files are')} not read yet"
+        told = ngettext(
+            "Reading is paused: {n} file is not read yet", "Reading is paused: {n} files are not read yet", now.unread
+        )
         icon = ":material/pause_circle:"
-    st.page_link("documents.py", label=told, icon=icon)
+    st.page_link("documents.py", label=told.format(n=f"{now.unread:,}"), icon=icon)
 
 
 def _fraction(now: QueueProgress) -> float:
@@ -299,22 +349,27 @@ def _fraction(now: QueueProgress) -> float:
 
 def _headline(now: QueueProgress) -> str:
     if not now.file:
-        return "Getting ready to read…"
-    place = f" (file {min(now.files_done + 1, now.files_total)} of {now.files_total})" if now.files_total > 1 else ""
-    return f"{_STAGES.get(now.stage, 'Reading')} **{escape(now.file, limit=56)}**{place}"
+        return _("Getting ready to read…")
+    told = _(_STAGES.get(now.stage, _STAGES["reading"])).format(name=f"**{escape(now.file, limit=56)}**")
+    if now.files_total < 2:
+        return told
+    place = _("({number} of {total})").format(number=min(now.files_done + 1, now.files_total), total=now.files_total)
+    return f"{told} {place}"
 
 
 def _details(now: QueueProgress) -> str:
     details = []
     if now.pages_total:
-        details.append(f"{now.pages_done:,} of {count(now.pages_total, 'page')} read")
+        read = ngettext("{done} of {pages} page read", "{done} of {pages} pages read", now.pages_total)
+        details.append(read.format(done=f"{now.pages_done:,}", pages=f"{now.pages_total:,}"))
     elif now.stage == "starting":
-        details.append("The text model is being loaded")
+        details.append(_("The text model is being loaded"))
     if now.waiting and now.stage != "stopping":
-        details.append(f"waiting: {count(now.waiting, 'file')}")
+        waiting = ngettext("{n} file is waiting", "{n} files are waiting", now.waiting)
+        details.append(waiting.format(n=f"{now.waiting:,}"))
     if now.eta_ms is not None:
-        details.append(f"about {about(now.eta_ms)} left")
-    return " · ".join(details) or "Opening the file"
+        details.append(_("about {time} left").format(time=about(now.eta_ms)))
+    return " · ".join(details) or _("Opening the file")
 
 
 def _sentence(info: UploadInfo) -> str:
@@ -327,6 +382,6 @@ def _line(info: UploadInfo) -> str:
     name = escape(info.document, limit=64)
     remark = f"  \n{escape(info.message)}" if info.message else ""
     if info.result != "added":
-        return f"{name}: the same file is already here{remark}"
-    seen = f", {info.ocr_pages} read by OCR" if info.ocr_pages else ""
+        return _("{name}: already in your library").format(name=name) + remark
+    seen = ", " + _("{n} by OCR").format(n=f"{info.ocr_pages:,}") if info.ocr_pages else ""
     return f"{name}: {count(info.pages, 'page')}{seen}{remark}"

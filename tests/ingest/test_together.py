@@ -1,0 +1,178 @@
+"""Short plain texts that share a reading process and a commit: nothing of a group is lost, doubled or half there."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conftest import HELPERS, ROOT
+from desks import environment_of, inventory, opened, report, settings_in
+from docmind.application import DocMind
+from docmind.errors import CancelledError, TextModelError
+from docmind.reading import Reader, is_plain
+from docmind.records.documents import Upload
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[DocMind]:
+    with opened(tmp_path) as desk:
+        yield desk
+
+
+def notes(count: int) -> list[Upload]:
+    return [Upload(f"note {n}.txt", f"Note {n} counts {n * 37} storks.".encode()) for n in range(count)]
+
+
+def test_only_text_that_cannot_be_anything_else_is_plain() -> None:
+    for name, data in (("a.txt", b"Storks."), ("a.md", b"# Storks"), ("a.csv", b"a,b\n1,2"), ("a.py", b"print(1)\n")):
+        assert is_plain(Upload(name, data)), name
+    for name, data in (
+        ("a.txt", b"%PDF-1.7 and so on"),
+        ("a.txt", b"PK\x03\x04"),
+        ("a.txt", b"<html><body>Storks"),
+        ("a.html", b"Storks."),
+        ("a.pdf", b"Storks."),
+        ("a.txt", b"\xff\xfes\x00"),
+        ("a.txt", b"St\xf6rche"),
+        ("a.txt", b"zeros \x00"),
+        ("a.txt", b" \n"),
+        ("a.txt", b"long " * 100_000),
+    ):
+        assert not is_plain(Upload(name, data)), data[:20]
+    assert not is_plain(Upload("a.txt", b"Storks.", "password"))
+
+
+def test_texts_share_a_process_and_a_broken_one_ends_it() -> None:
+    with Reader(settings_in(Path()).reading) as reader:
+        pids = []
+        for upload in notes(3):
+            with reader.read(upload) as reading:
+                assert reading._worker is not None
+                pids.append(reading._worker.pid)
+                assert ["storks" in page.text for page in reading] == [True]
+        assert len(set(pids)) == 1
+        with reader.read(notes(1)[0]) as reading:
+            list(reading)
+        with reader.read(notes(1)[0]) as reading:
+            assert reading._worker is not None
+            os.kill(reading._worker.pid, signal.SIGKILL if os.name == "posix" else signal.SIGTERM)
+            assert [page.page_no for page in reading] == [1], "it is read again in a process of its own"
+
+
+def test_a_group_gives_the_documents_that_single_files_give(tmp_path: Path) -> None:
+    files = [*notes(5), report("heron", 2), *notes(7)[5:], Upload("odd.txt", b"zeros \x00 in text"), notes(1)[0]]
+    (tmp_path / "one").mkdir()
+    (tmp_path / "all").mkdir()
+    with opened(tmp_path / "one") as desk:
+        for upload in files:
+            desk.add([upload])
+        alone = {info.document: desk.page(info.doc_id, 1).text for info in desk.documents()}
+    with opened(tmp_path / "all") as desk:
+        results = desk.add(files)
+        assert [result.document for result in results] == [upload.name for upload in files]
+        assert results[-1].status == "already"
+        assert {info.document: desk.page(info.doc_id, 1).text for info in desk.documents()} == alone
+        assert desk.search("storks of note 3").hits
+    assert inventory(settings_in(tmp_path / "all")) == inventory(settings_in(tmp_path / "one"))
+
+
+def test_a_group_shares_one_commit(desk: DocMind) -> None:
+    desk.add(notes(1))
+    before = desk._database.one("SELECT max(seq) FROM ledger")
+    ids = list(desk.queue.hold(notes(20)[1:]))
+    handed_in = desk._database.one("SELECT max(seq) FROM ledger")
+    assert before is not None
+    assert handed_in is not None
+    results = desk.queue.read_together(ids)
+    after = desk._database.one("SELECT max(seq) FROM ledger")
+    assert after is not None
+    assert len(results) == 19
+    assert after[0] - handed_in[0] == 1
+    desk.queue.release(ids, ids)
+
+
+def test_a_pause_in_a_group_loses_none_of_it(desk: DocMind, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = list(desk.queue.hold(notes(12)))
+    read, real = [], desk._services.ingest._read_text
+
+    def slowly(file):
+        read.append(file)
+        if len(read) == 4:
+            desk.queue.pause()
+        return real(file)
+
+    monkeypatch.setattr(desk._services.ingest, "_read_text", slowly)
+    with pytest.raises(CancelledError):
+        desk.queue.read_together(ids)
+    assert desk.documents() == ()
+    assert desk.queue.counts() == {"paused": 12}
+    desk.queue.release(ids)
+    desk.queue.resume()
+    assert len(desk.queue.finish()) == 12
+    assert len(desk.documents()) == 12
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kill -9")
+def test_a_kill_before_the_commit_of_a_group_loses_none_of_it(tmp_path: Path) -> None:
+    """The process ends after the images of a group are sealed, in the middle of its transaction."""
+    script = """
+import os, signal
+from docmind.application import DocMind
+from docmind.config import Settings
+from docmind.documents import Catalog
+from docmind.records.documents import Upload
+if __name__ == "__main__":
+    done = []
+    real = Catalog.finish_document
+    def finish(self, doc_id, *, language):
+        done.append(doc_id)
+        if len(done) == 20:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(self, doc_id, language=language)
+    Catalog.finish_document = finish
+    with DocMind(Settings.load()) as desk:
+        desk.add([Upload(f"note {n}.txt", f"Note {n} counts {n * 37} storks.".encode()) for n in range(40)])
+"""
+    (tmp_path / "owner.py").write_text(script)
+    path = os.pathsep.join([str(ROOT / "src"), *HELPERS])
+    environment = os.environ | environment_of(tmp_path) | {"PYTHONPATH": path}
+    ended = subprocess.run([sys.executable, str(tmp_path / "owner.py")], env=environment, check=False, timeout=120)
+    assert ended.returncode == -signal.SIGKILL
+    with opened(tmp_path) as desk:
+        assert desk.documents() == (), "the group was one transaction"
+        assert desk.queue.progress().unread == 40
+        desk.queue.finish()
+        assert len({info.document for info in desk.documents()}) == 40
+        assert {info.status for info in desk.documents()} == {"ready"}
+        assert desk.search("note 33").hits
+
+
+def test_a_text_model_that_comes_back_goes_on_by_itself(desk: DocMind, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("docmind.ingest.jobs._AGAIN_S", 0.2)
+    failed = threading.Event()
+    real = desk._services.ingest._embedder.embed_documents
+
+    def once(texts):
+        if not failed.is_set():
+            failed.set()
+            raise TextModelError("The server of the text model does not answer.")
+        return real(texts)
+
+    ingest = desk._services.ingest
+    monkeypatch.setattr(ingest, "_tokens", None)
+    monkeypatch.setattr(ingest._embedder, "embed_documents", once, raising=True)
+    desk.submit([report("stork", 1)])
+    assert failed.wait(60)
+    deadline = threading.Event()
+    for _ in range(600):
+        if any(info.status == "ready" for info in desk.documents()):
+            break
+        deadline.wait(0.1)
+    assert [info.status for info in desk.documents()] == ["ready"]
