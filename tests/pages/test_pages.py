@@ -847,8 +847,7 @@ def test_a_setting_is_applied_at_once_and_kept() -> None:
     test = settings("Answers")
     test.number_input(key="set-answer-quotes").set_value(2).run()
     assert not test.error
-    assert desk().settings is not None
-    assert desk().settings.answer.quotes == 2
+    assert desk().open().settings.now.answer.quotes == 2
     desk.clear()
     assert settings("Answers").number_input(key="set-answer-quotes").value == 2
 
@@ -867,8 +866,7 @@ def test_the_web_service_is_set_and_a_bad_value_is_refused() -> None:
     test = settings("Answers")
     test.selectbox(key="set-web-provider").select("searxng").run()
     test.text_input(key="set-web-url").set_value("http://127.0.0.1:9").run()
-    assert desk().settings is not None
-    assert desk().settings.web.url == "http://127.0.0.1:9"
+    assert desk().open().settings.now.web.url == "http://127.0.0.1:9"
     with pytest.raises(DocMindError, match="from 1 to 50"):
         desk().change({"agent.max_steps": 0})
 

@@ -104,10 +104,8 @@ def _draw_key(docmind: DocMind, name: str) -> None:
     if info.source == "app":
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(_("A key is saved. It is not shown."))
-            st.button(
-                _("Forget it"), key=f"forget-{fields.key_of(name)}", type="tertiary", on_click=fields.apply,
-                args=(fields.key_of(name), {name: None}),
-            )  # fmt: skip
+            key = f"forget-{fields.key_of(name)}"
+            st.button(_("Forget it"), key=key, type="tertiary", on_click=fields.unset, args=(name,))
 
 
 def search(docmind: DocMind) -> None:
