@@ -158,6 +158,7 @@ def frame(draw: Callable[[DocMind], None]) -> None:
         outcome = errors.attempt(lambda: _draw(opened, draw))
         if isinstance(outcome, DocMindError):
             errors.show(outcome)
+        desk().drawn()
     elif desk().wants_passphrase:
         _lock_screen(desk())
     else:
