@@ -59,6 +59,10 @@ def answers(docmind: DocMind) -> None:
     """Draw how answers are made, and what is told to the language model with every question."""
     st.subheader(_("Answers"), anchor=False)
     fields.draw(docmind, "agent.mode", choices=_in_words(_MODES))
+    model = docmind.models.current()
+    if model is not None and model.info.is_tool_calling is False:
+        told = _("{model} can't use tools, as a deep search needs, so it answers with one search.")
+        st.caption(told.format(model=escape(model.info.model, limit=60)))
     left, right = st.columns(2)
     with left:
         fields.draw(docmind, "answer.quotes")
