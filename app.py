@@ -13,6 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.formparsers import MultiPartParser
 from starlette.middleware import Middleware
 
+import docmind.ui
 from docmind.config import Settings
 from docmind.errors import DocMindError
 from docmind.storage import keep_private
@@ -22,7 +23,6 @@ from docmind.ui.app.guard import Guard, inline_script_sources
 from docmind.ui.app.routes import Routes
 from docmind.ui.app.startup import Startup
 from docmind.ui.app.streamlit_server import ClosedTabs
-from docmind.ui.chat.visual_search import SCRIPT
 from docmind.ui.documents import served as documents
 from docmind.ui.reader import served as reader
 
@@ -35,7 +35,8 @@ _START = Path(__file__).resolve().parent / "pages" / "start.py"
 # another thread has under way then skips an entry of sys.path and does not find its module; this way nothing changes.
 sys.path.append(str(_START.parent))
 
-_SCRIPTS = inline_script_sources(Path(st.__file__).parent / "static" / "index.html") + inline_script_sources(SCRIPT)
+_SCRIPT = Path(docmind.ui.__file__).parent / "chat" / "visual_search.html"  # its module would be loaded before the port
+_SCRIPTS = inline_script_sources(Path(st.__file__).parent / "static" / "index.html") + inline_script_sources(_SCRIPT)
 
 _settings = attempt(Settings.load)
 startup = Startup(None if isinstance(_settings, DocMindError) else _settings)

@@ -12,7 +12,7 @@ from docmind.ui.app import errors, state
 from docmind.ui.app.frame import frame
 from docmind.ui.chat import compare, conversation, run, side_panel, threads, turn
 from docmind.ui.chat.conversation import draw_conversation
-from docmind.ui.documents import upload
+from docmind.ui.documents import upload, welcome
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -32,8 +32,7 @@ def chat(docmind: DocMind) -> None:
     if refused is not None:
         errors.show(refused)
     if thread_id is None and not documents:
-        no_documents()
-        upload.unread(docmind)
+        welcome.draw(docmind)
         return
     conversation.draw_found_model(docmind)
     takes = True
@@ -82,15 +81,6 @@ def examples(docmind: DocMind) -> None:
 def _look(docmind: DocMind) -> None:
     if errors.attempt(docmind.examples) is not None:
         st.rerun()
-
-
-def no_documents() -> None:
-    st.title("Ask your documents", anchor=False)
-    st.write(
-        "Add some first: DocMind reads them here, on this machine, and answers with quotes you can check on the page."
-    )
-    if st.button("Add documents", icon=":material/add:", type="primary"):
-        st.switch_page("documents.py")
 
 
 def no_more_documents() -> None:

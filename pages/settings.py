@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from docmind.config import Settings
-from docmind.records.documents import Status
 from docmind.ui.app.desk import desk
 from docmind.ui.app.frame import frame, recovery_section
 from docmind.ui.settings import language_models, sections, text_models, visual_models
@@ -17,7 +16,7 @@ from docmind.wording import N_, _
 if TYPE_CHECKING:
     from docmind.application import DocMind
 
-_Draw = Callable[["DocMind", Settings, Status], None]
+_Draw = Callable[["DocMind", Settings], None]
 
 
 def settings_page(docmind: DocMind) -> None:
@@ -29,47 +28,48 @@ def settings_page(docmind: DocMind) -> None:
     for tab, draw in zip(st.tabs(titles, key="section", bind="query-params"), SECTIONS.values(), strict=True):
         if tab.open:
             with tab:
-                draw(docmind, settings, docmind.status())
+                draw(docmind, settings)
 
 
-def model(docmind: DocMind, settings: Settings, _status: Status) -> None:
+def model(docmind: DocMind, settings: Settings) -> None:
     docmind.models.list(refresh=True)  # a server that has ended since is not in use any more
     language_models.section(docmind, settings)
 
 
-def answers(docmind: DocMind, _settings: Settings, _status: Status) -> None:
+def answers(docmind: DocMind, _settings: Settings) -> None:
     sections.answers(docmind)
     sections.web(docmind)
 
 
-def search(docmind: DocMind, settings: Settings, status: Status) -> None:
+def search(docmind: DocMind, settings: Settings) -> None:
     sections.search(docmind)
     text_models.section(docmind, settings)
     visual_models.section(docmind, settings)
-    sections.index(docmind, status)
+    sections.index(docmind, docmind.status())
 
 
-def reading(docmind: DocMind, _settings: Settings, _status: Status) -> None:
+def reading(docmind: DocMind, _settings: Settings) -> None:
     sections.reading(docmind)
 
 
-def privacy(docmind: DocMind, _settings: Settings, status: Status) -> None:
-    sections.security(docmind, status)
+def privacy(docmind: DocMind, _settings: Settings) -> None:
+    sections.security(docmind, docmind.status())
     recovery_section(docmind)
     sections.privacy(docmind)
 
 
-def appearance(docmind: DocMind, _settings: Settings, _status: Status) -> None:
+def appearance(docmind: DocMind, _settings: Settings) -> None:
     sections.appearance(docmind)
 
 
-def storage(docmind: DocMind, _settings: Settings, status: Status) -> None:
+def storage(docmind: DocMind, _settings: Settings) -> None:
+    status = docmind.status()
     sections.storage(docmind, status)
     sections.components(status)
 
 
-def about(_docmind: DocMind, _settings: Settings, status: Status) -> None:
-    sections.about(status)
+def about(docmind: DocMind, _settings: Settings) -> None:
+    sections.about(docmind.status())
 
 
 SECTIONS: dict[str, _Draw] = {

@@ -43,8 +43,9 @@ def licences() -> tuple[tuple[str, str, str], ...]:
             continue
         about = package.metadata
         kinds = [value for value in about.get_all("Classifier") or () if value.startswith("License ::")]
-        told = about.get("License-Expression") or (kinds[0].rpartition(":: ")[2] if kinds else about.get("License", ""))
-        found[name] = (about["Name"], package.version, (told or "").strip().partition("\n")[0][:80])
+        named = [*(about.get_all("License-Expression") or ()), *(kind.rpartition(":: ")[2] for kind in kinds)]
+        told = next(iter([*named, *(about.get_all("License") or ())]), "")
+        found[name] = (about["Name"], package.version, told.strip().partition("\n")[0][:80])
         for wanted in package.requires or ():
             extra = re.search(r"extra == ['\"]([\w-]+)", wanted)
             if extra is None or (name == "docmind" and extra[1] != "test"):

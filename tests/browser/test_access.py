@@ -134,7 +134,7 @@ def test_old_windows_go_on_after_a_new_start(browser: Any, server: Server) -> No
     with window(browser) as old, window(browser) as stranger:
         for page in (old, stranger):
             page.goto(server.link("/settings"))
-            page.get_by_text("What DocMind can use").wait_for()
+            page.get_by_role("tab", name="Appearance").wait_for()
         before = old.url
         server.stop()
         server.start()
@@ -143,7 +143,7 @@ def test_old_windows_go_on_after_a_new_start(browser: Any, server: Server) -> No
         new = old.context.new_page()
         new.goto(server.link())
         is_open(new)
-        old.get_by_text("What DocMind can use").wait_for()
+        old.get_by_role("tab", name="Appearance").wait_for()
         assert old.url.endswith("/settings")
         assert old.url != before
         stranger.get_by_text("docmind open").first.wait_for()  # a browser without a link of its own stays outside

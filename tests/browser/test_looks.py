@@ -92,7 +92,7 @@ def test_every_page_keeps_its_shape(browser: Any, desk_of_papers: Server, theme:
         close_reader(one)
         one.page.get_by_role("button", name="All documents").click()
         one.go("Settings")
-        one.page.get_by_text("What DocMind can use").wait_for()
+        one.page.get_by_role("tab", name="Appearance").wait_for()
         take(one, f"settings-{theme}" if theme == "dark" else "settings")
         one.page.set_viewport_size({"width": 400, "height": 800})
         for path in ("/", "/documents", "/settings", conversation):

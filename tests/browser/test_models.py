@@ -106,7 +106,7 @@ def test_lists_are_fused_heat_is_shown_and_models_may_go_away(browser: Any, serv
     with tab(browser, server) as one:
         one.open("Documents")
         one.add(("lanterns.pdf", LANTERNS), ("garden.pdf", GARDEN))
-        one.go("Settings")
+        one.section("Search")
         for name in ("siglip", "colpali"):
             card = one.page.locator(f".st-key-model-{name}")
             press_until(one, f"disable-{name}", card.get_by_text("here, not in use"))
@@ -141,7 +141,7 @@ def test_lists_are_fused_heat_is_shown_and_models_may_go_away(browser: Any, serv
         assert "Without parts: colpali cannot be used" in told.inner_text()
         one.page.locator('[class*="st-key-turn-1-1-heat"] label').first.click()
         one.page.locator('.st-key-turn-1 [data-testid="stAlert"]', has_text="colpali cannot be used").wait_for()
-        one.go("Settings")
+        one.section("Search")
         one.page.get_by_text(re.compile("not fetched|its files are gone")).first.wait_for()
 
 
@@ -178,11 +178,11 @@ def test_heat_is_at_the_word_and_keeps_the_grids_shape(browser: Any, tmp_path: P
             one.page.keyboard.press("ArrowRight")
             read_page(one, 2)
             close_reader(one)
-            one.go("Settings")
+            one.section("Search")
             one.page.get_by_text("Models that look at pages").evaluate("heading => heading.scrollIntoView()")
             take(one, f"seeing-{theme}")
             one.page.set_viewport_size({"width": 390, "height": 800})
-            for path in ("/settings", "/documents"):
+            for path in ("/settings?section=Search", "/documents"):
                 one.page.goto(f"{one.url}{path}")
                 one.page.locator("h1").first.wait_for()
                 one.idle()
@@ -221,7 +221,7 @@ def test_a_wordless_page_is_found_and_shown_in_chat(browser: Any, server: Server
         one.add(
             (colourful.name, colourful.data), ("lease.pdf", pdf([line("The deposit is two months' rent.", size=12)]))
         )
-        one.go("Settings")
+        one.section("Search")
         card = one.page.locator(".st-key-model-siglip")
         press_until(one, "enable-siglip", card.locator(".st-key-disable-siglip"))
         card.get_by_text("7 of 7 pages done").wait_for(timeout=SLOW_MS)

@@ -32,7 +32,10 @@ def shown(one: Tab) -> str:
 def test_the_code_is_shown_saved_kept_over_a_crash_and_confirmed(browser: Any, server: Server) -> None:
     with tab(browser, server, accept_downloads=True) as one:
         one.enter()
-        one.page.get_by_role("button", name="Add documents").wait_for()  # the first screen is complete
+        one.page.get_by_text("Find a page by a picture of it").wait_for()  # the first screen is complete
+        one.shows(one.page.get_by_role("button", name=SHOW), 0)
+        one.page.get_by_role("button", name="Try it with a sample").click()
+        one.page.get_by_placeholder("Ask your documents").wait_for()
         code = shown(one)
         assert len(code.split("-")) == 6
         copy = one.page.get_by_role("button", name="Copy to clipboard")
@@ -50,14 +53,14 @@ def test_the_code_is_shown_saved_kept_over_a_crash_and_confirmed(browser: Any, s
         one.page.get_by_role("button", name=WRITTEN).click()
         one.page.get_by_role("button", name=SHOW).wait_for(state="detached")
         one.page.reload()
-        one.page.get_by_role("button", name="Add documents").wait_for()
+        one.page.get_by_placeholder("Ask your documents").wait_for()
         one.idle()
         assert not one.page.get_by_role("button", name=SHOW).count()
-        one.go("Settings")
+        one.section("Privacy")
         one.page.get_by_role("button", name="Make a new recovery code").click()
         one.page.get_by_role("button", name="Make a new code").click()
         other = one.page.locator(".st-key-recovery-code code")
         other.wait_for()
         assert other.inner_text().strip() != code
         one.page.get_by_role("button", name=WRITTEN).click()
-        one.page.get_by_text("You confirmed that it is written down").wait_for()
+        one.page.get_by_text("You confirmed that you have it").wait_for()

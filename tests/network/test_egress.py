@@ -116,7 +116,7 @@ def test_the_app_reaches_nobody_and_leaves_no_files(
             one.go("Ask")
             one.ask("What do orchards grow?")
             one.go("Settings")
-            one.page.get_by_text("What DocMind can use").wait_for()
+            one.page.get_by_role("tab", name="Appearance").wait_for()
             one.page.wait_for_timeout(max(0.0, APP_S - (time.monotonic() - started)) * 1_000)
     finally:
         server.stop()

@@ -175,6 +175,12 @@ class Tab:
         self.page.get_by_role("link", name=name).first.click()
         self.idle()
 
+    def section(self, name: str) -> None:
+        """Open a section of Settings."""
+        self.go("Settings")
+        self.page.get_by_role("tab", name=name).click()
+        self.idle()
+
     def add(self, *files: tuple[str, bytes]) -> None:
         """Hand the files in and wait until all of them are over."""
         payload = [{"name": name, "mimeType": "application/octet-stream", "buffer": data} for name, data in files]

@@ -32,13 +32,15 @@ def page() -> None:
 
 
 @pytest.mark.slow
-def test_a_folder_is_chosen_for_the_next_start() -> None:
+def test_a_folder_is_chosen_and_used_at_once() -> None:
     test = AppTest.from_function(page, default_timeout=60).run()
     assert not test.exception
     assert any(option.startswith("own: bert, mean pooling") for option in test.selectbox("text-model").options)
     test.selectbox("text-model").select("own").run()
     test.button("text-model-use").click().run()
-    assert "Start DocMind again" in test.success[0].value
+    assert not test.error
+    assert desk().open().text_models()
+    assert test.run().selectbox("text-model").value == "own", "at once"
     desk().close()
     desk.clear()
     test = AppTest.from_function(page, default_timeout=60).run()

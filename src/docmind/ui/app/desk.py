@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from docmind.application import DocMind
 
 
+_FIRST_PAGE_S = 3.0  # longest wait of what is loaded in the background
+
+
 @dataclass(frozen=True, slots=True)
 class Rebuilding:
     """The progress of an index rebuild. `error` is set where it failed."""
@@ -41,6 +44,7 @@ class AppState:
         self.is_new = False
         self.is_recovering = False
         self._given: Settings | None = None
+        self._is_drawn = threading.Event()  # a page was drawn: what is loaded in the background may take time now
         self._is_stale = False  # something was changed that takes effect once the vault was opened again
         self._unapplied: tuple[str, ...] = ()  # the settings among it
         self.rebuilding: Rebuilding | None = None
@@ -129,7 +133,17 @@ class AppState:
             self._warm(docmind)
 
     def _warm(self, docmind: DocMind) -> None:
-        threading.Thread(target=attempt, args=(docmind.warm,), name="warm", daemon=True).start()
+        """Load in the background what the first question needs, once the first page is there."""
+
+        def work() -> None:
+            self._is_drawn.wait(_FIRST_PAGE_S)
+            attempt(docmind.warm)
+
+        threading.Thread(target=work, name="warm", daemon=True).start()
+
+    def drawn(self) -> None:
+        """Note that a page was drawn."""
+        self._is_drawn.set()
 
     def rebuild(self) -> None:
         """Start to rebuild the index, unless that is running; `rebuilding` holds the progress."""

@@ -14,7 +14,9 @@ import streamlit as st
 from docmind.errors import BehindError, DocMindError
 from docmind.storage import SHORTEST_PASSPHRASE
 from docmind.ui.app import errors, state
+from docmind.ui.app.browser_part import browser_part
 from docmind.ui.app.desk import AppState, desk
+from docmind.wording import _
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -22,26 +24,26 @@ if TYPE_CHECKING:
 
 _LOOKS = Path(__file__).with_suffix(".css")
 _SHOW, _RENEW = "show", "renew"
-_FILE = """Recovery code of the DocMind vault {vault_id}
+_FILE = """Recovery code of the DocMind library {vault_id}
 
     {code}
 
-It opens the vault when its key is lost: a new computer, a forgotten passphrase, a broken disk.
+It opens the library if the key is lost: a new computer, a forgotten passphrase, a broken disk.
 Start DocMind once with DOCMIND_KEYS__RECOVERY_CODE set to this code.
 
-Keep it away from the computer that holds the vault. Whoever has this code and the files of the vault can read them.
+Keep it away from the computer that holds the library. Whoever has this code and the files of the library can read them.
 """
 
 
 def draw_recovery(docmind: DocMind) -> None:
-    """Draw the reminder while the code is unconfirmed, and the dialog that was opened."""
+    """Draw the reminder, from the first document on until the code is confirmed, and the dialog that was opened."""
     code = docmind.recovery_code()
-    if code is not None:
+    if code is not None and docmind.documents():
         st.html(_LOOKS)
         with st.container(border=True, horizontal=True, vertical_alignment="center", key="recovery-reminder"):
             st.markdown(
-                ":material/key: **Your recovery code is not written down yet.** "
-                "Without it, a lost key means lost documents.",
+                ":material/key: "
+                + _("**Your recovery code is not written down yet.** Without it, a lost key means lost documents."),
                 width="stretch",
             )
             _show_button("reminder")
@@ -54,22 +56,22 @@ def draw_recovery(docmind: DocMind) -> None:
 
 def recovery_section(docmind: DocMind) -> None:
     """Draw the section in Settings: show the code while it is unconfirmed, and create another."""
-    st.subheader("Recovery code", anchor=False)
+    st.subheader(_("Recovery code"), anchor=False)
     is_kept = docmind.recovery_code() is not None
     st.markdown(
-        "It opens this vault when its key is lost. "
+        _("It opens your library if the key is lost.")
+        + " "
         + (
-            "You have not confirmed yet that it is written down; until then it is kept, sealed, in the vault."
+            _("You have not confirmed yet that you have it. Until then it is kept in the library, encrypted.")
             if is_kept
-            else "You confirmed that it is written down, so DocMind keeps it nowhere. If you cannot find it any more, "
-            "make a new one."
+            else _("You confirmed that you have it, so DocMind doesn't keep it. If you can't find it, make a new one.")
         )
     )
     with st.container(horizontal=True):
         if is_kept:
             _show_button("settings")
         st.button(
-            "Make a new recovery code",
+            _("Make a new recovery code"),
             icon=":material/autorenew:",
             key="recovery-renew",
             on_click=_ask_for,
@@ -79,7 +81,7 @@ def recovery_section(docmind: DocMind) -> None:
 
 def _show_button(place: str) -> None:
     st.button(
-        "Show the recovery code",
+        _("Show the recovery code"),
         key=f"recovery-show-{place}",
         on_click=_ask_for,
         args=(_SHOW,),
@@ -94,26 +96,34 @@ def _close() -> None:
     st.session_state.pop(state.RECOVERY, None)
 
 
-@st.dialog("Write down your recovery code", icon=":material/key:", on_dismiss=_close)
+@st.dialog("Keep your recovery code", icon=":material/key:", on_dismiss=_close)
 def _show(docmind: DocMind, code: str) -> None:
     st.write(
-        "It opens this vault if its key is ever lost: a new computer, a forgotten passphrase, a broken disk. "
-        "Anybody who has it, and your files, can read them: keep it away from this computer."
+        _(
+            "It opens your library if the key is lost: a new computer, a forgotten passphrase, a broken disk. Whoever "
+            "has it and your files can read them, so keep it away from this computer."
+        )
     )
     with st.container(key="recovery-code"):
         st.code(code, language=None, wrap_lines=True)
-    st.caption("Once you confirm, DocMind keeps it nowhere. You can make a new one in the settings at any time.")
-    with st.container(horizontal=True, horizontal_alignment="right"):
+    st.caption(_("Once you confirm, DocMind doesn't keep it. You can make a new one in Settings at any time."))
+    told = _FILE.format(vault_id=docmind.vault_id, code=code)
+    with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
+        browser_part(Path(__file__).parent, "print")(
+            data={"label": _("Print"), "text": told}, key="recovery-print", width="content", height="content"
+        )
         st.download_button(
-            "Save as a file",
-            _FILE.format(vault_id=docmind.vault_id, code=code),
+            _("Save as a file"),
+            told,
             file_name=f"docmind-recovery-code-{docmind.vault_id[:6]}.txt",
             mime="text/plain",
             key="recovery-save",
             icon=":material/download:",
             on_click="ignore",
         )
-        confirmed = st.button("I have written it down", type="primary", icon=":material/check:", key="recovery-confirm")
+        confirmed = st.button(
+            _("I have written it down"), type="primary", icon=":material/check:", key="recovery-confirm"
+        )
     if not confirmed:
         return
     outcome = errors.attempt(lambda: docmind.confirm_recovery_code(code))
@@ -126,14 +136,11 @@ def _show(docmind: DocMind, code: str) -> None:
 
 @st.dialog("Make a new recovery code?", icon=":material/autorenew:", on_dismiss=_close)
 def _renew(docmind: DocMind) -> None:
-    st.write(
-        "The current code will no longer open anything, wherever you wrote it down. The new one is shown next, "
-        "and you are reminded until you confirm that it is written down. Your key or passphrase stays as it is."
-    )
+    st.write(_("The code you have stops working. You see the new one next. Your key or passphrase stays as it is."))
     with st.container(horizontal=True, horizontal_alignment="right"):
-        if st.button("Keep the old code", key="recovery-keep", on_click=_close):
+        if st.button(_("Keep the old code"), key="recovery-keep", on_click=_close):
             st.rerun()
-        wanted = st.button("Make a new code", type="primary", key="recovery-make")
+        wanted = st.button(_("Make a new code"), type="primary", key="recovery-make")
     if not wanted:
         return
     outcome = errors.attempt(docmind.new_recovery_code)
@@ -151,6 +158,7 @@ def frame(draw: Callable[[DocMind], None]) -> None:
         outcome = errors.attempt(lambda: _draw(opened, draw))
         if isinstance(outcome, DocMindError):
             errors.show(outcome)
+        desk().drawn()
     elif desk().wants_passphrase:
         _lock_screen(desk())
     else:
@@ -166,7 +174,7 @@ def _draw(opened: DocMind, draw: Callable[[DocMind], None]) -> None:
 
 
 def _closed(error: DocMindError) -> None:
-    st.title("DocMind cannot open your vault")
+    st.title(_("DocMind can't open your library"))
     errors.show(error)
     st.caption("Nothing was changed. Correct the problem, then try again.")
     st.button("Try again", type="primary", icon=":material/refresh:")
@@ -176,7 +184,7 @@ def _closed(error: DocMindError) -> None:
 
 def _reading_only(vault: AppState) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.info("This vault is open for reading only.", icon=":material/visibility:")
+        st.info(_("The library is open for reading only."), icon=":material/visibility:")
         if st.button("Close it", icon=":material/close:"):
             vault.close()
             st.rerun()
@@ -188,8 +196,10 @@ def _choices(vault: AppState) -> None:
         reads = st.button("Look at it read-only", icon=":material/visibility:")
         accepts = st.button("Go on with what is here", icon=":material/warning:")
     st.caption(
-        "Going on makes what is here the vault again: what is missing stays missing. Sealed files that it does not "
-        "name are set aside for some days, and come back with the right vault.db."
+        _(
+            "Going on keeps what is here: what is missing stays missing. Files that belong to it are kept for some "
+            "days, and come back with the right vault.db."
+        )
     )
     if reads or accepts:
         outcome = errors.attempt(lambda: vault.open(read_only=reads, accept=accepts))
@@ -202,15 +212,17 @@ def _choices(vault: AppState) -> None:
 def _lock_screen(vault: AppState) -> None:
     with st.container(width=480):
         is_chosen = vault.is_new or vault.is_recovering
-        st.title("Choose a new passphrase" if is_chosen else "Your vault is locked")
+        st.title(_("Choose a new passphrase") if is_chosen else _("Your library is locked"))
         if is_chosen:
-            st.write("It seals everything you add. Several words you can remember are better than one you cannot.")
+            st.write(_("It encrypts everything you add. Several words that you can remember are best."))
         with st.form("passphrase", border=False):
             passphrase = st.text_input("Passphrase", type="password", autocomplete="current-password")
             again = passphrase
             if is_chosen:
-                again = st.text_input("The same again", type="password", autocomplete="new-password")
-            does = "Make the vault" if vault.is_new else "Open the vault" if vault.is_recovering else "Unlock"
+                again = st.text_input(_("The same again"), type="password", autocomplete="new-password")
+            does = (
+                _("Make the library") if vault.is_new else _("Open the library") if vault.is_recovering else _("Unlock")
+            )
             sent = st.form_submit_button(does, type="primary")
         if not is_chosen:
             st.caption("Forgotten? Start DocMind once with DOCMIND_KEYS__RECOVERY_CODE set to your recovery code.")
@@ -225,7 +237,7 @@ def _lock_screen(vault: AppState) -> None:
                 icon=":material/error:",
             )
             return
-        with st.spinner("Opening the vault…"):
+        with st.spinner(_("Opening the library…")):
             outcome = errors.attempt(lambda: vault.open(passphrase))
         if isinstance(outcome, DocMindError) and not isinstance(outcome, BehindError):
             errors.show(outcome)

@@ -38,7 +38,9 @@ def draw(docmind: DocMind, name: str, *, choices: Mapping[str, str] | None = Non
         values = [value for value in texts or info.choices if value in texts or not texts]
         if info.value not in values:
             values.append(str(info.value))
-        st.selectbox(info.title, values, format_func=lambda value: texts.get(value, value), filter_mode=None, **common)
+        st.selectbox(
+            info.title, values, format_func=lambda value: texts.get(str(value), str(value)), filter_mode=None, **common
+        )
     elif info.kind == "switch":
         st.toggle(info.title, **common)
     elif info.kind == "number":
@@ -66,6 +68,11 @@ def note(info: SettingInfo) -> None:
 def key_of(name: str) -> str:
     """Return the key of the control of a setting."""
     return f"set-{name.replace('.', '-')}"
+
+
+def unset(name: str) -> None:
+    """Go back to the default of a setting. For callbacks."""
+    apply(key_of(name), {name: None})
 
 
 def apply(key: str, values: Mapping[str, Any]) -> bool:

@@ -59,6 +59,10 @@ def answers(docmind: DocMind) -> None:
     """Draw how answers are made, and what is told to the language model with every question."""
     st.subheader(_("Answers"), anchor=False)
     fields.draw(docmind, "agent.mode", choices=_in_words(_MODES))
+    model = docmind.models.current()
+    if model is not None and model.info.is_tool_calling is False:
+        told = _("{model} can't use tools, as a deep search needs, so it answers with one search.")
+        st.caption(told.format(model=escape(model.info.model, limit=60)))
     left, right = st.columns(2)
     with left:
         fields.draw(docmind, "answer.quotes")
@@ -104,10 +108,8 @@ def _draw_key(docmind: DocMind, name: str) -> None:
     if info.source == "app":
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(_("A key is saved. It is not shown."))
-            st.button(
-                _("Forget it"), key=f"forget-{fields.key_of(name)}", type="tertiary", on_click=fields.apply,
-                args=(fields.key_of(name), {name: None}),
-            )  # fmt: skip
+            key = f"forget-{fields.key_of(name)}"
+            st.button(_("Forget it"), key=key, type="tertiary", on_click=fields.unset, args=(name,))
 
 
 def search(docmind: DocMind) -> None:

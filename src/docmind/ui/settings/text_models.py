@@ -6,20 +6,23 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from docmind.errors import DocMindError
 from docmind.rich_text import escape
 from docmind.ui.app import errors
+from docmind.ui.app.desk import desk
+from docmind.wording import _
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
     from docmind.config import Settings
 
+_KEY = "text-model-trouble"
+
 
 def section(docmind: DocMind, settings: Settings) -> None:
-    """Draw the choice; a change is used from the next start on."""
-    st.subheader("Text model", anchor=False)
+    """Draw the choice."""
+    st.subheader(_("Text model"), anchor=False)
     st.caption(
-        "It finds pages by their meaning. A folder with a model of your own, in the models folder, is listed too."
+        _("It finds pages by their meaning. A folder with a model of your own, in the models folder, is listed too.")
     )
     cards = [card for card in docmind.text_models() if card.kind == "embed"]
     present = [card.name for card in cards if card.state == "present"]
@@ -34,25 +37,26 @@ def section(docmind: DocMind, settings: Settings) -> None:
             format_func=lambda name: f"{name}: {about[name]}",
             disabled=is_set or docmind.is_read_only,
             key="text-model",
-            placeholder="The model of this vault is not here",
-            help="Set by DOCMIND_EMBEDDING__MODEL." if is_set else None,
+            placeholder=_("The model of this library is not here"),
         )
+        if is_set:
+            st.caption(_("Set by {variable}").format(variable="DOCMIND_EMBEDDING__MODEL"))
         if chosen is not None and chosen != used and not is_set:
             _offer(docmind, chosen)
+        errors.show_of(_KEY)
         for card in cards:
             if card.state != "present":
                 st.caption(f"{escape(card.name)}: {escape(card.reason)} {escape(card.hint)}")
 
 
 def _offer(docmind: DocMind, name: str) -> None:
-    """Draw the button that makes a model the vault's."""
-    st.caption(
-        "It is used from the next start of DocMind on. Then press *Rebuild the index*, which embeds all passages."
-    )
-    if st.button("Use it from the next start on", key="text-model-use"):
-        try:
-            docmind.choose_text_model(name)
-        except DocMindError as error:
-            errors.show(error)
-        else:
-            st.success("Chosen. Start DocMind again, then rebuild the index.", icon=":material/check:")
+    """Draw the button that makes a model the library's, and the result of pressing it."""
+    st.caption(_("All documents are then prepared for it, which takes a while. You can go on asking meanwhile."))
+    st.button(_("Use this model"), key="text-model-use", on_click=errors.heed, args=(_KEY, lambda: _use(docmind, name)))
+
+
+def _use(docmind: DocMind, name: str) -> None:
+    docmind.choose_text_model(name)
+    desk().reopen()
+    if not desk().is_waiting:
+        desk().rebuild()

@@ -1,0 +1,112 @@
+"""Settings in a real browser: set, fixed by the environment, tested, worn; and the server that ends."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm_server import serving
+from served import WAIT_MS, Server, Tab, tab, take
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+PAPER, INK = "rgb(253, 252, 250)", "rgb(21, 25, 27)"
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    server = Server(tmp_path, DOCMIND_EMBEDDING__MODEL="fake", DOCMIND_READING__OCR="off", DOCMIND_LLM__PROVIDER="")
+    server.start()
+    yield server
+    server.stop()
+    assert "Traceback" not in server.log()
+    assert "MemoryCacheStorageManager" not in server.log()
+
+
+def choose(one: Tab, label: str, option: str) -> None:
+    """Choose the option that begins with these words."""
+    one.page.get_by_role("combobox", name=label).click()
+    one.page.get_by_role("option", name=option).click()
+    one.idle()
+
+
+def has_background(one: Tab, colour: str) -> None:
+    from playwright.sync_api import expect
+
+    expect(one.page.locator('[data-testid="stApp"]')).to_have_css("background-color", colour, timeout=WAIT_MS)
+
+
+def test_a_value_is_set_and_kept_over_a_restart(browser: Any, server: Server) -> None:
+    with tab(browser, server) as one:
+        one.enter()
+        one.section("Answers")
+        choose(one, "How answers are made", "Deep search")
+        one.page.get_by_text("Saved").first.wait_for()
+        one.section("Reading")
+        assert one.page.get_by_role("combobox", name="OCR engine").is_disabled()
+        one.page.get_by_text("Set by DOCMIND_READING__OCR").first.wait_for()
+    server.stop()
+    server.start()
+    from playwright.sync_api import expect
+
+    with tab(browser, server) as one:
+        one.enter()
+        one.section("Answers")
+        expect(one.page.get_by_role("combobox", name="How answers are made")).to_have_value(re.compile("Deep search"))
+
+
+def test_a_server_is_tried_before_it_is_used(browser: Any, server: Server) -> None:
+    with serving() as llm, tab(browser, server) as one:
+        one.enter()
+        one.section("Language model")
+        address = one.page.get_by_label("Address", exact=True)
+        address.fill("http://127.0.0.1:9")
+        one.page.get_by_role("button", name="Test").click()
+        one.page.get_by_text("cannot be reached").first.wait_for()
+        address.fill(llm.url)
+        one.page.get_by_role("button", name="Test").click()
+        one.page.get_by_text("answered in").wait_for()
+        take(one, "settings-model-tested")
+        one.page.get_by_label("API key", exact=True).fill("sk-not-shown")
+        one.page.get_by_role("button", name="Save").click()
+        one.page.get_by_role("button", name="Forget this server").wait_for()
+        one.page.get_by_text("in use").first.wait_for()
+        assert "sk-not-shown" not in one.page.content()
+    assert "sk-not-shown" not in server.log()
+
+
+def test_the_theme_is_worn_at_once_and_kept(browser: Any, server: Server) -> None:
+    with tab(browser, server, color_scheme="light") as one:
+        one.enter()
+        one.section("Appearance")
+        has_background(one, PAPER)
+        choose(one, "Theme", "Dark")
+        has_background(one, INK)
+        one.page.get_by_role("combobox", name="Theme").wait_for()
+        assert "section=Appearance" in one.page.url
+        one.complaints[:] = [told for told in one.complaints if "404" not in told]  # of the address of a page
+        one.go("Documents")
+        has_background(one, INK)
+    with tab(browser, server, color_scheme="light") as other:
+        other.enter()
+        has_background(other, INK)
+
+
+def test_a_closed_docmind_is_told_in_its_own_words(browser: Any, server: Server) -> None:
+    with tab(browser, server) as one:
+        one.enter()
+        server.stop()
+        one.page.get_by_role("alert").get_by_text("DocMind was closed.").wait_for()
+        one.page.get_by_text("python3 scripts/run_app.py").wait_for()
+        one.page.wait_for_timeout(6_000)  # by then Streamlit has said so, too
+        assert "Streamlit" not in one.page.locator("body").inner_text()
+        take(one, "closed")
+        server.start()
+        one.page.get_by_text("This window may not see your documents yet").wait_for()  # until a window of this start
+        fresh = one.page.context.new_page()
+        fresh.goto(server.link())
+        one.page.get_by_role("link", name="Settings").wait_for()
+        one.complaints.clear()  # of the connection that was refused meanwhile
