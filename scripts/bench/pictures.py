@@ -22,8 +22,8 @@ from PIL import Image
 
 from docmind.config import ReadingSettings
 from docmind.documents.catalog import Catalog
-from docmind.image_match.features import marks_of_page
-from docmind.image_match.marks import KINDS, Marks
+from docmind.picture_marks import marks_of_page
+from docmind.picture_marks import KINDS, Marks
 from docmind.image_match.matcher import ImageMatcher
 from docmind.image_match.store import LookStore
 from docmind.reading.formats import Rules

@@ -334,6 +334,10 @@ def status(as_json: bool) -> None:
         + counted(now.pages, "page")
     )
     click.echo(f"{now.vault_bytes / 1e6:,.0f} MB used, {now.free_bytes / 1e9:,.1f} GB free")
+    for part in now.storage:
+        click.echo(f"  {part.bytes / 1e6:8,.1f} MB {part.use}")
+    if now.pages_to_prepare:
+        click.echo(f"{counted(now.pages_to_prepare, 'page')} still being prepared for picture search")
     for part in now.capabilities:
         click.echo(f"  {part.state:8} {part.name}: {part.detail}" + (f" ({part.hint})" if part.hint else ""))
 
