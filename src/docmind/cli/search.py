@@ -109,7 +109,7 @@ def _looked_for(
     is_read: bool,
 ) -> MultimodalResult:
     if missing := desk.lookalike.missing():
-        click.echo(f"Looking at {counted(missing, 'page')} for the first time.", err=True)
+        click.echo(f"Preparing {counted(missing, 'page')} for picture search.", err=True)
         desk.lookalike.catch_up()
     is_told = is_read and sys.stderr.isatty()
     return desk.see(

@@ -101,6 +101,11 @@ class _Known:
     damaged: int = 0
 
 
+def _unprepared(missing: int) -> str:
+    pages = "1 page" if missing == 1 else f"{missing:,} pages"
+    return f"Still preparing {pages} for picture search; this may be among them."
+
+
 class ImageMatcher:
     """Search of pages by a picture. Thread-safe: searches wait for each other, but not for `catch_up`.
 
@@ -138,9 +143,13 @@ class ImageMatcher:
             clock.lap("compare")
         hits = self._hits(ranked, filters, names, k)
         missing = len(self._store.missing())
-        degraded = (Degraded("lookalike", f"{missing} page images have not been looked at yet"),) if missing else ()
+        degraded = (Degraded("unprepared", _unprepared(missing)),) if missing else ()
         if known.damaged:
-            degraded += (Degraded("lookalike", f"what {known.damaged} page images look like is damaged, and left out"),)
+            degraded += (
+                Degraded(
+                    "lookalike", f"{known.damaged} pages are left out, because what was prepared of them is damaged."
+                ),
+            )
         return Sightings(hits, any(hit.found for hit in hits), degraded, clock.timings())
 
     def keep(self, marks: Mapping[str, bytes]) -> None:

@@ -16,8 +16,8 @@ import numpy as np
 from PIL import Image
 
 from docmind.errors import CorruptFileError, TooLargeError, UnsupportedFileError
-from docmind.picture_marks import marks_of_page, marks_of_query
 from docmind.image_match.verify import Picture
+from docmind.picture_marks import marks_of_page, marks_of_query
 from docmind.reading import Rules, open_query
 from docmind.runtime import Frame, serve_requests
 

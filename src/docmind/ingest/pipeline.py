@@ -298,7 +298,7 @@ class Ingest:
             self._artifacts.put_many(files)
             with self._db.transaction(is_step=True):  # the last one marks the document ready
                 self._catalog.put_pages(records)
-                self._lookalike.keep({record.image: record.marks for record in records})
+                self._lookalike.keep({record.image.sha256: record.marks for record in records})
                 self._nodes.put(nodes)
                 pipeline.keep(made)
         return [record.language for record in records]

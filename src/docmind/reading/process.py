@@ -87,7 +87,9 @@ def _send(outgoing: BinaryIO, page: ParsedPage) -> None:
         "confidence": page.confidence,
         "needs_ocr": page.needs_ocr,
     }
-    write_frame(outgoing, head, [page.text.encode("utf-8", "replace"), page.words, page.image, page.thumbnail, page.marks])
+    write_frame(
+        outgoing, head, [page.text.encode("utf-8", "replace"), page.words, page.image, page.thumbnail, page.marks]
+    )
 
 
 def _too_much_memory(name: str) -> TooLargeError:

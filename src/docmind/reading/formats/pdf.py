@@ -406,7 +406,16 @@ def unreadable_page(page_no: int, rules: Rules) -> ParsedPage:
     """Return an empty sheet for a page that cannot be read."""
     picture = blank(rules)
     return ParsedPage(
-        page_no, picture.width, picture.height, "", b"", picture.image, picture.thumbnail, "none", 0.0, marks=picture.marks
+        page_no,
+        picture.width,
+        picture.height,
+        "",
+        b"",
+        picture.image,
+        picture.thumbnail,
+        "none",
+        0.0,
+        marks=picture.marks,
     )
 
 
