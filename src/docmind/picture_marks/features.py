@@ -166,12 +166,14 @@ def _enlarged_by_four(small: np.ndarray, width: int, height: int) -> np.ndarray:
 class Letters(NamedTuple):
     """Ink that can be letters: a uint8 mask, its pixels that are set, and the usual letter height in pixels.
 
-    `pixels` are places in the flattened mask. The height is 0.0 where there are no letters.
+    `pixels` are places in the flattened mask; `share` is that of letters in all ink. The height is 0.0 where there are
+    no letters.
     """
 
     mask: np.ndarray
     pixels: np.ndarray
     height: float
+    share: float
 
 
 def letters(ink: np.ndarray) -> Letters:
@@ -186,7 +188,7 @@ def letters(ink: np.ndarray) -> Letters:
     usual &= area > 0.15 * width * height
     usual[0] = False
     if usual.sum() < _FEW:
-        return Letters(np.zeros_like(mask), np.zeros(0, np.int64), 0.0)
+        return Letters(np.zeros_like(mask), np.zeros(0, np.int64), 0.0, 0.0)
     # Joined letters are one component: it counts for as many letters as its width suggests.
     order = np.argsort(height[usual])
     weights = np.cumsum(np.minimum(width[usual] / height[usual], 3.0)[order])
@@ -197,7 +199,7 @@ def letters(ink: np.ndarray) -> Letters:
     pixels = np.flatnonzero(mask)
     kept = is_letter[labels.ravel()[pixels]]
     mask.ravel()[pixels[~kept]] = 0
-    return Letters(mask, pixels[kept], letter)
+    return Letters(mask, pixels[kept], letter, float(kept.mean()))
 
 
 def turns_of(mask: np.ndarray) -> list[float]:
@@ -269,18 +271,19 @@ _QUERY_SPOTS = 400
 _MOST_WORDS = 4_000
 _SMALL, _USUAL, _LARGE = 9.0, 11.0, 22.0  # height of a letter in pixels: outside this range, the picture is resized
 _LONGEST = 2_400  # pixels of a side
-_SPOTS_SIDE, _QUERY_SPOTS_SIDE = 320, 640  # pixels; the largest spots of a page are the same at either size
+_SPOTS_SIDE, _PRINT_SIDE = 640, 320  # pixels
+_PRINT = 0.5  # of the ink that is letters: the spots of such a page are looked for in a smaller picture
 _LEVEL = 1.0  # degrees below which the picture is not rotated
 
 
 def marks_of_page(grey: np.ndarray) -> Marks:
     """Return the marks to store of a page image, uint8 `(h, w)`: at most 579."""
-    return _marks(grey, MOST_RUNS, MOST_SPOTS, _SPOTS_SIDE)
+    return _marks(grey, MOST_RUNS, MOST_SPOTS, _PRINT_SIDE)
 
 
 def marks_of_query(grey: np.ndarray) -> Marks:
     """Return all marks of a query picture, and those it has upside down."""
-    found = _marks(grey, None, _QUERY_SPOTS, _QUERY_SPOTS_SIDE)
+    found = _marks(grey, None, _QUERY_SPOTS, _SPOTS_SIDE)
     assert found.numbers is not None
     runs = found.kinds != SPOT
     signs = np.where(found.kinds[runs, None] == RUN, UPSIDE_DOWN, SHEET_UPSIDE_DOWN)
@@ -293,10 +296,11 @@ def marks_of_query(grey: np.ndarray) -> Marks:
     )
 
 
-def _marks(grey: np.ndarray, runs: int | None, spots: int, spots_side: int) -> Marks:
+def _marks(grey: np.ndarray, runs: int | None, spots: int, print_side: int) -> Marks:
     ink = ink_of(grey)
-    parts = [(RUN, *part) for part in _runs(grey, ink, runs)]
-    parts.append((SPOT, *_spots(grey, spots, spots_side)))
+    found = letters(ink)
+    parts = [(RUN, *part) for part in _runs(grey, ink, found, runs)]
+    parts.append((SPOT, *_spots(grey, spots, print_side if found.share > _PRINT else _SPOTS_SIDE)))
     height, width = grey.shape
     sheet = np.array([[0, height / 2, width, height / 2]], np.float32)
     if ink.any():
@@ -306,9 +310,8 @@ def _marks(grey: np.ndarray, runs: int | None, spots: int, spots_side: int) -> M
     return Marks(codes.packed(numbers), np.concatenate([part[1] for part in parts]), kinds, numbers)
 
 
-def _runs(grey: np.ndarray, ink: np.ndarray, most: int | None) -> list[tuple[np.ndarray, np.ndarray]]:
+def _runs(grey: np.ndarray, ink: np.ndarray, found: Letters, most: int | None) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return places and numbers of runs, once for each possible direction of the lines; `most` in all, where given."""
-    found = letters(ink)
     letter = found.height
     if not letter and max(grey.shape) <= _LONGEST / 2:  # perhaps too small to separate letters
         return _enlarged(grey, most)
@@ -326,7 +329,7 @@ def _runs(grey: np.ndarray, ink: np.ndarray, most: int | None) -> list[tuple[np.
         if level is not grey or scale != 1.0:
             ink = ink_of(level)
             found = letters(ink)
-        words = words_of(ink, *found)[:_MOST_WORDS] if found.height else np.zeros((0, 5), np.float32)
+        words = words_of(ink, *found[:3])[:_MOST_WORDS] if found.height else np.zeros((0, 5), np.float32)
         runs = runs_of(words, found.height)
         if most is not None and len(runs) * len(turns) > most:
             # Of all parts of the page and of runs of every length: they are in that order.
@@ -340,7 +343,9 @@ def _runs(grey: np.ndarray, ink: np.ndarray, most: int | None) -> list[tuple[np.
 def _enlarged(grey: np.ndarray, most: int | None) -> list[tuple[np.ndarray, np.ndarray]]:
     scale = 1.01 * _LONGEST / 2 / max(grey.shape)
     larger = cv2.resize(grey, None, fx=max(scale, 2.0), fy=max(scale, 2.0), interpolation=cv2.INTER_CUBIC)
-    return [(places / max(scale, 2.0), numbers) for places, numbers in _runs(larger, ink_of(larger), most)]
+    ink = ink_of(larger)
+    parts = _runs(larger, ink, letters(ink), most)
+    return [(places / max(scale, 2.0), numbers) for places, numbers in parts]
 
 
 def _spots(grey: np.ndarray, most: int, side: int) -> tuple[np.ndarray, np.ndarray]:
