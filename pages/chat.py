@@ -10,7 +10,7 @@ from docmind.errors import DocMindError
 from docmind.rich_text import escape
 from docmind.ui.app import errors, state
 from docmind.ui.app.frame import frame
-from docmind.ui.chat import compare, conversation, run, side_panel, threads, turn
+from docmind.ui.chat import compare, conversation, run, side_panel, threads, turn, visual_search
 from docmind.ui.chat.conversation import draw_conversation
 from docmind.ui.documents import upload, welcome
 
@@ -36,8 +36,10 @@ def chat(docmind: DocMind) -> None:
         return
     conversation.draw_found_model(docmind)
     takes = True
+    has_pages = visual_search.draw_results(docmind)
     if thread_id is None:
-        first_question(docmind)
+        if not has_pages:
+            first_question(docmind)
     else:
         takes = draw_conversation(docmind, thread_id, documents)
     if documents:

@@ -35,7 +35,7 @@ ROOMS = {
     "torch": {"embedding", "late_interaction"},
     "transformers": {"embedding"},
     "colpali_engine": {"embedding"},
-    "cv2": {"image_match"},
+    "cv2": {"image_match", "picture_marks"},
 }
 HEAVY = {
     "torch", "transformers", "llama_index", "qdrant_client", "qdrant_edge", "streamlit", "onnxruntime", "langgraph",

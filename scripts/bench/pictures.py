@@ -22,10 +22,9 @@ from PIL import Image
 
 from docmind.config import ReadingSettings
 from docmind.documents.catalog import Catalog
-from docmind.image_match.features import marks_of_page
-from docmind.image_match.marks import KINDS, Marks
 from docmind.image_match.matcher import ImageMatcher
 from docmind.image_match.store import LookStore
+from docmind.picture_marks import KINDS, Marks, marks_of_page
 from docmind.reading.formats import Rules
 from docmind.reading.formats.pdf import open_pdf
 from docmind.records.documents import Upload

@@ -620,6 +620,10 @@ class DocMind:
                 Capability("index at rest", "present", opened.index.at_rest()),
                 *self.visual.capabilities(),
             ),
+            storage=capabilities.storage_use(
+                self._settings.data_dir, self._catalog.thumbnail_ids(), models_dir_of(self._settings)
+            ),
+            pages_to_prepare=self.lookalike.missing(),
         )
 
 

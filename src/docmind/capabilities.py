@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections import Counter
+from collections.abc import Collection
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
@@ -14,7 +16,7 @@ from docmind.embedding import text_model_capability
 from docmind.errors import WorkerFailedError
 from docmind.network import network_guard
 from docmind.reading import Ocr, find_browser
-from docmind.records.documents import Capability
+from docmind.records.documents import Capability, StorageKind, StorageUse
 from docmind.runtime import Way, isolation
 from docmind.wording import N_, _
 
@@ -64,6 +66,38 @@ def folder_bytes(folder: Path) -> int:
                 continue
             total += getattr(stat, "st_blocks", 0) * 512 or stat.st_size
     return total
+
+
+def storage_use(folder: Path, thumbnails: Collection[str], models: Path) -> tuple[StorageUse, ...]:
+    """Return what the disk space of a vault's folder is used for, the largest first, without what is empty.
+
+    `thumbnails` are the ids of artifacts that are thumbnails. `models` is the folder of downloaded models, which is
+    counted wherever it is.
+    """
+    sizes: Counter[StorageKind] = Counter()
+    for place, _folders, names in os.walk(folder):
+        if Path(place).is_relative_to(models):
+            continue
+        top = Path(place).relative_to(folder).parts[:1]
+        for name in names:
+            try:
+                stat = os.lstat(os.path.join(place, name))
+            except FileNotFoundError:
+                continue
+            size = getattr(stat, "st_blocks", 0) * 512 or stat.st_size
+            sizes[_kind_of(top[0] if top else "", name, thumbnails)] += size
+    sizes["models"] = folder_bytes(models)
+    return tuple(StorageUse(use, size) for use, size in sizes.most_common() if size)
+
+
+def _kind_of(folder: str, name: str, thumbnails: Collection[str]) -> StorageKind:
+    if folder == "artifacts" and name.endswith(".original.enc"):
+        return "originals"
+    if folder == "artifacts" and name.endswith(".webp.enc"):
+        return "thumbnails" if name.partition(".")[0] in thumbnails else "page images"
+    if folder in ("index", "late"):
+        return "index"
+    return "database" if not folder and name.startswith("vault.db") else "other"
 
 
 _QUOTES = Capability("answers", "present", N_("No language model · quotes only"))

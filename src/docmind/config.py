@@ -72,7 +72,7 @@ class ReadingSettings(_Group):
     memory_mb: int = Field(default=2_048, ge=256)
     timeout_s: float = Field(default=120.0, gt=0, description="longest silence of a reading process, per page")
     image_side_px: int = Field(default=1_600, ge=400, le=6_000)
-    image_quality: int = Field(default=80, ge=1, le=100)
+    image_quality: int = Field(default=70, ge=1, le=100)
     thumbnail_side_px: int = Field(default=320, ge=64, le=1_024)
     ocr: Literal["auto", "rapidocr", "tesseract", "off"] = "auto"
     ocr_languages: str = "eng+por+spa"

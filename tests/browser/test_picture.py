@@ -18,7 +18,7 @@ from docmind.records.documents import Upload
 from docmind.rich_text.highlight import LINE
 from papers import line, pdf
 from served import Server, Tab, close_reader, covered, read_page, tab, take
-from sheets import png
+from sheets import png, sheet
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
@@ -133,9 +133,8 @@ def test_a_pasted_screenshot_shows_its_page_and_the_region(browser: Any, server:
         upper, lower = outlined_rows(one.picture(small))
         assert abs(upper - TOP) < 0.02
         assert abs(lower - BOTTOM) < 0.02
-        one.page.get_by_text("Reading the picture's words").wait_for(state="detached")
         one.idle()
-        one.page.get_by_text("Found on this page").first.wait_for()  # and it stays found when its words have been read
+        assert not one.page.get_by_text("Reading the words on the picture").count(), "a sure match needs no words"
 
         one.page.get_by_role("link", name="Page 2", exact=True).click()
         reader = read_page(one, 2)
@@ -207,6 +206,13 @@ def test_it_keeps_its_shape(browser: Any, server: Pictured) -> None:
         picture = {"name": "shot.png", "mimeType": "image/png", "buffer": server.picture}
         choose(one, picture)
         one.page.get_by_text("Found on this page").wait_for()
-        one.page.get_by_text("Reading the picture's words").wait_for(state="detached")
         one.idle()
         take(one, "visual-search")
+        one.page.get_by_role("button", name="Close").click()
+        one.page.get_by_role("button", name="Show the pages").click()
+        one.page.get_by_text("Found on this page").wait_for()
+        stranger = {"name": "other.png", "mimeType": "image/png", "buffer": png(sheet(9))}
+        choose(one, stranger)
+        one.page.get_by_text("No sure match. Closest pages:").wait_for()
+        one.idle()
+        take(one, "visual-search-unsure")

@@ -381,6 +381,11 @@ def status(as_json: bool) -> None:
     click.echo(told.format(version=now.version, library=now.vault_id, **counts))
     used, free = f"{now.vault_bytes / 1e6:,.0f} MB", f"{now.free_bytes / 1e9:,.1f} GB"
     click.echo(_("Storage used: {used}; free: {free}").format(used=used, free=free))
+    for part in now.storage:
+        click.echo(f"  {part.bytes / 1e6:8,.1f} MB {_(part.use)}")
+    if now.pages_to_prepare:
+        told = _("{pages} still being prepared for picture search")
+        click.echo(told.format(pages=counted_pages(now.pages_to_prepare)))
     for part in now.capabilities:
         what = f"{_(part.state):8} {_(part.name)}: {_(part.detail)}"
         click.echo(f"  {what}" + (f" ({_(part.hint)})" if part.hint else ""))

@@ -18,7 +18,7 @@ from docmind.cli.context import plain
 from docmind.records.answers import SEEN, TOLD, Answer, Source
 from docmind.records.conversations import Run, Turn
 from docmind.records.documents import AddResult, DocumentInfo, QueueProgress, UploadState
-from docmind.records.search import Filters, Hit, MultimodalHit, MultimodalResult, SearchResult
+from docmind.records.search import Filters, Hit, MultimodalHit, MultimodalResult, Quad, SearchResult
 from docmind.rich_text import flow
 from docmind.wording import N_, _, ngettext
 
@@ -115,14 +115,41 @@ def tell_hits(found: SearchResult | MultimodalResult) -> None:
 
 def tell_sightings(found: MultimodalResult) -> None:
     if not found.found:
-        click.echo(_("No sure match. Closest pages:") if found.hits else _("No page matches this picture."))
+        click.echo(_("No sure match. Closest pages:") if found.hits else _("No page looks like this picture."))
     for hit in found.hits:
         if hit.found or not found.found:
-            where = " ".join(f"({x:.0f}, {y:.0f})" for x, y in hit.quad)
+            where = place_on_page(hit.quad, hit.page_width, hit.page_height)
             where = where or " ".join(inert(hit.text).split())[:200] or _("not compared")
             score = f"({hit.score:.3f}){_origins(hit)}"
             click.echo(f"{hit.rank:>2}. {page_of(hit.document, hit.page_no)}  {score}\n    {where}")
     tell_degraded(found.degraded)
+
+
+def place_on_page(quad: Quad, width: int, height: int) -> str:
+    """Return in words where a region is on a page of this size in pixels; empty where there is no region."""
+    if not quad:
+        return ""
+    (left, right), (top, bottom) = (
+        (max(0.0, min(ends) / size), min(1.0, max(ends) / size))
+        for ends, size in ((tuple(x for x, _ in quad), width), (tuple(y for _, y in quad), height))
+    )
+    is_wide, is_high = right - left > _MOST_OF, bottom - top > _MOST_OF
+    across = "" if is_wide else _third((left + right) / 2, ("left", "", "right"))
+    down = "" if is_high else _third((top + bottom) / 2, ("upper", "middle", "lower"))
+    if is_wide and is_high:
+        return "the whole page"
+    if is_high:
+        return f"the {across} side of the page" if across else "the middle of the page, from top to bottom"
+    if is_wide or not across:
+        return f"the {down} part of the page"
+    return f"{down} {across} of the page"
+
+
+_MOST_OF = 0.75  # of a side: a region this long has no place along it
+
+
+def _third(middle: float, names: tuple[str, str, str]) -> str:
+    return names[0] if middle < 0.4 else names[2] if middle > 0.6 else names[1]
 
 
 def _read(hit: Hit) -> str:
@@ -198,7 +225,10 @@ def tell_narrow(documents: Sequence[DocumentInfo], filters: Filters) -> None:
 
 def tell_degraded(degraded: Iterable[Any]) -> None:
     for part in degraded:
-        tell_without(part.stage, part.reason)
+        if part.stage == "unprepared":
+            click.echo(inert(part.reason), err=True)
+        else:
+            tell_without(part.stage, part.reason)
 
 
 def tell_without(stage: str, reason: str) -> None:

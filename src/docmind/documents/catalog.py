@@ -32,6 +32,8 @@ class PageRecord:
     language: str
     image: ArtifactRef
     thumbnail: ArtifactRef
+    marks: bytes = field(default=b"", repr=False)
+    """The marks that were made of the image while it was read; not read again from the vault."""
 
     @property
     def page_id(self) -> str:
@@ -399,6 +401,10 @@ class Catalog:
             " UNION ALL SELECT artifact FROM uploads WHERE state <> 'done'"
         )
         return {sha256 for (sha256,) in rows}
+
+    def thumbnail_ids(self) -> set[str]:
+        """Return the ids of all artifacts that are thumbnails of pages."""
+        return {sha256 for (sha256,) in self._db.all("SELECT thumbnail FROM pages")}
 
     def unreferenced(self, refs: Iterable[ArtifactRef]) -> list[ArtifactRef]:
         """Return those of these artifacts that no row refers to."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from docmind.config import ReadingSettings
 from docmind.errors import DamagedError, ReaderFailedError, ReadingError, TooLargeError, WorkerFailedError
-from docmind.image_match.marks import BITS, KINDS, Marks, packed
+from docmind.picture_marks import BITS, KINDS, Marks, packed
 from docmind.records.search import Comparison
 from docmind.runtime import Client, Frame, Limits, error_named
 

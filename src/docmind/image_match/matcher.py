@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -18,7 +19,6 @@ from docmind.config import ReadingSettings
 from docmind.documents import IMAGE_SUFFIX, Catalog, PageList
 from docmind.errors import CancelledError, DiskFullError, NotFoundError, ReadingError, VaultError
 from docmind.image_match.client import Sight
-from docmind.image_match.marks import Marks
 from docmind.image_match.store import LookStore
 from docmind.image_match.voting import Candidate, Index
 from docmind.records.documents import ArtifactRef
@@ -101,6 +101,11 @@ class _Known:
     damaged: int = 0
 
 
+def _unprepared(missing: int) -> str:
+    pages = "1 page" if missing == 1 else f"{missing:,} pages"
+    return f"Still preparing {pages} for picture search; this may be among them."
+
+
 class ImageMatcher:
     """Search of pages by a picture. Thread-safe: searches wait for each other, but not for `catch_up`.
 
@@ -124,10 +129,11 @@ class ImageMatcher:
         Raises `EmptyFileError`, `UnsupportedFileError`, `CorruptFileError`, `TooLargeError`, `ReaderFailedError`.
         """
         clock = Clock()
-        with self._sight.lock:
+        with self._sight.lock, ThreadPoolExecutor(1, "lookalike-index") as loader:
+            loading = loader.submit(self._current)  # at the first search it takes as long as the start of the process
             query, size = self._sight.look(picture, name)
             clock.lap("marks")
-            known = self._current()
+            known = loading.result()
             clock.lap("index")
             names = self._pages.names(filters)
             allowed = self._allowed(known, filters, names)
@@ -137,10 +143,21 @@ class ImageMatcher:
             clock.lap("compare")
         hits = self._hits(ranked, filters, names, k)
         missing = len(self._store.missing())
-        degraded = (Degraded("lookalike", f"{missing} page images have not been looked at yet"),) if missing else ()
+        degraded = (Degraded("unprepared", _unprepared(missing)),) if missing else ()
         if known.damaged:
-            degraded += (Degraded("lookalike", f"what {known.damaged} page images look like is damaged, and left out"),)
+            degraded += (
+                Degraded(
+                    "lookalike", f"{known.damaged} pages are left out, because what was prepared of them is damaged."
+                ),
+            )
         return Sightings(hits, any(hit.found for hit in hits), degraded, clock.timings())
+
+    def keep(self, marks: Mapping[str, bytes]) -> None:
+        """Store the marks that were made of page images while they were read, by image; empty ones are made later.
+
+        Call it in the transaction that stores the pages.
+        """
+        self._store.put_all({image: packed for image, packed in marks.items() if packed})
 
     def missing(self) -> int:
         """Return how many page images have no marks yet."""
@@ -222,7 +239,7 @@ class ImageMatcher:
         gone = [at for at, image in enumerate(old.images) if old.numbers[image] != numbers.get(image)]
         stayed = {image for image in old.images if old.numbers[image] == numbers.get(image)}
         packed = self._store.marks(image for image in numbers if image not in stayed)
-        index = old.index.with_pages([Marks.unpack(marks) for marks in packed.values()], np.array(gone, int))
+        index = old.index.with_pages(list(packed.values()), np.array(gone, int))
         images = [*(image for image in old.images if image in stayed), *packed]
         damaged = len(numbers) - len(images)
         return _Known(index, images, {image: numbers[image] for image in images}, state, damaged)

@@ -12,20 +12,18 @@ import io
 import os
 from typing import Any, BinaryIO
 
-import cv2
 import numpy as np
 from PIL import Image
 
 from docmind.errors import CorruptFileError, TooLargeError, UnsupportedFileError
-from docmind.image_match.features import marks_of_page, marks_of_query
 from docmind.image_match.verify import Picture
+from docmind.picture_marks import marks_of_page, marks_of_query
 from docmind.reading import Rules, open_query
 from docmind.runtime import Frame, serve_requests
 
 
 def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
     """Answer frames until the pipe is closed."""
-    cv2.setNumThreads(1)
     serve_requests(incoming, outgoing, Eye().answer, _explained)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from docmind.errors import DamagedError
-from docmind.image_match.marks import VERSION
+from docmind.picture_marks import VERSION
 from docmind.storage import Database
 
 _CHUNK = 500
@@ -33,6 +33,14 @@ class LookStore:
                 "INSERT OR REPLACE INTO looks (image, version, marks) SELECT ?1, ?2, ?3"
                 " WHERE EXISTS (SELECT 1 FROM pages WHERE image = ?1)",
                 (image, VERSION, marks),
+            )
+
+    def put_all(self, marks: Mapping[str, bytes]) -> None:
+        """Store the marks of several images of pages, in the transaction of the caller where there is one."""
+        with self._db.transaction(is_step=True) as db:
+            db.executemany(
+                "INSERT OR REPLACE INTO looks (image, version, marks) VALUES (?, ?, ?)",
+                [(image, VERSION, packed) for image, packed in marks.items()],
             )
 
     def state(self) -> tuple[int, int]:

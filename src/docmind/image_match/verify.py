@@ -8,7 +8,7 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from docmind.image_match.features import ink_of
+from docmind.picture_marks import ink_of
 from docmind.records.search import Comparison, Quad
 
 _FEW = 8  # pairs: fewer only determine scale, rotation and position
@@ -100,7 +100,7 @@ class Picture:
         self.scale = min(1.0, _LONGEST / max(grey.shape))
         if self.scale < 1.0:
             grey = cv2.resize(grey, None, fx=self.scale, fy=self.scale, interpolation=cv2.INTER_AREA)
-        self.ink = cv2.GaussianBlur(ink_of(grey), (0, 0), _BLURRED)
+        self.ink = cv2.GaussianBlur(_ink(grey), (0, 0), _BLURRED)
 
     def compare(self, page: np.ndarray, pairs: np.ndarray) -> Comparison:
         """Align it with `page`, uint8 `(h, w)`, by the matching marks; refine by the agreeing blocks, and score."""
@@ -114,7 +114,7 @@ class Picture:
         shrunk = min(1.0, 1.0 / _step(matrix, *self.ink.shape[::-1]))
         if shrunk * min(page.shape) < _BLOCK:
             return nothing
-        ink = ink_of(cv2.resize(page, None, fx=shrunk, fy=shrunk, interpolation=cv2.INTER_AREA))
+        ink = _ink(cv2.resize(page, None, fx=shrunk, fy=shrunk, interpolation=cv2.INTER_AREA))
         matrix = np.diag([shrunk, shrunk, 1.0]) @ matrix
         weights, agreement, here, there = self._blocks(ink, matrix, _WIDE)
         good = agreement > _AGREES
@@ -163,6 +163,10 @@ class Picture:
                 found.append((weight, min(max(agreement, 0.0), 1.0), *middle, *place))
         table = np.array(found, np.float64).reshape(-1, 6)
         return table[:, 0], table[:, 1], table[:, 2:4], table[:, 4:6]
+
+
+def _ink(grey: np.ndarray) -> np.ndarray:
+    return ink_of(grey).astype(np.float32) / np.float32(255)
 
 
 def _step(matrix: np.ndarray, width: int, height: int) -> float:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from docmind.image_match.marks import KEY_BITS, KINDS, RUN, SHEET, SPOT, Marks, keys_of, probes_of
+from docmind.picture_marks import KEY_BITS, KINDS, RUN, SHEET, SPOT, Marks, PackedMarks, keys_of, probes_of
 
 _FARTHEST = 13  # bits of 64 in which two codes of one place may differ
 _BUCKET = 3_000  # marks under one key that are compared: more add no information
@@ -33,15 +34,12 @@ class Index:
     Pages are numbered in the order in which they were added.
     """
 
-    def __init__(self, pages: list[Marks] | None = None) -> None:
-        pages = pages or []
+    def __init__(self, pages: Sequence[bytes] = ()) -> None:
+        """Build the index of these pages' packed marks. Raises `DamagedError`."""
+        marks = PackedMarks.of(pages)
         self.pages = len(pages)
-        self._build(
-            _joined([page.codes for page in pages], np.uint64, ()),
-            _joined([np.full(len(page), number, np.int32) for number, page in enumerate(pages)], np.int32, ()),
-            _joined([np.rint(page.places * 8).astype(np.uint16) for page in pages], np.uint16, (4,)),
-            _joined([page.kinds for page in pages], np.uint8, ()),
-        )
+        numbers = np.repeat(np.arange(self.pages, dtype=np.int32), marks.counts.sum(axis=1))
+        self._build(marks.codes, numbers, marks.places, marks.kinds)
 
     def __len__(self) -> int:
         return len(self._codes)
@@ -51,11 +49,13 @@ class Index:
         """The size in memory, in bytes."""
         return sum(one.nbytes for one in (self._codes, self._page, self._places, self._kinds, self._starts))
 
-    def with_pages(self, pages: list[Marks], without: np.ndarray) -> Index:
+    def with_pages(self, pages: Sequence[bytes], without: np.ndarray) -> Index:
         """Return another index without the pages numbered `without`, and with new ones at the end.
 
         The remaining pages keep their order and are renumbered without gaps.
         """
+        if not self.pages:
+            return Index(pages)
         stays = np.ones(self.pages, bool)
         stays[without] = False
         numbers = (np.cumsum(stays) - 1).astype(np.int32)
@@ -71,10 +71,12 @@ class Index:
         return made
 
     def _build(self, found: np.ndarray, page: np.ndarray, places: np.ndarray, kinds: np.ndarray) -> None:
-        keys = (kinds.astype(np.int32) << KEY_BITS) + keys_of(found).astype(np.int32)
-        order = np.argsort(keys, kind="stable")
+        keys = keys_of(found)
+        members = [np.nonzero(kinds == kind)[0] for kind in range(KINDS)]
+        # Keys of 16 bits are sorted in a few passes; together with the kind they would not be.
+        order = np.concatenate([some[np.argsort(keys[some], kind="stable")] for some in members])
         self._codes, self._page, self._places, self._kinds = found[order], page[order], places[order], kinds[order]
-        counts = np.bincount(keys, minlength=KINDS << KEY_BITS)
+        counts = np.concatenate([np.bincount(keys[some], minlength=1 << KEY_BITS) for some in members])
         self._starts = np.concatenate([[0], np.cumsum(counts)])
 
     def candidates(self, query: Marks, size: tuple[int, int], most: int, allowed: np.ndarray | None) -> list[Candidate]:
@@ -160,7 +162,3 @@ def _agreeing(pairs: np.ndarray, weight: np.ndarray, size: tuple[int, int]) -> n
     near &= np.abs(middle[:, None] - middle) < _PLACE * np.abs(turn) * np.hypot(*size)
     best = int((near * weight).sum(axis=1).argmax())
     return np.nonzero(near[best])[0]
-
-
-def _joined(parts: list[np.ndarray], kind: type, shape: tuple[int, ...]) -> np.ndarray:
-    return np.concatenate(parts) if parts else np.zeros((0, *shape), kind)

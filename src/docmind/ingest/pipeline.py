@@ -170,7 +170,7 @@ class Ingest:
             fresh: dict[str, tuple[int, HandedIn]] = {}
             for number, file in enumerate(files):
                 known = self._known(file.doc_id)
-                if known is not None and known.status == "ready":
+                if known is not None and known.status == "ready" and known.deleted_at_ms is None:
                     already[file.upload_id] = _already(known, file.name, file.tags)
                     step.file(number, 0)
                 elif known is None:
@@ -242,6 +242,7 @@ class Ingest:
                     self._uploads.begin(text.file.upload_id)
                     self._catalog.begin_document(text.info, text.file.original)
                     self._catalog.put_pages(text.pages)
+                    self._lookalike.keep({page.image.sha256: page.marks for page in text.pages})
                 for _, nodes, made in groups:
                     self._nodes.put([node for node in nodes if node.doc_id not in gone])
                     if gone:  # vectors of texts that have no node any more are not kept
@@ -385,6 +386,7 @@ class Ingest:
             self._artifacts.put_many(files)
             with self._db.transaction(is_step=True):  # the last one marks the document ready
                 self._catalog.put_pages(records)
+                self._lookalike.keep({record.image.sha256: record.marks for record in records})
                 self._nodes.put(nodes)
                 pipeline.keep(made)
         return [record.language for record in records]
@@ -410,6 +412,7 @@ class Ingest:
                 language=language_of(page.text),
                 image=next(refs),
                 thumbnail=next(refs),
+                marks=page.marks,
             )
             for page in pages
         ]

@@ -1,7 +1,7 @@
 """The reading process: one document in, its pages out, one frame each.
 
 in   {name, password, rules, skip, broken, browser} + the file
-out  {kind, title, pages, told}, then {page_no, ...} + text, words, image, thumbnail for each page, then {end}
+out  {kind, title, pages, told}, then {page_no, ...} + text, words, image, thumbnail, marks for each page, then {end}
      or {error, message, hint} in place of any of them
      or {browser}: this kind is read in a process that may start a browser (`chromium.process`), if there is one
 """
@@ -100,7 +100,9 @@ def _send(outgoing: BinaryIO, page: ParsedPage) -> None:
         "confidence": page.confidence,
         "needs_ocr": page.needs_ocr,
     }
-    write_frame(outgoing, head, [page.text.encode("utf-8", "replace"), page.words, page.image, page.thumbnail])
+    write_frame(
+        outgoing, head, [page.text.encode("utf-8", "replace"), page.words, page.image, page.thumbnail, page.marks]
+    )
 
 
 def _too_much_memory(name: str) -> TooLargeError:

@@ -27,6 +27,7 @@ from docmind.errors import (
     TooLargeError,
     WorkerFailedError,
 )
+from docmind.picture_marks import Marks
 from docmind.reading.chromium import browser as chromium
 from docmind.reading.file_type import DRAWN, is_plain
 from docmind.records.documents import ParsedPage, TextSource, Upload
@@ -53,9 +54,11 @@ def page_of(frame: Frame, pages: int, before: Collection[int]) -> ParsedPage:
     """
     header, blobs = frame
     try:
-        text, words, image, thumbnail = blobs
+        text, words, image, thumbnail, marks = blobs
         Words.unpack(words)
-        page = ParsedPage(text=text.decode(), words=words, image=image, thumbnail=thumbnail, **header)
+        if marks:
+            Marks.unpack(marks)
+        page = ParsedPage(text=text.decode(), words=words, image=image, thumbnail=thumbnail, marks=marks, **header)
     except (TypeError, ValueError, DamagedError) as error:
         raise WorkerFailedError("a worker sent a page that cannot be read") from error
     sides = _is_count(page.width) and _is_count(page.height) and max(page.width, page.height) <= _LARGEST_SIDE

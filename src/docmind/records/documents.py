@@ -21,6 +21,8 @@ AddStatus = Literal["added", "already", "refused", "cancelled"]
 QueueState = Literal["idle", "reading", "paused"]
 CapabilityState = Literal["present", "missing", "off"]
 
+StorageKind = Literal["originals", "page images", "thumbnails", "database", "index", "models", "other"]
+
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _SUFFIX = re.compile(r"(\.[a-z0-9]{1,8}){1,2}")
 
@@ -78,6 +80,8 @@ class ParsedPage:
     text_source: TextSource
     confidence: float
     needs_ocr: bool = False
+    marks: bytes = field(default=b"", repr=False)
+    """The packed marks of `docmind.picture_marks`; empty where they are still to be made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,6 +305,18 @@ class Status:
     index_epoch: int
     vault_epoch: int
     capabilities: tuple[Capability, ...]
+    storage: tuple[StorageUse, ...] = ()
+    """What the space is used for, the largest first. Models are counted too, which may lie in another folder."""
+    pages_to_prepare: int = 0
+    """Page images that picture search does not know yet; they are prepared in the background."""
+
+
+@dataclass(frozen=True, slots=True)
+class StorageUse:
+    """Disk space in bytes that one kind of data takes."""
+
+    use: StorageKind
+    bytes: int
 
 
 @dataclass(frozen=True, slots=True)

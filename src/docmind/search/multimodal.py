@@ -36,6 +36,7 @@ DEPTH = 20
 """The depth of each list where several are merged: agreement further down has little weight."""
 
 _BY_PICTURE: tuple[ListName, ...] = ("lookalike", "text", "image")
+_SURE = 0.9  # the probability from which a page is found for certain: reading the words would not change it
 _LIKELY = 0.1  # pages below this probability are dropped where other lists have results
 
 
@@ -131,10 +132,10 @@ class MultimodalSearch:
         """Return the pages that `picture` may show, or be about, the likeliest first; `question` is searched as well.
 
         `on_first` gets the result of image matching alone, in this thread; what it raises ends the search. Then the
-        words on the picture are read, which takes seconds, unless `read` is False, and searched for; and similar pages
-        are found by an image model, where one is in use. A page that the picture was found to show keeps its place.
-        Finally the kind of model that `rerank` names, or that is configured, reranks the first pages. Raises the errors
-        of `lookalike.search` for a picture that cannot be opened, and `ConfigError`.
+        words on the picture are read, which takes seconds, and searched for, unless `read` is False or a page was found
+        for certain; and similar pages are found by an image model, where one is in use. A page that the picture was
+        found to show keeps its place. Finally the kind of model that `rerank` names, or that is configured, reranks the
+        first pages. Raises the errors of `lookalike.search` for a picture that cannot be opened, and `ConfigError`.
         """
         started = time.perf_counter()
         strategy = strategy_of(merge or self._settings.search.merge)
@@ -176,9 +177,12 @@ class MultimodalSearch:
         if on_first is not None:
             on_first(result(is_final=False))
         errands: dict[str, Errand[Listed]] = {}
-        if read and self._text.missing:
+        is_sure = any(hit.found and hit.score >= _SURE for hit in looked.hits)
+        if is_sure and not question:
+            gathered.report("text", "off", reason="The page was found by its look: its words need not be read.")
+        elif read and not is_sure and self._text.missing:
             gathered.degraded.append(Degraded("ocr", self._text.missing))
-        elif read:
+        elif read and not is_sure:
             best = next((hit for hit in looked.hits if hit.quad and hit.score >= _LIKELY), None)
             turn = turn_of(best.quad) if best else 0.0
             reading = Errand(

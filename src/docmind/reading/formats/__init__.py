@@ -47,8 +47,9 @@ class Rules:
     max_unpacked_mb: int = 200
     max_text_mb: int = 50
     image_side_px: int = 1_600
-    image_quality: int = 80
+    image_quality: int = 70
     thumbnail_side_px: int = 320
+    marks: bool = True
 
 
 class Opened(Protocol):

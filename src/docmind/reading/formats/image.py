@@ -14,6 +14,7 @@ import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from docmind.errors import CorruptFileError, TooLargeError, VisualModelError
+from docmind.picture_marks import marks_of_page
 from docmind.reading.file_type import PICTURES, identify
 from docmind.reading.formats import Rules
 from docmind.records.documents import ParsedPage, Upload
@@ -54,27 +55,59 @@ def open_picture(data: bytes) -> Image.Image:
 _LONGEST = 16_383
 
 
+_GREY = 12  # levels by which the channels of a grey page differ at most, in the means of 16 pixels
+_SMOOTH_STEP, _SMOOTH = 6, 0.12  # neighbours that differ by a few levels; the share of them on a page with photographs
+_LEVELS = 24
+_FEWER_LEVELS = [round(round(value * (_LEVELS - 1) / 255) * 255 / (_LEVELS - 1)) for value in range(256)]
+
+
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A page image as stored. `is_blank`: every pixel has the same colour."""
+    """A page image as stored. `marks` are packed, or empty. `is_blank`: every pixel has the same colour."""
 
     width: int
     height: int
     image: bytes
     thumbnail: bytes
+    marks: bytes
     is_blank: bool
 
 
 def encode(image: Image.Image, rules: Rules) -> Picture:
-    """Encode a page of mode RGB or RGBX at its size, and its thumbnail.
+    """Encode a page of mode RGB or RGBX at its size, with its thumbnail, and make its marks for picture search.
 
-    Method 0 takes a third of the time of the default for a fifth more bytes.
+    A printed page is stored without loss in 24 levels a channel, which is sharper than a lossy encoding and half its
+    size; a page with photographs, in which levels would show as bands, with loss. A page without colour is grey.
     """
     is_blank = all(low == high for low, high in (image.getchannel(band).getextrema() for band in "RGB"))
-    thumbnail = shrink(image, rules.thumbnail_side_px)
-    return Picture(
-        image.width, image.height, _webp(image, rules.image_quality), _webp(thumbnail, rules.image_quality), is_blank
-    )
+    grey = image.convert("RGB").convert("L")
+    pixels = np.asarray(grey)
+    stored = grey if _is_grey(image) else image.convert("RGB")
+    if _is_smooth(pixels):
+        data = _webp(stored, quality=rules.image_quality, method=2)
+    else:
+        data = _webp(stored.point(_FEWER_LEVELS * len(stored.getbands())), lossless=True, quality=0, method=1)
+    thumbnail = _webp(shrink(stored, rules.thumbnail_side_px), quality=rules.image_quality, method=2)
+    marks = marks_of_page(pixels).pack() if rules.marks and min(image.size) > 1 else b""
+    return Picture(image.width, image.height, data, thumbnail, marks, is_blank)
+
+
+def _is_grey(image: Image.Image) -> bool:
+    """Return whether no part of a page has a colour."""
+    red, green, blue = (np.asarray(image.getchannel(band).reduce(4), np.int16) for band in "RGB")
+    return max(int(np.abs(red - green).max()), int(np.abs(green - blue).max())) <= _GREY
+
+
+def _is_smooth(grey: np.ndarray) -> bool:
+    """Return whether a page has photographs or is one: neighbours of almost the same level. Print has edges and paper.
+
+    `grey` is uint8 (h, w).
+    """
+    if grey.shape[1] < 2:
+        return False
+    rows = grey[::4].astype(np.int16)
+    steps = np.abs(rows[:, 1:] - rows[:, :-1])
+    return float(((steps > 0) & (steps <= _SMOOTH_STEP)).mean()) > _SMOOTH
 
 
 def blank(rules: Rules) -> Picture:
@@ -96,9 +129,9 @@ def shrink(image: Image.Image, side: int) -> Image.Image:
     return image if size == image.size else image.resize(size, Image.Resampling.BILINEAR)
 
 
-def _webp(image: Image.Image, quality: int) -> bytes:
+def _webp(image: Image.Image, **options: int) -> bytes:
     target = io.BytesIO()
-    shrink(image, _LONGEST).save(target, "WEBP", quality=quality, method=0)
+    shrink(image, _LONGEST).save(target, "WEBP", **options)
     return target.getvalue()
 
 
@@ -147,6 +180,7 @@ class ImageFile:
             words=b"",
             image=picture.image,
             thumbnail=picture.thumbnail,
+            marks=picture.marks,
             text_source="none",
             confidence=0.0,
             needs_ocr=not picture.is_blank,

@@ -395,6 +395,7 @@ class PdfFile:
             words=layer.words.pack(),
             image=picture.image,
             thumbnail=picture.thumbnail,
+            marks=picture.marks,
             text_source="layer" if layer.text else "none",
             confidence=round(plausibility(layer.text), 3),
             needs_ocr=needs_ocr(layer.text, lines, images, unread, is_blank=picture.is_blank),
@@ -404,7 +405,18 @@ class PdfFile:
 def unreadable_page(page_no: int, rules: Rules) -> ParsedPage:
     """Return an empty sheet for a page that cannot be read."""
     picture = blank(rules)
-    return ParsedPage(page_no, picture.width, picture.height, "", b"", picture.image, picture.thumbnail, "none", 0.0)
+    return ParsedPage(
+        page_no,
+        picture.width,
+        picture.height,
+        "",
+        b"",
+        picture.image,
+        picture.thumbnail,
+        "none",
+        0.0,
+        marks=picture.marks,
+    )
 
 
 def _load(upload: Upload) -> pypdfium2.PdfDocument:

@@ -354,6 +354,7 @@ class LaidOut:
             words=words.pack(),
             image=picture.image,
             thumbnail=picture.thumbnail,
+            marks=picture.marks,
             text_source="layer",
             confidence=1.0,
         )

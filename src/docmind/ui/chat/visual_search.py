@@ -1,15 +1,15 @@
-"""Visual search in the sidebar: the pages of a dropped, pasted or chosen picture.
+"""Visual search: the pages of a dropped, pasted or chosen picture.
 
-A picture stays in memory until it is cleared or the tab is closed. It is decoded in a separate process, and the browser
-shows the original bytes. The search runs in its own thread, and the page polls its progress; each page found has the
-matching region outlined.
+The sidebar keeps the picture, the main area shows the pages. A picture stays in memory until it is cleared or the tab
+is closed. It is decoded in a separate process, and the browser shows the original bytes. The search runs in its own
+thread, and the page polls its progress; each page found has the matching region outlined.
 """
 
 from __future__ import annotations
 
 import base64
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,17 +22,18 @@ from docmind.rich_text import escape, one_line
 from docmind.runtime import log_mistake
 from docmind.ui.app import errors, state
 from docmind.ui.app.desk import desk
-from docmind.ui.app.format import count, data_url
+from docmind.ui.app.format import data_url
 from docmind.ui.app.page_links import reader_link
 from docmind.ui.app.page_view import outlined_jpeg
 from docmind.ui.chat.filters import look_in
+from docmind.wording import N_, _, ngettext
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
 
 
 _PAGES = 8
-_BROKE_OFF = "The search for this picture failed because of a mistake in DocMind; the log has the details."
+_BROKE_OFF = N_("The search for this picture failed because of an error in DocMind; the log has the details.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,10 @@ class PictureSearch:
     def __init__(self, docmind: DocMind, picture: bytes, *, name: str, words: str = "") -> None:
         """Start the search. `name` is the file's name; `words` are searched for as well."""
         self.picture, self.name, self.words = picture, name, words
+        self.is_folded = False
+        """Whether the pages that were found are not shown now."""
+        self.missing = 0
+        """Pages that were not ready for picture search when its result was first drawn; 0 where all were."""
         self._look = Look()
         self._changed = threading.Condition()
         threading.Thread(target=self._run, args=(docmind,), name="picture", daemon=True).start()
@@ -80,7 +85,7 @@ class PictureSearch:
                 self._show(replace(self._look, is_over=True, is_stopped=True))
 
     def _run(self, docmind: DocMind) -> None:
-        over = Look(error=DocMindError(_BROKE_OFF), is_over=True)
+        over = Look(error=DocMindError(_(_BROKE_OFF)), is_over=True)
         try:
             found = errors.attempt(
                 lambda: docmind.see(
@@ -109,45 +114,75 @@ class PictureSearch:
         self._changed.notify_all()
 
 
-_LARGE, _SMALL = 720, 360  # pixels; shown at about half of that, sharp on dense screens
-_TILE = 104  # two beside each other in the sidebar
-_WHY = {"text": "has its words", "image": "shows the like"}
+_LARGE, _SMALL = 1_100, 480  # pixels; shown at about half of that, sharp on dense screens
+_TILE = 200  # pixels across of a smaller page, beside others
+_WHY = {"text": N_("same words"), "image": N_("similar look")}
 _NEAREST = 4  # pages that are shown where none was found
+_PREPARING_S = 2.0
 
 
-def draw_pages(docmind: DocMind, look: Look, again: Callable[[], None]) -> None:
-    """Draw what was found, most likely first. `again` is the callback that repeats the search."""
-    result = look.result
-    if result is None:
-        return
+def draw_results(docmind: DocMind) -> bool:
+    """Draw what was found, above the conversation; return whether there is anything to see.
+
+    The pages are shown until they are closed, and again on request in the sidebar.
+    """
+    search: PictureSearch | None = st.session_state.get(state.PICTURE)
+    result = search.now.result if search is not None else None
+    if search is None or result is None or search.is_folded:
+        return False
     found = [hit for hit in result.hits if hit.found]
     near = [hit for hit in result.hits if not hit.found]
-    st.caption(_told(look, result, found, near))
-    for hit in found:
-        _draw_page(docmind, hit)
-    if not found:
-        _draw_small(docmind, near[:_NEAREST])
-    elif near:
-        behind = st.expander(f"{count(len(near), 'page')} less alike", key="picture-more", on_change="rerun")
-        if behind.open:  # pages are drawn only when the expander is open
-            with behind:
-                _draw_small(docmind, near)
-    _draw_notes(result, again)
+    with st.container(border=True, key="picture-results", gap="small"):
+        with st.container(horizontal=True, vertical_alignment="center", key="picture-told"):
+            st.markdown(_told(search.now, found, near), width="stretch")
+            st.button(
+                _("Close"), key="picture-close", icon=":material/close:", type="tertiary", on_click=_fold, args=(True,)
+            )
+        if any(degraded.stage == "unprepared" for degraded in result.degraded):
+            _draw_unprepared(docmind, search, is_found=bool(found))
+        if found:
+            _draw_found_pages(docmind, found)
+        else:
+            _draw_small(docmind, near[:_NEAREST])
+        if found and near:
+            told = ngettext("{n} weaker match", "{n} weaker matches", len(near)).format(n=len(near))
+            behind = st.expander(told, key="picture-more", on_change="rerun")
+            if behind.open:  # pages are drawn only when the expander is open
+                with behind:
+                    _draw_small(docmind, near)
+        for degraded in result.degraded:
+            if degraded.stage != "unprepared":
+                told = _("Without {part}: {reason}").format(part=escape(degraded.stage), reason=escape(degraded.reason))
+                st.caption(f":material/info: {told}")
+    return True
 
 
-def _told(look: Look, result: MultimodalResult, found: Sequence[MultimodalHit], near: Sequence[MultimodalHit]) -> str:
+def _told(look: Look, found: Sequence[MultimodalHit], near: Sequence[MultimodalHit]) -> str:
     if found:
-        told = "Found on this page" if len(found) == 1 else f"Found on {count(len(found), 'page')}, most likely first"
-        return f":green[:material/check_circle:] {told}"
+        told = ngettext("Found on this page", "Found on {n} pages, most likely first", len(found)).format(n=len(found))
+        return f":green[:material/check_circle:] **{told}**"
     if near:
-        return ":material/help: No page looks just like this. The nearest:"
-    if look.is_over:
-        return ":material/search_off: No page looks like this."
-    return "No page so far."
+        told = _("No sure match. Closest pages:")
+        return f":material/help: **{told}**"
+    told = _("No page looks like this.") if look.is_over else _("No page so far.")
+    return f":material/search_off: **{told}**"
+
+
+def _draw_found_pages(docmind: DocMind, found: Sequence[MultimodalHit]) -> None:
+    """Draw the most likely page large, and others that were found beside it."""
+    if len(found) == 1:
+        _draw_page(docmind, found[0])
+        return
+    first, others = st.columns([0.62, 0.38], gap="medium")
+    with first:
+        _draw_page(docmind, found[0])
+    with others:
+        _draw_small(docmind, found[1:])
 
 
 def _draw_small(docmind: DocMind, hits: Sequence[MultimodalHit]) -> None:
-    with st.container(horizontal=True, gap="small", key="picture-near"):
+    near = "picture-near" + ("-found" if hits and hits[0].found else "")
+    with st.container(horizontal=True, gap="medium", key=near):
         for hit in hits:
             with st.container(width=_TILE):
                 _draw_page(docmind, hit, is_small=True)
@@ -159,35 +194,58 @@ def _draw_page(docmind: DocMind, hit: MultimodalHit, *, is_small: bool = False) 
     jpeg = errors.attempt(lambda: outlined_jpeg(docmind, hit.doc_id, hit.page_no, hit.quad, width))
     with st.container(key=key, gap="xxsmall"):
         if isinstance(jpeg, DocMindError):
-            st.caption(f"{escape(hit.document, limit=36)}, page {hit.page_no}: no longer in the vault.")
+            gone = _("{document}, page {n}: no longer in the library.")
+            st.caption(gone.format(document=escape(hit.document, limit=36), n=hit.page_no))
             return
-        region = ", the matching region outlined" if hit.quad else ""
+        alt = _("Page {n} of {document}, the matching region outlined") if hit.quad else _("Page {n} of {document}")
+        alt = alt.format(n=hit.page_no, document=one_line(hit.document))
         link = reader_link(hit.doc_id, hit.page_no, quad=hit.quad)
-        alt = f"Page {hit.page_no} of {one_line(hit.document)}{region}"
         st.image(data_url(jpeg), width="stretch", alt=alt, link=link)
-        with st.container(
-            horizontal=not is_small, horizontal_alignment="distribute", vertical_alignment="center", gap="xxsmall"
-        ):
-            st.markdown(f"[**Page {hit.page_no}**]({link})", width="content")
+        why = f" · {_(_WHY[hit.source])}" if not hit.found and hit.source in _WHY else ""
+        name = escape(hit.document, limit=26 if is_small else 60)
+        st.caption((name if is_small else f"**{name}**") + why)
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(f"[{_('Page {n}').format(n=hit.page_no)}]({link})", width="content")
             st.button(
-                "Ask" if is_small else "Ask about it",
+                _("Ask") if is_small else _("Ask about it"),
                 key=f"picture-ask-{hit.rank}",
                 icon=":material/chat:",
-                help=f"The next questions look in {escape(hit.document, limit=60)} only",
-                on_click=look_in,
-                args=(hit.doc_id,),
+                type="tertiary" if is_small else "secondary",
+                help=_("Ask {document} only").format(document=escape(hit.document, limit=60)),
+                on_click=_ask_about,
+                args=(hit,),
             )
-        why = f" · {_WHY[hit.source]}" if not hit.found and hit.source in _WHY else ""
-        st.caption(escape(hit.document, limit=26 if is_small else 31) + why)
 
 
-def _draw_notes(result: MultimodalResult, again: Callable[[], None]) -> None:
-    unseen = [degraded for degraded in result.degraded if degraded.stage == "lookalike"]
-    for degraded in result.degraded:
-        without = "" if degraded in unseen else f"Without {escape(degraded.stage)}: "
-        st.caption(f":material/info: {without}{escape(degraded.reason)}")
-    if unseen:
-        st.button("Look again", key="picture-again", icon=":material/refresh:", type="tertiary", on_click=again)
+def _ask_about(hit: MultimodalHit) -> None:
+    look_in(hit.doc_id)
+    _fold(True)
+
+
+def _fold(is_folded: bool) -> None:
+    search: PictureSearch | None = st.session_state.get(state.PICTURE)
+    if search is not None:
+        search.is_folded = is_folded
+
+
+def _draw_unprepared(docmind: DocMind, search: PictureSearch, *, is_found: bool) -> None:
+    """Say that pages are still being prepared, and search again by itself once they are, where nothing was found."""
+    if not is_found:
+        search.missing = search.missing or max(1, docmind.lookalike.missing())
+        st.fragment(_wait_for_pages, run_every=_PREPARING_S)(docmind, search)
+
+
+def _wait_for_pages(docmind: DocMind, search: PictureSearch) -> None:
+    missing = docmind.lookalike.missing()
+    if missing <= search.missing // 2:  # half of them at a time, so that the last search sees all
+        look_for(docmind, search.picture, search.name, search.words)
+        st.rerun()
+    told = ngettext(
+        "Still preparing {n} page for picture search; this may be among them.",
+        "Still preparing {n} pages for picture search; this may be among them.",
+        missing,
+    )
+    st.caption(f":material/hourglass_top: {told.format(n=f'{missing:,}')}")
 
 
 SCRIPT = Path(__file__).with_suffix(".html")
@@ -196,7 +254,7 @@ _SHOWN = {b"\x89PNG": "png", b"\xff\xd8\xff": "jpeg", b"GIF8": "gif", b"RIFF": "
 _SHOWN_BYTES = 6 << 20  # of a picture; a larger one is shown by its name only
 _PATIENCE_S = 0.6  # most pages are found within this time: the sidebar is then drawn once, with them
 _POLL_S = 0.25
-_PASTE = "Take the picture from the clipboard. Ctrl+V does the same, anywhere on this page"
+_PASTE = N_("Take the picture from the clipboard. Ctrl+V does the same anywhere on this page")
 
 
 def draw(docmind: DocMind) -> None:
@@ -209,11 +267,11 @@ def draw(docmind: DocMind) -> None:
     with st.container(key="picture", gap="xsmall"):
         st.html(SCRIPT, unsafe_allow_javascript=True)
         with st.container(horizontal=True, vertical_alignment="center", key="picture-heading"):
-            st.markdown(":material/image_search: **Visual search**", width="stretch")
+            st.markdown(f":material/image_search: **{_('Visual search')}**", width="stretch")
             if search is not None:
-                st.button("Clear", key="picture-clear", icon=":material/close:", type="tertiary", on_click=clear)
+                st.button(_("Clear"), key="picture-clear", icon=":material/close:", type="tertiary", on_click=clear)
         if not has_documents:
-            st.caption("Once there are documents, a screenshot or photo of a page finds it.")
+            st.caption(_("Once there are documents, a screenshot or photo of a page finds it."))
             return
         _draw_box(docmind, is_first=search is None)
         if search is not None:
@@ -221,7 +279,7 @@ def draw(docmind: DocMind) -> None:
             _draw_picture(search, now)
             if now.error is None or now.result is not None:
                 _draw_words(docmind, search)
-            _draw_found(docmind, search, now)
+            _draw_progress(search, now)
 
 
 def clear() -> None:
@@ -244,7 +302,7 @@ def _draw_box(docmind: DocMind, *, is_first: bool) -> None:
     key = f"{state.PICTURE_BOX}-{st.session_state.setdefault(state.PICTURE_BOX, 0)}"
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="picture-ways"):
         st.file_uploader(
-            "Find a page by a picture of it",
+            _("Find a page by a picture of it"),
             key=key,
             max_upload_size=min(desk().max_file_mb, 500),
             on_change=_take,
@@ -252,13 +310,13 @@ def _draw_box(docmind: DocMind, *, is_first: bool) -> None:
             label_visibility="collapsed",
         )
         # A press never reaches the server: the script takes the picture out of the clipboard.
-        st.button("Paste", key="picture-paste", icon=":material/content_paste:", type="tertiary", help=_PASTE)
+        st.button(_("Paste"), key="picture-paste", icon=":material/content_paste:", type="tertiary", help=_(_PASTE))
     if is_first:
-        st.caption("Drop, choose or paste a screenshot, photo or scan: its page is found.")
+        st.caption(_("Drop, choose or paste a screenshot, photo or scan to find its page."))
     with st.container(key="picture-none"):
-        st.caption(":material/info: There is no picture in the clipboard.")
+        st.caption(":material/info: " + _("There is no picture in the clipboard."))
     with st.container(key="picture-refused"):
-        st.caption(":material/info: The browser does not share the clipboard. Press Ctrl+V instead.")
+        st.caption(":material/info: " + _("The browser does not share the clipboard. Press Ctrl+V instead."))
 
 
 def _take(docmind: DocMind, key: str) -> None:
@@ -279,7 +337,7 @@ def _draw_picture(search: PictureSearch, now: Look) -> None:
         # As a data URL: nothing here decodes it. The browser does, which had it before.
         address = f"data:image/{kind};base64,{base64.b64encode(search.picture).decode()}"
         with st.container(key="picture-shown"):
-            st.image(address, width="stretch", alt="The picture being searched for")
+            st.image(address, width="stretch", alt=_("The picture being searched for"))
     else:
         st.caption(f":material/image: {escape(search.name, limit=40)}")
 
@@ -287,9 +345,9 @@ def _draw_picture(search: PictureSearch, now: Look) -> None:
 def _draw_words(docmind: DocMind, search: PictureSearch) -> None:
     st.session_state.setdefault(state.PICTURE_WORDS, search.words)  # after another page was open
     st.text_input(
-        "Words to add to the picture",
+        _("Keywords"),
         key=state.PICTURE_WORDS,
-        placeholder="Words to add (optional)",
+        placeholder=_("Add keywords (optional)"),
         label_visibility="collapsed",
         max_chars=500,
         on_change=_again,
@@ -303,17 +361,16 @@ def _again(docmind: DocMind) -> None:
         look_for(docmind, search.picture, search.name, str(st.session_state.get(state.PICTURE_WORDS) or "").strip())
 
 
-def _draw_found(docmind: DocMind, search: PictureSearch, now: Look) -> None:
+def _draw_progress(search: PictureSearch, now: Look) -> None:
     if not now.is_over:
         st.fragment(_follow, run_every=_POLL_S)(search, now)
     if now.error is not None:
         errors.show(now.error)
     if now.is_stopped:
-        st.caption(
-            f":material/stop_circle: Stopped; {'its words were not read.' if now.result else 'nothing was found yet.'}"
-        )
-    if now.result is not None:
-        draw_pages(docmind, now, lambda: _again(docmind))
+        told = _("Stopped before its words were read.") if now.result else _("Stopped before anything was found.")
+        st.caption(f":material/stop_circle: {told}")
+    if now.result is not None and search.is_folded:
+        st.button(_("Show the pages"), key="picture-show", icon=":material/visibility:", on_click=_fold, args=(False,))
 
 
 def _follow(search: PictureSearch, drawn: Look) -> None:
@@ -321,6 +378,6 @@ def _follow(search: PictureSearch, drawn: Look) -> None:
     if search.now is not drawn:
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="picture-running"):
-        told = "Looking for the page…" if drawn.result is None else "Reading the picture's words…"
+        told = _("Looking for the page…") if drawn.result is None else _("Reading the words on the picture…")
         st.caption(told, width="stretch")
-        st.button("Stop", key="picture-stop", type="tertiary", on_click=search.stop)
+        st.button(_("Stop"), key="picture-stop", type="tertiary", on_click=search.stop)

@@ -6,6 +6,7 @@ A code is made from 64 numbers, and is found under several keys.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,8 @@ SELECTED = [
 ]
 _KEYED = [*((0, along) for along in range(2, 11)), *((1, along) for along in range(1, 8))]
 _KEY = np.array([SELECTED.index(one) for one in _KEYED])
+# The key's bits are two groups of neighbours of the code: from this bit, so many, to this bit of the key.
+_GROUPS = ((1, 9, 0), (23, 7, 9))
 
 
 def packed(numbers: np.ndarray) -> np.ndarray:
@@ -32,16 +35,17 @@ def packed(numbers: np.ndarray) -> np.ndarray:
 
 
 def keys_of(codes: np.ndarray) -> np.ndarray:
-    """Return the 16 bits of each code that vary least between two pictures of one place, as int64 `(n,)`."""
-    keys = np.zeros(len(codes), np.uint64)
-    for place, bit in enumerate(_KEY):  # bit by bit: an array of all bits of millions of codes would be too large
-        keys |= ((codes >> np.uint64(bit)) & np.uint64(1)) << np.uint64(place)
-    return keys.astype(np.int64)
+    """Return the 16 bits of each code that vary least between two pictures of one place, as uint16 `(n,)`."""
+    keys = np.zeros(len(codes), np.uint16)
+    for start, count, place in _GROUPS:
+        some = (codes >> np.uint64(start)).astype(np.uint16) & np.uint16((1 << count) - 1)
+        keys |= some << np.uint16(place)
+    return keys
 
 
 def probes_of(numbers: np.ndarray, flips: int = 4) -> np.ndarray:
     """Return keys to look up, int64 `(n, 2**flips)`: the code's own, and those with the least certain bits flipped."""
-    keys = keys_of(packed(numbers))
+    keys = keys_of(packed(numbers)).astype(np.int64)
     doubt = np.abs(numbers[:, _KEY])
     if len(numbers) > _FEW:
         doubt /= np.maximum(np.sqrt((doubt**2).mean(axis=0)), 1e-6)
@@ -50,7 +54,7 @@ def probes_of(numbers: np.ndarray, flips: int = 4) -> np.ndarray:
     return keys[:, None] ^ (weak[:, None, :] * chosen[None]).sum(axis=2)
 
 
-VERSION = 1
+VERSION = 2
 RUN, SPOT, SHEET = 0, 1, 2
 KINDS = 3
 _SCALE = 8.0  # places are stored as eighths of a pixel
@@ -82,14 +86,40 @@ class Marks:
     @classmethod
     def unpack(cls, data: bytes) -> Marks:
         """Read the form that `pack` writes. Raises `DamagedError`."""
-        try:
-            version, *counts = _HEAD.unpack_from(data)
-            count = sum(counts)
-            if version != VERSION or len(data) != _HEAD.size + 16 * count:
-                raise ValueError
-        except (struct.error, ValueError) as error:
-            raise DamagedError("The marks of a page cannot be read.") from error
-        found = np.frombuffer(data, "<u8", count, _HEAD.size)
-        places = np.frombuffer(data, "<u2", 4 * count, _HEAD.size + 8 * count).reshape(-1, 4)
-        kinds = np.repeat(np.array([RUN, SPOT, SHEET], np.uint8), counts)
-        return cls(found, places.astype(np.float32) / np.float32(_SCALE), kinds)
+        page = PackedMarks.of([data])
+        return cls(page.codes, page.places.astype(np.float32) / np.float32(_SCALE), page.kinds)
+
+
+@dataclass(frozen=True, slots=True)
+class PackedMarks:
+    """Marks of several pages one after another, as stored: `places` uint16 `(n, 4)` in eighths of a pixel.
+
+    `counts` int64 `(pages, 3)` has the number of marks of each page by kind.
+    """
+
+    codes: np.ndarray
+    places: np.ndarray
+    kinds: np.ndarray
+    counts: np.ndarray
+
+    @classmethod
+    def of(cls, pages: Sequence[bytes]) -> PackedMarks:
+        """Read the form that `Marks.pack` writes of each page. Raises `DamagedError`."""
+        counts, found, places = np.zeros((len(pages), KINDS), np.int64), [], []
+        for number, data in enumerate(pages):
+            try:
+                version, *each = _HEAD.unpack_from(data)
+                count = sum(each)
+                if version != VERSION or len(data) != _HEAD.size + 16 * count:
+                    raise ValueError
+            except (struct.error, ValueError) as error:
+                raise DamagedError("The marks of a page cannot be read.") from error
+            counts[number] = each
+            found.append(memoryview(data)[_HEAD.size : _HEAD.size + 8 * count])
+            places.append(memoryview(data)[_HEAD.size + 8 * count :])
+        return cls(
+            np.frombuffer(b"".join(found), "<u8"),
+            np.frombuffer(b"".join(places), "<u2").reshape(-1, 4),
+            np.repeat(np.tile(np.arange(KINDS, dtype=np.uint8), len(pages)), counts.ravel()),
+            counts,
+        )

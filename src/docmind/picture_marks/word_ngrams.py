@@ -16,18 +16,26 @@ _SHORTEST, _LONGEST = 5.0, 45.0  # letters' heights
 _CHUNK = 128
 
 
-def words_of(ink: np.ndarray, mask: np.ndarray, letter: float) -> np.ndarray:
+def components(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the label of each pixel, int32 `(h, w)`, and left, top, width, height and area of each component.
+
+    This algorithm takes half the time of the default.
+    """
+    found = cv2.connectedComponentsWithStatsWithAlgorithm(mask, 8, cv2.CV_32S, cv2.CCL_GRANA)
+    return found[1], found[2]
+
+
+def words_of(ink: np.ndarray, mask: np.ndarray, pixels: np.ndarray, letter: float) -> np.ndarray:
     """Return boxes of words, float32 `(n, 5)`: left, top, right, bottom, and the vertical centre of their ink.
 
-    `mask` and `letter` are from `ink.letters`; lines are about level.
+    `mask`, `pixels` and `letter` are from `features.letters`; lines are about level.
     """
     gap, rise = max(1, round(_GAP * letter)), max(1, round(0.15 * letter))
     joined = cv2.copyMakeBorder(mask, 0, 0, gap, gap, cv2.BORDER_CONSTANT)
     joined = cv2.morphologyEx(joined, cv2.MORPH_CLOSE, np.ones((1, gap + 1), np.uint8))[:, gap:-gap]
     joined = cv2.morphologyEx(joined, cv2.MORPH_CLOSE, np.ones((rise + 1, 1), np.uint8))  # accents and dots
-    _, labels, stats, _ = cv2.connectedComponentsWithStats(joined, connectivity=8)
-    rows, columns = np.nonzero(mask)
-    weights, members = ink[rows, columns], labels[rows, columns]
+    labels, stats = components(joined)
+    rows, weights, members = pixels // mask.shape[1], ink.ravel()[pixels], labels.ravel()[pixels]
     total = np.bincount(members, weights, len(stats))
     balance = np.bincount(members, weights * rows, len(stats)) / np.maximum(total, 1e-6)
     width, height = stats[:, 2], stats[:, 3]
