@@ -9,6 +9,7 @@ import streamlit as st
 from docmind.ui.app import state
 from docmind.ui.app.format import count
 from docmind.ui.app.frame import frame
+from docmind.ui.chat import threads
 from docmind.ui.documents import embedding, library, upload
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 
 def documents_page(docmind: DocMind) -> None:
+    threads.sidebar_elsewhere(docmind)
     documents = docmind.documents()
     library.draw_deletion(docmind, documents)
     embedding.draw_question(docmind)

@@ -12,6 +12,7 @@ from docmind.ui.app import errors
 from docmind.ui.app.desk import desk
 from docmind.ui.app.format import count, size
 from docmind.ui.app.frame import frame, recovery_section
+from docmind.ui.chat import threads
 from docmind.ui.settings import language_models, text_models, visual_models
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 
 def settings_page(docmind: DocMind) -> None:
+    threads.sidebar_elsewhere(docmind)
     st.title("Settings", anchor=False)
     with st.spinner("Looking around…"):
         docmind.models.list(refresh=True)  # a server that has ended since is not in use any more

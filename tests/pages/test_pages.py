@@ -95,7 +95,7 @@ def click(test: AppTest, key: str) -> AppTest:
 
 @pytest.mark.slow
 def test_an_empty_desk_says_how_to_begin() -> None:
-    assert "Add some first" in said(app())
+    assert "Add some documents first" in said(app())
     assert "Nothing here yet" in said(app("documents.py"))
 
 
@@ -106,7 +106,7 @@ def new_tab() -> AppTest:
 @pytest.mark.slow
 def test_every_page_reminds_until_the_recovery_code_is_confirmed() -> None:
     test = new_tab()
-    assert "Add some first" in said(test), "the code does not stand before the first screen"
+    assert "Add some documents first" in said(test), "the code does not stand before the first screen"
     for page in ("settings.py", "documents.py"):
         test.switch_page(page)
         assert REMINDER in said(test.run())
@@ -147,7 +147,7 @@ def test_a_vault_in_use_is_one_sentence_with_a_hint(data_dir: Path) -> None:
         assert "Close the other DocMind" in test.error[0].value
     test.button[0].click().run()
     assert not test.error
-    assert "Add some first" in said(test)
+    assert "Add some documents first" in said(test)
 
 
 def test_a_setting_that_does_not_exist_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,7 +183,7 @@ def test_a_passphrase_makes_a_vault_and_opens_it_again(monkeypatch: pytest.Monke
     give("wrong horse")
     assert "does not open this vault" in said(test)
     give("correct horse")
-    assert "Add some first" in said(test)
+    assert "Add some documents first" in said(test)
 
     desk.clear()
     monkeypatch.setenv("DOCMIND_KEYS__RECOVERY_CODE", str(code))
@@ -578,7 +578,7 @@ def test_what_a_model_wrote_is_marked_where_no_page_says_it(model: LLMServer) ->
     words = said(ask(app(), WARRANTY))
     assert "not found in your documents" in words
     assert FALSE_SENTENCE in words
-    assert "· llama3.2:3b on this machine" in words
+    assert "· llama3.2:3b · on this computer" in words
 
 
 @pytest.mark.slow
@@ -678,7 +678,7 @@ def test_conversations_stay_when_the_last_document_is_gone() -> None:
     mind.delete(mind.documents()[0].doc_id)
     forget()
     words = said(test.run())
-    assert "There are no documents left to ask." in words
+    assert "There are no documents to ask." in words
     assert "This document was deleted since." in words
     assert not test.chat_input
 
@@ -777,7 +777,7 @@ def test_history_and_memory_open_beside_the_conversation() -> None:
     add((NAME, REPORT))
     test = ask(app(), WARRANTY)
     test = click(test, "beside-choice-history")
-    assert "Press one to look at that point." in said(test)
+    assert "Click one to view that point." in said(test)
     test = click(test, "beside-choice-memory")
     assert "Nothing is remembered yet." in said(test)
     test = click(test, "beside-choice-memory")

@@ -172,6 +172,14 @@ def m009_uploads(db: Connection) -> None:
     db.execute("CREATE INDEX uploads_state ON uploads (state)")
 
 
+def m010_pinned_and_archived(db: Connection) -> None:
+    """Add whether a conversation is pinned to the top of the list, and whether it is in the archive."""
+    for column in ("is_pinned", "is_archived"):
+        db.execute(
+            f"ALTER TABLE chat_session ADD COLUMN {column} INTEGER NOT NULL DEFAULT 0 CHECK ({column} IN (0, 1))"
+        )
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     m001_documents,
     m002_epochs,
@@ -182,4 +190,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     m007_page_vectors,
     m008_ledger,
     m009_uploads,
+    m010_pinned_and_archived,
 )

@@ -186,8 +186,7 @@ def _draw_page(docmind: DocMind, hit: MultimodalHit, *, is_small: bool = False) 
 
 
 def _open(hit: MultimodalHit) -> None:
-    for other in (state.COPYING, state.THREAD_DIALOG):  # one dialog at a time
-        st.session_state.pop(other, None)
+    st.session_state.pop(state.THREAD_DIALOG, None)  # one dialog at a time
     st.session_state[state.READING] = PageOnShow(hit.doc_id, hit.page_no, hit.page_no, quad=hit.quad)
 
 
