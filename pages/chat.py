@@ -13,11 +13,12 @@ from docmind.ui.app.frame import frame
 from docmind.ui.chat import compare, conversation, run, side_panel, threads, turn, visual_search
 from docmind.ui.chat.conversation import draw_conversation
 from docmind.ui.documents import upload, welcome
+from docmind.wording import N_, _
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
 
-_MEANWHILE = ("What documents do I have?",)  # while examples of the user's own documents are being made
+_MEANWHILE = (N_("What documents do I have?"),)  # while examples of the user's own documents are being made
 _NEWS_S = 1.0
 
 
@@ -40,6 +41,7 @@ def chat(docmind: DocMind) -> None:
     if thread_id is None:
         if not has_pages:
             first_question(docmind)
+        conversation.draw_view(None)
     else:
         takes = draw_conversation(docmind, thread_id, documents)
     if documents:
@@ -56,8 +58,8 @@ def first_question(docmind: DocMind) -> None:
     main, side = side_panel.split()
     side_panel.draw(docmind, side, None)
     with main, st.container(key="first"):
-        st.title("Ask your documents", anchor=False)
-        st.write("Every answer shows where it stands on your pages. Ask in your own words, then ask on. For example:")
+        st.title(_("Ask your documents"), anchor=False)
+        st.write(_("Ask in your own words. Every answer links to the exact place in your documents. For example:"))
         examples(docmind)
 
 
@@ -66,7 +68,7 @@ def examples(docmind: DocMind) -> None:
     found = errors.attempt(docmind.examples)
     made = None if isinstance(found, DocMindError) else found
     with st.container(gap=None, key="examples"):
-        for number, example in enumerate(made or _MEANWHILE):
+        for number, example in enumerate(made or map(_, _MEANWHILE)):
             st.button(
                 escape(example),
                 key=f"example-{number}",
@@ -87,8 +89,8 @@ def _look(docmind: DocMind) -> None:
 
 def no_more_documents() -> None:
     with st.bottom:
-        st.caption("There are no documents left to ask. Earlier questions and answers stay.")
-        if st.button("Add documents", icon=":material/add:"):
+        st.caption(_("There are no documents to ask. Your conversations are still here."))
+        if st.button(_("Add documents"), icon=":material/add:"):
             st.switch_page("documents.py")
 
 

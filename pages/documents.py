@@ -8,6 +8,7 @@ import streamlit as st
 
 from docmind.ui.app import errors, state
 from docmind.ui.app.frame import frame
+from docmind.ui.chat import threads
 from docmind.ui.documents import document, embedding, folders, library, upload
 from docmind.wording import _
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 
 def documents_page(docmind: DocMind) -> None:
+    threads.sidebar_elsewhere(docmind)
     library.draw_dialog(docmind)
     embedding.draw_question(docmind)
     opened = st.query_params.get(state.OPEN_DOCUMENT)

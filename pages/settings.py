@@ -10,6 +10,7 @@ import streamlit as st
 from docmind.config import Settings
 from docmind.ui.app.desk import desk
 from docmind.ui.app.frame import frame, recovery_section
+from docmind.ui.chat import threads
 from docmind.ui.settings import language_models, sections, text_models, visual_models
 from docmind.wording import N_, _
 
@@ -20,6 +21,7 @@ _Draw = Callable[["DocMind", Settings], None]
 
 
 def settings_page(docmind: DocMind) -> None:
+    threads.sidebar_elsewhere(docmind)
     st.title(_("Settings"), anchor=False)
     settings = desk().settings
     if settings is None:

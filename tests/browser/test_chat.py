@@ -155,7 +155,7 @@ def test_a_model_that_fails_leaves_quotes_and_a_retry_button(browser: Any, serve
         turn.locator('[class*="-source-1"]').first.wait_for()
         trouble.get_by_role("button", name="Try again").click()
         trouble.wait_for(state="detached")
-        row(one, 0).get_by_text("on this machine").wait_for()
+        row(one, 0).get_by_text("on this computer").wait_for()
 
 
 def test_an_edited_question_is_asked_from_the_same_point(browser: Any, server: Server, model: LLMServer) -> None:

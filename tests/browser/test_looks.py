@@ -76,7 +76,7 @@ def test_every_page_keeps_its_shape(browser: Any, desk_of_papers: Server, theme:
         take(one, f"chat-{theme}")
         one.ask("And how long does the warranty last?")
         one.page.get_by_role("button", name="History").click()
-        one.page.get_by_text("Press one to look at that point.").wait_for()
+        one.page.get_by_text("Click one to view that point.").wait_for()
         one.idle()
         take(one, f"conversation-{theme}")
         conversation = one.page.url.removeprefix(one.url)

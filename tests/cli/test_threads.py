@@ -305,11 +305,22 @@ def test_an_export_replaces_a_file_only_when_told_to(shell: Shell, tmp_path: Pat
 
 
 @pytest.mark.slow
+def test_a_conversation_is_pinned_archived_and_brought_back(shell: Shell) -> None:
+    assert "is pinned." in shell.run("threads", "pin", "birds").stdout
+    assert shell.json("threads", "list")["threads"][0]["is_pinned"] is True
+    assert "not pinned any more" in shell.run("threads", "pin", "birds", "--undo").stdout
+    assert shell.json("threads", "archive", "birds")["is_archived"] is True
+    assert "birds" not in [thread["thread_id"] for thread in shell.json("threads", "list")["threads"]]
+    assert [thread["thread_id"] for thread in shell.json("threads", "list", "--archived")["threads"]] == ["birds"]
+    assert "back in the list" in shell.run("threads", "archive", "birds", "--undo").stdout
+
+
+@pytest.mark.slow
 def test_what_is_not_there_is_one_sentence(shell: Shell) -> None:
     commands = [
         ("show", "nobody"), ("fork", "nobody"), ("rename", "nobody", "x"), ("delete", "nobody"), ("restore", "nobody"),
         ("resume", "nobody", "--at", "12345678"), ("compare", "nobody", "1234", "5678"), ("export", "nobody"),
-        ("purge", "nobody", "-y"),
+        ("purge", "nobody", "-y"), ("pin", "nobody"), ("archive", "nobody"),
     ]  # fmt: skip
     for words in commands:
         assert "no conversation" in sentence_of(shell.run("threads", *words, code=4)), words

@@ -37,6 +37,8 @@ def test_the_table_is_the_agreed_one(db: Database) -> None:
         ("updated_at_ms", "INTEGER", 1, 0),
         ("last_checkpoint_id", "TEXT", 0, 0),
         ("deleted_at_ms", "INTEGER", 0, 0),
+        ("is_pinned", "INTEGER", 1, 0),
+        ("is_archived", "INTEGER", 1, 0),
     ]
 
 
@@ -76,6 +78,27 @@ def test_the_one_used_last_comes_first(sessions: Sessions) -> None:
     assert [thread.title for thread in sessions.all()] == ["bbbb", "aaaa", "cccc"]
     assert sessions.get("bbbb").checkpoint_id == "checkpoint 3"
     assert sessions.get("bbbb").updated_at_ms == 4_000_000_000_003
+
+
+def test_pinned_ones_come_first_and_archived_ones_are_put_away(sessions: Sessions) -> None:
+    old, middle, new = (sessions.create(title) for title in ("Old", "Middle", "New"))
+    for at, thread in enumerate((old, middle, new), start=1):
+        sessions.touch(thread.thread_id, None, thread.updated_at_ms + at)
+    assert sessions.pin(old.thread_id, True).is_pinned
+    assert [thread.title for thread in sessions.all()] == ["Old", "New", "Middle"]
+    archived = sessions.archive(old.thread_id, True)
+    assert (archived.is_archived, archived.is_pinned) == (True, False), "one that is put away is not pinned"
+    assert [thread.title for thread in sessions.all()] == ["New", "Middle"]
+    assert [thread.title for thread in sessions.all(archived=True)] == ["Old"]
+    assert sessions.pin(old.thread_id, True).is_archived is False
+    sessions.pin(old.thread_id, False)
+    assert [thread.title for thread in sessions.all()] == ["New", "Middle", "Old"]
+    sessions.archive(new.thread_id, True)
+    sessions.delete(new.thread_id)
+    assert sessions.all(archived=True) == ()
+    assert [thread.title for thread in sessions.all(deleted=True)] == ["New"]
+    with pytest.raises(NotFoundError):
+        sessions.pin("nobody", True)
 
 
 def test_a_deleted_one_comes_back_as_it_was(sessions: Sessions) -> None:

@@ -613,7 +613,7 @@ def test_what_a_model_wrote_is_marked_where_no_page_says_it(model: LLMServer) ->
     words = said(ask(app(), WARRANTY))
     assert "not found in your documents" in words
     assert FALSE_SENTENCE in words
-    assert "· llama3.2:3b on this machine" in words
+    assert "· llama3.2:3b · on this computer" in words
 
 
 @pytest.mark.slow
@@ -712,7 +712,7 @@ def test_conversations_stay_when_the_last_document_is_gone() -> None:
     mind.delete(mind.documents()[0].doc_id)
     forget()
     words = said(test.run())
-    assert "There are no documents left to ask." in words
+    assert "There are no documents to ask." in words
     assert "This document was deleted since." in words
     assert not test.chat_input
 
@@ -812,7 +812,7 @@ def test_history_and_memory_open_beside_the_conversation() -> None:
     add((NAME, REPORT))
     test = ask(app(), WARRANTY)
     test = click(test, "beside-choice-history")
-    assert "Press one to look at that point." in said(test)
+    assert "Click one to view that point." in said(test)
     test = click(test, "beside-choice-memory")
     assert "Nothing is remembered yet." in said(test)
     test = click(test, "beside-choice-memory")

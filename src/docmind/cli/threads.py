@@ -75,17 +75,19 @@ def threads() -> None:
 
 @threads.command("list")
 @click.option("--search", default="", help="Only conversations with this in their title or text.")
+@click.option("--archived", is_flag=True, help="Archived conversations.")
 @click.option("--deleted", is_flag=True, help="Deleted conversations, which can be restored.")
 @json_option
-def list_(search: str, deleted: bool, as_json: bool) -> None:
-    """List the conversations, newest first."""
+def list_(search: str, archived: bool, deleted: bool, as_json: bool) -> None:
+    """List the conversations, pinned ones first, then newest first."""
     with opened() as desk:
-        found = desk.conversations.threads(search, deleted=deleted)
+        found = desk.conversations.threads(search, deleted=deleted, archived=archived)
     if as_json:
         print_json({"threads": [plain(thread) for thread in found]})
         return
     tell_threads(
-        found, nothing=_("No conversations match.") if search or deleted else _("There are no conversations yet.")
+        found,
+        nothing=_("No conversations match.") if search or deleted or archived else _("There are no conversations yet."),
     )
 
 
@@ -145,6 +147,28 @@ def rename(thread: str, title: str, as_json: bool) -> None:
     with opened() as desk:
         renamed = desk.conversations.rename(desk.conversations.find_thread(thread).thread_id, title)
     _tell(renamed, _("Renamed to “{title}”.").format(title=_titled(renamed)), as_json)
+
+
+@threads.command()
+@click.argument("thread")
+@click.option("--undo", is_flag=True, help="Unpin it.")
+@json_option
+def pin(thread: str, undo: bool, as_json: bool) -> None:
+    """Keep THREAD at the top of the list."""
+    with opened() as desk:
+        pinned = desk.conversations.pin(desk.conversations.find_thread(thread).thread_id, not undo)
+    _tell(pinned, f"{_titled(pinned)} is {'not pinned any more' if undo else 'pinned'}.", as_json)
+
+
+@threads.command()
+@click.argument("thread")
+@click.option("--undo", is_flag=True, help="Move it back to the list.")
+@json_option
+def archive(thread: str, undo: bool, as_json: bool) -> None:
+    """Move THREAD from the list to the archive."""
+    with opened() as desk:
+        archived = desk.conversations.archive(desk.conversations.find_thread(thread).thread_id, not undo)
+    _tell(archived, f"{_titled(archived)} is {'back in the list' if undo else 'in the archive'}.", as_json)
 
 
 @threads.command()

@@ -128,6 +128,7 @@ class History:
                 asked_at_ms=point.values["question"]["asked_at_ms"],
                 state=_state(point),
                 is_current=point.checkpoint_id in current,
+                is_found=not _is_missing(point),
             )
             for point in shown
         )
@@ -145,6 +146,14 @@ class History:
         while at is not None and _kind(at) == "branch":
             at = self._saved.get(at.parent_id or "")
         return at.checkpoint_id if at is not None else None
+
+
+def _is_missing(point: Saved) -> bool:
+    """Tell whether the answer only says that nothing was found; as older ones, without an outcome, do."""
+    plain = point.values.get("answer")
+    if not plain or plain["found"] or plain["model"]:
+        return False
+    return plain.get("outcome", "not found") == "not found" and _state(point) == "answered"
 
 
 def _asked_as(asked: Asked | None, question: str) -> str:

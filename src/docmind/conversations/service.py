@@ -122,12 +122,13 @@ class Conversations:
 
     # threads
 
-    def threads(self, search: str = "", *, deleted: bool = False) -> tuple[Thread, ...]:
-        """Return the threads whose title, questions or answers hold every word of `search`.
+    def threads(self, search: str = "", *, deleted: bool = False, archived: bool = False) -> tuple[Thread, ...]:
+        """Return the threads of the list whose title, questions or answers hold every word of `search`.
 
-        All of them where it is empty; newest first.
+        All of them where it is empty; pinned ones first, then newest first. With `archived` those of the archive, with
+        `deleted` the deleted ones.
         """
-        threads = self._sessions.all(deleted)
+        threads = self._sessions.all(deleted, archived)
         wanted = search.casefold().split()
         return tuple(thread for thread in threads if all(word in self._words_of(thread) for word in wanted))
 
@@ -157,6 +158,20 @@ class Conversations:
     def restore(self, thread_id: str) -> Thread:
         """Undo `delete`. Raises `NotFoundError`."""
         return self._sessions.restore(thread_id)
+
+    def pin(self, thread_id: str, is_pinned: bool = True) -> Thread:
+        """Keep a thread at the top of the list, which takes it out of the archive; or unpin it.
+
+        Raises `NotFoundError`.
+        """
+        return self._sessions.pin(thread_id, is_pinned)
+
+    def archive(self, thread_id: str, is_archived: bool = True) -> Thread:
+        """Move a thread from the list to the archive, or back. It can be opened and asked in both.
+
+        Raises `NotFoundError`.
+        """
+        return self._sessions.archive(thread_id, is_archived)
 
     def instructions(self, thread_id: str | None = None) -> str:
         """Return the user's instructions for the answers of a thread, or for those of all; empty without any.

@@ -16,7 +16,7 @@ LONGEST_TITLE = 200
 SHORTEST_BEGINNING = 4
 _HINT = "Run `docmind threads list` to see the conversations."
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_COLUMNS = "thread_id, title, created_at_ms, updated_at_ms, last_checkpoint_id, deleted_at_ms"
+_COLUMNS = "thread_id, title, created_at_ms, updated_at_ms, last_checkpoint_id, deleted_at_ms, is_pinned, is_archived"
 
 
 class Sessions:
@@ -66,12 +66,15 @@ class Sessions:
             raise NotFoundError(_("This conversation was deleted."), hint=_("Restore it first."))
         return thread
 
-    def all(self, deleted: bool = False) -> tuple[Thread, ...]:
-        """Return the conversations that are not deleted, or only the deleted ones, last used first."""
+    def all(self, deleted: bool = False, archived: bool = False) -> tuple[Thread, ...]:
+        """Return the conversations of the list, pinned ones first, then last used first.
+
+        With `archived` only those of the archive; with `deleted` only the deleted ones, archived or not.
+        """
         rows = self._db.all(
-            f"SELECT {_COLUMNS} FROM chat_session WHERE (deleted_at_ms IS NOT NULL) = ?"
-            " ORDER BY updated_at_ms DESC, created_at_ms DESC, thread_id",
-            (deleted,),
+            f"SELECT {_COLUMNS} FROM chat_session WHERE (deleted_at_ms IS NOT NULL) = ?1 AND (?1 OR is_archived = ?2)"
+            " ORDER BY is_pinned DESC, updated_at_ms DESC, created_at_ms DESC, thread_id",
+            (deleted, archived),
         )
         return tuple(map(_thread, rows))
 
@@ -136,6 +139,14 @@ class Sessions:
         """Undo `delete`. Raises `NotFoundError`."""
         return self._set(thread_id, "deleted_at_ms = NULL")
 
+    def pin(self, thread_id: str, is_pinned: bool) -> Thread:
+        """Put a conversation at the top of the list, and out of the archive; or unpin it. Raises `NotFoundError`."""
+        return self._set(thread_id, "is_pinned = ?1, is_archived = is_archived AND NOT ?1", is_pinned)
+
+    def archive(self, thread_id: str, is_archived: bool) -> Thread:
+        """Move a conversation to the archive, and unpin it; or move it out. Raises `NotFoundError`."""
+        return self._set(thread_id, "is_archived = ?1, is_pinned = is_pinned AND NOT ?1", is_archived)
+
     def drop(self, thread_id: str) -> Thread:
         """Delete the row and return it. Raises `NotFoundError`."""
         with self._db.transaction() as db:
@@ -146,7 +157,7 @@ class Sessions:
 
     def _set(self, thread_id: str, change: str, *values: object) -> Thread:
         with self._db.transaction() as db:
-            db.execute(f"UPDATE chat_session SET {change} WHERE thread_id = ?", (*values, thread_id))
+            db.execute(f"UPDATE chat_session SET {change} WHERE thread_id = ?{len(values) + 1}", (*values, thread_id))
             return self.get(thread_id)
 
 
@@ -155,4 +166,5 @@ def _now_ms() -> int:
 
 
 def _thread(row: Row) -> Thread:
-    return Thread(*row)
+    *fields, is_pinned, is_archived = row
+    return Thread(*fields, is_pinned=bool(is_pinned), is_archived=bool(is_archived))

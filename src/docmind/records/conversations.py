@@ -31,6 +31,8 @@ class Thread:
     updated_at_ms: int
     checkpoint_id: str | None = None
     deleted_at_ms: int | None = None
+    is_pinned: bool = False
+    is_archived: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,8 @@ class Run:
     state: TurnState
     is_current: bool
     """Whether it lies on the path from the beginning to the current state of the conversation."""
+    is_found: bool = True
+    """Whether its answer is more than that nothing was found."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
 from . import highlight
-from .markdown import markdown_of, words
+from .markdown import lean, markdown_of, words
 from .parse import blocks_of
 from .sanitize import clip, escape, flow, one_line, plain_line, quote_lines, shorten, visible
 
@@ -9,6 +9,7 @@ __all__ = [
     "escape",
     "flow",
     "highlight",
+    "lean",
     "markdown_of",
     "one_line",
     "plain_line",

@@ -16,6 +16,13 @@ _JOINER = "\u2060"
 _SIDES = {"left": ":--", "right": "--:", "center": ":-:"}
 _FOUND_IN_CODE = re.compile(r":(?=material/)", re.IGNORECASE)
 
+_SLASHES = re.compile(r"(`+).*?\1|\\(.)", re.DOTALL)  # every backtick that is not escaped is DocMind's own
+_MEANT = "\n\\`*_[]<>~|$"
+_AT_START = "#+-="  # headings, list items, underlines
+_LINE_START = re.compile(r"[\s>*+\\-]*(?:\d+[.)]\s+)?")
+_ITEM_NUMBER = re.compile(r"[\s>*+\\-]*\d+")
+_ENTITY = re.compile(r"(?:\\?#)?\w+\\?;")
+
 Badge = Callable[[int], str]
 """Returns the Markdown to put behind the sentence of this index; may be empty."""
 
@@ -23,6 +30,27 @@ Badge = Callable[[int], str]
 def markdown_of(blocks: Sequence[Block], badge: Badge) -> str:
     """Return the blocks as Markdown, with the result of `badge` at the end of each sentence."""
     return "\n".join(_lines(blocks, badge))
+
+
+def lean(markdown: str) -> str:
+    """Return Markdown with a backslash only before a character that Markdown could interpret there.
+
+    For files that people also read as plain text; not for Streamlit, which interprets more. Code stays as it is.
+    """
+
+    def slash(match: re.Match[str]) -> str:
+        char = match[2]
+        if not char or char in _MEANT:
+            return match[0]
+        before = markdown[markdown.rfind("\n", 0, match.start()) + 1 : match.start()]
+        is_meant = (
+            (char in _AT_START and _LINE_START.fullmatch(before))
+            or (char in ".)" and _ITEM_NUMBER.fullmatch(before))
+            or (char == "&" and _ENTITY.match(markdown, match.end()))
+        )
+        return match[0] if is_meant else char
+
+    return _SLASHES.sub(slash, markdown)
 
 
 def _lines(blocks: Sequence[Block], badge: Badge, *, is_tight: bool = False) -> list[str]:

@@ -219,6 +219,14 @@ def m011_folders(db: Connection) -> None:
     db.execute("CREATE INDEX folder_files_before ON folder_files (before) WHERE before <> ''")
 
 
+def m012_pinned_and_archived(db: Connection) -> None:
+    """Add whether a conversation is pinned to the top of the list, and whether it is in the archive."""
+    for column in ("is_pinned", "is_archived"):
+        db.execute(
+            f"ALTER TABLE chat_session ADD COLUMN {column} INTEGER NOT NULL DEFAULT 0 CHECK ({column} IN (0, 1))"
+        )
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     m001_documents,
     m002_epochs,
@@ -231,4 +239,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     m009_uploads,
     m010_library,
     m011_folders,
+    m012_pinned_and_archived,
 )

@@ -189,7 +189,7 @@ def standing(mind: DocMind, thread_id: str) -> list[str]:
 @pytest.mark.slow
 def test_a_conversation_without_questions_says_what_will_be_here(mind: DocMind) -> None:
     thread_id, _ = asked(mind)
-    assert "Every question will be kept here" in said(opened(thread_id))
+    assert "Questions are listed here" in said(opened(thread_id))
 
 
 @pytest.mark.slow
@@ -230,7 +230,7 @@ def test_going_on_from_an_earlier_point_and_switching_back(mind: DocMind) -> Non
 @pytest.mark.slow
 def test_branching_puts_what_follows_beside_what_is_there(mind: DocMind) -> None:
     thread_id, (first, second) = asked(mind, FIRST, SECOND)
-    test = click(click(opened(thread_id), f"look-{first}"), "past-branch")
+    test = click(click(opened(thread_id), f"look-{first}"), "past-continue")
     assert standing(mind, thread_id) == [FIRST]
     third = mind.conversations.ask(THIRD, thread_id=thread_id).checkpoint_id
     assert lines(run(test)) == [f"*{first}", second, f"*{third}"]
@@ -270,7 +270,7 @@ def test_two_answers_are_chosen_and_compared(mind: DocMind) -> None:
     test = opened(thread_id)
     test.session_state[state.COMPARING] = (thread_id, first, "")
     run(test)
-    assert "Press the other one." in said(test)
+    assert "Click it." in said(test)
     assert test.button(key=f"look-{first}").disabled
     click(test, f"look-{second}")
     words = said(test)

@@ -64,7 +64,7 @@ def create(*titles: str) -> list[str]:
 
 def test_an_empty_list_says_what_will_be_there() -> None:
     test = opened()
-    assert any("Ask something to begin one" in caption.value for caption in test.caption)
+    assert any("Ask a question to start one" in caption.value for caption in test.caption)
     assert not test.text_input, "there is nothing to find"
     assert test.button(key="new-thread").label == "New conversation"
 
@@ -101,7 +101,7 @@ def test_many_are_listed_in_parts_and_found_by_words() -> None:
     assert listed(run(test)) == ["About herons"]
     test.text_input(key=state.FIND_THREAD).set_value("no such words")
     assert not listed(run(test))
-    assert "No conversation holds that." in [caption.value for caption in test.caption]
+    assert "No conversations match." in [caption.value for caption in test.caption]
 
 
 def test_what_was_deleted_elsewhere_is_not_opened() -> None:
@@ -140,7 +140,7 @@ def test_restoring_and_deleting_for_good() -> None:
     click(test, f"purge-{gone}")
     click(test, "purge-thread")
     assert [thread.thread_id for thread in conversations.threads(deleted=True)] == [back]
-    assert "Erased" in test.success[0].value
+    assert "was permanently deleted" in test.success[0].value
     click(test, f"restore-{back}")
     assert listed(test) == ["Bring me back"]
     assert test.query_params["thread"] == back

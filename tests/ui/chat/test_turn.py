@@ -1,49 +1,12 @@
-"""Results from the web are shown apart from the documents, and nothing in them is active.
-
-An answer as plain text, to be pasted elsewhere.
-"""
+"""Results from the web are shown apart from the documents, and nothing in them is active."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from streamlit.testing.v1 import AppTest
 
-from docmind.answers import quoted
-from docmind.records.answers import NOTED, Answer, Source
-from docmind.records.conversations import Turn
-from docmind.records.documents import Box, page_id_of
-from docmind.ui.chat.turn import plain_text
-
-SOURCE = Source(1, "a\u202eb.pdf", "d", 3, page_id_of("d", 3), "The  warranty\nlasts.", (Box(1, 2, 3, 4),), 100, 200)
-
-
-def test_an_answer_is_copied_with_where_it_stands() -> None:
-    answer = Answer("How long?", "Two years [1].", True, (SOURCE,))
-    turn = Turn("c", "b", "How long?", 0, "answered", answer)
-    assert plain_text(turn) == "Two years [1].\n\n[1] ab.pdf, page 3: “The warranty lasts.”"
-
-
-def test_further_quotes_are_copied_after_a_line() -> None:
-    told = quoted([replace(SOURCE, document="a.pdf"), replace(SOURCE, n=2, page_no=4, quote="It costs 5 euros.")])
-    answer = Answer("How long?", told.answer, True, told.sources, sentences=told.sentences)
-    assert plain_text(Turn("c", "b", "How long?", 0, "answered", answer)) == (
-        "“The  warranty\nlasts.” [1]\n\n[1] a.pdf, page 3\n\n"
-        "Also relevant:\n[2] a\u202eb.pdf, page 4: “It costs 5 euros.”"
-    ).replace("\u202e", "")
-
-
-def test_what_was_not_answered_gives_no_text() -> None:
-    assert plain_text(Turn("c", "b", "How long?", 0, "unanswered")) == ""
-    assert plain_text(Turn("c", "b", "How long?", 0, "answered", Answer("How long?", "Nothing.", False))) == "Nothing."
-
-
-def test_what_was_noted_and_told_is_copied_on_lines_of_its_own() -> None:
-    noted = Answer("Remember …", NOTED, found=False, outcome="noted", told=("My rent\u202e is 900", "B is so"))
-    assert plain_text(Turn("c", "b", "Remember …", 0, "answered", noted)) == f"{NOTED}\n“My rent is 900”\n“B is so”"
-    told = Answer("Rent?", "Nothing.", found=False, told=("My rent is 900",))
-    assert plain_text(Turn("c", "b", "Rent?", 0, "answered", told)) == "You told me: “My rent is 900”\n\nNothing."
+from docmind.records.answers import NOTED
 
 
 def remembered() -> None:

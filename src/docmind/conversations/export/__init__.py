@@ -16,6 +16,8 @@ from docmind.rich_text import one_line
 
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
 _NAME_BYTES = 120
+_FILE_SUFFIX = re.compile(r"\.(?:pdf|docx|xlsx|epub|html?|md|txt|zip)$", re.IGNORECASE)
+"""Ends a title that ends with a document's name; the export has a suffix of its own."""
 
 
 def export_thread(view: ThreadView, format: ExportFormat, image: Callable[[Source], bytes | None]) -> Exported:  # noqa: A002
@@ -39,8 +41,8 @@ def export_thread(view: ThreadView, format: ExportFormat, image: Callable[[Sourc
 def file_stem(title: str) -> str:
     """Return a file name without suffix, valid on every system, from a title; never empty."""
     name = re.sub(r'[<>:"/\\|?*\x00-\x1f\x7f]+', " ", unicodedata.normalize("NFC", one_line(title)))
-    name = " ".join(name.split()).lstrip(".-~ ")
+    name = _FILE_SUFFIX.sub("", " ".join(name.split())).lstrip(".-~ ")
     while len(name.encode()) > _NAME_BYTES:
         name = name[:-1]
-    name = name.rstrip(". ")
+    name = name.rstrip(". …")
     return f"{name} (conversation)" if _RESERVED.fullmatch(name) else name or "conversation"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 import zipfile
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -12,10 +11,8 @@ from docmind.conversations.export import content
 from docmind.conversations.export.content import Pages
 from docmind.records.answers import Answer, Source
 from docmind.records.conversations import ThreadView, Turn
-from docmind.rich_text import escape, markdown_of, quote_lines, visible
+from docmind.rich_text import escape, lean, markdown_of, quote_lines, visible
 
-_SLASHES = re.compile(r"(`+).*?\1|\\(.)", re.DOTALL)  # every backtick that is not escaped is DocMind's own
-_MEANT = "\n\\`*_[]<>#+-~|$&="
 _HEADING = 120  # characters of a question that serve as its heading
 
 
@@ -47,18 +44,7 @@ def thread_markdown(view: ThreadView, pages: Pages) -> str:
     ]
     for number, turn in enumerate(view.turns, start=view.earlier + 1):
         parts += ["---", *_turn(turn, number, pages)]
-    return _SLASHES.sub(_slash, "\n\n".join(parts)) + "\n"
-
-
-def _slash(match: re.Match[str]) -> str:
-    """Keep code, and keep a backslash only before a character that Markdown could interpret.
-
-    The other backslashes are dropped, for people who read the file as plain text.
-    """
-    char = match[2]
-    if not char or char in _MEANT or (char in ".)" and match.string[match.start() - 1].isdigit()):
-        return match[0]
-    return char
+    return lean("\n\n".join(parts)) + "\n"
 
 
 def _turn(turn: Turn, number: int, pages: Pages) -> Iterator[str]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import base64
 from datetime import datetime
 
+from docmind.wording import _
+
 
 def data_url(jpeg: bytes) -> str:
     """Return the data URL of a JPEG."""
@@ -61,6 +63,11 @@ def size(count: int) -> str:
 def count(number: int, one: str, many: str = "") -> str:
     """Format a number with its noun: `1 page`, `9 pages`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def place_of_model(place: str) -> str:
+    """Return where a model runs, for after its name: `on this computer`, or its host; empty where it is not known."""
+    return _("on this computer") if place == "this machine" else place
 
 
 def when(at_ms: int) -> str:

@@ -1,11 +1,13 @@
 """A conversation on the page: its heading, its turns, its history, and the question input.
 
-The input has options: filters, agent mode, web search, the model.
+The input has options: filters, agent mode, web search, the model. A browser part, `view.js`, keeps the last question at
+the top of the view and the keyboard in the question box.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -15,15 +17,17 @@ from docmind.conversations import LONGEST_INSTRUCTIONS
 from docmind.errors import DocMindError, NotFoundError
 from docmind.records.conversations import ModelInfo, RunProgress, Thread, ThreadView
 from docmind.records.documents import DocumentInfo
-from docmind.rich_text import escape
+from docmind.rich_text import escape, one_line
 from docmind.ui.app import errors, state
+from docmind.ui.app.browser_part import browser_part
 from docmind.ui.app.desk import desk
-from docmind.ui.app.format import conversation, count
+from docmind.ui.app.format import conversation, count, place_of_model
 from docmind.ui.chat import history, side_panel
 from docmind.ui.chat.filters import choose_filters, chosen_filters, chosen_lists
 from docmind.ui.chat.run import ask, draw_run, was_taken, watch
 from docmind.ui.chat.sources import has_look
-from docmind.ui.chat.turn import LONGEST, Place, draw_copying, draw_turn
+from docmind.ui.chat.turn import LONGEST, Place, draw_turn
+from docmind.wording import _
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -34,40 +38,65 @@ if TYPE_CHECKING:
 def draw_question_box(
     docmind: DocMind, thread_id: str | None, documents: Sequence[DocumentInfo], *, takes: bool
 ) -> None:
-    """Draw the input and a row of options; an earlier point of a conversation takes no question."""
-    typed = st.chat_input(  # outside of any container: it is placed at the bottom, and the page follows the answer
-        "Ask your documents" if takes else "Continue or branch here to ask",
-        key=state.QUESTION,
-        max_chars=LONGEST,
-        disabled=not takes,
-        on_submit=_ask,
-        args=(docmind, thread_id),
-    )
+    """Draw a row of options and the input; an earlier point of a conversation takes no question.
+
+    The input has its place in `st.bottom`: elsewhere, Streamlit itself scrolls the page to its end.
+    """
+    with st.bottom:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key="choices"):
+            choose_filters(documents, has_look=has_look(docmind))
+            _draw_modes(docmind)
+            _draw_instructions(docmind, thread_id)
+            st.space("stretch")
+            _draw_writer(docmind)
+        typed = st.chat_input(
+            _("Ask your documents") if takes else _("Continue here to ask"),
+            key=state.QUESTION,
+            max_chars=LONGEST,
+            disabled=not takes,
+            on_submit=_ask,
+            args=(docmind, thread_id),
+        )
     if typed and not was_taken():
         _ask(docmind, thread_id)
         st.rerun()
-    with st.bottom, st.container(horizontal=True, vertical_alignment="center", gap="small", key="choices"):
-        choose_filters(documents, has_look=has_look(docmind))
-        _draw_modes(docmind)
-        _draw_instructions(docmind, thread_id)
-        st.space("stretch")
-        model = docmind.models.current()
-        told = _writer(model.info) if model else "Quotes only"
-        st.caption(told, width="content")
 
 
-def _writer(model: ModelInfo) -> str:
-    return f"{escape(model.model, limit=40)} · {escape(model.where, limit=40)}"
+def draw_view(thread_id: str | None, turns: int = 0, run: RunProgress | None = None) -> None:
+    """Draw the browser part that keeps the last of these turns in view and the keyboard in the question box."""
+    data = {
+        "place": thread_id or "",
+        "at": history.looking_at() or "",
+        "turn": turns,
+        "run": run.run_id if run is not None else "",
+        "skip": _("Skip to the question box"),
+    }
+    with st.container(key="view"):
+        browser_part(Path(__file__).parent, "view")(data=data, key="view-part", height="content")
+
+
+def _draw_writer(docmind: DocMind) -> None:
+    """Draw which model writes the answers; without one, the way to set one up."""
+    model = docmind.models.current()
+    if model is not None:
+        name, place = escape(model.info.model, limit=40), place_of_model(model.info.place)
+        st.caption(_("{model} · {place}").format(model=name, place=escape(place, limit=40)), width="content")
+        return
+    why = docmind.models.degraded()
+    label = _("Language model not answering · quotes only") if why else _("No language model · quotes only")
+    help_ = escape(why[0].reason) if why else _("Set up a language model that writes answers")
+    if st.button(label, key="set-up-model", type="tertiary", help=help_):
+        st.switch_page("settings.py")
 
 
 def ask_example(docmind: DocMind, question: str) -> None:
     """Begin a conversation with a suggested question. For callbacks."""
     st.session_state[state.EXAMPLE] = question
-    ask(docmind, state.EXAMPLE, None, filters=chosen_filters(), lists=chosen_lists())
+    ask(docmind, state.EXAMPLE, None, filters=chosen_filters(docmind), lists=chosen_lists())
 
 
 def _ask(docmind: DocMind, thread_id: str | None) -> None:
-    ask(docmind, state.QUESTION, thread_id, filters=chosen_filters(), lists=chosen_lists())
+    ask(docmind, state.QUESTION, thread_id, filters=chosen_filters(docmind), lists=chosen_lists())
 
 
 def _draw_modes(docmind: DocMind) -> None:
@@ -76,14 +105,14 @@ def _draw_modes(docmind: DocMind) -> None:
     if model is None or model.info.is_tool_calling is False or settings is None:
         return
     is_agent = st.toggle(
-        "Work in steps",
+        _("Deep search"),
         value=settings.agent.mode == "agent",
         key=state.AGENT,
-        help="The model searches and opens pages by itself, several times if need be. Slower.",
+        help=_("The model searches several times and opens pages by itself. Slower."),
     )
     if is_agent and settings.web.provider != "off":
         st.toggle(
-            "Web for this question",
+            _("Web for this question"),
             key=state.WEB,
             help=f"Lets the model search the web with {settings.web.provider} for the next question only.",
         )
@@ -160,15 +189,16 @@ def draw_conversation(docmind: DocMind, thread_id: str, documents: Sequence[Docu
     main, side = side_panel.split()
     with main:
         is_past = history.banner(docmind, view)
-        _draw_turns(docmind, view, run, {info.doc_id: info.document for info in documents}, is_past=is_past)
+        shown = _draw_turns(docmind, view, run, {info.doc_id: info.document for info in documents}, is_past=is_past)
     side_panel.draw(docmind, side, view)
-    draw_copying(view)
+    draw_view(thread_id, shown, run)
     return not is_past
 
 
 def _draw_turns(
     docmind: DocMind, view: ThreadView, run: RunProgress | None, names: dict[str, str], *, is_past: bool
-) -> None:
+) -> int:
+    """Draw the turns and the running question; return the number of the last one, from 1, and 0 without any."""
     turns = list(view.turns)
     if run is not None and turns and turns[-1].state == "unanswered" and turns[-1].question == run.question:
         turns.pop()  # it is the one that is being answered
@@ -196,6 +226,7 @@ def _draw_turns(
             draw_run(docmind, run, view.earlier + len(turns))
     else:
         watch(docmind, view.thread)
+    return view.earlier + len(turns) + (run is not None)
 
 
 def _room(*, is_last: bool) -> DeltaGenerator:
@@ -215,8 +246,14 @@ def _opened(docmind: DocMind, thread_id: str) -> ThreadView:
 
 
 def _draw_heading(view: ThreadView) -> None:
+    """Draw the title, unless it is the first question, which is drawn below it; and the choice of panels."""
     with st.container(horizontal=True, vertical_alignment="center", key="heading"):
-        st.caption(escape(conversation(view.thread.title), limit=90), width="stretch")
+        title = conversation(view.thread.title)
+        first = one_line(view.turns[0].question) if view.turns and not view.earlier else ""
+        if first and first.startswith(one_line(title).rstrip("…")):
+            st.space("stretch")
+        else:
+            st.caption(escape(title, limit=90), width="stretch")
         side_panel.draw_choice()
 
 

@@ -1,8 +1,13 @@
-"""Filters of a question: some documents, some languages, or all of them; by words, by look, or by both."""
+"""Filters of a question: some documents, kinds, tags, languages and dates; by words, by look, or by both.
+
+The choice is kept in the address of the page, so that a reload keeps it, and for the other pages in this tab.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -10,9 +15,29 @@ from docmind.records.documents import DocumentInfo
 from docmind.records.search import Filters, ListName
 from docmind.rich_text import escape, shorten
 from docmind.ui.app import state
-from docmind.ui.app.format import count, language
+from docmind.ui.app.format import kind, language
+from docmind.wording import N_, _, ngettext
+
+if TYPE_CHECKING:
+    from docmind.application import DocMind
 
 _WAYS: Mapping[str, tuple[ListName, ...]] = {"Words": ("text", "code"), "Look": ("image", "visual")}
+_SINCE = {"1": N_("Last 24 hours"), "7": N_("Last 7 days"), "30": N_("Last 30 days"), "365": N_("Last year")}
+_DAY_MS = 24 * 3600 * 1000
+_NONE = "none"
+"""Stands for an empty set of documents, because an empty filter means all of them. No document has this id."""
+
+_KEYS = {
+    state.FILTER_DOCUMENTS: "in",
+    state.FILTER_KINDS: "kind",
+    state.FILTER_TAGS: "tag",
+    state.FILTER_LANGUAGES: "language",
+    state.FILTER_SINCE: "since",
+    state.FILTER_LISTS: "by",
+}
+"""The choices and their names in the address."""
+_ID_LENGTH = 12  # characters of a document's id in the address
+_MOST_IDS = 100  # in the address
 
 
 def choose_filters(documents: Sequence[DocumentInfo], *, has_look: bool = False) -> None:
@@ -21,56 +46,174 @@ def choose_filters(documents: Sequence[DocumentInfo], *, has_look: bool = False)
     Where a model for page images is in use (`has_look`), words or the look of pages can be chosen alone.
     """
     names = {info.doc_id: info.document for info in documents}
-    languages = sorted({info.language for info in documents if info.language}, key=language)
-    for key, known in ((state.FILTER_DOCUMENTS, names), (state.FILTER_LANGUAGES, languages)):
-        st.session_state[key] = [value for value in st.session_state.get(key, []) if value in known]
-    told = _told(names)
-    kind = "secondary" if told else "tertiary"
-    with st.popover(told or "All documents", icon=":material/filter_alt:", key="filters", type=kind):
-        st.multiselect(
-            "Documents",
-            list(names),
-            format_func=lambda doc_id: shorten(names[doc_id], 48),
-            key=state.FILTER_DOCUMENTS,
-            placeholder="All documents",
-        )
-        if len(languages) > 1:
-            st.pills("Languages", languages, selection_mode="multi", format_func=language, key=state.FILTER_LANGUAGES)
-        if has_look:
-            help_ = "Search pages by what they say, by what they look like, or by both."
-            st.pills("Search by", list(_WAYS), selection_mode="multi", key=state.FILTER_LISTS, help=help_)
+    offered = {
+        state.FILTER_DOCUMENTS: list(names),
+        state.FILTER_KINDS: sorted({info.kind for info in documents}, key=kind),
+        state.FILTER_TAGS: sorted({tag for info in documents for tag in info.tags}),
+        state.FILTER_LANGUAGES: sorted({info.language for info in documents if info.language}, key=language),
+        state.FILTER_SINCE: list(_SINCE),
+        state.FILTER_LISTS: list(_WAYS) if has_look else [],
+    }
+    _restore(offered)
+    told = _told(documents, names)
+    style = "secondary" if told else "tertiary"
+    with st.popover(told or _("All documents"), icon=":material/filter_alt:", key="filters", type=style):
+        _draw_fields(offered, names)
     if told:
-        st.button("Clear filter", key="filters-none", icon=":material/close:", type="tertiary", on_click=look_in)
+        if not matching(documents):
+            st.caption(f":material/warning: {_('No documents match these filters.')}", width="content")
+        label = _("Clear filter")
+        st.button(label, key="filters-none", icon=":material/close:", type="tertiary", on_click=look_in)
+    _keep()
+
+
+def matching(documents: Sequence[DocumentInfo]) -> list[DocumentInfo]:
+    """Return the documents that fit the choice of this tab; a language is that of most pages of a document."""
+    languages = _chosen(state.FILTER_LANGUAGES)
+    return [info for info in _narrowed(documents) if not languages or info.language in languages]
 
 
 def look_in(*doc_ids: str) -> None:
     """Set the filter to these documents; none means all. For callbacks."""
+    for key in _KEYS:
+        st.session_state[key] = []
     st.session_state[state.FILTER_DOCUMENTS] = list(doc_ids)
-    st.session_state[state.FILTER_LANGUAGES] = []
-    st.session_state[state.FILTER_LISTS] = []
 
 
-def chosen_filters() -> Filters:
-    """Return the filters that are chosen in this tab."""
-    return Filters(
-        doc_ids=tuple(st.session_state.get(state.FILTER_DOCUMENTS, ())),
-        languages=tuple(st.session_state.get(state.FILTER_LANGUAGES, ())),
-    )
+def chosen_filters(docmind: DocMind) -> Filters:
+    """Return the filters that are chosen in this tab; kinds and dates become the documents that have them."""
+    languages = tuple(_chosen(state.FILTER_LANGUAGES))
+    if not any(_chosen(key) for key in (state.FILTER_KINDS, state.FILTER_SINCE)):
+        return Filters(
+            doc_ids=tuple(_chosen(state.FILTER_DOCUMENTS)),
+            languages=languages,
+            tags=tuple(_chosen(state.FILTER_TAGS)),
+        )
+    found = tuple(info.doc_id for info in _narrowed(docmind.documents()))
+    return Filters(doc_ids=found or (_NONE,), languages=languages)
 
 
 def chosen_lists() -> tuple[ListName, ...] | None:
     """Return the lists to search that are chosen in this tab; None for the configured ones."""
-    chosen = [way for way in _WAYS if way in st.session_state.get(state.FILTER_LISTS, ())]
+    chosen = [way for way in _WAYS if way in _chosen(state.FILTER_LISTS)]
     return tuple(name for way in chosen for name in _WAYS[way]) if len(chosen) == 1 else None
 
 
-def _told(names: Mapping[str, str]) -> str:
-    """Describe the choice, a single document by its name; empty where nothing is chosen."""
+def describe(filters: Filters, lists: Collection[ListName], names: Mapping[str, str]) -> str:
+    """Return what a question was asked in, as Markdown; empty for all documents."""
     parts = []
-    if chosen := st.session_state[state.FILTER_DOCUMENTS]:
-        parts.append(escape(names[chosen[0]], limit=36) if len(chosen) == 1 else count(len(chosen), "document"))
-    parts += [language(code) for code in st.session_state[state.FILTER_LANGUAGES]]
-    told = "In " + ", ".join(parts) if parts else ""
-    ways = st.session_state.get(state.FILTER_LISTS, [])
-    by = f"by {ways[0].lower()}" if len(ways) == 1 else ""
-    return ", ".join(filter(None, (told, by))) if told else by.capitalize()
+    if len(filters.doc_ids) == 1 and filters.doc_ids[0] in names:
+        parts.append(escape(names[filters.doc_ids[0]], limit=48))
+    elif filters.doc_ids:
+        parts.append(_documents(len([doc_id for doc_id in filters.doc_ids if doc_id != _NONE])))
+    parts += [escape(tag, limit=32) for tag in filters.tags]
+    parts += [language(code) for code in filters.languages]
+    ways = [way for way, searched in _WAYS.items() if lists and set(lists) == set(searched)]
+    return " · ".join([*parts, *map(_by, ways)])
+
+
+def _narrowed(documents: Sequence[DocumentInfo]) -> list[DocumentInfo]:
+    """Return the documents that fit all choices but the language. A further way to choose documents belongs here."""
+    ids, kinds, tags = map(_chosen, (state.FILTER_DOCUMENTS, state.FILTER_KINDS, state.FILTER_TAGS))
+    days = [int(each) for each in _chosen(state.FILTER_SINCE)]
+    after = time.time() * 1000 - days[0] * _DAY_MS if days else 0.0
+    return [
+        info
+        for info in documents
+        if (not ids or info.doc_id in ids)
+        and (not kinds or info.kind in kinds)
+        and (not tags or not set(tags).isdisjoint(info.tags))
+        and info.added_at_ms >= after
+    ]
+
+
+def _draw_fields(offered: Mapping[str, Sequence[str]], names: Mapping[str, str]) -> None:
+    st.multiselect(
+        _("Documents"),
+        offered[state.FILTER_DOCUMENTS],
+        format_func=lambda doc_id: shorten(names[doc_id], 48),
+        key=state.FILTER_DOCUMENTS,
+        placeholder=_("All documents"),
+    )
+    fields = (
+        (state.FILTER_KINDS, _("Kinds"), kind, 2),
+        (state.FILTER_TAGS, _("Tags"), lambda tag: escape(tag, limit=32), 1),
+        (state.FILTER_LANGUAGES, _("Languages"), language, 2),
+    )
+    for key, label, shown, least in fields:
+        if len(offered[key]) >= least:
+            st.pills(label, offered[key], selection_mode="multi", format_func=shown, key=key)
+    since = list(_SINCE)
+    st.pills(_("Added"), since, selection_mode="multi", format_func=lambda d: _(_SINCE[d]), key=state.FILTER_SINCE,
+             on_change=_one_since)  # fmt: skip
+    if offered[state.FILTER_LISTS]:
+        st.pills(
+            _("Search by"),
+            offered[state.FILTER_LISTS],
+            selection_mode="multi",
+            key=state.FILTER_LISTS,
+            help=_("Search pages by what they say, by what they look like, or by both."),
+        )
+
+
+def _one_since() -> None:
+    """Keep the date that was chosen last."""
+    st.session_state[state.FILTER_SINCE] = st.session_state[state.FILTER_SINCE][-1:]
+
+
+def _chosen(key: str) -> list[str]:
+    return list(st.session_state.get(key) or ())
+
+
+def _restore(offered: Mapping[str, Sequence[str]]) -> None:
+    """Set the choices of this tab, else those in the address; what is no longer there is left out."""
+    kept: dict[str, list[str]] | None = st.session_state.get(state.FILTERS)
+    for key, name in _KEYS.items():
+        if key in st.session_state:
+            values = _chosen(key)
+        elif kept is not None:
+            values = kept.get(key, [])
+        else:
+            values = (st.query_params.get(name) or "").split(",")
+            if key == state.FILTER_DOCUMENTS:
+                values = [doc_id for doc_id in offered[key] if doc_id[:_ID_LENGTH] in values]
+        st.session_state[key] = [value for value in values if value in offered[key]]
+
+
+def _keep() -> None:
+    """Keep the choices for other pages and, in the address, for a reload."""
+    st.session_state[state.FILTERS] = {key: _chosen(key) for key in _KEYS}
+    for key, name in _KEYS.items():
+        values = _chosen(key)
+        if key == state.FILTER_DOCUMENTS:
+            values = [doc_id[:_ID_LENGTH] for doc_id in values[:_MOST_IDS]]
+        told = ",".join(value for value in values if "," not in value)
+        if told and st.query_params.get(name) != told:
+            st.query_params[name] = told
+        elif not told and name in st.query_params:
+            del st.query_params[name]
+
+
+def _told(documents: Sequence[DocumentInfo], names: Mapping[str, str]) -> str:
+    """Describe the choice, a single document by its name; empty where nothing is chosen."""
+    ids = _chosen(state.FILTER_DOCUMENTS)
+    if len(ids) == 1:
+        parts = [escape(names[ids[0]], limit=36)]
+    elif any(_chosen(key) for key in _KEYS if key != state.FILTER_LISTS):
+        parts = [_documents(len(matching(documents)))]
+    else:
+        parts = []
+    parts += [kind(each) for each in _chosen(state.FILTER_KINDS)]
+    parts += [escape(tag, limit=24) for tag in _chosen(state.FILTER_TAGS)]
+    parts += [language(code) for code in _chosen(state.FILTER_LANGUAGES)]
+    parts += [_(_SINCE[days]) for days in _chosen(state.FILTER_SINCE)]
+    ways = _chosen(state.FILTER_LISTS)
+    return " · ".join([*parts, *(map(_by, ways) if len(ways) == 1 else ())])
+
+
+def _documents(number: int) -> str:
+    return ngettext("{n} document", "{n} documents", number).format(n=f"{number:,}")
+
+
+def _by(way: str) -> str:
+    return _("by words") if way == "Words" else _("by look")

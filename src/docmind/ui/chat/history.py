@@ -22,6 +22,7 @@ from docmind.records.conversations import Run, Thread, ThreadView, Turn
 from docmind.rich_text import escape
 from docmind.ui.app import errors, state
 from docmind.ui.app.format import count, when
+from docmind.wording import N_, _
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -120,18 +121,19 @@ _ICONS = {
     "stopped": ":material/stop_circle:",
     "unanswered": ":material/error:",
 }
+_NOT_FOUND = ":material/search_off:"
 _BRANCHES = ":material/call_split:"
 _ANSWERING = ":material/hourglass_top:"
 _LOOKS = Path(__file__).with_suffix(".css")
-_CONTINUE, _SWITCH, _BRANCH, _COMPARE = "continue", "switch", "branch", "compare"
+_CONTINUE, _SWITCH, _COMPARE = "continue", "switch", "compare"
 _MENU = {
-    _CONTINUE: ":material/play_arrow: Continue here",
-    _SWITCH: ":material/alt_route: Switch to this branch",
-    _BRANCH: ":material/call_split: Branch here",
-    _COMPARE: ":material/compare_arrows: Compare with…",
+    _CONTINUE: (":material/play_arrow:", N_("Continue here")),
+    _SWITCH: (":material/alt_route:", N_("Switch to this branch")),
+    _COMPARE: (":material/compare_arrows:", N_("Compare with…")),
 }
-_ABOUT_CONTINUE = "The next question follows this one. What came after it stays in the history."
-_ABOUT_BRANCH = "Start a new branch here; the existing branches stay."
+_ABOUT_CONTINUE = N_(
+    "The next question follows this one. Later questions stay in the history, on a branch of their own."
+)
 
 
 def looking_at() -> str | None:
@@ -151,41 +153,33 @@ def banner(docmind: DocMind, view: ThreadView) -> bool:
         return False
     run, thread_id = lanes.by_id[at], view.thread.thread_id
     with st.container(border=True, key="past"):
-        st.markdown(":material/history: **You are looking at an earlier point.** Nothing is changed by looking.")
+        st.markdown(f":material/history: **{_('Viewing an earlier point.')}** {_('Nothing changes until you ask.')}")
         st.caption(f"{when(run.asked_at_ms)} · {escape(run.question, limit=140)}")
         with st.container(horizontal=True, gap="small"):
             st.button(
-                "Continue here",
+                _("Continue here"),
                 key="past-continue",
                 icon=":material/play_arrow:",
                 type="primary",
-                help=_ABOUT_CONTINUE,
+                help=_(_ABOUT_CONTINUE),
                 on_click=_go,
                 args=(docmind, docmind.conversations.resume, thread_id, at),
             )
-            st.button(
-                "Branch here",
-                key="past-branch",
-                icon=":material/call_split:",
-                help=_ABOUT_BRANCH,
-                on_click=_go,
-                args=(docmind, docmind.conversations.fork, thread_id, at),
-            )
-            st.button("Back to now", key="past-back", icon=":material/last_page:", on_click=back_to_now)
+            st.button(_("Back to now"), key="past-back", icon=":material/last_page:", on_click=back_to_now)
     return True
 
 
 def panel(docmind: DocMind, view: ThreadView) -> None:
     """Draw all runs of the conversation: its current branch in bold, others beside it."""
     if not view.runs:
-        st.caption("Every question will be kept here: you can look back, go on from an earlier one, and compare.")
+        st.caption(_("Questions are listed here. Look back, continue from an earlier one, or compare two."))
         return
     st.html(_LOOKS)
     lanes = Lanes(view.runs)
     told = count(len(view.runs), "question")
     if lanes.branches > 1:
         told += f" on {count(lanes.branches, 'branch', 'branches')}"
-    st.caption(f"{told}. Press one to look at that point.")
+    st.caption(_("{count}. Click one to view that point.").format(count=told))
     left = _comparing(view.thread.thread_id, lanes)
     lines = lanes.lines(st.session_state.setdefault(state.UNFOLDED, set()))
     seen = looking_at() or lanes.standing
@@ -201,7 +195,7 @@ def panel(docmind: DocMind, view: ThreadView) -> None:
     with st.container(key="history", gap=None):
         for line in shown:
             is_answering = line.run.checkpoint_id == answering and line.run.state == "unanswered"
-            icon = _ANSWERING if is_answering else _BRANCHES if line.is_branch else _ICONS[line.run.state]
+            icon = _ANSWERING if is_answering else _BRANCHES if line.is_branch else _icon(line.run)
             _draw_line(docmind, view.thread.thread_id, line, lanes.standing, seen, left, icon)
 
 
@@ -261,7 +255,7 @@ def _age(lanes: Lanes) -> Callable[[str], int]:
 
 def _go(docmind: DocMind, move: Callable[[str, str], Thread], thread_id: str, checkpoint_id: str) -> None:
     if docmind.conversations.live(thread_id) is not None:  # the move would wait for the run, and the page with it
-        st.toast("A question is being answered. Wait for it, or stop it, and try again.", icon=":material/info:")
+        st.toast(_("A question is being answered. Wait for it or stop it, then try again."), icon=":material/info:")
         return
     outcome = errors.attempt(lambda: move(thread_id, checkpoint_id))
     if isinstance(outcome, DocMindError):
@@ -286,7 +280,8 @@ def _comparing(thread_id: str, lanes: Lanes) -> str:
     if chosen[0] != thread_id or chosen[2] or chosen[1] not in lanes.by_id:
         return ""
     with st.container(border=True, key="compare-with", gap="xsmall"):
-        st.markdown(f"Compare **{escape(lanes.by_id[chosen[1]].question, limit=60)}** with which? Press the other one.")
+        asked = escape(lanes.by_id[chosen[1]].question, limit=60)
+        st.markdown(_("Compare **{question}** with which one? Click it.").format(question=asked))
         st.button("Cancel", key="comparing-cancel", on_click=_stop_comparing)
     return chosen[1]
 
@@ -324,24 +319,29 @@ def _draw_line(
                 args=(run.checkpoint_id,),
             )
         st.caption("now" if run.checkpoint_id == standing else _short(run), width="content")
-        menu = f"history-menu-{run.checkpoint_id}"
+        choices, menu = _choices(line, standing), f"history-menu-{run.checkpoint_id}"
+        if not choices:
+            return
         st.menu_button(
             "Menu",
-            _choices(line, standing),
+            choices,
             key=menu,
             icon=":material/more_horiz:",
             type="tertiary",
-            format_func=_MENU.__getitem__,
+            format_func=lambda choice: f"{_MENU[choice][0]} {_(_MENU[choice][1])}",
             on_click=_act,
             args=(docmind, thread_id, line, menu),
         )
+
+
+def _icon(run: Run) -> str:
+    return _NOT_FOUND if run.state == "answered" and not run.is_found else _ICONS[run.state]
 
 
 def _choices(line: Line, standing: str | None) -> list[str]:
     choices = [_SWITCH] if line.is_branch else []
     if line.run.checkpoint_id not in (standing, line.tip if line.is_branch else None):
         choices.append(_CONTINUE)
-    choices.append(_BRANCH)
     if line.run.state != "unanswered":
         choices.append(_COMPARE)
     return choices
@@ -353,8 +353,6 @@ def _act(docmind: DocMind, thread_id: str, line: Line, menu: str) -> None:
         _go(docmind, docmind.conversations.resume, thread_id, checkpoint_id)
     elif chosen == _SWITCH:
         _go(docmind, docmind.conversations.resume, thread_id, line.tip)
-    elif chosen == _BRANCH:
-        _go(docmind, docmind.conversations.fork, thread_id, checkpoint_id)
     elif chosen == _COMPARE:
         compare_with(thread_id, checkpoint_id, "")
 

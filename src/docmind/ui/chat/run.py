@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from docmind.errors import DocMindError
-from docmind.records.conversations import Mode, RunProgress, Thread
+from docmind.records.conversations import Mode, RunProgress, Thread, Turn
 from docmind.records.search import Filters, ListName
 from docmind.rich_text import escape
 from docmind.ui.app import errors, state
@@ -99,6 +99,20 @@ def was_taken() -> bool:
 def retry(docmind: DocMind, thread_id: str, checkpoint_id: str) -> None:
     """Answer the question of a turn again. For callbacks."""
     _begin(docmind, lambda: docmind.conversations.retry(thread_id, checkpoint_id))
+
+
+def ask_everywhere(docmind: DocMind, thread_id: str, turn: Turn) -> None:
+    """Ask the question of a turn again, beside it and without its filters. For callbacks."""
+    _begin(
+        docmind,
+        lambda: docmind.conversations.start(
+            turn.question,
+            thread_id=thread_id,
+            checkpoint_id=turn.before_id,
+            mode=turn.mode,
+            lists=turn.lists or None,
+        ),
+    )
 
 
 def stop(docmind: DocMind, run_id: str) -> None:

@@ -10,17 +10,18 @@ from docmind.records.conversations import ThreadView
 from docmind.ui.app import state
 from docmind.ui.chat import history
 from docmind.ui.chat.memories import memories_panel
+from docmind.wording import N_, _
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
     from docmind.application import DocMind
 
-_HISTORY, _MEMORY = "History", "Memory"
+_HISTORY, _MEMORY = N_("History"), N_("Memory")
 _ICONS = {_HISTORY: ":material/account_tree:", _MEMORY: ":material/bookmark:"}
 _HELP = {
-    _HISTORY: "Every question of this conversation: look back, go on from one, compare",
-    _MEMORY: "What DocMind remembers for you",
+    _HISTORY: N_("All questions of this conversation: look back, continue from one, compare"),
+    _MEMORY: N_("What DocMind remembers for you"),
 }
 
 
@@ -34,11 +35,11 @@ def draw_choice(*, has_history: bool = True) -> None:
     standing = st.session_state.get(state.BESIDE, "")
     for name in (_HISTORY, _MEMORY) if has_history else (_MEMORY,):
         st.button(
-            name,
+            _(name),
             key=f"beside-choice-{name.lower()}",
             icon=":material/close:" if name == standing else _ICONS[name],
             type="tertiary",
-            help=_HELP[name],
+            help=_(_HELP[name]),
             on_click=_choose,
             args=("" if name == standing else name,),
         )
@@ -54,17 +55,29 @@ def split() -> tuple[DeltaGenerator, DeltaGenerator | None]:
 
 def draw(docmind: DocMind, place: DeltaGenerator | None, view: ThreadView | None) -> None:
     """Draw the open panel; without a conversation there is no history."""
-    standing = st.session_state.get(state.BESIDE)
+    standing = st.session_state.get(state.BESIDE, "")
     if place is None:
         return
     with place, st.container(key="beside"):
+        with st.container(horizontal=True, vertical_alignment="center", key="beside-title"):
+            st.markdown(f"**{_(standing)}**", width="stretch")
+            label = _("Close")
+            st.button(
+                "",
+                key="beside-close",
+                icon=":material/close:",
+                type="tertiary",
+                help=label,
+                on_click=_choose,
+                args=("",),
+            )
         if standing == _MEMORY:
             proposed = [fact for turn in reversed(view.turns) for fact in turn.memories] if view is not None else []
             memories_panel(docmind, view.thread.thread_id if view is not None else None, list(dict.fromkeys(proposed)))
         elif view is not None:
             history.panel(docmind, view)
         else:
-            st.caption("Every question will be kept here: you can look back, go on from an earlier one, and compare.")
+            st.caption(_("Questions are listed here. Look back, continue from an earlier one, or compare two."))
 
 
 def _choose(name: str) -> None:

@@ -1,4 +1,4 @@
-"""The conversations in the sidebar: create, find, open, rename, export and delete.
+"""The conversations in the sidebar of every page: create, find, open, pin, rename, export, archive and delete.
 
 The open one is in the address (`?thread=…`), so that a reload, a bookmark and the browser's back button lead to it.
 
@@ -19,8 +19,10 @@ from docmind.errors import DocMindError, NotFoundError
 from docmind.records.conversations import Exported, ExportFormat, Thread, ThreadReceipt
 from docmind.rich_text import escape, one_line
 from docmind.ui.app import errors, state
+from docmind.ui.app.browser_part import browser_part
 from docmind.ui.app.format import conversation, count, size, when
 from docmind.ui.chat import visual_search
+from docmind.wording import N_, _, ngettext
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -37,7 +39,7 @@ def _close_deleted() -> None:
 @st.dialog("Deleted conversations", icon=":material/delete:", width="medium", on_dismiss=_close_deleted)
 def _deleted_dialog(docmind: DocMind) -> None:
     """Draw the list of deleted conversations, or the confirmation of a purge."""
-    _, asked = st.session_state.get(state.THREAD_DIALOG, ("", ""))  # absent while the dialog is being dismissed
+    asked = st.session_state.get(state.THREAD_DIALOG, ("", ""))[1]  # absent while the dialog is being dismissed
     threads = docmind.conversations.threads(deleted=True)
     for thread in threads:
         if thread.thread_id == asked:
@@ -45,9 +47,9 @@ def _deleted_dialog(docmind: DocMind) -> None:
             return
     _draw_receipt()
     if not threads:
-        st.write("Nothing here. A conversation that you delete waits here until you restore it or delete it for good.")
+        st.write(_("No deleted conversations. You can restore a conversation here after deleting it."))
         return
-    st.caption("They wait here until you restore them or delete them for good.")
+    st.caption(_("Restore a conversation, or delete it permanently."))
     with st.container(gap="xsmall"):
         for thread in threads[:_DELETED_SHOWN]:
             _draw_deleted(docmind, thread)
@@ -73,7 +75,7 @@ def _draw_deleted(docmind: DocMind, thread: Thread) -> None:
                 _close_deleted()
                 st.rerun()
         st.button(
-            "Delete for good",
+            _("Delete permanently"),
             key=f"purge-{thread.thread_id}",
             icon=":material/delete_forever:",
             type="tertiary",
@@ -88,15 +90,17 @@ def _ask_purge(thread_id: str) -> None:
 
 
 def _confirm_purge(docmind: DocMind, thread: Thread) -> None:
-    st.markdown(f"Delete **{escape(conversation(thread.title), limit=120)}** for good?")
+    st.markdown(f"Permanently delete **{escape(conversation(thread.title), limit=120)}**?")
     st.write(
-        "Every question and answer of it, on all its branches, and what DocMind remembers of this conversation alone "
-        "will be erased from the vault. **This cannot be undone.** Your documents, and files you exported, stay."
+        _(
+            "All its questions and answers and what DocMind remembers for it alone are deleted. "
+            "**This cannot be undone.** Your documents and exported files stay."
+        )
     )
     with st.container(horizontal=True, horizontal_alignment="right"):
         if st.button("Keep it", key="keep-thread", on_click=_ask_purge, args=("",)):
             st.rerun(scope="fragment")
-        erase = st.button("Delete for good", key="purge-thread", type="primary", icon=":material/delete_forever:")
+        erase = st.button(_("Delete permanently"), key="purge-thread", type="primary", icon=":material/delete_forever:")
     if not erase:
         return
     with st.spinner("Erasing…"):
@@ -115,12 +119,8 @@ def _confirm_purge(docmind: DocMind, thread: Thread) -> None:
 def _draw_receipt() -> None:
     receipt: ThreadReceipt | None = st.session_state.get(state.PURGED)
     if receipt is not None:
-        memories = count(receipt.memories, "memory", "memories")
-        st.success(
-            f"Erased **{escape(conversation(receipt.title), limit=80)}**: "
-            f"{count(receipt.checkpoints, 'saved point')} and {memories} are gone.",
-            icon=":material/check:",
-        )
+        title = escape(conversation(receipt.title), limit=80)
+        st.success(_("“{title}” was permanently deleted.").format(title=title), icon=":material/check:")
 
 
 _TELLS: dict[ExportFormat, str] = {
@@ -156,7 +156,7 @@ def _export_dialog(docmind: DocMind, thread: Thread, file_format: ExportFormat) 
             return
         st.session_state[state.EXPORTED] = (wanted, outcome)
     made: Exported = st.session_state[state.EXPORTED][1]
-    st.caption("The file is not sealed: whoever has it can read it.", help="DocMind keeps no copy of it.")
+    st.caption(_("The file is not encrypted: anyone who has it can read it."), help=_("DocMind keeps no copy of it."))
     with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
         st.download_button(
             f"Download the {_FILES[file_format]} ({size(len(made.data))})",
@@ -166,45 +166,88 @@ def _export_dialog(docmind: DocMind, thread: Thread, file_format: ExportFormat) 
             key=f"download-{file_format}",
             icon=":material/download:",
             type="primary",
-            on_click="ignore",
+            on_click=_close_export,
         )
 
 
+_ASK = "chat.py"
+_AGES = (N_("Pinned"), N_("Today"), N_("Yesterday"), N_("Last 7 days"), N_("Older"))
 _SHOWN = 40
 _FIND_FROM = 6  # conversations; with fewer there is no search field
 _LOOKS = Path(__file__).with_suffix(".css")
-_RENAME, _MARKDOWN, _PDF, _DELETE = "Rename", "Export as Markdown", "Export as PDF", "Delete"
+_PIN, _UNPIN, _RENAME, _MARKDOWN, _PDF, _ARCHIVE, _UNARCHIVE, _DELETE = (
+    "pin", "unpin", "rename", "markdown", "pdf", "archive", "unarchive", "delete",
+)  # fmt: skip
 _MENU = {
-    _RENAME: ":material/edit: Rename",
-    _MARKDOWN: ":material/markdown: Export as Markdown",
-    _PDF: ":material/picture_as_pdf: Export as PDF",
-    _DELETE: ":material/delete: Delete",
+    _PIN: (":material/keep:", N_("Pin")),
+    _UNPIN: (":material/keep_off:", N_("Unpin")),
+    _RENAME: (":material/edit:", N_("Rename")),
+    _MARKDOWN: (":material/markdown:", N_("Export as Markdown")),
+    _PDF: (":material/picture_as_pdf:", N_("Export as PDF")),
+    _ARCHIVE: (":material/archive:", N_("Archive")),
+    _UNARCHIVE: (":material/unarchive:", N_("Move out of the archive")),
+    _DELETE: (":material/delete:", N_("Delete")),
 }
 
 
 def sidebar(docmind: DocMind) -> str | None:
-    """Draw the list and its dialogs; return the id of the open conversation, None for a new one."""
+    """Draw the list and its dialogs on the Ask page; return the id of the open conversation, None for a new one."""
     current = _open_thread(docmind)
+    _draw(docmind, current, has_pictures=True)
+    return current.thread_id if current is not None else None
+
+
+def sidebar_elsewhere(docmind: DocMind) -> None:
+    """Draw the list on another page: choosing a conversation leads to the Ask page."""
+    if st.session_state.pop(state.TO_ASK, False):
+        thread_id = st.session_state.get(state.THREAD)
+        st.switch_page(_ASK, query_params={state.THREAD: thread_id} if thread_id else None)
+    _draw(docmind, None, has_pictures=False)
+
+
+def _draw(docmind: DocMind, current: Thread | None, *, has_pictures: bool) -> None:
     with st.sidebar:
         st.html(_LOOKS)
         st.space("xsmall")
         st.button(
-            "New conversation",
+            _("New conversation"),
             key="new-thread",
             icon=":material/edit_square:",
             shortcut="Mod+Shift+O",
             width="stretch",
-            on_click=leave,
+            on_click=begin,
         )
-        visual_search.draw(docmind)
+        if has_pictures:
+            visual_search.draw(docmind)
         _draw_undo(docmind)
         threads = docmind.conversations.threads()
-        if len(threads) >= _FIND_FROM:
-            threads = _find(docmind, threads)
-        _draw_list(docmind, threads, current)
-        _draw_deleted_link(docmind)
+        archived = docmind.conversations.threads(archived=True)
+        if len(threads) + len(archived) >= _FIND_FROM:
+            threads, archived = _find(docmind, threads, archived)
+        _draw_list(docmind, threads, current, has_more=bool(archived))
+        with st.container(key="threads-put-away"):
+            _draw_archived(docmind, archived, current)
+            _draw_deleted_link(docmind)
+        with st.container(key="threads-keys"):
+            browser_part(Path(__file__).parent, "thread_keys")(key="threads-part")
     _draw_dialog(docmind)
-    return current.thread_id if current is not None else None
+
+
+def begin() -> None:
+    """Begin a new conversation. For callbacks."""
+    leave()
+    _lead_to_ask()
+
+
+def open_chosen(thread_id: str) -> None:
+    """Open a conversation of the list. For callbacks."""
+    show(thread_id)
+    _lead_to_ask()
+
+
+def _lead_to_ask() -> None:
+    if st.session_state.get(state.PAGE, ""):  # the Ask page has no path of its own
+        st.session_state[state.TO_ASK] = True
 
 
 def show(thread_id: str) -> None:
@@ -227,10 +270,13 @@ def leave() -> None:
 def ages(threads: Sequence[Thread], today: date) -> Iterator[tuple[str, list[Thread]]]:
     """Group conversations by age, without empty groups.
 
-    The groups are today, yesterday, the last seven days, older.
+    Pinned ones come first; the other groups are today, yesterday, the last seven days, older.
     """
-    groups: dict[str, list[Thread]] = {name: [] for name in ("Today", "Yesterday", "Last 7 days", "Older")}
+    groups: dict[str, list[Thread]] = {name: [] for name in _AGES}
     for thread in threads:
+        if thread.is_pinned:
+            groups["Pinned"].append(thread)
+            continue
         day = datetime.fromtimestamp(thread.updated_at_ms / 1000).astimezone().date()
         age = today - day
         name = "Older"
@@ -267,40 +313,72 @@ def _open_thread(docmind: DocMind) -> Thread | None:
     return None
 
 
-def _find(docmind: DocMind, threads: tuple[Thread, ...]) -> tuple[Thread, ...]:
+def _find(
+    docmind: DocMind, threads: tuple[Thread, ...], archived: tuple[Thread, ...]
+) -> tuple[tuple[Thread, ...], tuple[Thread, ...]]:
+    """Draw the search field, which filters while it is typed; return what it finds, in the archive too."""
     words = st.text_input(
-        "Find a conversation",
+        _("Find a conversation"),
         key=state.FIND_THREAD,
-        placeholder="Find a conversation",
+        placeholder=_("Find a conversation"),
         icon=":material/search:",
         label_visibility="collapsed",
+        live=True,
     )
-    return docmind.conversations.threads(words) if words and words.strip() else threads
+    if not words or not words.strip():
+        return threads, archived
+    return docmind.conversations.threads(words), docmind.conversations.threads(words, archived=True)
 
 
-def _draw_list(docmind: DocMind, threads: Sequence[Thread], current: Thread | None) -> None:
+def _draw_list(docmind: DocMind, threads: Sequence[Thread], current: Thread | None, *, has_more: bool) -> None:
     if not threads:
         words = st.session_state.get(state.FIND_THREAD, "")
         if words.strip():
-            st.caption("No conversation holds that.")
+            if not has_more:
+                st.caption(_("No conversations match."))
         else:
-            st.caption("Your conversations will be listed here. Ask something to begin one.")
+            st.caption(_("Your conversations are listed here. Ask a question to start one."))
         return
     shown: int = st.session_state.setdefault(state.MORE_THREADS, _SHOWN)
     open_id = current.thread_id if current else ""
     with st.container(key="threads", gap=None):
         for name, members in ages(threads[:shown], datetime.now().astimezone().date()):
-            st.caption(name)
+            st.caption(_(name))
             for thread in members:
                 _draw_row(docmind, thread, thread.thread_id == open_id)
     if len(threads) > shown:
         st.button(
-            f"{len(threads) - shown:,} more",
+            _("{n} more").format(n=f"{len(threads) - shown:,}"),
             key="more-threads",
             icon=":material/expand_more:",
             type="tertiary",
             on_click=_show_more,
         )
+
+
+def _draw_archived(docmind: DocMind, archived: Sequence[Thread], current: Thread | None) -> None:
+    """Draw the archived conversations behind a button; those that a search found are shown at once."""
+    if not archived:
+        return
+    is_found = bool(st.session_state.get(state.FIND_THREAD, "").strip())
+    is_open = is_found or st.session_state.get(state.ARCHIVE_OPEN, False)
+    label = ngettext("{n} archived conversation", "{n} archived conversations", len(archived))
+    st.button(
+        label.format(n=f"{len(archived):,}"),
+        key="archived-threads",
+        icon=":material/expand_less:" if is_open else ":material/archive:",
+        type="tertiary",
+        disabled=is_found,
+        on_click=_toggle_archive,
+    )
+    if is_open:
+        with st.container(key="archive-threads", gap=None):
+            for thread in archived[:_SHOWN]:
+                _draw_row(docmind, thread, current is not None and thread.thread_id == current.thread_id)
+
+
+def _toggle_archive() -> None:
+    st.session_state[state.ARCHIVE_OPEN] = not st.session_state.get(state.ARCHIVE_OPEN, False)
 
 
 def _draw_row(docmind: DocMind, thread: Thread, is_open: bool) -> None:
@@ -312,20 +390,26 @@ def _draw_row(docmind: DocMind, thread: Thread, is_open: bool) -> None:
             type="tertiary",
             width="stretch",
             wrap=False,
-            on_click=show,
+            icon=":material/keep:" if thread.is_pinned else None,
+            on_click=open_chosen,
             args=(thread.thread_id,),
         )
         menu = f"menu-{thread.thread_id}"
         st.menu_button(
             "Menu",
-            list(_MENU),
+            _choices(thread),
             key=menu,
             icon=":material/more_horiz:",
             type="tertiary",
-            format_func=_MENU.__getitem__,
+            format_func=lambda choice: f"{_MENU[choice][0]} {_(_MENU[choice][1])}",
             on_click=_act,
             args=(docmind, thread, menu),
         )
+
+
+def _choices(thread: Thread) -> list[str]:
+    pin = () if thread.is_archived else (_UNPIN,) if thread.is_pinned else (_PIN,)
+    return [*pin, _RENAME, _MARKDOWN, _PDF, _UNARCHIVE if thread.is_archived else _ARCHIVE, _DELETE]
 
 
 def _act(docmind: DocMind, thread: Thread, menu: str) -> None:
@@ -335,9 +419,12 @@ def _act(docmind: DocMind, thread: Thread, menu: str) -> None:
             if st.session_state.get(state.THREAD) == thread.thread_id:
                 leave()
             st.session_state[state.DELETED_THREAD] = outcome
+    elif chosen in (_PIN, _UNPIN):
+        _attempted(lambda: docmind.conversations.pin(thread.thread_id, chosen == _PIN))
+    elif chosen in (_ARCHIVE, _UNARCHIVE):
+        _attempted(lambda: docmind.conversations.archive(thread.thread_id, chosen == _ARCHIVE))
     elif chosen is not None:
-        name = {_RENAME: "rename", _MARKDOWN: "markdown", _PDF: "pdf"}[chosen]
-        st.session_state[state.THREAD_DIALOG] = (name, thread.thread_id)
+        st.session_state[state.THREAD_DIALOG] = (chosen, thread.thread_id)
 
 
 def _attempted(work: Callable[[], Thread]) -> Thread | None:
@@ -414,7 +501,10 @@ def _close_dialog() -> None:
 @st.dialog("Rename the conversation", icon=":material/edit:", on_dismiss=_close_dialog)
 def _rename(docmind: DocMind, thread: Thread) -> None:
     with st.form("rename-thread", border=False):
-        title = st.text_input("Title", value=one_line(thread.title), max_chars=200, placeholder="What it is about")
+        with st.container(key="rename-field"):  # thread_keys.js puts the keyboard there
+            title = st.text_input(
+                _("Title"), value=one_line(thread.title), max_chars=200, placeholder=_("What it is about")
+            )
         with st.container(horizontal=True, horizontal_alignment="right"):
             saved = st.form_submit_button("Rename", type="primary")
     if saved:

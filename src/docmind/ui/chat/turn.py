@@ -1,6 +1,6 @@
 """One turn of a conversation: question, answer or error, sources, and actions.
 
-The actions are: edit the question, retry, continue, branch, compare, copy.
+The actions are: edit the question, copy, answer again, continue, compare, and search all documents.
 """
 
 from __future__ import annotations
@@ -17,14 +17,16 @@ from docmind.errors import DocMindError
 from docmind.records.answers import NOTED, TOLD, Answer, Source
 from docmind.records.conversations import RunProgress, Thread, ThreadView, Turn, WebResult
 from docmind.records.search import Filters
-from docmind.rich_text import escape, flow, one_line, shorten, visible
+from docmind.rich_text import escape, shorten
 from docmind.ui.app import errors, state
 from docmind.ui.app.chat_message import answer_markdown, asking, assistant, question, quote_markdown
-from docmind.ui.app.format import count, duration
+from docmind.ui.app.format import count, duration, place_of_model
 from docmind.ui.app.page_links import cited_in
-from docmind.ui.chat import history, run, side_panel, sources
+from docmind.ui.chat import filters, history, run, side_panel, sources
+from docmind.ui.chat.copy_answer import draw_copy
 from docmind.ui.chat.memories import draw_proposals
 from docmind.ui.chat.sources import draw_nearest, draw_places, draw_sources
+from docmind.wording import N_, _
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -32,13 +34,11 @@ if TYPE_CHECKING:
 
 LOOKS = Path(__file__).with_suffix(".css")
 LONGEST = 20_000  # characters of a question; the browser takes no more, and does not say so
-_AGAIN, _CONTINUE, _BRANCH, _COMPARE, _COPY = "again", "continue", "branch", "compare", "copy"
+_AGAIN, _CONTINUE, _COMPARE = "again", "continue", "compare"
 _MENU = {
-    _AGAIN: ":material/refresh: Answer again",
-    _CONTINUE: ":material/play_arrow: Continue here",
-    _BRANCH: ":material/call_split: Branch here",
-    _COMPARE: ":material/compare_arrows: Compare with…",
-    _COPY: ":material/content_copy: Copy",
+    _AGAIN: (":material/refresh:", N_("Answer again")),
+    _CONTINUE: (":material/play_arrow:", N_("Continue here")),
+    _COMPARE: (":material/compare_arrows:", N_("Compare with…")),
 }
 
 
@@ -67,8 +67,10 @@ def draw_row(
     """Draw one line under an answer: its actions, how long it took and which model wrote it."""
     choices = [choice for choice in _MENU if not (choice == _CONTINUE and is_last)]
     if turn.answer is None:
-        choices = [choice for choice in choices if choice not in (_COMPARE, _COPY)]
+        choices = [choice for choice in choices if choice != _COMPARE]
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{key}-row"):
+        if turn.answer is not None and (turn.answer.answer or turn.answer.told):
+            draw_copy(turn.answer, f"{key}-{turn.checkpoint_id}")
         if told:
             st.caption(told, width="content")
         if turn.state == "stopped":
@@ -80,7 +82,7 @@ def draw_row(
             key=menu,
             icon=":material/more_horiz:",
             type="tertiary",
-            format_func=_MENU.__getitem__,
+            format_func=lambda choice: f"{_MENU[choice][0]} {_(_MENU[choice][1])}",
             disabled=not is_free,
             on_click=_act,
             args=(docmind, view.thread.thread_id, turn, menu),
@@ -97,35 +99,6 @@ def try_again(docmind: DocMind, thread: Thread, turn: Turn, key: str, *, is_free
         on_click=run.retry,
         args=(docmind, thread.thread_id, turn.checkpoint_id),
     )
-
-
-def draw_copying(view: ThreadView) -> None:
-    """Draw the dialog with the answer that is to be copied, while it is open."""
-    for turn in view.turns:
-        if turn.checkpoint_id == st.session_state.get(state.COPYING) and turn.answer is not None:
-            _copying(turn)
-
-
-def plain_text(turn: Turn) -> str:
-    """Return an answer and its sources as plain text, to be pasted elsewhere."""
-    if turn.answer is None:
-        return ""
-    answer = turn.answer
-
-    def place(source: Source) -> str:
-        told = f"[{source.n}] {one_line(source.document)}, page {source.page_no}"
-        if source.how:
-            return f"{told}, {source.how}"
-        return told if f"“{source.quote}”" in answer.answer else f"{told}: “{one_line(source.quote)}”"
-
-    text = visible(answer.answer) if answer.model else flow(answer.answer)
-    if answer.outcome == "noted":
-        return "\n".join([text, *(f"“{one_line(fact)}”" for fact in answer.told)])
-    known = "\n".join(f"{TOLD}: “{one_line(fact)}”" for fact in answer.told)
-    first = [place(source) for source in answer.sources if source not in answer.further]
-    also = [place(source) for source in answer.further]
-    parts = (known, text, "\n".join(first), "\n".join(["Also relevant:", *also]) if also else "")
-    return "\n\n".join(part for part in parts if part)
 
 
 def _draw_editing(docmind: DocMind, thread: Thread, turn: Turn) -> None:
@@ -154,26 +127,13 @@ def _act(docmind: DocMind, thread_id: str, turn: Turn, menu: str) -> None:
     chosen, point = st.session_state.get(menu), turn.checkpoint_id
     if chosen == _AGAIN:
         run.retry(docmind, thread_id, point)
-    elif chosen == _COPY:
-        st.session_state[state.COPYING] = point
     elif chosen == _COMPARE:
         history.compare_with(thread_id, point, "")
         side_panel.show_history()
-    elif chosen in (_CONTINUE, _BRANCH):
-        move = docmind.conversations.resume if chosen == _CONTINUE else docmind.conversations.fork
-        outcome = errors.attempt(lambda: move(thread_id, point))
+    elif chosen == _CONTINUE:
+        outcome = errors.attempt(lambda: docmind.conversations.resume(thread_id, point))
         if isinstance(outcome, DocMindError):
             st.session_state[state.REFUSED] = outcome
-
-
-def _close() -> None:
-    st.session_state.pop(state.COPYING, None)
-
-
-@st.dialog("Copy the answer", icon=":material/content_copy:", width="medium", on_dismiss=_close)
-def _copying(turn: Turn) -> None:
-    st.caption("The button in the corner takes all of it.")
-    st.code(plain_text(turn), language=None, wrap_lines=True)
 
 
 _MAYBE, _FIRST = 2, 1  # sources that are open under quotes that may answer, and under an answer
@@ -208,6 +168,7 @@ def draw_turn(docmind: DocMind, view: ThreadView, turn: Turn, place: Place, name
             _draw_trouble(docmind, view, turn, place)
             if answer is not None:
                 _draw_answer(docmind, turn, answer, place)
+            _draw_filters(docmind, view.thread, turn, place, names)
             draw_row(docmind, view, turn, place.key, _told(turn), is_free=place.is_free, is_last=place.is_last)
             _draw_notes(turn, names)
             if answer is not None and place.is_open and (answer.is_searched or answer.model):
@@ -257,18 +218,36 @@ def _draw_answer(docmind: DocMind, turn: Turn, answer: Answer, place: Place) -> 
         st.page_link("settings.py", label="Set up a language model", icon=":material/tune:")
     if answer.found or turn.state == "stopped" or not answer.is_searched:
         return
-    if turn.filters != Filters():
-        st.caption("Only a part of your documents was searched; widen the filter to search all.")
     if turn.nearest and place.is_open:
         st.caption("Closest pages:")
         draw_nearest(docmind, turn.nearest, f"{place.key}-near", cited_in(answer))
+
+
+def _draw_filters(docmind: DocMind, thread: Thread, turn: Turn, place: Place, names: Mapping[str, str]) -> None:
+    """Draw the filters that the question was asked under; where nothing was found, a button asks without them."""
+    told = filters.describe(turn.filters, turn.lists, names)
+    if not told:
+        return
+    is_missing = turn.answer is not None and not turn.answer.found and turn.answer.is_searched
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{place.key}-filters"):
+        if is_missing and turn.filters != Filters():
+            st.caption(f":material/filter_alt: {_('Only filtered documents were searched.')} ({told})", width="content")
+            st.button(
+                _("Search all"),
+                key=f"{place.key}-search-all",
+                disabled=not place.is_free,
+                on_click=run.ask_everywhere,
+                args=(docmind, thread.thread_id, turn),
+            )
+        else:
+            st.caption(f":material/filter_alt: {_('Searched: {what}').format(what=told)}", width="content")
 
 
 def _draw_noted(answer: Answer) -> None:
     """Draw what was stored because the user asked for it."""
     st.markdown(f"**{NOTED}**")
     st.markdown("\n".join(f"- {escape(fact)}" for fact in answer.told))
-    st.caption("In all conversations. *Memory* lists it, corrects it and forgets it.")
+    st.caption("For all conversations. *Memory* lists it; correct or delete it there.")
 
 
 def _draw_passages(answer: Answer, cited: Sequence[Source], lead: str) -> None:
@@ -329,7 +308,10 @@ def _told(turn: Turn) -> str:
         told = f":material/stop_circle: Stopped{f' after {took}' if took else ''}; {kept}"
     else:
         told = f"Answered in {took}" if took else ""
-    return f"{told} · {escape(answer.writer, limit=64)}" if answer is not None and answer.model else told
+    if answer is None or not answer.model:
+        return told
+    name = escape(answer.model.partition("/")[2] or answer.model, limit=48)
+    return " · ".join(part for part in (told, name, escape(place_of_model(answer.model_place), limit=48)) if part)
 
 
 def _draw_notes(turn: Turn, names: Mapping[str, str]) -> None:

@@ -1,0 +1,93 @@
+"""Filters of a question: what they choose, how they are told, and that they are kept."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from docmind.records.documents import DocumentInfo
+from docmind.records.search import Filters
+from docmind.ui.app import state
+from docmind.ui.chat.filters import describe
+
+OLD = int(time.time() * 1000) - 40 * 24 * 3600 * 1000
+NEW = int(time.time() * 1000)
+
+
+def info(name: str, kind: str = "pdf", language: str = "en", added: int = NEW, *tags: str) -> DocumentInfo:
+    return DocumentInfo(f"{name}{'0' * 20}", name, "", kind, "ready", 1, 1, 0, language, 10, added, tags=tags)
+
+
+DOCUMENTS = (info("a"), info("b", "docx", "pt"), info("c", "pdf", "pt", OLD, "tax"), info("d", "xlsx", "en", OLD))
+
+
+def page(documents: list) -> None:
+    from types import SimpleNamespace
+    from typing import cast
+
+    import streamlit as st
+
+    from docmind.application import DocMind
+    from docmind.ui.chat.filters import choose_filters, chosen_filters, matching
+
+    choose_filters(documents)
+    docmind = cast("DocMind", SimpleNamespace(documents=lambda: documents))
+    st.json({"filters": chosen_filters(docmind).doc_ids, "count": len(matching(documents))})
+
+
+def drawn(*documents: DocumentInfo, **address: str) -> AppTest:
+    test = AppTest.from_function(page, default_timeout=60, args=(documents or DOCUMENTS,))
+    for name, value in address.items():
+        test.query_params[name] = value
+    test.run()
+    assert not test.exception
+    return test
+
+
+def found(test: AppTest) -> dict[str, Any]:
+    import json
+
+    return json.loads(test.json[0].value)
+
+
+def test_nothing_chosen_is_all_documents() -> None:
+    assert found(drawn()) == {"filters": [], "count": 4}
+
+
+def test_the_address_sets_the_choice_and_keeps_it() -> None:
+    test = drawn(kind="pdf", since="7")
+    assert found(test) == {"filters": [DOCUMENTS[0].doc_id], "count": 1}
+    test.session_state[state.FILTER_KINDS] = []
+    test.session_state[state.FILTER_SINCE] = []
+    test.session_state[state.FILTER_DOCUMENTS] = [DOCUMENTS[1].doc_id, DOCUMENTS[2].doc_id]
+    test.run()
+    assert "kind" not in test.query_params
+    again = drawn(**{"in": "".join(test.query_params["in"])})
+    assert found(again)["filters"] == [DOCUMENTS[1].doc_id, DOCUMENTS[2].doc_id]
+
+
+def test_what_matches_no_document_says_so_and_finds_none() -> None:
+    test = drawn(kind="docx", tag="tax")
+    assert any("No documents match these filters." in caption.value for caption in test.caption)
+    assert found(test) == {"filters": ["none"], "count": 0}
+
+
+def test_one_that_is_gone_is_left_out() -> None:
+    assert found(drawn(DOCUMENTS[0], **{"in": DOCUMENTS[1].doc_id[:12]})) == {"filters": [], "count": 1}
+
+
+@pytest.mark.parametrize(
+    ("filters", "lists", "told"),
+    [
+        (Filters(), (), ""),
+        (Filters(doc_ids=("x",)), (), "a\\_b"),
+        (Filters(doc_ids=("x", "y")), (), "2 documents"),
+        (Filters(doc_ids=("gone",), languages=("pt",)), (), "1 document · Portuguese"),
+        (Filters(tags=("tax",)), ("image", "visual"), "tax · by look"),
+    ],
+)
+def test_a_turn_says_what_it_was_asked_in(filters: Filters, lists: Any, told: str) -> None:
+    assert describe(filters, lists, {"x": "a_b"}) == told
