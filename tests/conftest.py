@@ -16,7 +16,10 @@ import pytest
 
 import docmind as docmind  # sets the variables that silence libraries, before any library reads them
 
-os.environ.update(TOKENIZERS_PARALLELISM="false", PYTHON_KEYRING_BACKEND="keyring.backends.null.Keyring")
+# The language of the command line is that of the system.
+os.environ.update(
+    LC_ALL="C.UTF-8", TOKENIZERS_PARALLELISM="false", PYTHON_KEYRING_BACKEND="keyring.backends.null.Keyring"
+)
 for _name in [name for name in os.environ if name.startswith("DOCMIND_")]:
     del os.environ[_name]
 # A guard cannot be removed: tests that call the command line in this process must not install one.

@@ -9,8 +9,10 @@ import ast
 import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from babel.messages.catalog import Catalog
@@ -21,6 +23,33 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "src" / "docmind" / "wording"
 LANGUAGES = ("pt", "es")
 """Languages that are translated into; English is in the code."""
+GLOSSARY = {
+    "pt": (
+        "Portuguese as used in Portugal",
+        "library biblioteca, document documento, file ficheiro, folder pasta, page página, quote citação, "
+        "source fonte, conversation conversa, branch ramo, checkpoint ponto, memory memória, queue fila, index índice, "
+        "search pesquisa, deep search pesquisa aprofundada, picture search pesquisa por imagem, answer resposta, "
+        "language model modelo de linguagem, text model modelo de texto, image model modelo de imagem, "
+        "prepare (pages) preparar, encrypted encriptado, key chave, passphrase frase-passe, password palavra-passe, "
+        "recovery code código de recuperação, keyring porta-chaves, download transferir, delete eliminar, "
+        "remove remover, restore restaurar, tag etiqueta, Settings Definições, app aplicação, browser navegador, "
+        "link ligação, computer computador, server servidor",
+    ),
+    "es": (
+        "neutral Spanish",
+        "library biblioteca, document documento, file archivo, folder carpeta, page página, quote cita, source fuente, "
+        "conversation conversación, branch rama, checkpoint punto, memory recuerdo (the whole: memoria), queue cola, "
+        "index índice, search búsqueda, deep search búsqueda profunda, picture search búsqueda por imagen, "
+        "answer respuesta, language model modelo de lenguaje, text model modelo de texto, "
+        "image model modelo de imagen, prepare (pages) preparar, encrypted cifrado, key clave, "
+        "passphrase frase de contraseña, password contraseña, "
+        "recovery code código de recuperación, keyring llavero, download descargar, delete eliminar, remove quitar, "
+        "restore restaurar, tag etiqueta, Settings Ajustes, app aplicación, browser navegador, link enlace, "
+        "computer equipo, server servidor",
+    ),
+}
+"""Per language: what it is, and its terms."""
+_WRITTEN = datetime(2026, 1, 1, tzinfo=UTC)  # fixed: the same texts make the same bytes
 _SOURCES = ("src/docmind", "pages", "app.py")
 _ARGUMENTS = {"_": 1, "N_": 1, "ngettext": 2}
 
@@ -99,6 +128,14 @@ def template() -> Catalog:
     return made
 
 
+def _header(language: str) -> str:
+    """Return the comment above a catalogue: its language, and the terms that are the same everywhere."""
+    kind, terms = GLOSSARY[language]
+    return f"# DocMind in {kind}. Address the user formally. Keep names of commands, options and settings.\n#\n" + (
+        "\n".join(f"# {line}" for line in wrap(f"Terms: {terms}.", 106))
+    )
+
+
 def po_file(language: str) -> Path:
     """Return the path of a language's catalogue."""
     return FOLDER / language / "LC_MESSAGES" / "docmind.po"
@@ -127,6 +164,9 @@ def write(language: str, catalog: Catalog) -> None:
     """Write a catalogue, and compile it beside."""
     path = po_file(language)
     path.parent.mkdir(parents=True, exist_ok=True)
+    catalog.header_comment, catalog.fuzzy = _header(language), False
+    catalog.msgid_bugs_address, catalog.last_translator, catalog.language_team = "", "", GLOSSARY[language][0]
+    catalog.version, catalog.creation_date, catalog.revision_date = "", _WRITTEN, _WRITTEN
     with path.open("wb") as file:
         write_po(file, catalog, width=110, sort_by_file=True, include_lineno=False, ignore_obsolete=True)
     path.with_suffix(".mo").write_bytes(compiled(language))

@@ -58,7 +58,7 @@ def test_every_command_reminds_until_the_code_is_confirmed(shell: Shell) -> None
     assert "confirmed" in shell.run("keys", "confirm", code[-5:]).stdout
     assert shell.run("list").stderr == ""
     assert "no longer keeps it" in sentence_of(shell.run("keys", "code", code=NotFoundError.exit_code))
-    assert "confirmed before" in shell.run("keys", "confirm", "ZZZZZ").stdout
+    assert "confirmed already" in shell.run("keys", "confirm", "ZZZZZ").stdout
     assert opens(shell.folder, code)
 
 
@@ -73,7 +73,7 @@ def test_only_having_the_code_confirms_it(shell: Shell, wrong: str) -> None:
 
 def test_the_last_group_is_asked_for_or_named_as_missing(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     code = made(shell)
-    assert "last group" in sentence_of(shell.run("keys", "confirm", code=ConfigError.exit_code))
+    assert "last five characters" in sentence_of(shell.run("keys", "confirm", code=ConfigError.exit_code))
     monkeypatch.setattr("docmind.cli.keys.is_asking", lambda: True)
     shell.run("keys", "confirm", typed=f"{code[-5:].lower()}\n")
     assert shell.run("list").stderr == ""

@@ -18,7 +18,7 @@ def shell(tmp_path: Path) -> Shell:
 
 
 def test_a_memory_from_its_beginning_to_its_end(shell: Shell) -> None:
-    assert "Nothing is remembered yet" in shell.run("memory", "list").stdout
+    assert "There are no memories yet" in shell.run("memory", "list").stdout
     kept = shell.json("memory", "add", "The lease ends in June")["memory"]
     assert set(kept) == {"memory_id", "text", "thread_id", "created_at_ms", "updated_at_ms", "score"}
     assert (kept["text"], kept["thread_id"]) == ("The lease ends in June", None)
@@ -31,7 +31,7 @@ def test_a_memory_from_its_beginning_to_its_end(shell: Shell) -> None:
     assert "The lease ends in June" in said
     changed = shell.json("memory", "edit", kept["memory_id"][:6], "The lease ends in July")["memory"]
     assert (changed["memory_id"], changed["text"]) == (kept["memory_id"], "The lease ends in July")
-    assert "Forgotten" in shell.run("memory", "forget", kept["memory_id"]).stdout
+    assert "Deleted" in shell.run("memory", "forget", kept["memory_id"]).stdout
     assert shell.json("memory", "list")["memories"] == []
 
 
@@ -58,13 +58,13 @@ def test_memories_of_one_conversation(shell: Shell) -> None:
     assert f"(conversation {thread[:12]})" in shell.run("memory", "list").stdout
     assert shell.json("memory", "purge", "--thread", thread, "-y") == {"purged": 1, "thread_id": thread}
     assert shell.json("memory", "purge", "-y") == {"purged": 1, "thread_id": None}
-    assert "Erased 0 memories" in shell.run("memory", "purge", "-y").stdout
+    assert "Deleted permanently: 0 memories." in shell.run("memory", "purge", "-y").stdout
 
 
 def test_a_purge_asks_first(shell: Shell) -> None:
     shell.run("memory", "add", "The lease ends in June")
     refused = shell.run("memory", "purge", code=130)
-    assert sentence_of(refused) == "docmind: Nothing was erased."
+    assert sentence_of(refused) == "docmind: Nothing was deleted."
     assert len(shell.json("memory", "list")["memories"]) == 1
 
 

@@ -42,14 +42,14 @@ def test_a_text_model_is_chosen_by_name(shell: Shell) -> None:
     assert "is set by DOCMIND_EMBEDDING__MODEL" in sentence_of(shell.run("models", "text", "minilm", code=2))
     free = shell.having(DOCMIND_EMBEDDING__MODEL="auto")
     assert "no text model 'nonesuch'" in sentence_of(free.run("models", "text", "nonesuch", code=2))
-    assert "minilm finds meaning from now on" in free.run("models", "text", "minilm").stdout
+    assert "minilm is chosen" in free.run("models", "text", "minilm").stdout
     assert [card["name"] for card in free.json("models", "list")["text"] if card["in_use"]] == ["minilm"]
 
 
 @pytest.mark.slow
 def test_embedded_once_and_counted(shell: Shell) -> None:
     first = shell.run("embed", "--model", "fake-late", "warm.tiff")
-    assert first.stdout.startswith("2 pages embedded, 0 skipped, in ")
+    assert first.stdout.startswith("Prepared: 2 pages, in ")
     assert first.stderr.startswith("2 page images for fake-late: how long that takes here is not known yet.")
     told = shell.json("embed", "--model", "fake-late")
     assert set(told) == {"model", "pages_added", "pages_skipped", "pages_failed", "duration_ms"}
@@ -99,7 +99,7 @@ def test_list_and_use(shell_of_models: Shell, server: LLMServer) -> None:
     assert (first["name"], first["url"], first["is_remote"]) == ("ollama/llama3.2:3b", server.url, False)
     assert [card["name"] for card in told["text"]] == ["minilm", "multilingual-e5-small", "pair"]
     shown = shell_of_models.run("models", "list").stdout
-    assert "  minilm  embed  present  384 numbers  all-MiniLM-L6-v2: English, the smallest" in shown
+    assert "  minilm  embed  present  384 dimensions  all-MiniLM-L6-v2: English, the smallest" in shown
     assert f"* ollama/llama3.2:3b  {server.url}" in shown
     assert_inert(shown)
     assert "writes the answers now" in shell_of_models.run("models", "use", "llama3.2:3b").stdout
@@ -129,7 +129,7 @@ def test_a_server_that_is_gone_and_models_that_are_off(shell_of_models: Shell) -
     assert "No language model was found" in gone.run("models", "list").stderr
     off = shell_of_models.having(DOCMIND_LLM__PROVIDER="off")
     assert off.json("models", "list")["is_off"] is True
-    assert "switched off" in sentence_of(off.run("models", "use", "llama3.2:3b", code=4))
+    assert "models are off" in sentence_of(off.run("models", "use", "llama3.2:3b", code=4))
 
 
 @pytest.fixture
@@ -159,7 +159,7 @@ def test_a_text_model_is_fetched(tmp_path: Path) -> None:
     with serving_hub({"intfloat/multilingual-e5-small": files}) as hub:
         shell = Shell(tmp_path, DOCMIND_VISUAL__MODELS_DIR=str(tmp_path / "models"), DOCMIND_VISUAL__HUB_URL=hub.url)
         pulled = shell.run("models", "pull", "multilingual-e5-small")
-        assert "Fetching intfloat/multilingual-e5-small (MIT, about 490.0 MB) from 127.0.0.1." in pulled.stderr
+        assert "Downloading intfloat/multilingual-e5-small (MIT, about 490.0 MB) from 127.0.0.1." in pulled.stderr
         assert "Use it: docmind models text multilingual-e5-small" in pulled.stdout
         assert (tmp_path / "models" / "multilingual-e5-small" / "model.safetensors").is_file()
         hub.received.clear()
@@ -169,8 +169,8 @@ def test_a_text_model_is_fetched(tmp_path: Path) -> None:
 
 def test_pull_list_and_use(looking: Shell, hub: HubServer) -> None:
     pulled = looking.run("models", "pull", "siglip")
-    assert f"siglip is here (2.0 MB, commit {COMMIT[:12]})." in pulled.stdout
-    assert f"Fetching {SIGLIP} (Apache-2.0, about 815.0 MB) from 127.0.0.1." in pulled.stderr
+    assert f"siglip is installed (2.0 MB, {COMMIT[:12]})." in pulled.stdout
+    assert f"Downloading {SIGLIP} (Apache-2.0, about 815.0 MB) from 127.0.0.1." in pulled.stderr
     card = looking.json("models", "list")["visual"][0]
     assert (card["state"], card["revision"], card["dim"]) == ("present", COMMIT, 24)
     hub.received.clear()
@@ -298,7 +298,7 @@ def test_a_gguf_file_is_added_used_and_removed(tmp_path: Path) -> None:
     shell.run("list")  # makes the vault
     assert "it is no GGUF file" in sentence_of(shell.run("models", "add", shell.file("notes.gguf", b"notes"), code=2))
     added = shell.run("models", "add", str(file)).stdout
-    assert added.startswith("inside/Tiny is here (")
+    assert added.startswith("inside/Tiny is installed (")
     assert "docmind models use inside/Tiny" in added
     assert "writes the answers now" in shell.run("models", "use", "inside/Tiny").stdout
     shown = shell.run("models", "list").stdout
@@ -320,11 +320,11 @@ def test_a_gguf_file_is_fetched_used_and_removed(looking: Shell, hub: HubServer,
     data = gguf(LLAMA, padding=300_000)
     hub.repositories["maker/tiny-GGUF"] = {"Tiny.gguf": data}
     inside = looking.having(DOCMIND_LLM__PROVIDER="inside")
-    assert "qwen2.5-1.5b  to be fetched  1.12 GB  Apache-2.0" in inside.run("models", "list").stdout
+    assert "qwen2.5-1.5b  to download  1.12 GB  Apache-2.0" in inside.run("models", "list").stdout
     assert not hub.received
     fetched = inside.run("models", "pull", "maker/tiny-GGUF", "Tiny.gguf")
-    assert "Fetching Tiny.gguf from 127.0.0.1." in fetched.stderr
-    assert "inside/Tiny is here" in fetched.stdout
+    assert "Downloading Tiny.gguf from 127.0.0.1." in fetched.stderr
+    assert "inside/Tiny is installed" in fetched.stdout
     assert_inert(fetched.stdout + fetched.stderr)
     assert "* inside/Tiny" in inside.run("models", "list").stdout
     assert inside.json("models", "remove", "inside/Tiny", "--yes") == {"removed": "inside/Tiny"}
@@ -336,4 +336,4 @@ def test_a_gguf_file_is_fetched_used_and_removed(looking: Shell, hub: HubServer,
     hub.queue("Tiny2.gguf", Behaviour("cut", 100_000))
     hub.repositories["maker/tiny-GGUF"]["Tiny2.gguf"] = data
     assert "broke off" in inside.run("models", "pull", "maker/tiny-GGUF", "Tiny2.gguf", code=46).stderr
-    assert "Tiny2 is removed" in inside.run("models", "remove", "Tiny2").stdout
+    assert "Tiny2 was removed" in inside.run("models", "remove", "Tiny2").stdout

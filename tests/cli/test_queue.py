@@ -49,7 +49,7 @@ def test_an_empty_queue_says_so(shell: Shell) -> None:
 @pytest.mark.slow
 def test_what_waits_is_counted_listed_and_read(shell: Shell) -> None:
     left(shell, report("heron", 3), Upload("broken.pdf", b"%PDF-1.4 broken"))
-    assert "2 waiting to be read. See docmind queue list." in shell.run("list").stderr
+    assert "2 waiting. See docmind queue list." in shell.run("list").stderr
     assert "1  waiting    heron.pdf" in shell.run("queue", "list").stdout
     done = shell.run("queue", "resume", code=22)
     assert "added    heron.pdf: 3 pages" in done.stdout
@@ -69,10 +69,10 @@ def test_what_waits_is_counted_listed_and_read(shell: Shell) -> None:
 def test_pause_cancel_and_retry_by_number_and_name(shell: Shell) -> None:
     left(shell, report("heron", 1), report("owl", 1), report("crane", 1))
     assert shell.run("queue", "pause", "1").stdout == "Paused: heron.pdf\n"
-    assert shell.run("queue", "cancel", "owl.pdf").stdout == "Not read: owl.pdf\n"
+    assert shell.run("queue", "cancel", "owl.pdf").stdout == "Cancelled: owl.pdf\n"
     # What was paused stays so, and what waits is read before the command's own files.
     added = shell.run("add", shell.file("stork.txt", b"Storks clatter on the roof."))
-    assert "An earlier run had left 1 file" in added.stderr
+    assert "Files left from an earlier run: 1" in added.stderr
     assert [line.split()[1] for line in added.stdout.splitlines()] == ["crane.pdf:", "stork.txt:"]
     states = {info["document"]: info["state"] for info in shell.json("queue", "list")["files"]}
     assert (states["heron.pdf"], states["owl.pdf"]) == ("paused", "cancelled")
@@ -124,7 +124,7 @@ def test_a_killed_add_is_finished_by_the_next_run(shell: Shell) -> None:
     with adding(shell) as process:
         begun(shell)
         process.kill()
-    assert "5 waiting to be read" in shell.run("list").stderr
+    assert "5 waiting" in shell.run("list").stderr
     done = shell.run("queue", "resume").stdout
     assert "added    0 long.pdf: 200 pages" in done
     assert len(shell.json("list")["documents"]) == 5
@@ -138,7 +138,7 @@ def test_ctrl_c_keeps_pages_and_says_how_to_go_on(shell: Shell) -> None:
         process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=300)
     assert process.returncode == 130
-    assert "Stopped: 5 files are not read yet." in told
+    assert "Paused: 5 files are left to read." in told
     assert "docmind queue resume" in told
     (info,) = shell.json("list")["documents"]
     assert info["status"] == "paused"

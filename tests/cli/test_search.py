@@ -57,7 +57,7 @@ def test_it_is_told_on_a_terminal(shell: Shell) -> None:
     found = shell.run("search", "--image", shell.file("shot.jpg", jpeg(sheet(1))))
     assert "1. page-1.png, page 1" in found.stdout
     nothing = shell.run("search", "--image", shell.file("other.jpg", jpeg(sheet(5))))
-    assert "No page matches this picture." in nothing.stdout
+    assert "No sure match. Closest pages:" in nothing.stdout
     assert_inert(nothing.stdout)
 
 

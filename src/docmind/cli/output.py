@@ -251,6 +251,14 @@ _PARTS = {
 }
 """Names of what a search or an answer can do without, for people."""
 
+_STATES = (
+    *(N_("ready"), N_("reading"), N_("waiting"), N_("paused"), N_("stopped"), N_("locked"), N_("failed")),
+    *(N_("cancelled"), N_("answered"), N_("unanswered"), N_("running"), N_("present"), N_("missing"), N_("off")),
+    *(N_("broken"), N_("handing in"), N_("stopping"), N_("searching"), N_("writing"), N_("checking")),
+    *(N_("You told me"), N_("found by its look"), N_("seen on the page, not in its text")),
+)
+"""Words of records that are shown: the catalogue has them, and `_` looks them up."""
+
 
 def counted_pages(number: int) -> str:
     return ngettext("{n} page", "{n} pages", number).format(n=f"{number:,}")

@@ -10,8 +10,8 @@ from pathlib import Path
 _DOMAIN = "docmind"
 _FOLDER = Path(__file__).parent
 
-LANGUAGES = {"en": "English"}
-"""Languages of the interface by ISO 639-1 code, each named in itself."""
+LANGUAGES = {"en": "English", "pt": "Português", "es": "Español"}
+"""Languages of the interface by ISO 639-1 code, each named in itself; those with a complete catalogue."""
 
 _spoken = "en"
 

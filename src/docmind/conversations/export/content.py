@@ -24,7 +24,7 @@ _MADE_OF: dict[Outcome, str] = {
     "documents": "a list of documents",
     "summary": "central sentences",
 }
-DELETED = "This document was deleted since; its picture is gone, the quote stays."
+DELETED = "This document has been deleted. The quote is kept from when it was cited."
 
 
 def when(at_ms: int) -> str:
