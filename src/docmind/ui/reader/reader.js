@@ -173,6 +173,7 @@ function build() {
   number.addEventListener("change", () => { go(parseInt(number.value, 10) || ref.page); view.focus({ preventScroll: true }); });
   const smaller = button("zoomOut", texts.zoomOut, () => zoomBy(1 / STEP));
   const larger = button("zoomIn", texts.zoomIn, () => zoomBy(STEP));
+  smaller.className = larger.className = "pinched";
   const percent = element("span", "zoom wide");
   const wide = button("fitWidth", texts.fitWidth, () => setZoom({ fit: "width" }));
   const whole = button("fitPage", texts.fitPage, () => setZoom({ fit: "page" }));
