@@ -27,7 +27,8 @@ _CLOCK = """([selector, key, page, isCited]) => new Promise((resolve, reject) =>
     if (selector) document.querySelector(selector).click();
     else view.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
     const look = () => {
-        const mark = reader.querySelector("polygon.cited")?.getBoundingClientRect(), frame = view.getBoundingClientRect();
+        const mark = reader.querySelector("polygon.cited")?.getBoundingClientRect();
+        const frame = view.getBoundingClientRect();
         const isSeen = !isCited || (mark && mark.top >= frame.top && mark.bottom <= frame.bottom);
         const isShown = !reader.hidden && reader.dataset.shown === String(page) && reader.querySelector("img").complete;
         if (isShown && isSeen) requestAnimationFrame(() => resolve(performance.now() - begun));
