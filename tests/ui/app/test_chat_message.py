@@ -359,3 +359,24 @@ def test_a_mark_within_a_quote_is_no_badge(outcome: Any) -> None:
     assert shown.count("-badge[1]") == 1
     assert shown.count("-badge[2]") == (outcome != "answer")
     assert "As Smith [1] shows, see [2] and" in words(shown)
+
+
+# --- the links that open the reader -----------------------------------------------------------------------------------
+
+
+def links(markdown: str) -> list[str]:
+    tokens = [child for token in READER.parse(markdown) for child in [token, *(token.children or ())]]
+    return [str(token.attrs["href"]) for token in tokens if token.type == "link_open"]
+
+
+def test_a_number_opens_the_page_that_it_cites() -> None:
+    made = answer_markdown(written(("It rose.", (2, 1)), thread_id="t", checkpoint_id="c"))
+    assert links(made) == ["#read=d.2&from=t.c.2", "#read=d.1&from=t.c.1"]
+    assert not links(answer_markdown(written(("It rose.", (2, 1))))), "outside of a conversation nothing can be opened"
+
+
+@pytest.mark.parametrize("model", ["m", ""])
+@pytest.mark.parametrize("name", PAYLOADS)
+def test_no_text_makes_a_link_of_its_own(name: str, model: str) -> None:
+    answer = written(PAYLOADS[name] + "\n\n", ("It is so.", (1,)), thread_id="t", checkpoint_id="c", model=model)
+    assert set(links(answer_markdown(answer))) <= {f"#read=d.{n}&from=t.c.{n}" for n in (1, 2, 3)}

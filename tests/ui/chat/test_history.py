@@ -304,7 +304,7 @@ def test_pages_of_a_document_deleted_since_are_told_as_gone(mind: DocMind) -> No
     mind.delete(mind.documents()[0].doc_id)
     test = opened(thread_id)
     test.session_state[state.COMPARING] = (thread_id, first, second)
-    assert "This document was deleted since." in said(run(test))
+    assert "This document has been deleted." in said(run(test))
 
 
 @pytest.mark.slow

@@ -18,6 +18,7 @@ from docmind.records.search import Degraded, MultimodalResult
 from docmind.ui.app import page_view, state
 from docmind.ui.app.desk import desk
 from docmind.ui.app.guard import inline_script_sources
+from docmind.ui.app.page_links import reader_link
 from docmind.ui.chat import visual_search as picture
 from docmind.ui.chat.visual_search import PictureSearch
 from sheets import png, sheet
@@ -55,13 +56,11 @@ def page() -> None:
     from docmind.ui.app.desk import desk
     from docmind.ui.chat import conversation
     from docmind.ui.chat import visual_search as picture
-    from docmind.ui.chat.sources import draw_reading
 
     mind = desk().open()
     with st.sidebar:
         picture.draw(mind)
     picture.draw_results(mind)
-    draw_reading(mind)
     conversation.draw_question_box(mind, None, mind.documents(), takes=True)
 
 
@@ -109,9 +108,7 @@ def test_a_page_is_found_opened_and_asked_about() -> None:
     assert "Found on this page" in told(test)
     hit = test.session_state[state.PICTURE].now.result.hits[0]
     assert (hit.document, hit.page_no, hit.found) == ("one.png", 1, True)
-    click(test, "picture-page-1-open")
-    shown = test.session_state[state.READING]
-    assert (shown.doc_id, shown.page_no, shown.quad) == (hit.doc_id, 1, hit.quad)
+    assert f"[**Page 1**]({reader_link(hit.doc_id, 1, quad=hit.quad)})" in told(test)
     click(test, "picture-ask-1")
     assert test.session_state[state.FILTER_DOCUMENTS] == [hit.doc_id]
     assert test.button(key="filters-none").label == "Clear filter"
@@ -191,7 +188,7 @@ def test_a_page_that_is_deleted_under_the_result_leaves_a_line(vault: DocMind) -
     vault.delete(hit.doc_id)
     page_view.forget()
     assert "short lived\\.png, page 1: no longer in the library" in told(run(test))
-    assert not [button for button in test.button if button.key == "picture-page-1-open"]
+    assert "#read=" not in told(test)
 
 
 @pytest.mark.slow

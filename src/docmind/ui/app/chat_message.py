@@ -66,7 +66,7 @@ def streaming_markdown(text: str) -> str:
 
 def quote_markdown(source: Source, cited: Cited | None = None) -> str:
     """Render one quote in quotation marks, with the badge of its source, which links to its page."""
-    return _quote_lines(f"“{source.quote}”", {}) + _number(source.n, link=source_link(source, cited))
+    return _quote_lines(f"“{source.quote}”", {}) + _number(source.n, link=source_link(source, cited) if cited else "")
 
 
 def _links(answer: Answer) -> dict[int, str]:

@@ -5,6 +5,7 @@
 const KEPT_IMAGES = 16, KEPT_ANSWERS = 80, MARGIN = 12, STRIP = 30, STEP = 1.25, SMALLEST = 0.1, LARGEST = 6;
 const READABLE = 9; // pixels: the height of a quoted line at which it is read without zooming in
 const HOVER_MS = 140, TYPING_MS = 160;
+const ASKED_MS = 10_000; // within this time the page on which questions are asked has come
 const LINK = 'a[href^="#read="]';
 const SHAPES = {
   close: "M6 6l12 12M18 6L6 18", previous: "M15 5l-7 7 7 7", next: "M9 5l7 7-7 7", zoomIn: "M12 5v14M5 12h14",
@@ -137,7 +138,7 @@ function build() {
   document.getElementById("docmind-reader")?.remove();
   const root = document.documentElement, pane = element("section");
   let ref = null, facts = null, cited = null, turn = 0, zoom = { fit: "start", scale: 1 }, angle = 0, opener = null;
-  let path = "", places = null, at = -1, hot = false, word = "", keepsOpen = false;
+  let path = "", places = null, at = -1, hot = false, word = "", keptUntil = 0;
 
   /* what it is made of */
 
@@ -148,7 +149,7 @@ function build() {
   pane.tabIndex = -1;
   const title = element("h2"), told = element("p", "facts"), names = element("div", "names");
   names.append(title, told);
-  const ask = button("ask", texts.ask, () => { keepsOpen = innerWidth > 800; trigger("ask", ref.doc); if (!keepsOpen) close(); });
+  const ask = button("ask", texts.ask, () => { keptUntil = performance.now() + ASKED_MS; trigger("ask", ref.doc); if (innerWidth <= 800) close(); });
   ask.classList.add("named");
   ask.append(element("span", "", texts.ask));
   const menu = element("div", "menu"), choices = element("div");
@@ -173,6 +174,7 @@ function build() {
   number.addEventListener("change", () => { go(parseInt(number.value, 10) || ref.page); view.focus({ preventScroll: true }); });
   const smaller = button("zoomOut", texts.zoomOut, () => zoomBy(1 / STEP));
   const larger = button("zoomIn", texts.zoomIn, () => zoomBy(STEP));
+  smaller.className = larger.className = "pinched";
   const percent = element("span", "zoom wide");
   const wide = button("fitWidth", texts.fitWidth, () => setZoom({ fit: "width" }));
   const whole = button("fitPage", texts.fitPage, () => setZoom({ fit: "page" }));
@@ -832,10 +834,9 @@ function build() {
         if (parsed(location.hash)) follow();
         return;
       }
-      if (location.pathname !== path && !keepsOpen) close();
+      if (location.pathname !== path && performance.now() > keptUntil) close();
       else if (!parsed(location.hash)) address(fragmentOf(ref), false);
       path = location.pathname;
-      keepsOpen = false;
     },
   };
 }
