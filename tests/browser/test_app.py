@@ -62,8 +62,9 @@ def test_from_a_file_to_a_highlighted_quote_after_a_restart(browser: Any, server
         one.page.get_by_role("button", name="Pause").wait_for()  # progress is visible
         one.page.get_by_text("2 added").wait_for()
         one.idle()
-        one.page.get_by_text("9 pages").first.wait_for()
-        one.page.get_by_text("2 pages by OCR").first.wait_for()
+        one.page.get_by_text("2 documents, 11 pages").wait_for()
+        one.page.locator(".lib-row", has=one.page.locator(".lib-pages", has_text="2")).get_by_role("link").click()
+        one.page.get_by_text("Text by OCR: 2 pages").wait_for()
 
         one.go("Ask")
         one.ask("How much did net sales increase in the fourth quarter?")

@@ -14,8 +14,11 @@ from docmind.rich_text import one_line
 
 _LINES, _LETTERS = 3, 160  # the most that a title has
 _LARGER = 1.25  # times the print of most words
-_HEADING, _SECOND, _FIRST = 1.18, 1.35, 1.7  # times the print of most words: headings of levels 3, 2 and 1
+_HEADING, _SECOND, _FIRST = 1.2, 1.35, 1.7  # times the print of most words: headings of levels 3, 2 and 1
+_WORDS, _NOT_FIRST = 14, frozenset('$€£(•–-“"☐☒')  # of a heading
 _MOST = 200  # headings of an outline
+_TALL, _DEEP = frozenset("bdfhklß!?'\"áàâäéèêëíìîïóòôöúùûü"), frozenset("gjpqyçQ,;()[]{}|/")
+_SAME = 0.08  # of the height: boxes that differ by less have one height
 _EQUAL = 0.85  # of the largest print: the other lines of the same title
 
 
@@ -32,25 +35,46 @@ def printed_title(text: str, words: Words) -> str:
     first = int(sizes.argmax())
     if sizes[first] < _LARGER * usual:
         return ""
-    wanted = takewhile(lambda line: line[1] >= _EQUAL * sizes[first], lines[first : first + _LINES])
+    largest = sizes[first]
+    while first and sizes[first - 1] >= _EQUAL * largest:
+        first -= 1
+    wanted = takewhile(lambda line: line[1] >= _EQUAL * largest, lines[first : first + _LINES])
     title = one_line(" ".join(line for line, _, _ in wanted))
     letters = sum(char.isalpha() for char in title)
-    is_title = letters >= 4 and letters >= 0.5 * len(title) and len(title) <= _LETTERS
+    is_title = "://" not in title and letters >= 4 and letters >= 0.5 * len(title) and len(title) <= _LETTERS
     return title if is_title else ""
 
 
 def _lines(text: str, words: Words) -> list[tuple[str, float, int]]:
-    """Return each line with words: its text, the median height of its words in pixels, and their number.
+    """Return each line with words: its text, the size of its print in pixels, and its number of words.
 
-    Words without a height are left out.
+    Boxes of OCR have the height of their line, those of a text layer the height of the word's ink: "rooms" is then half
+    as high as "Jug" in the same print, so the height is divided by the share of the print that the letters fill.
+    Words without a height and words on their side are left out.
     """
-    found, start = [], 0
+    found: list[tuple[str, np.ndarray, np.ndarray]] = []
+    widths, tall, letters = words.boxes[:, 2], words.boxes[:, 3], words.ends - words.starts
+    is_upright = (tall > 0) & ((letters < 3) | (tall < 1.5 * widths))  # print along the margin is on its side
+    start = 0
     for line in text.split("\n"):
-        inside = (words.starts >= start) & (words.starts < start + len(line)) & (words.boxes[:, 3] > 0)
+        inside = (words.starts >= start) & (words.starts < start + len(line)) & is_upright
         start += len(line) + 1
         if inside.any():
-            found.append((line, float(np.median(words.boxes[inside, 3])), int(inside.sum())))
-    return found
+            spans = zip(words.starts[inside], words.ends[inside], strict=True)
+            shares = np.array([_share(text[begin:end]) for begin, end in spans])
+            found.append((line, words.boxes[inside, 3], shares))
+    mixed = [heights for _, heights, shares in found if np.ptp(shares) > 0]
+    is_ink = sum(np.ptp(heights) > _SAME * heights.max() for heights in mixed) > len(mixed) / 2
+    return [
+        (line, float(np.median(heights / shares if is_ink else heights)), len(heights))
+        for line, heights, shares in found
+    ]
+
+
+def _share(word: str) -> float:
+    """Return how much of the height of the print a word's letters fill."""
+    above = 0.72 if any(char.isupper() or char.isdigit() or char in _TALL for char in word) else 0.53
+    return above + (0.21 if any(char in _DEEP for char in word) else 0.0)
 
 
 def outline_of(pages: Sequence[tuple[int, str, Words]]) -> tuple[Heading, ...]:
@@ -70,17 +94,18 @@ def outline_of(pages: Sequence[tuple[int, str, Words]]) -> tuple[Heading, ...]:
     few, half = max(2, len(pages) // 20), max(2, len(pages) // 2)
     found: list[Heading] = []
     for page_no, line, size in large:
-        letters = sum(char.isalpha() for char in line)
-        is_text = letters >= 3 and letters >= 0.5 * len(line) and len(line) <= _LETTERS and not line.endswith(",")
-        if not is_text or repeated[line] > few or numbered[_masked(line)] > half:
+        if not _reads_as_heading(line) or repeated[line] > few or numbered[_masked(line)] > half:
             continue
         level = 1 if size >= _FIRST else 2 if size >= _SECOND else 3
-        last = found[-1] if found else None
-        if last and last.page_no == page_no and last.level == level and line[:1].islower():  # one heading on two lines
-            found[-1] = Heading(level, f"{last.text} {line}"[:_LETTERS], page_no)
-        else:
-            found.append(Heading(level, line, page_no))
+        found.append(Heading(level, line, page_no))
     return tuple(found[:_MOST])
+
+
+def _reads_as_heading(line: str) -> bool:
+    """Return whether a line begins as a heading does, and is not the end of a sentence or one of many words."""
+    letters = sum(char.isalpha() for char in line)
+    is_text = letters >= 3 and letters >= 0.5 * len(line) and len(line.split()) <= _WORDS
+    return is_text and not line[0].islower() and line[0] not in _NOT_FIRST and line[-1] not in ".,;-–"
 
 
 def _masked(line: str) -> str:

@@ -113,7 +113,7 @@ def widened(vector: np.ndarray) -> np.ndarray:
 def _called(loaded: _Loaded) -> str:
     """Return the words that name a document: its label, and the name and title that it was given since."""
     info = loaded.info
-    return f"{loaded.label}. {name_of(info.document, info.title)}" if info.read_as else loaded.label
+    return f"{loaded.label}. {name_of(info.document, '')}. {info.title}" if info.read_as else loaded.label
 
 
 _LAZY_S = 5.0

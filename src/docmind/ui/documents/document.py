@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _FOLDER = Path(__file__).parent
 _TROUBLE = "document"
 _CHAT = "chat.py"
-_HEADINGS = 12  # shown before *All headings*
+_HEADINGS, _TALLEST = 12, 360  # headings shown unfolded; pixels of a longer outline
 
 
 def draw_document(docmind: DocMind, doc_id: str) -> None:
@@ -185,10 +185,12 @@ def _draw_outline(docmind: DocMind, info: DocumentInfo) -> None:
     if isinstance(headings, DocMindError) or len(headings) < 2:
         return
     with st.expander(_("Outline"), expanded=len(headings) <= _HEADINGS, icon=":material/toc:"):
-        for place, heading in enumerate(headings):
-            with st.container(horizontal=True, gap=None, key=f"heading-{heading.level}-{place}"):
-                link = reader_link(info.doc_id, heading.page_no)
-                st.markdown(f"[{escape(heading.text, limit=90)} · {heading.page_no}]({link})")
+        st.html(_FOLDER / "document.css")
+        with st.container(gap=None, key="outline", height=_TALLEST if len(headings) > _HEADINGS else "content"):
+            for place, heading in enumerate(headings):
+                with st.container(key=f"outline-{heading.level}-{place}"):
+                    link = reader_link(info.doc_id, heading.page_no)
+                    st.markdown(f"[{escape(heading.text, limit=90)} · {heading.page_no}]({link})")
 
 
 def _draw_pages(info: DocumentInfo) -> None:
