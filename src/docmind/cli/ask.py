@@ -23,7 +23,6 @@ import click
 
 from docmind.cli.context import filtered, filters_of, is_asking, json_option, opened, print_json
 from docmind.cli.output import inert, marked, one_line, short, tell_narrow, tell_turn, turn_data
-from docmind.config import Settings
 from docmind.errors import CancelledError, ConfigError, NotFoundError
 from docmind.records.conversations import Mode, RunProgress, Thread, Turn, closest
 from docmind.records.search import LISTS_OF_QUESTIONS, Degraded, Filters, ListName
@@ -326,13 +325,13 @@ def ask(
         raise ConfigError("--at names a checkpoint of a conversation.", hint="Say which with --thread.")
     if quotes and (thread is not None or mode is not None or web):
         raise ConfigError("--quotes answers without a model and keeps nothing.", hint="Leave the other options out.")
-    mode = web_mode(mode) if web else mode
     with opened() as desk:
+        mode = web_mode(desk, mode) if web else mode
         filters = filters_of(desk, docs, languages, tags)
         stream = Stream(is_live=False if as_json else None)
         if not quotes:
             ask_about_model(desk, is_quiet=as_json)  # a fresh process has not looked for models yet
-        is_plain = thread is None and (mode or Settings.load().agent.mode) == "standard"
+        is_plain = thread is None and (mode or desk.settings.now.agent.mode) == "standard"
         if quotes or (is_plain and desk.models.current() is None):
             turn = _quoted(desk, question, k, filters, lists, () if quotes else desk.models.degraded())
         else:
@@ -385,13 +384,13 @@ def ask_about_model(desk: DocMind, *, is_quiet: bool = False) -> None:
     desk.models.choose(info if may else None)
 
 
-def web_mode(mode: Mode | None) -> Mode:
+def web_mode(desk: DocMind, mode: Mode | None) -> Mode:
     """Return the mode of a question that may search the web.
 
     Raises `ConfigError` where web search is impossible.
     """
-    if Settings.load().web.provider == "off":
-        raise ConfigError("Web search is off.", hint="Set DOCMIND_WEB__PROVIDER; docs/settings.md tells how.")
+    if desk.settings.now.web.provider == "off":
+        raise ConfigError("Web search is off.", hint="Run: docmind settings set web.provider searxng")
     if mode == "standard":
         raise ConfigError("Only agent mode searches the web.", hint="Use --mode agent, or leave --mode out.")
     return "agent"

@@ -10,7 +10,6 @@ import click
 
 from docmind.cli.context import filtered, filters_of, json_option, opened, plain, print_json
 from docmind.cli.output import counted, inert, source_of, tell_hits, tell_narrow, tell_sightings
-from docmind.config import Settings
 from docmind.errors import ConfigError, NotFoundError, TooLargeError
 from docmind.records.search import Filters, ListName, MergeStrategy, MultimodalResult, Rerank, SearchResult
 
@@ -67,8 +66,8 @@ def search(
         raise ConfigError("--modality is for questions.", hint="Leave it out beside --image.")
     if image is None and no_read:
         raise ConfigError("--no-read is for pictures.", hint="Give --image FILE too, or leave it out.")
-    picture = _read(image) if image is not None else None
     with opened() as desk:
+        picture = _read(image, desk.settings.now.reading.max_file_mb) if image is not None else None
         filters = filters_of(desk, docs, languages, tags)
         if image is not None and picture is not None:
             found: SearchResult | MultimodalResult = _looked_for(
@@ -125,9 +124,8 @@ def _looked_for(
     )
 
 
-def _read(image: Path) -> bytes:
+def _read(image: Path, limit: int) -> bytes:
     """Return the bytes of a picture; one that is too large, or endless, is not read into memory."""
-    limit = Settings.load().reading.max_file_mb
     try:
         if not image.is_file():
             raise NotFoundError(f"{image} is not a file.", hint="Give the path of a picture.")
