@@ -535,7 +535,7 @@ def test_the_web_is_searched_for_one_question_that_says_so(shell: Shell, server:
 def test_the_web_is_off_unless_it_is_set(shell: Shell) -> None:
     refused = shell.run("ask", "Where do herons nest?", "--web", code=2)
     assert "Web search is off" in sentence_of(refused)
-    assert "DOCMIND_WEB__PROVIDER" in refused.stderr
+    assert "docmind settings set web.provider" in refused.stderr
     assert "Web search is off" in shell.run("chat", typed="/web Where do herons nest?", code=2).stderr
 
 

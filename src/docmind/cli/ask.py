@@ -24,7 +24,6 @@ import click
 from docmind.cli.context import filtered, filters_of, is_asking, json_option, opened, print_json
 from docmind.cli.help import Number, command
 from docmind.cli.output import inert, marked, one_line, page_of, short, tell_narrow, tell_turn, turn_data
-from docmind.config import Settings
 from docmind.errors import CancelledError, ConfigError, NotFoundError
 from docmind.records.conversations import Mode, RunProgress, Thread, Turn, closest
 from docmind.records.search import LISTS_OF_QUESTIONS, Degraded, Filters, ListName
@@ -336,13 +335,13 @@ def ask(
         raise ConfigError(_("--at needs a conversation."), hint=_("Name it with --thread."))
     if quotes and (thread is not None or mode is not None or web):
         raise ConfigError(_("--quotes doesn't work with --thread, --mode and --web."), hint=_("Leave them out."))
-    mode = web_mode(mode) if web else mode
     with opened() as desk:
+        mode = web_mode(desk, mode) if web else mode
         filters = filters_of(desk, docs, languages, tags, collections)
         stream = Stream(is_live=False if as_json else None)
         if not quotes:
             ask_about_model(desk, is_quiet=as_json)  # a fresh process has not looked for models yet
-        is_plain = thread is None and (mode or Settings.load().agent.mode) == "standard"
+        is_plain = thread is None and (mode or desk.settings.now.agent.mode) == "standard"
         if quotes or (is_plain and desk.models.current() is None):
             turn = _quoted(desk, question, k, filters, lists, () if quotes else desk.models.degraded())
         else:
@@ -400,13 +399,13 @@ def ask_about_model(desk: DocMind, *, is_quiet: bool = False) -> None:
     desk.models.choose(info if may else None)
 
 
-def web_mode(mode: Mode | None) -> Mode:
+def web_mode(desk: DocMind, mode: Mode | None) -> Mode:
     """Return the mode of a question that may search the web.
 
     Raises `ConfigError` where web search is impossible.
     """
-    if Settings.load().web.provider == "off":
-        raise ConfigError(_("Web search is off."), hint=_("Set DOCMIND_WEB__PROVIDER; see docs/settings.md."))
+    if desk.settings.now.web.provider == "off":
+        raise ConfigError(_("Web search is off."), hint=_("Run: docmind settings set web.provider searxng"))
     if mode == "standard":
         raise ConfigError(_("Only agent mode searches the web."), hint=_("Use --mode agent, or leave --mode out."))
     return "agent"

@@ -201,7 +201,7 @@ class Chat:
             self._recall()
 
     def _ask(self, question: str, *, web: bool = False) -> None:
-        mode = web_mode(self._mode) if web else self._mode
+        mode = web_mode(self._here.desk, self._mode) if web else self._mode
         conversations = self._here.desk.conversations
         if self._is_first:  # what was found since the start, or now; later it is known
             ask_about_model(self._here.desk, is_quiet=self._as_json)

@@ -251,8 +251,8 @@ def add(paths: tuple[Path, ...], password_file: Path | None, tags: tuple[str, ..
     """Add files and folders to the library."""
 
     passwords = read_passwords(password_file) if password_file else []
-    limit_mb = Settings.load().reading.max_file_mb
     with opened() as desk:
+        limit_mb = desk.settings.now.reading.max_file_mb
         adding = Adding(desk, passwords, ask_password if is_asking() else None)
         with telling(adding, as_json=as_json), pausing(desk), progress_bar(quiet=as_json) as show:
             adding.add(paths, tags, limit_mb, show)

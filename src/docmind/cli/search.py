@@ -11,7 +11,6 @@ import click
 from docmind.cli.context import filtered, filters_of, json_option, opened, plain, print_json
 from docmind.cli.help import Number, command
 from docmind.cli.output import counted_pages, inert, source_of, tell_hits, tell_narrow, tell_sightings
-from docmind.config import Settings
 from docmind.errors import ConfigError, NotFoundError, TooLargeError
 from docmind.records.search import Filters, ListName, MergeStrategy, MultimodalResult, Rerank, SearchResult
 from docmind.wording import _
@@ -70,8 +69,8 @@ def search(
         raise ConfigError(_("--modality doesn't work with --image."), hint=_("Leave one of them out."))
     if image is None and no_read:
         raise ConfigError(_("--no-read only works with --image."), hint=_("Add --image FILE, or leave it out."))
-    picture = _read(image) if image is not None else None
     with opened() as desk:
+        picture = _read(image, desk.settings.now.reading.max_file_mb) if image is not None else None
         filters = filters_of(desk, docs, languages, tags, collections)
         if image is not None and picture is not None:
             found: SearchResult | MultimodalResult = _looked_for(
@@ -128,9 +127,8 @@ def _looked_for(
     )
 
 
-def _read(image: Path) -> bytes:
+def _read(image: Path, limit: int) -> bytes:
     """Return the bytes of a picture; one that is too large, or endless, is not read into memory."""
-    limit = Settings.load().reading.max_file_mb
     try:
         if not image.is_file():
             raise NotFoundError(_("{file} isn't a file.").format(file=image), hint=_("Give the path of a picture."))

@@ -49,19 +49,19 @@ KNOWN: dict[str, Known] = {
     ),
     "colpali": Known(
         "late", "vidore/colpali-v1.3-hf", "colpali", 128, 0, "Gemma",
-        "Late interaction on pages, 1,024 patches each (3 billion parameters, about 6 GB): for a GPU.",
+        "Sees small parts of a page. 3 billion parameters, about 6 GB: needs a graphics card.",
     ),
     "colqwen2": Known(
         "late", "vidore/colqwen2-v1.0-hf", "colqwen2", 128, 4440, "Apache-2.0",
-        "Late interaction on pages in their own proportions (2 billion parameters): for a GPU.",
+        "Sees small parts of pages of any shape. 2 billion parameters: needs a graphics card.",
     ),
     "colmodernvbert": Known(
         "late", "ModernVBERT/colmodernvbert-merged", "colmodernvbert", 128, 0, "MIT",
-        "Late interaction on pages, small (250 million parameters): runs on a CPU, slowly. English.",
+        "Sees small parts of a page. 250 million parameters: works on any computer, slowly. English.",
     ),
     "colqwen2-merged": Known(
         "late", "vidore/colqwen2-v1.0-merged", "qwen2_vl", 128, 4440, "Apache-2.0",
-        "ColQwen2 in the form that colpali-engine reads; needs the extra `colpali`.",
+        "As colqwen2, in the form that colpali-engine reads: needs the extra colpali.",
     ),
 }  # fmt: skip
 """By the name that `docmind models pull` takes."""
