@@ -128,7 +128,7 @@ def test_a_pasted_screenshot_shows_its_page_and_the_region(browser: Any, server:
         box.press("Control+v")
         one.page.get_by_text("Found on this page").wait_for()
         assert box.input_value() == "What was sold?", "what was typed stays"
-        small = one.page.locator(".st-key-picture-page-1 img").first
+        small = one.page.locator(".st-key-picture-page-1-image img").first
         assert (small.get_attribute("alt") or "").startswith("Page 2 of quarterly report.pdf, the matching region")
         upper, lower = outlined_rows(one.picture(small))
         assert abs(upper - TOP) < 0.02
@@ -183,6 +183,7 @@ def test_a_hostile_name_and_a_broken_file_do_nothing_on_a_phone(browser: Any, se
         one.page.keyboard.press("Control+v")
         one.page.get_by_text("Found on this page").wait_for()
         one.page.get_by_role("button", name="Ask about it").wait_for()
+        one.page.locator('[data-testid="stSidebar"][data-collapsed="true"]').wait_for(state="attached")
         one.idle()
         app = one.page.locator('[data-testid="stApp"]')
         assert "![n](http:" in one.page.locator(".st-key-picture-page-1").inner_text()

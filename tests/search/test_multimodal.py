@@ -389,11 +389,19 @@ def test_pages_that_only_came_nearest_do_not_outvote_words(pictures: DocMind) ->
 
 @pytest.mark.slow
 def test_where_nothing_reads_it_is_said_and_the_look_stands(pictures: DocMind) -> None:
-    found = pictures.see(jpeg(sheet(1)))
-    assert places(found.hits)[0] == ("sheet-1.png", 1)
+    found = pictures.see(jpeg(sheet(9)))
+    assert not found.found
     [degraded] = found.degraded
     assert (degraded.stage, "switched off" in degraded.reason) == ("ocr", True)
     assert found.is_final
+
+
+@pytest.mark.slow
+def test_a_sure_match_needs_no_words(pictures: DocMind) -> None:
+    found = pictures.see(jpeg(sheet(1)))
+    assert places(found.hits)[0] == ("sheet-1.png", 1)
+    assert (found.found, found.is_final, found.picture_text, found.degraded) == (True, True, "", ())
+    assert states(found)["text"] == "off"
 
 
 @pytest.mark.slow

@@ -29,6 +29,8 @@ from docmind.ui.chat.filters import look_in
 from docmind.wording import N_, _, ngettext
 
 if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
     from docmind.application import DocMind
 
 
@@ -141,15 +143,9 @@ def draw_results(docmind: DocMind) -> bool:
         if any(degraded.stage == "unprepared" for degraded in result.degraded):
             _draw_unprepared(docmind, search, is_found=bool(found))
         if found:
-            _draw_found_pages(docmind, found)
+            _draw_found(docmind, found, near)
         else:
             _draw_small(docmind, near[:_NEAREST])
-        if found and near:
-            told = ngettext("{n} weaker match", "{n} weaker matches", len(near)).format(n=len(near))
-            behind = st.expander(told, key="picture-more", on_change="rerun")
-            if behind.open:  # pages are drawn only when the expander is open
-                with behind:
-                    _draw_small(docmind, near)
         for degraded in result.degraded:
             if degraded.stage != "unprepared":
                 told = _("Without {part}: {reason}").format(part=escape(degraded.stage), reason=escape(degraded.reason))
@@ -168,16 +164,19 @@ def _told(look: Look, found: Sequence[MultimodalHit], near: Sequence[MultimodalH
     return f":material/search_off: **{told}**"
 
 
-def _draw_found_pages(docmind: DocMind, found: Sequence[MultimodalHit]) -> None:
-    """Draw the most likely page large, and others that were found beside it."""
-    if len(found) == 1:
-        _draw_page(docmind, found[0])
-        return
-    first, others = st.columns([0.62, 0.38], gap="medium")
-    with first:
-        _draw_page(docmind, found[0])
-    with others:
-        _draw_small(docmind, found[1:])
+def _draw_found(docmind: DocMind, found: Sequence[MultimodalHit], near: Sequence[MultimodalHit]) -> None:
+    """Draw the most likely page large, and beside it what it is, other pages that were found, and weaker matches."""
+    page, beside = st.columns([0.6, 0.4], gap="medium")
+    _draw_page(docmind, found[0], page, beside)
+    with beside:
+        if len(found) > 1:
+            _draw_small(docmind, found[1:])
+        if near:
+            told = ngettext("{n} weaker match", "{n} weaker matches", len(near)).format(n=len(near))
+            behind = st.expander(told, key="picture-more", on_change="rerun")
+            if behind.open:  # pages are drawn only when the expander is open
+                with behind:
+                    _draw_small(docmind, near)
 
 
 def _draw_small(docmind: DocMind, hits: Sequence[MultimodalHit]) -> None:
@@ -185,22 +184,26 @@ def _draw_small(docmind: DocMind, hits: Sequence[MultimodalHit]) -> None:
     with st.container(horizontal=True, gap="medium", key=near):
         for hit in hits:
             with st.container(width=_TILE):
-                _draw_page(docmind, hit, is_small=True)
+                _draw_page(docmind, hit, st.container(), st.container(), is_small=True)
 
 
-def _draw_page(docmind: DocMind, hit: MultimodalHit, *, is_small: bool = False) -> None:
+def _draw_page(
+    docmind: DocMind, hit: MultimodalHit, page: DeltaGenerator, beside: DeltaGenerator, *, is_small: bool = False
+) -> None:
+    """Draw the image of a page into `page`, its name and buttons into `beside`."""
     key = f"picture-page-{hit.rank}"
     width = _SMALL if is_small else _LARGE
     jpeg = errors.attempt(lambda: outlined_jpeg(docmind, hit.doc_id, hit.page_no, hit.quad, width))
-    with st.container(key=key, gap="xxsmall"):
-        if isinstance(jpeg, DocMindError):
-            gone = _("{document}, page {n}: no longer in the library.")
-            st.caption(gone.format(document=escape(hit.document, limit=36), n=hit.page_no))
-            return
-        alt = _("Page {n} of {document}, the matching region outlined") if hit.quad else _("Page {n} of {document}")
-        alt = alt.format(n=hit.page_no, document=one_line(hit.document))
-        link = reader_link(hit.doc_id, hit.page_no, quad=hit.quad)
+    if isinstance(jpeg, DocMindError):
+        gone = _("{document}, page {n}: no longer in the library.")
+        page.caption(gone.format(document=escape(hit.document, limit=36), n=hit.page_no))
+        return
+    alt = _("Page {n} of {document}, the matching region outlined") if hit.quad else _("Page {n} of {document}")
+    alt = alt.format(n=hit.page_no, document=one_line(hit.document))
+    link = reader_link(hit.doc_id, hit.page_no, quad=hit.quad)
+    with page, st.container(key=f"{key}-image"):
         st.image(data_url(jpeg), width="stretch", alt=alt, link=link)
+    with beside, st.container(key=key, gap="xxsmall"):
         why = f" · {_(_WHY[hit.source])}" if not hit.found and hit.source in _WHY else ""
         name = escape(hit.document, limit=26 if is_small else 60)
         st.caption((name if is_small else f"**{name}**") + why)
