@@ -170,6 +170,103 @@ def test_a_conversation_is_renamed_exported_restored_and_purged(browser: Any, se
         one.shows(rows(one), len(OTHERS))
 
 
+def focused(one: Tab) -> str:
+    return one.page.evaluate("document.activeElement.placeholder || document.activeElement.innerText || ''")
+
+
+def top_of_last(one: Tab) -> float:
+    """Return how far below the top of the view the last question is, in pixels."""
+    return one.page.evaluate("document.querySelector('.st-key-last').getBoundingClientRect().top")
+
+
+def test_the_question_is_at_the_top_and_the_keyboard_in_its_box(browser: Any, server: Server) -> None:
+    with tab(browser, server) as one:
+        one.open()
+        box = "Ask your documents"
+        one.page.wait_for_function("document.activeElement.placeholder === 'Ask your documents'")
+        for question in (LANTERNS, WARRANTY, NOTICE, "Who painted the ceiling of the chapel?"):
+            one.ask(question)
+            assert 0 <= top_of_last(one) <= 90, question
+            assert focused(one) == box
+        open_history(one)
+        one.ask(DEPOSIT)
+        assert 0 <= top_of_last(one) <= 90, "with the history open"
+        one.page.locator('.st-key-history [class*="lane-"]', has_text="ceiling").get_by_text("search_off").wait_for()
+        one.page.mouse.move(640, 450)
+        one.page.mouse.wheel(0, -600)
+        one.page.wait_for_timeout(600)
+        assert top_of_last(one) > 300, "a user who scrolls is not pulled back"
+        one.page.reload()
+        one.page.locator(".st-key-last").wait_for()
+        one.idle()
+        assert 0 <= top_of_last(one) <= 90, "it opens at its end"
+        one.page.keyboard.press("Control+Shift+O")
+        one.idle()
+        assert "thread=" not in one.page.url
+        assert focused(one) == box
+        one.page.evaluate("document.activeElement.blur()")
+        stops = []
+        for _ in range(40):
+            one.page.keyboard.press("Tab")
+            stops.append(focused(one))
+            if stops[-1] == box:
+                break
+        assert sum(title in stop for title in OTHERS[1:] for stop in stops) <= 1, "the list is one stop"
+        one.page.get_by_role("link", name="Skip to the question box").focus()
+        one.page.keyboard.press("Enter")
+        assert focused(one) == box
+
+
+def test_an_answer_is_copied_and_filters_are_kept(browser: Any, server: Server) -> None:
+    with tab(browser, server) as one:
+        one.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        one.open()
+        one.ask(LANTERNS)
+        one.page.get_by_role("button", name="Copy", exact=True).click()
+        one.page.get_by_text("Copied").wait_for()
+        copied = one.page.evaluate("navigator.clipboard.readText()")
+        assert copied == "“The lantern range sold 41,000 pieces in the fourth quarter.” (papers.pdf, page 1)"
+        one.page.get_by_role("button", name="Copy in another form").click()
+        one.page.get_by_role("menuitem", name="Copy as citation").click()
+        one.page.wait_for_function("navigator.clipboard.readText().then(text => text.startsWith('papers.pdf, page 1'))")
+
+        one.page.get_by_role("button", name="All documents").click()
+        one.page.get_by_role("button", name="Last 7 days").click()
+        one.idle()
+        one.page.keyboard.press("Escape")
+        one.idle()
+        one.ask("Who painted the ceiling of the chapel?")
+        one.page.get_by_text("Only filtered documents were searched. (papers.pdf)").wait_for()
+        one.page.reload()
+        one.page.locator(".st-key-filters").get_by_text("1 document · Last 7 days").wait_for()
+        one.page.get_by_role("button", name="Search all").click()
+        one.page.get_by_text("2 of 2").wait_for()
+        one.idle()
+        one.shows(one.page.get_by_text("Only filtered documents were searched."), 0)
+
+
+def test_conversations_are_on_every_page_pinned_and_archived(browser: Any, server: Server) -> None:
+    with tab(browser, server) as one:
+        one.open("Documents")
+        choose(one, row(one, "Fourth"), "Pin")
+        one.page.locator(".st-key-threads").get_by_text("Pinned").wait_for()
+        choose(one, row(one, "Fifth"), "Archive")
+        row(one, "Fifth").wait_for(state="detached")
+        one.page.get_by_role("button", name="1 archived conversation").click()
+        archive = one.page.locator(".st-key-archive-threads")
+        archive.get_by_text("Fifth").wait_for()
+        choose(one, archive.locator('[class*="thread-"]').first, "Move out of the archive")
+        row(one, "Fifth").wait_for()
+        choose(one, row(one, "Fourth"), "Unpin")
+        one.page.locator(".st-key-threads").get_by_text("Pinned").wait_for(state="detached")
+        one.page.set_viewport_size({"width": 390, "height": 844})
+        row(one, "Second").get_by_role("button").first.click()
+        one.page.wait_for_url(re.compile("thread="))
+        one.page.wait_for_function(
+            "document.querySelector('[data-testid=stSidebar]').getAttribute('aria-expanded') === 'false'"
+        )
+
+
 def test_going_back_branching_and_comparing(browser: Any, server: Server) -> None:
     with tab(browser, server) as one:
         one.open()

@@ -721,10 +721,10 @@ def test_conversations_stay_when_the_last_document_is_gone() -> None:
 def test_facts_about_the_user_are_proposed_for_memory() -> None:
     add((NAME, REPORT))
     test = ask(app(), "Remember that our fiscal year starts in April. How long does the warranty last?")
-    assert "worth remembering" in said(test)
+    assert "Save this to memory?" in said(test)
     test = click(test, "everywhere-")
     assert [memory.thread_id for memory in desk().open().memories.list().memories] == [None]
-    assert "worth remembering" not in said(test)
+    assert "Save this to memory?" not in said(test)
 
 
 @pytest.mark.slow

@@ -85,19 +85,19 @@ def test_what_cannot_be_added_is_one_sentence_and_stays_typed(mind: DocMind) -> 
 
 def test_proposals_are_accepted_corrected_or_dismissed(mind: DocMind) -> None:
     test = panel("t1", ("My accountant is João", "The lease ends in June", "I like tea"))
-    assert "3 things you said" in said(test)
+    assert "Save this to memory?" in said(test)
     assert kept(mind) == []
     here, everywhere, dismiss = (
         [button for button in test.button if button.label == label]
-        for label in ("Remember here", "Everywhere", "Dismiss")
+        for label in ("This conversation only", "All conversations", "Dismiss")
     )
     test.text_input[0].set_value("My accountant is João Prata")
     here[0].click().run()
     assert kept(mind) == [("My accountant is João Prata", "t1")]
     assert "2 things you said" in said(test)
-    next(button for button in test.button if button.label == "Everywhere").click().run()
+    next(button for button in test.button if button.label == "All conversations").click().run()
     assert kept(mind) == [("My accountant is João Prata", "t1"), ("The lease ends in June", None)]
-    assert "1 thing you said" in said(test)
+    assert "Save this to memory?" in said(test)
     next(button for button in test.button if button.label == "Dismiss").click().run()
     assert "you said" not in said(test)
     assert len(kept(mind)) == 2
@@ -114,7 +114,7 @@ def test_proposals_of_a_conversation_are_looked_up(mind: DocMind) -> None:
     turn = mind.conversations.ask("My accountant is João Prata. What is the fee?", thread_id=thread)
     assert turn.memories == ("My accountant is João Prata",)
     test = panel(thread, None)
-    assert "1 thing you said" in said(test)
+    assert "Save this to memory?" in said(test)
     assert test.text_input[0].value == "My accountant is João Prata"
 
 

@@ -17,6 +17,7 @@ from docmind.records.conversations import Memory
 from docmind.rich_text import escape
 from docmind.ui.app import errors, state
 from docmind.ui.app.format import count, when
+from docmind.wording import _
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +50,7 @@ def draw_proposals(docmind: DocMind, thread_id: str, proposed: Iterable[str], *,
     waiting = [fact for fact in waiting if fact.casefold() not in known]
     if not waiting:
         return
-    st.caption(f"{count(len(waiting), 'thing')} you said may be worth remembering. Nothing is kept until you say so.")
+    st.caption(_("Save this to memory?"))
     for fact in waiting:
         _draw_one(docmind, thread_id, fact, where)
 
@@ -61,22 +62,20 @@ def _draw_one(docmind: DocMind, thread_id: str, fact: str, where: str) -> None:
         st.text_input("Proposed", value=fact, max_chars=LONGEST, key=f"proposed-{key}", label_visibility="collapsed")
         with st.container(horizontal=True):
             st.button(
-                "Remember here",
+                _("This conversation only"),
                 key=f"here-{key}",
                 icon=":material/bookmark_add:",
-                help="In this conversation only",
                 on_click=_accept,
                 args=(docmind, dismissal, f"proposed-{key}", thread_id),
             )
             st.button(
-                "Everywhere",
+                _("All conversations"),
                 key=f"everywhere-{key}",
                 icon=":material/bookmarks:",
-                help="In every conversation",
                 on_click=_accept,
                 args=(docmind, dismissal, f"proposed-{key}", None),
             )
-            st.button("Dismiss", key=f"dismiss-{key}", type="tertiary", on_click=_dismiss, args=(dismissal,))
+            st.button(_("Dismiss"), key=f"dismiss-{key}", type="tertiary", on_click=_dismiss, args=(dismissal,))
 
 
 def _accept(docmind: DocMind, dismissal: str, typed: str, scope: str | None) -> None:
@@ -140,11 +139,11 @@ def _draw_undo(docmind: DocMind) -> None:
 
 
 def _draw_adding(docmind: DocMind, thread_id: str | None) -> None:
-    with st.container(horizontal=True, vertical_alignment="bottom", key="memory-adding"):
-        st.text_input("Remember", key=_ADDED, max_chars=LONGEST, placeholder="Our fiscal year starts in April")
+    st.text_input(_("Remember"), key=_ADDED, max_chars=LONGEST, placeholder=_("Our fiscal year starts in April"))
+    with st.container(horizontal=True, vertical_alignment="center", key="memory-adding"):
         if thread_id is not None:
-            st.selectbox("For", [_EVERYWHERE, _HERE], key=_FOR, width=190)
-        st.button("Add", key="memory-add", icon=":material/add:", on_click=_add, args=(docmind, thread_id))
+            st.selectbox(_("For"), [_EVERYWHERE, _HERE], key=_FOR, label_visibility="collapsed")
+        st.button(_("Add"), key="memory-add", icon=":material/add:", on_click=_add, args=(docmind, thread_id))
 
 
 def _teach() -> None:
@@ -154,7 +153,7 @@ def _teach() -> None:
         "for, who is who, when your fiscal year starts, how you like answers. Add one above, or tell DocMind in a "
         "conversation: “Remember that our fiscal year starts in April.” What you only mention, it proposes."
     )
-    st.caption("They are sealed in your vault, and you can correct or erase each of them at any time.")
+    st.caption("They are encrypted, and you can correct or delete each of them at any time.")
 
 
 def _draw_list(docmind: DocMind, thread_id: str | None, everything: Sequence[Memory]) -> Sequence[Memory]:
@@ -165,7 +164,7 @@ def _draw_list(docmind: DocMind, thread_id: str | None, everything: Sequence[Mem
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if len(everything) >= _FIND_FROM:
             sought = st.text_input(
-                "Find", key=state.FIND_MEMORY, placeholder="Words or meaning", icon=":material/search:"
+                "Find", key=state.FIND_MEMORY, placeholder="Words or meaning", icon=":material/search:", live=True
             )
         if len(mine) < len(everything):
             scope = st.selectbox("Of", [f"{_HERE} and {_EVERYWHERE.lower()}", _ALL], key="memory-of", width=270)
@@ -270,7 +269,7 @@ def _draw_purge(docmind: DocMind, thread_id: str | None, everything: Sequence[Me
     with st.container(border=True, key="memory-purge", gap="xsmall"):
         what = "of this conversation" if asked == _HERE else "of your vault and all its conversations"
         st.markdown(f"Erase **{count(len(members), 'memory', 'memories')}** {what} for good?")
-        st.caption("No byte of them stays in the vault, and this cannot be undone. Conversations keep what was said.")
+        st.caption(_("They are deleted completely. This cannot be undone. Conversations keep what was said."))
         with st.container(horizontal=True, horizontal_alignment="right"):
             st.button("Keep them", key="memory-keep", on_click=_ask_purge, args=(None,))
             st.button(
