@@ -308,7 +308,7 @@ def test_an_answer_without_end_is_ended(served: Party) -> None:
 def test_a_line_without_end_is_ended(served: Party) -> None:
     error, came = failing(served, Behaviour("endless_line"))
     assert isinstance(error, LanguageModelBrokenError)
-    assert "does not end" in str(error)
+    assert "doesn't end" in str(error)
     assert not came
 
 
@@ -517,7 +517,7 @@ def test_a_name_that_llama_index_does_not_ask_for_is_told(server: LLMServer) -> 
 
 def test_a_host_that_is_not_allowed_gets_nothing(server: LLMServer) -> None:
     info = ModelInfo("ollama", f"http://models.example:{server.port}", "m", is_remote=True)
-    with pytest.raises(EndpointRefusedError, match="not allowed"):
+    with pytest.raises(EndpointRefusedError, match="n't allowed"):
         list(ServedModel(info, PATIENT).stream(ASK, never))
     allowed = PATIENT.model_copy(update={"allowed_hosts": "models.example"})
     model = ServedModel(info, allowed, resolve=lambda host, port: ["127.0.0.1"])

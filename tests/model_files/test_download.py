@@ -236,7 +236,8 @@ def test_a_repository_without_such_a_model(
 @pytest.mark.crash
 def test_a_full_disk_is_seen_before_it_is_full(tmp_path: Path, hub: HubServer) -> None:
     with tiny_disk(tmp_path, megabytes=4) as disk:
-        with pytest.raises(DiskFullError, match=r"needs 0\.2 MB more, plus 200 MB to spare; the models folder has 4 MB free") as raised:
+        wanted = r"needs 0\.2 MB more, plus 200 MB to spare; the models folder has 4 MB free"
+        with pytest.raises(DiskFullError, match=wanted) as raised:
             pull(Weights(disk / "models"), hub)
         assert "DOCMIND_VISUAL__MODELS_DIR" in raised.value.hint
     assert hub.asked("model.safetensors") == []
