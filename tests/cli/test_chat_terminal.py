@@ -114,7 +114,7 @@ def test_a_resumed_chat_has_earlier_questions_in_its_history(shell: Shell) -> No
         screen.wait_for("> ")
         screen.type(UP + ENTER).wait_for("herons.pdf, page 2")
         screen.wait_for("> ")
-        screen.type("/back" + ENTER).wait_for("Back by 1")
+        screen.type("/back" + ENTER).wait_for("Went back 1 question.")
         screen.wait_for("> ")
         screen.settle().type(CTRL_D)
         assert screen.end() == 0

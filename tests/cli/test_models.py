@@ -201,7 +201,7 @@ def test_bench_prints_what_it_costs_here(looking: Shell) -> None:
     assert looking.json("models", "bench") == {"benches": []}
     [bench] = looking.json("models", "bench", "fake-image")["benches"]
     assert set(bench) == {field.name for field in dataclasses.fields(ModelBench)}
-    assert "s a page" in looking.run("models", "bench", "fake-late").stdout
+    assert "s per page" in looking.run("models", "bench", "fake-late").stdout
 
 
 @pytest.mark.slow

@@ -52,12 +52,12 @@ def test_what_waits_is_counted_listed_and_read(shell: Shell) -> None:
     assert "2 waiting. See docmind queue list." in shell.run("list").stderr
     assert "1  waiting    heron.pdf" in shell.run("queue", "list").stdout
     done = shell.run("queue", "resume", code=22)
-    assert "added    heron.pdf: 3 pages" in done.stdout
+    assert "Added heron.pdf: 3 pages" in done.stdout
     assert "broken.pdf" in done.stderr
     listed = shell.run("queue", "list").stdout
     assert "failed     broken.pdf" in listed
     assert "Re-save it in the program" in listed
-    assert "1 not read" in shell.run("list").stderr
+    assert "1 failed" in shell.run("list").stderr
     shell.run("queue", "retry", code=22)
     (told,) = [info for info in shell.json("queue", "list")["files"] if info["state"] == "failed"]
     assert (told["document"], told["error"]) == ("broken.pdf", "CorruptFileError")
@@ -76,8 +76,8 @@ def test_pause_cancel_and_retry_by_number_and_name(shell: Shell) -> None:
     assert [line.split()[1] for line in added.stdout.splitlines()] == ["crane.pdf:", "stork.txt:"]
     states = {info["document"]: info["state"] for info in shell.json("queue", "list")["files"]}
     assert (states["heron.pdf"], states["owl.pdf"]) == ("paused", "cancelled")
-    assert "added    owl.pdf" in shell.run("queue", "retry", "owl.pdf").stdout
-    assert "added    heron.pdf" in shell.run("queue", "resume").stdout
+    assert "Added owl.pdf" in shell.run("queue", "retry", "owl.pdf").stdout
+    assert "Added heron.pdf" in shell.run("queue", "resume").stdout
     assert "no file 'nobody.pdf'" in sentence_of(shell.run("queue", "retry", "nobody.pdf", code=4))
 
 
@@ -88,7 +88,7 @@ def test_a_locked_file_is_read_with_a_password_of_a_file(shell: Shell) -> None:
     assert "locked     contract.docx" in shell.run("queue", "list").stdout
     assert "A password is needed" in sentence_of(shell.run("queue", "unlock", code=24))
     passwords = shell.file("passwords.txt", f"wrong\n{PASSWORD}\n".encode())
-    assert "added    contract.docx" in shell.run("queue", "unlock", "--password-file", passwords).stdout
+    assert "Added contract.docx" in shell.run("queue", "unlock", "--password-file", passwords).stdout
     assert PASSWORD.encode() not in (shell.folder / "data" / "vault.db").read_bytes()
 
 
@@ -126,7 +126,7 @@ def test_a_killed_add_is_finished_by_the_next_run(shell: Shell) -> None:
         process.kill()
     assert "5 waiting" in shell.run("list").stderr
     done = shell.run("queue", "resume").stdout
-    assert "added    0 long.pdf: 200 pages" in done
+    assert "Added 0 long.pdf: 200 pages" in done
     assert len(shell.json("list")["documents"]) == 5
 
 

@@ -59,7 +59,7 @@ def test_they_are_kept_apart_and_changed_and_given_up(tmp_path: Path) -> None:
         talks.instruct("")
         assert [talks.instructions(place) for place in (None, first)] == ["", "Answer in Portuguese."]
         assert len(talks.instruct("x" * LONGEST_INSTRUCTIONS)) == LONGEST_INSTRUCTIONS
-        with pytest.raises(ConfigError, match="2,000 characters, not 2,001"):
+        with pytest.raises(ConfigError, match="2,000 characters; these have 2,001"):
             talks.instruct("x" * (LONGEST_INSTRUCTIONS + 1))
         with pytest.raises(NotFoundError):
             talks.instruct("Be brief.", "nowhere")

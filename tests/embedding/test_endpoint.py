@@ -154,7 +154,7 @@ def test_an_odd_answer_is_refused(server: LLMServer, body: str, told: str) -> No
 
 def test_other_hosts_are_asked_only_where_they_are_allowed(server: LLMServer, outbound: list[str]) -> None:
     settings = Settings(embedding=EmbeddingSettings(model="openai/own", url="https://example.com/v1", dim=8))
-    with pytest.raises(EndpointRefusedError, match=r"example\.com is not this machine, and it is not allowed"):
+    with pytest.raises(EndpointRefusedError, match=r"example\.com isn't this computer, and it isn't allowed"):
         EndpointModel(settings, "openai/own").embed_query("eggs")
     allowed = settings.model_copy(update={"llm": LLMSettings(allowed_hosts="example.com")})
     here = EndpointModel(allowed, "openai/own", resolve=lambda host, port: ["169.254.169.254"])

@@ -203,7 +203,7 @@ def test_an_address_with_another_program_is_named() -> None:
 def test_an_address_that_is_not_allowed_is_named_and_not_asked(openai: LLMServer) -> None:
     settings = LLMSettings(url=f"http://models.example:{openai.port}")
     found = discover(settings, ports=[])
-    assert "models.example is not this machine" in found.degraded[0].reason
+    assert "models.example isn't this computer" in found.degraded[0].reason
     assert "DOCMIND_LLM__ALLOWED_HOSTS" in found.degraded[0].reason
     allowed = settings.model_copy(update={"allowed_hosts": f"models.example:{openai.port}"})
     found = discover(allowed, ports=[], resolve=lambda host, port: ["127.0.0.1"])

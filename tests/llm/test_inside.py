@@ -125,7 +125,7 @@ def test_what_is_stopped_ends_and_the_processor_rests(model: InsideModel, shared
 
 
 def test_too_long_a_question_gets_one_sentence(model: InsideModel) -> None:
-    with pytest.raises(LanguageModelDownError, match="can take in 2,048 tokens at once") as caught:
+    with pytest.raises(LanguageModelDownError, match="takes at most 2,048 tokens at once") as caught:
         list(model.stream((Message("user", "blue sky " * 4_000),), never))
     assert "DOCMIND_LLM__CONTEXT_TOKENS" in caught.value.hint
 

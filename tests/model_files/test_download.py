@@ -175,7 +175,7 @@ def test_a_wrong_download_is_one_sentence_and_can_be_resumed(
 
 def test_a_small_file_is_checked_by_its_git_sum(weights: Weights, hub: HubServer) -> None:
     hub.queue("tokenizer.json", Behaviour("wrong"))
-    with pytest.raises(DownloadError, match=r"tokenizer\.json is not what"):
+    with pytest.raises(DownloadError, match=r"tokenizer\.json isn't what"):
         pull(weights, hub)
     assert pull(weights, hub).state == "present"
 
@@ -206,7 +206,7 @@ def test_what_is_broken_is_mended_and_nothing_else_fetched(weights: Weights, hub
     path = weights.models_dir / "siglip" / "tokenizer.json"
     path.write_bytes(b'{"version": "1.1"}')
     broken = weights.describe("siglip")
-    assert (broken.state, broken.reason) == ("broken", "tokenizer.json is not what was fetched.")
+    assert (broken.state, broken.reason) == ("broken", "tokenizer.json isn't what was downloaded.")
     hub.received.clear()
     assert pull(weights, hub) == whole
     assert [one.path.rpartition("/")[2] for one in hub.received[1:]] == ["tokenizer.json"]
@@ -236,7 +236,8 @@ def test_a_repository_without_such_a_model(
 @pytest.mark.crash
 def test_a_full_disk_is_seen_before_it_is_full(tmp_path: Path, hub: HubServer) -> None:
     with tiny_disk(tmp_path, megabytes=4) as disk:
-        with pytest.raises(DiskFullError, match=r"needs 0\.2 MB more, and 200 MB to spare; 4 MB are free") as raised:
+        wanted = r"needs 0\.2 MB more, plus 200 MB to spare; the models folder has 4 MB free"
+        with pytest.raises(DiskFullError, match=wanted) as raised:
             pull(Weights(disk / "models"), hub)
         assert "DOCMIND_VISUAL__MODELS_DIR" in raised.value.hint
     assert hub.asked("model.safetensors") == []
@@ -314,9 +315,9 @@ def test_two_at_once(weights: Weights, hub: HubServer) -> None:
     while not hub.asked("model.safetensors"):
         time.sleep(0.01)
     try:
-        with pytest.raises(DownloadError, match="siglip is being fetched already"):
+        with pytest.raises(DownloadError, match="siglip is being downloaded already"):
             pull(weights, hub)
-        with pytest.raises(DownloadError, match="being fetched"):
+        with pytest.raises(DownloadError, match="being downloaded"):
             weights.remove("siglip")
         assert pull(weights, hub, "colpali").state == "present"
     finally:

@@ -300,7 +300,7 @@ def test_a_list_is_looked_at_as_far_down_as_its_limit(desk: DocMind) -> None:
         ({"lists": ["lookalike"]}, "called 'lookalike'"),
         ({"limits": {"text": 0}}, "at least 1"),
         ({"merge": "best"}, "merging called 'best'"),
-        ({"rerank": "best"}, "second look called 'best'"),
+        ({"rerank": "best"}, "reranking called 'best'"),
     ],
 )
 def test_what_there_is_not_is_refused_in_a_sentence(desk: DocMind, how: dict[str, Any], sentence: str) -> None:
