@@ -179,7 +179,8 @@ class Tab:
         """Hand the files in and wait until all of them are over."""
         payload = [{"name": name, "mimeType": "application/octet-stream", "buffer": data} for name, data in files]
         self.page.locator("input[type=file]").first.set_input_files(payload)
-        self.page.get_by_text(re.compile(r"\d+ (added|files? (was|were) already|files? (needs?|could))")).first.wait_for()
+        told = re.compile(r"\d+ (added|files? (was|were) already|files? (needs?|could))")
+        self.page.get_by_text(told).first.wait_for()
         self.idle()
 
     def ask(self, question: str) -> None:
