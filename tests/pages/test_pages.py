@@ -293,6 +293,27 @@ def test_paused_files_wait_and_the_ask_page_says_so() -> None:
     assert not any("not read" in link.proto.label for link in app().get("page_link"))
 
 
+@pytest.mark.slow
+def test_a_folder_is_followed_and_what_is_gone_is_decided(tmp_path: Path) -> None:
+    papers = tmp_path / "papers"
+    papers.mkdir()
+    for name in ("heron", "owl"):
+        (papers / f"{name}.txt").write_text(f"The {name} flies.")
+    test = app("documents.py")
+    test.text_input(key="folder_path").set_value(str(papers))
+    test = finish(next(button for button in test.button if button.label == "Follow folder").click().run())
+    assert "2 documents" in said(test)
+    (papers / "owl.txt").unlink()
+    test = click(test, "folder-run-").run()
+    assert "1 file is gone from its folder" in said(test)
+    test = click(test, "folder-delete-").run()
+    assert "1 document" in said(test)
+    assert "is gone" not in said(test)
+    test.text_input(key="folder_path").set_value(str(tmp_path / "missing"))
+    test = next(button for button in test.button if button.label == "Follow folder").click().run()
+    assert "is not there" in test.error[0].value
+
+
 def test_a_full_disk_is_told_and_takes_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCMIND_STORAGE__MIN_FREE_MB", "1000000000")
     test = add((NAME, REPORT))
