@@ -20,6 +20,7 @@ from docmind.records.answers import Source
 from docmind.records.conversations import Turn
 from docmind.records.search import Quad
 from docmind.rich_text import flow, one_line, visible
+from docmind.ui.app.errors import attempt
 from docmind.ui.app.format import data_url, language
 from docmind.ui.app.page_links import Cited, cited_of
 from docmind.ui.app.page_view import has_heat, source_quads, strongest
@@ -40,7 +41,9 @@ def _page(docmind: DocMind, request: Request) -> Response:
     read = docmind.reader.page(request.path_params["doc_id"], request.path_params["page_no"])
     page = read.page
     cited = request.query_params.get("from")
-    question = _question(docmind, cited_of(cited)) if cited else ""
+    # The conversation is read only where a model draws heat maps: it costs more than all the rest.
+    draws = bool(cited) and attempt(lambda: docmind.visual.is_on("late")) is True
+    question = _question(docmind, cited_of(cited)) if cited and draws else ""
     facts = [ngettext("{n} word", "{n} words", len(page.words)).format(n=f"{len(page.words):,}")]
     if page.language:
         facts.append(language(page.language))
