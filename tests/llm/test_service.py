@@ -150,7 +150,7 @@ def test_a_chosen_model_that_has_gone_is_told(preferences: Preferences, ollama: 
     assert listed.chosen is None
     assert models.current() is None
     assert [one.reason for one in models.degraded()] == [
-        f"the model qwen3:8b, chosen in Settings, is not offered at {ollama.url} now."
+        f"the model qwen3:8b, chosen in Settings, isn't available at {ollama.url} now."
     ]
     assert listed.degraded == models.degraded()
     assert models.capability().state == "missing"
@@ -176,7 +176,7 @@ def test_the_model_that_is_set_writes(
 def test_a_model_that_is_set_and_not_offered_is_told(preferences: Preferences, ollama: LLMServer) -> None:
     models = models_of(preferences, ollama, model="gone:1b")
     assert in_use(models) == ""
-    assert [one.reason for one in models.degraded()] == ["the model gone:1b (DOCMIND_LLM__MODEL) is not offered now."]
+    assert [one.reason for one in models.degraded()] == ["the model gone:1b (DOCMIND_LLM__MODEL) isn't available now."]
 
 
 def test_the_configured_server_comes_first_and_is_not_replaced(
