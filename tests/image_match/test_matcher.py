@@ -114,7 +114,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
     pages |= {f"shapes-{seed}": figure(seed) for seed in (1, 2)}
     with DocMind(settings_in(tmp_path_factory.mktemp("looks"), reading=SIDE)) as desk:
         desk.add([Upload(f"{name}.png", png(image)) for name, image in pages.items()])
-        assert desk.lookalike.catch_up() == len(pages)
+        assert desk.lookalike.missing() == 0, "pages are prepared while they are read"
         yield desk
 
 

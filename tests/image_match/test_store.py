@@ -32,6 +32,12 @@ def add(desk: DocMind, name: str, image: Image.Image) -> str:
     return result.doc_id
 
 
+def forget(desk: DocMind) -> None:
+    """Make the library one of an earlier version: no page has marks of this one."""
+    with desk._database.transaction() as db:
+        db.execute("UPDATE looks SET version = version - 1")
+
+
 def looks_in(folder: Path) -> int:
     settings = settings_in(folder)
     keys = open_keys(settings.data_dir, settings.keys, None)
@@ -45,19 +51,30 @@ def looks_in(folder: Path) -> int:
 
 
 @pytest.mark.slow
-def test_pages_not_looked_at_are_told_and_then_found(desk: DocMind) -> None:
+def test_a_page_is_prepared_while_it_is_read(desk: DocMind) -> None:
     add(desk, "first.png", sheet(1))
+    assert desk.lookalike.missing() == desk.status().pages_to_prepare == 0
+    assert desk.lookalike.catch_up() == 0
+    assert desk.lookalike.search(jpeg(sheet(1))).found
+    assert {"page images", "thumbnails", "originals", "database"} <= {part.use for part in desk.status().storage}
+
+
+@pytest.mark.slow
+def test_pages_of_an_earlier_version_are_told_and_then_found(desk: DocMind) -> None:
+    add(desk, "first.png", sheet(1))
+    forget(desk)
     found = desk.lookalike.search(jpeg(sheet(1)))
-    assert [part.stage for part in found.degraded] == ["lookalike"]
+    assert [(part.stage, "Still preparing 1 page " in part.reason) for part in found.degraded] == [("unprepared", True)]
     assert not found.hits
     assert desk.lookalike.missing() == 1
     assert desk.lookalike.catch_up() == 1
     assert desk.lookalike.catch_up() == 0
     assert desk.lookalike.search(jpeg(sheet(1))).found
     add(desk, "second.png", sheet(2))
+    forget(desk)
     seen: list[tuple[int, int]] = []
-    assert desk.lookalike.catch_up(lambda done, total: seen.append((done, total))) == 1
-    assert seen == [(1, 1)]
+    assert desk.lookalike.catch_up(lambda done, total: seen.append((done, total))) == 2
+    assert seen == [(1, 2), (2, 2)]
     assert desk.lookalike.search(jpeg(sheet(2))).hits[0].document == "second.png"
 
 
@@ -66,7 +83,6 @@ def test_pages_that_look_the_same_share_their_marks(desk: DocMind, tmp_path: Pat
     first = add(desk, "first.png", sheet(1))
     again = desk.add([Upload("again.bmp", _bmp(sheet(1)))])[0].doc_id
     assert again not in (None, first)
-    assert desk.lookalike.catch_up() == 1
     found = desk.lookalike.search(jpeg(sheet(1)))
     assert {hit.document for hit in found.hits if hit.found} == {"first.png", "again.bmp"}
     desk.delete(first)
@@ -81,9 +97,8 @@ def test_pages_that_look_the_same_share_their_marks(desk: DocMind, tmp_path: Pat
 @pytest.mark.slow
 def test_an_image_that_cannot_be_opened_holds_nothing_up(desk: DocMind, tmp_path: Path) -> None:
     add(desk, "first.png", sheet(1))
-    desk.lookalike.catch_up()
     assert desk.lookalike.search(jpeg(sheet(1))).found
-    add(desk, "second.png", sheet(2))
+    forget(desk)
     for file in (tmp_path / "data" / "artifacts").iterdir():
         file.unlink()
     assert desk.lookalike.catch_up() == 1
@@ -94,6 +109,7 @@ def test_an_image_that_cannot_be_opened_holds_nothing_up(desk: DocMind, tmp_path
 @pytest.mark.slow
 def test_reindex_looks_at_what_is_missing(desk: DocMind) -> None:
     add(desk, "first.png", sheet(1))
+    forget(desk)
     assert desk.lookalike.missing() == 1
     desk.reindex()
     assert desk.lookalike.missing() == 0
@@ -113,7 +129,6 @@ def test_the_app_looks_at_pages_in_the_background(desk: DocMind) -> None:
 def test_marks_are_there_after_a_restart(tmp_path: Path) -> None:
     with DocMind(settings_in(tmp_path, reading=READING)) as desk:
         add(desk, "first.png", sheet(1))
-        desk.lookalike.catch_up()
     with DocMind(settings_in(tmp_path, reading=READING)) as desk:
         assert desk.lookalike.missing() == 0
         assert desk.lookalike.search(jpeg(sheet(1))).found

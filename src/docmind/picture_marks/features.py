@@ -129,10 +129,10 @@ def ink_of(grey: np.ndarray) -> np.ndarray:
     is_light = cv2.blur(small, (31, 31)) > cv2.addWeighted(light, 0.5, dark, 0.5, 0.0)
     around = np.where(is_light, light, dark)
     difference = cv2.absdiff(grey, _enlarged_by_four(around, width, height))
-    noise = min(_FLOOR, 3.0 * float(np.median(difference[::8, ::8])))
-    difference = cv2.subtract(difference, noise, dtype=cv2.CV_8U)
+    noise = round(min(_FLOOR, 3.0 * float(np.median(difference[::8, ::8]))))
+    difference = cv2.subtract(difference, np.full_like(difference, noise))
     contrast = cv2.dilate(_reduced(difference, 4), np.ones((9, 9), np.uint8))
-    contrast = cv2.max(cv2.blur(contrast, (9, 9)), round(_FLOOR / _FULL))
+    contrast = np.maximum(cv2.blur(contrast, (9, 9)), np.uint8(round(_FLOOR / _FULL)))
     return cv2.divide(difference, _enlarged_by_four(contrast, width, height), scale=255.0 / _FULL, dtype=cv2.CV_8U)
 
 
