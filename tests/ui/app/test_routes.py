@@ -50,7 +50,7 @@ def test_a_page_image_is_served_as_it_is_kept(docmind: DocMind, client: TestClie
 def test_a_page_that_is_not_there_is_an_error(docmind: DocMind, client: TestClient) -> None:
     answer = client.get("/-/page/0123abcd/1/image")
     assert answer.status_code == 404
-    assert "page 1" in answer.json()["error"]
+    assert "no such document" in answer.json()["error"]
 
 
 def test_other_addresses_are_left_to_streamlit(client: TestClient) -> None:
