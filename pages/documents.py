@@ -31,9 +31,14 @@ def documents_page(docmind: DocMind) -> None:
         st.title(_("Documents"), anchor=False, width="content")
         library.draw_bin_link(docmind)
     upload.uploader(docmind)
+    once, followed = st.columns(2)
+    with once:
+        upload.whole_folder(docmind)
+    with followed:
+        folders.draw(docmind)
     upload.progress(docmind)
-    folders.draw(docmind)
     embedding.progress(docmind)
+    upload.preparing(docmind)
     if docmind.counts()[0]:
         embedding.offer(docmind)
         library.draw_list(docmind)

@@ -121,7 +121,13 @@ def first_minutes(walk: Walk) -> None:
 
 def adding(walk: Walk) -> None:
     walk.go("/documents")
-    walk.tab.add(*files())
+    walk.page.locator("input[type=file]").first.set_input_files(
+        [{"name": name, "mimeType": "application/octet-stream", "buffer": data} for name, data in files()]
+    )
+    walk.page.get_by_text("Reading").first.wait_for()
+    walk.take("reading")
+    walk.page.get_by_text(re.compile(r"\d+ added")).first.wait_for(timeout=240_000)
+    walk.tab.idle()
     walk.take("added")
 
 
@@ -198,7 +204,7 @@ def pictures(walk: Walk) -> None:
         walk.side_bar()
         box = walk.page.locator('[data-testid="stSidebar"] input[type=file]').first
         box.set_input_files([{"name": "crop.png", "mimeType": "image/png", "buffer": picture}])
-        walk.page.wait_for_timeout(4_000)
+        walk.page.get_by_text(re.compile("Found on|No sure match|No page looks")).first.wait_for()
         walk.tab.idle()
         walk.take(name)
 

@@ -45,7 +45,6 @@ def uploader(docmind: DocMind) -> None:
     the files that were taken. Uploads under way and files that the box refuses stay visible.
     """
     st.html(_LOOKS)
-    limit_mb = _told(desk().max_file_mb)
     box = st.file_uploader(
         _(
             "Drop files here, or choose them: PDF, Word, Excel, EPUB, pictures and scans, web pages, Markdown, text, "
@@ -53,15 +52,19 @@ def uploader(docmind: DocMind) -> None:
         ),
         accept_multiple_files=True,
         key=state.UPLOADER,
-        max_upload_size=limit_mb,
+        max_upload_size=_told(desk().max_file_mb),
     )
     _hand_in(docmind, box)
+
+
+def whole_folder(docmind: DocMind) -> None:
+    """Draw the box that takes all files of a folder, once."""
     with st.expander(_("Add a whole folder once"), icon=":material/drive_folder_upload:"):
         folder = st.file_uploader(
             _("Drop a folder here, or choose it. Files of other kinds in it are left out."),
             accept_multiple_files="directory",
             key=state.FOLDER_UPLOADER,
-            max_upload_size=limit_mb,
+            max_upload_size=_told(desk().max_file_mb),
         )
         _hand_in(docmind, folder, is_folder=True)
 
@@ -69,6 +72,20 @@ def uploader(docmind: DocMind) -> None:
 def progress(docmind: DocMind) -> None:
     """Draw the queue, from any tab: what is read, what waits, and the results; polls by itself."""
     st.fragment(_panel, run_every=_POLL_S if docmind.queue.progress().is_busy else None)(docmind, _seen(docmind))
+
+
+def preparing(docmind: DocMind) -> None:
+    """Draw how many pages are still being prepared for picture search, until there are none."""
+    if docmind.lookalike.missing() and not docmind.queue.progress().is_busy:
+        st.fragment(_preparing_line, run_every=2 * _POLL_S)(docmind)
+
+
+def _preparing_line(docmind: DocMind) -> None:
+    missing = docmind.lookalike.missing()
+    if not missing:
+        st.rerun()
+    told = ngettext("Preparing {n} page for picture search", "Preparing {n} pages for picture search", missing)
+    st.caption(f":material/hourglass_top: {told.format(n=f'{missing:,}')}")
 
 
 def is_empty(docmind: DocMind) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import streamlit as st
 
 from docmind.capabilities import licences
-from docmind.records.documents import Capability, CapabilityState, Status
+from docmind.records.documents import Capability, CapabilityState, Status, StorageKind
 from docmind.rich_text import escape, one_line
 from docmind.storage import SHORTEST_PASSPHRASE
 from docmind.ui.app import errors
@@ -239,6 +239,17 @@ def appearance(docmind: DocMind) -> None:
     browser_part(Path(__file__).parent, "theme")(data={"theme": theme}, key="theme-part")
 
 
+_USES: dict[StorageKind, str] = {
+    "originals": N_("originals"),
+    "page images": N_("page images"),
+    "thumbnails": N_("thumbnails"),
+    "database": N_("database"),
+    "index": N_("index"),
+    "models": N_("models"),
+    "other": N_("other"),
+}
+
+
 def storage(docmind: DocMind, status: Status) -> None:
     """Draw what the space is used for, where the data lies, and the models folder."""
     st.subheader(_("Storage"), anchor=False)
@@ -247,6 +258,8 @@ def storage(docmind: DocMind, status: Status) -> None:
         st.metric(_("Pages"), f"{status.pages:,}", border=True)
         st.metric(_("Storage used"), size(status.vault_bytes), border=True)
         st.metric(_("Free"), size(status.free_bytes), border=True)
+    if status.storage:
+        st.caption(" · ".join(f"{_(_USES[part.use])} {size(part.bytes)}" for part in status.storage))
     now = docmind.settings.now
     st.markdown(f"**{_('Data folder')}**")
     st.code(str(now.data_dir.resolve()), language=None, wrap_lines=True)
