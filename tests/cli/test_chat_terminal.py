@@ -176,7 +176,7 @@ def test_keys_pressed_during_an_answer_wait_for_the_prompt(shell: Shell, server:
         streamed = screen.wait_for("\x1b[?2004h> ")
         assert "owls" not in streamed
         screen.settle().type(ENTER).wait_for("owls.txt, page 1")
-        screen.settle().type(CTRL_D).wait_for("Go on later: docmind chat --thread mine")
+        screen.settle().type(CTRL_D).wait_for("Continue later: docmind chat --thread mine")
         assert screen.end() == 0
     assert len(shell.json("threads", "show", "mine")["turns"]) == 2
 

@@ -212,7 +212,7 @@ def test_an_empty_question_is_one_sentence(stocked: Shell) -> None:
 
 def test_what_is_not_there_is_one_sentence(stocked: Shell) -> None:
     assert "no document" in sentence_of(stocked.run("show", "nobody.pdf", "1", code=4))
-    assert "This document has 3 pages" in sentence_of(stocked.run("show", "herons.pdf", "9", code=4))
+    assert "This document has 2 pages" in sentence_of(stocked.run("show", "herons.pdf", "9", code=4))
     assert "no document" in sentence_of(stocked.run("search", "x", "--doc", "nobody.pdf", code=4))
 
 

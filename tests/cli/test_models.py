@@ -50,7 +50,7 @@ def test_a_text_model_is_chosen_by_name(shell: Shell) -> None:
 def test_embedded_once_and_counted(shell: Shell) -> None:
     first = shell.run("embed", "--model", "fake-late", "warm.tiff")
     assert first.stdout.startswith("Prepared: 2 pages, in ")
-    assert first.stderr.startswith("2 page images for fake-late: how long that takes here is not known yet.")
+    assert first.stderr.startswith("Preparing 2 page images with fake-late.\n"), "no time is known yet"
     told = shell.json("embed", "--model", "fake-late")
     assert set(told) == {"model", "pages_added", "pages_skipped", "pages_failed", "duration_ms"}
     assert (told["pages_added"], told["pages_skipped"], told["pages_failed"]) == (0, 3, 0)

@@ -95,7 +95,16 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
 
 
 TURN = {"question", "answer", "sentences", "sources", "checkpoint_id", "before_id", "state", "found", "thread_id"}
-THREAD = {"thread_id", "title", "created_at_ms", "updated_at_ms", "checkpoint_id", "deleted_at_ms"}
+THREAD = {
+    "thread_id",
+    "title",
+    "created_at_ms",
+    "updated_at_ms",
+    "checkpoint_id",
+    "deleted_at_ms",
+    "is_pinned",
+    "is_archived",
+}
 QUESTIONS = ("Where do herons nest?", "Where do owls nest?", "What are nests made of?")
 
 

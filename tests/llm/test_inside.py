@@ -374,7 +374,7 @@ def test_it_stands_beside_the_servers_and_the_choice_is_kept(preferences: Prefer
     models.remove("tiny")
     left = again.list(refresh=True)
     assert left.chosen is None
-    assert "the model tiny, chosen in Settings, cannot run inside DocMind now." in [one.reason for one in left.degraded]
+    assert "the model tiny, chosen in Settings, can't run inside DocMind now." in [one.reason for one in left.degraded]
 
 
 @pytest.mark.parametrize(

@@ -195,7 +195,7 @@ def test_of_a_deleted_document_the_quote_stays() -> None:
     assert "![" not in text
     for words in (words_in(text), words_of(pdf(FULL, lambda source: None))):
         assert "Quote 2 of the page." in words
-        assert "This document was deleted" in words
+        assert "This document has been deleted" in words
     assert not [thing for page in pdf(FULL, lambda source: None) for thing in page.get_objects([3])]
 
 
