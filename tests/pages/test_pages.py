@@ -310,12 +310,12 @@ def test_a_folder_is_followed_and_what_is_gone_is_decided(tmp_path: Path) -> Non
     test = app("documents.py")
     test.text_input(key="folder_path").set_value(str(papers))
     test = finish(next(button for button in test.button if button.label == "Follow folder").click().run())
-    assert "2 documents" in said(test)
+    assert sorted(listed()) == [("heron.txt", "ready"), ("owl.txt", "ready")]
     (papers / "owl.txt").unlink()
     test = click(test, "folder-run-").run()
     assert "1 file is gone from its folder" in said(test)
     test = click(test, "folder-delete-").run()
-    assert "1 document" in said(test)
+    assert listed() == [("heron.txt", "ready")]
     assert "is gone" not in said(test)
     test.text_input(key="folder_path").set_value(str(tmp_path / "missing"))
     test = next(button for button in test.button if button.label == "Follow folder").click().run()
@@ -481,7 +481,6 @@ def test_what_a_crash_cut_off_goes_on_at_the_next_start(tmp_path: Path) -> None:
     assert crash.returncode == 9
     test = app("documents.py")
     assert [info.status for info in desk().open().documents()] == ["reading"]
-    assert NAME in said(test), "it is named as what is being read"
     assert listed() == [(NAME, "reading")]
     finish(test)
     assert listed() == [(NAME, "ready")]
