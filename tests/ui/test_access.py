@@ -327,7 +327,7 @@ def test_a_headless_start_opens_no_window_and_open_does(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
     server = Server(tmp_path, BROWSER=f"{browser.program} %s")
     result = shell.run("open", code=5)
-    assert "not open" in result.stderr
+    assert "isn't running" in result.stderr
     assert "run_app.py" in result.stderr
     server.start()
     try:
