@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,12 +10,14 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from browser.test_looks import LEASE, MANUAL, QUARTER, paper
+from conftest import ROOT
 from papers import pdf
-from served import Server, Tab, tab
+from served import Server, Tab, close_reader, read_page, tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 WIDTHS = (390, 1280, 1920)
+SECTIONS = ("Language model", "Answers", "Search", "Reading", "Privacy", "Appearance", "Storage", "About")
 GRAVE = ("serious", "critical")
 
 
@@ -35,6 +38,12 @@ def faults(one: Tab, where: str) -> list[str]:
         if rule["impact"] in GRAVE
         for element in rule["nodes"]
     ]
+
+
+def test_every_section_is_looked_at() -> None:
+    names = re.search(r"^SECTIONS.*?^\}", (ROOT / "pages/settings.py").read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    assert names
+    assert tuple(re.findall(r'N_\("(.*?)"\)', names[0])) == SECTIONS
 
 
 def everywhere(one: Tab, what: str) -> list[str]:
@@ -76,7 +85,44 @@ def test_no_page_has_a_serious_fault(browser: Any, server: Server, theme: Any) -
             one.page.get_by_role("button", name=panel).click()
             one.idle()
             found += everywhere(one, panel)
-        one.go("Settings")
+        one.page.locator('[data-testid="stChatMessage"] a[href^="#read="]:visible').first.click()
+        one.page.locator("#docmind-reader[data-shown]").wait_for()
+        found += everywhere(one, "the reader beside a conversation")
+        close_reader(one)
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_page_of_a_document_or_of_the_settings_has_a_serious_fault(browser: Any, server: Server, theme: Any) -> None:
+    found: list[str] = []
+    with tab(browser, server, color_scheme=theme) as one:
+        one.open("Documents")
+        name = f"owls {theme}.txt"
+        one.add((name, f"Owls hunt at night, in the {theme} and in the rain.".encode()))
+        row = one.page.locator(".lib-row", has_text=name)
+        row.get_by_role("checkbox").check()
+        found += everywhere(one, "a selection")
+        row.get_by_role("link").click()
+        one.page.locator(".doc-pages a").first.wait_for()
         one.idle()
-        found += everywhere(one, "settings")
+        found += everywhere(one, "a document")
+        one.page.locator(".doc-pages a").first.click()
+        reader = read_page(one, 1)
+        found += everywhere(one, "the reader")
+        reader.get_by_role("button", name="Find in this document").click()
+        reader.get_by_role("searchbox").fill("night")
+        reader.get_by_text("1 of 1").wait_for()
+        found += everywhere(one, "the reader's search")
+        close_reader(one)
+        one.page.locator(".st-key-document-delete button").click()
+        one.page.get_by_text("is in the bin.").wait_for()
+        one.idle()
+        found += everywhere(one, "a deletion")
+        one.page.get_by_role("button", name="Bin (").click()
+        one.page.get_by_role("heading", name="Bin").wait_for()
+        one.idle()
+        found += everywhere(one, "the bin")
+        for section in SECTIONS:
+            one.section(section)
+            found += everywhere(one, f"settings, {section}")
     assert not found, "\n".join(found)

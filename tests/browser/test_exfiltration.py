@@ -49,8 +49,8 @@ window.__look = () => {
           && !one.matches('[data-testid="stForm"], [data-testid="stExpander"] details')) {
         window.__found.add(`element: ${told()}`);
       }
-      if (one.matches('.katex, [data-testid="stMarkdownContainer"] a, [data-testid="stMarkdownContainer"] img, '
-                      + '.mermaid, .vega-embed, .stMarkdownShimmer')) {
+      if (one.matches('.katex, [data-testid="stMarkdownContainer"] a:not([href^="#read="]), '
+                      + '[data-testid="stMarkdownContainer"] img, .mermaid, .vega-embed, .stMarkdownShimmer')) {
         window.__found.add(`formed: ${told()}`);
       }
       if (one.matches('[class*="stMarkdownColored"], .stMarkdownBadge')
@@ -239,9 +239,11 @@ def test_quotes_of_documents_call_nobody(browser: Any, desk: Desk) -> None:
         one.page.get_by_text("zebra quota of").first.wait_for()
         one.idle()
         assert_quiet(one, desk.canary)
-        one.page.locator('[class*="st-key-turn-"][class*="-open"] button:visible').first.click()
-        one.page.get_by_role("dialog").wait_for()
+        one.page.locator('[data-testid="stChatMessage"] a[href^="#read="]:visible').first.click()
+        one.page.locator("#docmind-reader[data-shown]").wait_for()
         one.idle()
+        assert_quiet(one, desk.canary)
+        close_reader(one)
 
 
 def test_documents_and_their_names_call_nobody(browser: Any, desk: Desk) -> None:

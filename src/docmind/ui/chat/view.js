@@ -12,6 +12,7 @@ let held = null; // what ends the hold
 let leaving = 0;
 
 const scroller = () => document.querySelector('[data-testid="stMain"]');
+const isInDialog = () => [...document.querySelectorAll('[role="dialog"]')].some((one) => one.checkVisibility()); // a closed reader is hidden
 const box = () => document.querySelector('[data-testid="stBottom"] [data-testid="stChatInput"] textarea');
 
 function top() {
@@ -82,7 +83,7 @@ function focusBox() {
   const tryIt = () => {
     const active = document.activeElement;
     const isTyping = active && active.matches("input, textarea, [contenteditable=true]");
-    if (document.querySelector('[role="dialog"]') || isTyping) return;
+    if (isInDialog() || isTyping) return;
     const found = box();
     if (found && !found.disabled) found.focus({ preventScroll: true });
     else if (performance.now() < until) requestAnimationFrame(tryIt);
