@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from conftest import HELPERS, ROOT
-from desks import environment_of, inventory, opened, report, settings_in
+from desks import environment_of, inventory, opened, report, settings_in, settled
 from docmind.application import DocMind
 from docmind.errors import CancelledError, TextModelError
 from docmind.reading import Reader, is_plain
@@ -117,6 +117,41 @@ def test_a_pause_in_a_group_loses_none_of_it(desk: DocMind, monkeypatch: pytest.
     desk.queue.resume()
     assert len(desk.queue.finish()) == 12
     assert len(desk.documents()) == 12
+
+
+def test_a_text_of_the_bin_is_restored_among_new_ones(desk: DocMind) -> None:
+    first, second = (result.doc_id or "" for result in desk.add(notes(2)))
+    desk.library.delete([second])
+    assert {info.doc_id for info in desk.documents()} == {first}
+    results = desk.add([*notes(5), notes(2)[1]])
+    assert [result.status for result in results] == ["already", "already", "added", "added", "added", "already"]
+    assert results[1].doc_id == results[5].doc_id == second
+    assert [number for number, result in enumerate(results) if "back in the library" in result.message] == [1]
+    assert desk.library.binned() == ()
+    assert {info.document for info in desk.documents()} == {upload.name for upload in notes(5)}
+    assert "note 1.txt" in {hit.document for hit in desk.search("storks of note 1").hits}
+
+
+def test_the_background_queue_restores_a_text_of_the_bin(desk: DocMind) -> None:
+    _, binned, _ = (result.doc_id or "" for result in desk.add(notes(3)))
+    desk.library.delete([binned])
+    desk.submit(notes(6))
+    assert settled(desk).state == "idle"
+    assert desk.library.binned() == ()
+    assert len(desk.documents()) == 6
+    assert binned in {hit.doc_id for hit in desk.search("storks of note 1").hits}
+
+
+def test_pages_of_a_group_have_their_picture_marks_at_once(desk: DocMind, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(desk.lookalike, "wake", lambda: None)  # nothing is prepared after the commit
+    text = "A crane crossed the marsh before the rain. " * 20
+    ids = list(desk.queue.hold([*notes(5), Upload("crane.txt", text.encode())]))
+    results = desk.queue.read_together(ids)
+    assert [result.status for result in results.values()] == ["added"] * 6
+    assert desk.lookalike.missing() == 0
+    shown = desk.lookalike.search(desk.page_image(results[ids[-1]].doc_id or "", 1))
+    assert (shown.hits[0].document, shown.found, shown.degraded) == ("crane.txt", True, ())
+    desk.queue.release(ids, ids)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kill -9")
