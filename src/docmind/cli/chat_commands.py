@@ -153,7 +153,10 @@ def _open(here: Here, rest: str) -> Said:
 
 def _retry(here: Here, rest: str) -> Said:
     _nothing_more(rest, "/retry")
-    return Said(run_id=here.desk.conversations.retry(here.begun().thread_id))
+    thread = here.begun()
+    if thread.checkpoint_id is None:
+        raise NotFoundError(_("This conversation is still empty."), hint=_("Ask a question first."))
+    return Said(run_id=here.desk.conversations.retry(thread.thread_id, thread.checkpoint_id))
 
 
 def _tree(here: Here, rest: str) -> Said:
