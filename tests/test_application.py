@@ -33,7 +33,7 @@ from docmind.errors import (
 from docmind.records.documents import AddResult, Upload
 from docmind.records.search import Filters
 
-PATIENCE = 300.0  # seconds; only a hang takes this long
+PATIENCE = 150.0  # seconds; only a hang takes this long
 
 
 @pytest.fixture
@@ -332,6 +332,7 @@ def clean_run(folder: Path, files: list[Path]) -> Inventory:
 
 @pytest.mark.crash
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 @pytest.mark.skipif(os.name != "posix", reason="kill -9")
 def test_kills_at_random_moments_lose_double_and_leave_nothing(tmp_path: Path) -> None:
     seed = random.randrange(10**6)

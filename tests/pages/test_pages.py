@@ -476,7 +476,7 @@ if __name__ == "__main__":
 def test_what_a_crash_cut_off_goes_on_at_the_next_start(tmp_path: Path) -> None:
     script = tmp_path / "crash.py"
     script.write_text(CRASH)
-    long = pdf([line(f"Page {number} of many.") for number in range(300)])
+    long = pdf([line(f"Page {number} of many.") for number in range(100)])
     crash = subprocess.run([sys.executable, str(script)], input=long, check=False, timeout=60)
     assert crash.returncode == 9
     test = app("documents.py")
@@ -484,7 +484,7 @@ def test_what_a_crash_cut_off_goes_on_at_the_next_start(tmp_path: Path) -> None:
     assert listed() == [(NAME, "reading")]
     finish(test)
     assert listed() == [(NAME, "ready")]
-    assert [info.pages_done for info in desk().open().documents()] == [300]
+    assert [info.pages_done for info in desk().open().documents()] == [100]
 
 
 # --- asking -----------------------------------------------------------------------------------------------------------

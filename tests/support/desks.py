@@ -125,7 +125,7 @@ def read_again(desk: DocMind, upload_id: int, step: Step | None = None, password
     return result
 
 
-def settled(desk: DocMind, patience_s: float = 300.0) -> QueueProgress:
+def settled(desk: DocMind, patience_s: float = 150.0) -> QueueProgress:
     """Wait until nothing is being read."""
     until = time.monotonic() + patience_s
     while (now := desk.queue.progress()).is_busy:
