@@ -199,8 +199,8 @@ def test_the_question_is_at_the_top_and_the_keyboard_in_its_box(browser: Any, se
         one.page.reload()
         one.page.locator(".st-key-last").wait_for()
         one.page.wait_for_function(  # it opens at its end, once all of it is drawn
-            "() => { const last = document.querySelector('.st-key-last'), top = last && last.getBoundingClientRect().top;"
-            " return last && top >= 0 && top <= 90; }"
+            "() => { const last = document.querySelector('.st-key-last'); if (!last) return false;"
+            " const { top } = last.getBoundingClientRect(); return top >= 0 && top <= 90; }"
         )
         one.page.keyboard.press("Control+Shift+O")
         one.idle()
