@@ -46,7 +46,9 @@ window.__look = () => {
     if (one.tagName === 'STYLE' && elsewhere(one.textContent)) window.__found.add(`style: ${told()}`);
     if (one.closest('[data-testid="stApp"]')) {
       if (/^(IFRAME|OBJECT|EMBED|SCRIPT|VIDEO|AUDIO|BASE|META|LINK|MATH|FORM|DETAILS)$/i.test(one.tagName)
-          && !one.matches('[data-testid="stForm"], [data-testid="stExpander"] details')) {
+          && !one.matches('[data-testid="stForm"], [data-testid="stExpander"] details')
+          && !(one.matches('link[rel="stylesheet"]') && one.href.startsWith(`${location.origin}/`)
+               && one.href.includes('/_stcore/bidi-components/docmind.'))) {
         window.__found.add(`element: ${told()}`);
       }
       if (one.matches('.katex, [data-testid="stMarkdownContainer"] a:not([href^="#read="]), '

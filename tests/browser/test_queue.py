@@ -187,3 +187,25 @@ def test_the_queue_fits_a_phone(browser: Any, server: Server, scheme: str) -> No
         one.page.get_by_text("Not read:").wait_for()
         one.idle()
         take(one, f"queue-phone-cancelled-{scheme}")
+
+
+def test_the_files_of_a_followed_folder_are_read(browser: Any, server: Server, tmp_path: Path) -> None:
+    folder = tmp_path / "papers"
+    (folder / "herons").mkdir(parents=True)
+    (folder / "owls.txt").write_text("Owls hunt at night.", "utf-8")
+    (folder / "herons" / "grey.txt").write_text("Herons nest in tall trees.", "utf-8")
+    (folder / "draft.tmp").write_text("Not finished.", "utf-8")
+    with patient(browser, server) as one:
+        one.open("Documents")
+        one.page.get_by_text("Folders", exact=True).click()
+        one.page.get_by_label("Folder", exact=True).fill(str(folder))
+        one.page.get_by_label("Leave out (optional)").fill("*.tmp")
+        one.page.get_by_role("button", name="Follow folder").click()
+        one.page.get_by_text("1 folder is followed").wait_for()
+        for name in ("owls.txt", "grey.txt"):
+            one.page.locator(".lib-row", has_text=name).wait_for()
+        one.idle()
+        one.shows(one.page.locator(".lib-row"), 2)
+        one.page.get_by_text("1 folder is followed").click()
+        one.page.get_by_text(re.compile("^2 files · without")).wait_for()
+        assert (folder / "owls.txt").read_text("utf-8") == "Owls hunt at night."

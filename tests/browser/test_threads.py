@@ -198,8 +198,10 @@ def test_the_question_is_at_the_top_and_the_keyboard_in_its_box(browser: Any, se
         assert top_of_last(one) > 300, "a user who scrolls is not pulled back"
         one.page.reload()
         one.page.locator(".st-key-last").wait_for()
-        one.idle()
-        assert 0 <= top_of_last(one) <= 90, "it opens at its end"
+        one.page.wait_for_function(  # it opens at its end, once all of it is drawn
+            "() => { const last = document.querySelector('.st-key-last'); if (!last) return false;"
+            " const { top } = last.getBoundingClientRect(); return top >= 0 && top <= 90; }"
+        )
         one.page.keyboard.press("Control+Shift+O")
         one.idle()
         assert "thread=" not in one.page.url

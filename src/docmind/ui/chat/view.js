@@ -12,7 +12,8 @@ let held = null; // what ends the hold
 let leaving = 0;
 
 const scroller = () => document.querySelector('[data-testid="stMain"]');
-const isInDialog = () => [...document.querySelectorAll('[role="dialog"]')].some((one) => one.checkVisibility()); // a closed reader is hidden
+const isInDialog = () => // a closed reader is there, and hidden
+  [...document.querySelectorAll('[role="dialog"]')].some((one) => one.checkVisibility());
 const box = () => document.querySelector('[data-testid="stBottom"] [data-testid="stChatInput"] textarea');
 
 function top() {
@@ -106,6 +107,15 @@ function addSkip(label) {
   }
   link.textContent = label;
 }
+
+const withoutSlash = (path) => (path || "").replace(/\/+$/, "");
+
+// The link of the open page draws nothing anew, and would keep the keyboard.
+document.addEventListener("click", ({ target }) => {
+  const link = target.closest?.("a[href]");
+  if (seen.place === undefined || !link || link.hash) return;
+  if (withoutSlash(link.pathname) === withoutSlash(location.pathname)) focusBox();
+});
 
 export default function ({ data }) {
   clearTimeout(leaving);
