@@ -280,3 +280,5 @@ def test_a_page_that_cannot_be_opened_fails_alone(desk: DocMind, tmp_path: Path)
     assert (done.pages_added, done.pages_skipped, done.pages_failed) == (3, 0, 1)
     desk.visual.follow()  # neither spins on it
     wait_for(lambda: len(desk.page_search.search_images("blue").hits) == 3)
+    (left,) = desk.page_search.search_images("blue").degraded
+    assert left.reason == "1 of 3 page images aren't prepared yet"

@@ -68,7 +68,7 @@ def test_from_one_model_to_another_and_to_none(folder: Path, checkpoints: Path) 
         beside = desk.page_search.search_images(picture=coloured("brown"))
         assert nearest(beside) == ("warm.tiff", 2, 1.0)
         assert [part.stage for part in beside.degraded] == ["image"]
-        assert "siglip finds" in beside.degraded[0].reason
+        assert "2 page images are prepared for siglip2; until all are, siglip is used" in beside.degraded[0].reason
         assert fingerprints(desk) == {old, new}
 
         done = visual.embed("siglip2")
@@ -152,6 +152,6 @@ def test_what_does_not_fit_is_refused_before_a_page_is_seen(tmp_path: Path, chec
             with pytest.raises(DocMindError):
                 desk.visual.embed(name)
     with looking(tmp_path, **{**AUTO, "late_model": str(checkpoints / "siglip")}) as desk:
-        with pytest.raises(ConfigError, match="is no late model"):
+        with pytest.raises(ConfigError, match="isn't a model of the kind late"):
             desk.page_search.search_late("red")
         assert [part.state for part in desk.visual.capabilities()] == ["missing", "missing"]

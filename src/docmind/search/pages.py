@@ -234,7 +234,10 @@ class PageSearch:
         seen = embedding.store.counts().get(model.fingerprint, 0)
         if seen < total:
             degraded.append(
-                Degraded("image", _("{what} of {total} page images aren't prepared yet").format(total=total - seen))
+                Degraded(
+                    "image",
+                    _("{what} of {total} page images aren't prepared yet").format(what=total - seen, total=total),
+                )
             )
         return PageHits(hits, tuple(degraded), clock.timings())
 
