@@ -109,7 +109,7 @@ def test_list_and_use(shell_of_models: Shell, server: LLMServer) -> None:
     assert shell_of_models.json("models", "use", "none") == {"chosen": None}
     off = shell_of_models.json("models", "list")
     assert (off["chosen"], off["is_off"]) == (None, True)
-    assert "Answers are quotes" in shell_of_models.run("models", "list").stderr
+    assert "answers are quotes" in shell_of_models.run("models", "list").stderr
     shell_of_models.run("models", "use", "llama3.2:3b")
     assert shell_of_models.json("models", "list")["chosen"] == "ollama/llama3.2:3b"
 
