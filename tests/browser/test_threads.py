@@ -207,13 +207,14 @@ def test_the_question_is_at_the_top_and_the_keyboard_in_its_box(browser: Any, se
         assert "thread=" not in one.page.url
         assert focused(one) == box
         one.page.evaluate("document.activeElement.blur()")
-        stops = []
+        in_list = '.st-key-threads :is([class*="st-key-show-"], [class*="st-key-menu-"]) button'
+        stops = []  # the page itself may be one of them: its text holds every title
         for _ in range(40):
             one.page.keyboard.press("Tab")
-            stops.append(focused(one))
-            if stops[-1] == box:
+            stops.append(one.page.evaluate("rows => document.activeElement.matches(rows)", in_list))
+            if focused(one) == box:
                 break
-        assert sum(title in stop for title in OTHERS[1:] for stop in stops) <= 1, "the list is one stop"
+        assert sum(stops) <= 1, "the list is one stop"
         one.page.get_by_role("link", name="Skip to the question box").focus()
         one.page.keyboard.press("Enter")
         assert focused(one) == box
@@ -254,6 +255,7 @@ def test_conversations_are_on_every_page_pinned_and_archived(browser: Any, serve
         one.open("Documents")
         choose(one, row(one, "Fourth"), "Pin")
         one.page.locator(".st-key-threads").get_by_text("Pinned").wait_for()
+        one.idle()  # the rows that have moved are drawn twice until then
         choose(one, row(one, "Fifth"), "Archive")
         one.shows(row(one, "Fifth"), 0)
         one.page.get_by_role("button", name="1 archived conversation").click()
