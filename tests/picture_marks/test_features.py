@@ -39,6 +39,6 @@ def test_the_direction_of_lines_is_found() -> None:
 
 def test_a_narrow_picture_has_marks_or_none() -> None:
     """Sides that are not multiples of the reductions, down to a strip."""
-    for height, width in ((1_601, 1_133), (37, 900), (900, 9), (3, 3)):
+    for height, width in ((1_601, 1_133), (37, 900), (900, 9), (3, 3), (2, 3), (900, 2), (2, 6_000)):
         noise = np.random.default_rng(1).integers(0, 255, (height, width), dtype=np.uint8)
         assert len(marks_of_page(noise)) <= MOST_RUNS + MOST_SPOTS + 1

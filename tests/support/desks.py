@@ -125,10 +125,12 @@ def read_again(desk: DocMind, upload_id: int, step: Step | None = None, password
     return result
 
 
-def settled(desk: DocMind, patience_s: float = 150.0) -> QueueProgress:
-    """Wait until nothing is being read."""
-    until = time.monotonic() + patience_s
+def settled(desk: DocMind, patience_s: float = 60.0) -> QueueProgress:
+    """Wait until nothing is being read; `patience_s` is how long nothing may be done meanwhile."""
+    until, before = 0.0, (-1, -1)
     while (now := desk.queue.progress()).is_busy:
+        if (now.files_done, now.pages_done) != before:
+            until, before = time.monotonic() + patience_s, (now.files_done, now.pages_done)
         assert time.monotonic() < until, f"the queue does not end: {now}"
         time.sleep(0.01)
     return now

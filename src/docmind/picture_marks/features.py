@@ -153,9 +153,9 @@ def _shrunk(grey: np.ndarray, side: int) -> tuple[np.ndarray, float]:
     """Return the picture with its longest side about `side` at most, and by how much it is smaller, 0..1."""
     by = max(1, max(grey.shape) // side)
     small, rest = _reduced(grey, by), min(1.0, side * by / max(grey.shape))
-    if rest < 0.99:  # else the whole number is near enough
-        small = cv2.resize(small, None, fx=rest, fy=rest, interpolation=cv2.INTER_AREA)
-    return small, (rest if rest < 0.99 else 1.0) / by
+    if rest >= 0.99 or min(small.shape) < 2:  # the whole number is near enough, or a line of pixels would vanish
+        return small, 1.0 / by
+    return cv2.resize(small, None, fx=rest, fy=rest, interpolation=cv2.INTER_AREA), rest / by
 
 
 def _enlarged_by_four(small: np.ndarray, width: int, height: int) -> np.ndarray:
@@ -272,6 +272,7 @@ _MOST_WORDS = 4_000
 _SMALL, _USUAL, _LARGE = 9.0, 11.0, 22.0  # height of a letter in pixels: outside this range, the picture is resized
 _LONGEST = 2_400  # pixels of a side
 _SPOTS_SIDE, _PRINT_SIDE = 640, 320  # pixels
+_LEAST_SIDE = 4  # pixels: SIFT fails on a smaller picture
 _PRINT = 0.5  # of the ink that is letters: the spots of such a page are looked for in a smaller picture
 _LEVEL = 1.0  # degrees below which the picture is not rotated
 
@@ -351,6 +352,8 @@ def _enlarged(grey: np.ndarray, most: int | None) -> list[tuple[np.ndarray, np.n
 def _spots(grey: np.ndarray, most: int, side: int) -> tuple[np.ndarray, np.ndarray]:
     """Return corners and blobs, the largest first: blur changes them least. A place is a spot and its radius."""
     small, scale = _shrunk(grey, side)
+    if min(small.shape) < _LEAST_SIDE:
+        return np.zeros((0, 4), np.float32), np.zeros((0, codes.BITS), np.float32)
     sift = cv2.SIFT.create(contrastThreshold=0.03)
     points = sorted(sift.detect(small), key=lambda point: -point.size)[:most]
     points, descriptors = sift.compute(small, points)
