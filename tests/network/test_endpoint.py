@@ -90,7 +90,7 @@ def test_allowed_hosts_may_be_asked(url: str, host: str) -> None:
     ],
 )
 def test_other_hosts_are_refused(url: str) -> None:
-    with pytest.raises(EndpointRefusedError, match="not allowed") as caught:
+    with pytest.raises(EndpointRefusedError, match="it isn't allowed") as caught:
         permit(url, ALLOWED)
     assert "DOCMIND_LLM__ALLOWED_HOSTS" in caught.value.hint
 
