@@ -229,7 +229,8 @@ def test_one_that_became_too_large_meanwhile_is_kept_as_failed(tmp_path: Path) -
         (info,) = desk.documents()
         assert info.status == "failed"
         assert "12" in info.message
-        assert desk.delete(info.doc_id).pages == 8
+        assert 0 < info.pages_done <= 8, "a slow machine commits fewer pages at a time"
+        assert desk.delete(info.doc_id).pages == info.pages_done
     assert inventory(settings_in(tmp_path)) == NOTHING
 
 
