@@ -212,7 +212,7 @@ def test_an_unfinished_file_says_why_and_delays_no_other(tmp_path: Path) -> None
         (result,) = desk.add([report("stork", 1)])
         assert result.status == "added"
         (failed,) = [info for info in desk.documents() if info.status == "failed"]
-        assert "rotted" in failed.message
+        assert "its checksum is wrong" in failed.message
         (healed,) = desk.add([upload])  # the file is at hand again
         assert (healed.status, healed.pages) == ("added", 12)
         assert desk.document(failed.doc_id).message == ""
