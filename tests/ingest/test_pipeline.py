@@ -212,7 +212,7 @@ def test_an_unfinished_file_says_why_and_delays_no_other(tmp_path: Path) -> None
         (result,) = desk.add([report("stork", 1)])
         assert result.status == "added"
         (failed,) = [info for info in desk.documents() if info.status == "failed"]
-        assert "rotted" in failed.message
+        assert "its checksum is wrong" in failed.message
         (healed,) = desk.add([upload])  # the file is at hand again
         assert (healed.status, healed.pages) == ("added", 12)
         assert desk.document(failed.doc_id).message == ""
@@ -229,7 +229,8 @@ def test_one_that_became_too_large_meanwhile_is_kept_as_failed(tmp_path: Path) -
         (info,) = desk.documents()
         assert info.status == "failed"
         assert "12" in info.message
-        assert desk.delete(info.doc_id).pages == 8
+        assert 0 < info.pages_done <= 8, "a slow machine commits fewer pages at a time"
+        assert desk.delete(info.doc_id).pages == info.pages_done
     assert inventory(settings_in(tmp_path)) == NOTHING
 
 
