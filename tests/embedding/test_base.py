@@ -234,7 +234,7 @@ def test_the_fake_model_is_found_through_the_test_kit_only(monkeypatch: pytest.M
     assert "fake" not in TEXT_MODELS
     without = [path for path in sys.path if not Path(path, "docmind_testkit.py").exists()]
     monkeypatch.setattr(sys, "path", without)
-    with pytest.raises(ConfigError, match=r"no text model 'fake'; there are: minilm, multilingual-e5-small, pair\.$"):
+    with pytest.raises(ConfigError, match=r"no text model 'fake'\. Available: minilm, multilingual-e5-small, pair\.$"):
         open_text_model(settings)
 
 

@@ -248,7 +248,7 @@ def test_code_beside_the_weights_is_never_run(opened: Callable[..., SentenceMode
 def test_a_name_is_a_folder_of_the_models_folder(tmp_path: Path, name: str) -> None:
     tiny_sentences(tmp_path / "tiny")
     tiny_sentences(tmp_path / "models" / "other")
-    with pytest.raises(ConfigError, match=r"There is no text model .*there are: minilm, .*other\.$"):
+    with pytest.raises(ConfigError, match=r"There is no text model .*Available: minilm, .*other\.$"):
         open_text_model(settings_for(tmp_path / "models", name))
 
 

@@ -34,7 +34,7 @@ def test_a_missing_or_changed_file_is_refused(tmp_path: Path, data: bytes | None
     path.unlink()
     if data is not None:
         path.write_bytes(data)
-    with pytest.raises(DamagedError, match="late interaction"):
+    with pytest.raises(DamagedError, match="fine ranking"):
         projection.weights([1])
 
 

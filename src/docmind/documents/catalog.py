@@ -286,7 +286,7 @@ class Catalog:
         if row is None:
             pages = self.document(doc_id).pages
             told = ngettext("This document has {n} page.", "This document has {n} pages.", pages).format(n=pages)
-            raise NotFoundError(told, hint=_("Choose a page from 1 to {n}.").format(n=pages) if pages else None)
+            raise NotFoundError(told, hint=_("Choose a page from 1 to {n}.").format(n=pages) if pages > 1 else None)
         return _page(row)
 
     def pages(self, keys: Iterable[tuple[str, int]]) -> dict[tuple[str, int], PageRecord]:
