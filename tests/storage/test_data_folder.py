@@ -79,7 +79,7 @@ def test_no_vault_is_made_among_foreign_files(tmp_path: Path, names: list[str]) 
         (folder / name).write_bytes(b"mine, and longer than a process number")
     folder.chmod(0o755)
     before = snapshot(folder)
-    with pytest.raises(VaultError, match="not DocMind's") as caught:
+    with pytest.raises(VaultError, match="aren't DocMind's") as caught:
         opened(tmp_path)
     assert snapshot(folder) == before
     assert not (tmp_path / "docmind.key").exists()
