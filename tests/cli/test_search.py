@@ -97,7 +97,7 @@ def test_one_list_can_be_asked(shell: Shell) -> None:
     assert "code 1" in both.stdout
     off = shell.run("search", "nest poplar", "--modality", "visual")
     assert "No pages match." in off.stdout
-    assert "Without visual: No model for it is in use" in off.stderr
+    assert "Without search in page images: No model for it is in use" in off.stderr
 
 
 @pytest.mark.slow
