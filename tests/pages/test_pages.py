@@ -248,8 +248,9 @@ def test_a_locked_file_asks_for_its_password_and_is_read_with_it() -> None:
     test = app("documents.py")
     assert "locked.docx** is locked" in said(test)
     for password, told in (("wrong", "That password does not open it"), ("opensesame", "1 added")):
-        assert test.text_input[0].value == ""
-        test.text_input[0].set_value(password)
+        field = next(field for field in test.text_input if field.label == "Password")
+        assert field.value == ""
+        field.set_value(password)
         finish(next(button for button in test.button if button.label == "Unlock").click().run())
         assert told in said(test)
     assert "is locked" not in said(test), "what was opened is not told as locked any more"
