@@ -206,7 +206,7 @@ def test_the_original_and_the_page_are_downloaded(one: Tab) -> None:
 def test_asking_one_document_narrows_the_next_questions(one: Tab) -> None:
     reader = press_marker(one)
     reader.get_by_role("button", name="Ask this document").click()
-    one.page.get_by_role("button", name=re.compile(NAME)).wait_for()
+    one.page.locator(".st-key-filters button", has_text=NAME).wait_for()
     one.idle()
     assert reader.is_visible()
 

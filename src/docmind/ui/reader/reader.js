@@ -5,6 +5,7 @@
 const KEPT_IMAGES = 16, KEPT_ANSWERS = 80, MARGIN = 12, STRIP = 30, STEP = 1.25, SMALLEST = 0.1, LARGEST = 6;
 const READABLE = 9; // pixels: the height of a quoted line at which it is read without zooming in
 const HOVER_MS = 140, TYPING_MS = 160;
+const MOVED_MS = 200;
 const ASKED_MS = 10_000; // within this time the page on which questions are asked has come
 const LINK = 'a[href^="#read="]';
 const SHAPES = {
@@ -824,6 +825,14 @@ function build() {
   addEventListener("popstate", follow);
   addEventListener("hashchange", follow);
 
+  /* Another page of the app was opened; Streamlit tells no part of that whose data stays the same. */
+  function moved() {
+    if (performance.now() > keptUntil) close();
+    else if (!parsed(location.hash)) address(fragmentOf(ref), false);
+    path = location.pathname;
+  }
+  setInterval(() => { if (!pane.hidden && location.pathname !== path) moved(); }, MOVED_MS);
+
   return {
     /* The page was drawn again: its theme may be another, and Streamlit may have taken the fragment from the address. */
     redrawn() {
@@ -834,9 +843,8 @@ function build() {
         if (parsed(location.hash)) follow();
         return;
       }
-      if (location.pathname !== path && performance.now() > keptUntil) close();
+      if (location.pathname !== path) moved();
       else if (!parsed(location.hash)) address(fragmentOf(ref), false);
-      path = location.pathname;
     },
   };
 }
