@@ -91,7 +91,7 @@ def test_rows_show_titles_and_are_found_and_sorted(one: Tab) -> None:
     page.get_by_text("No documents match.").wait_for()
     page.get_by_role("button", name="Clear filters").last.click()
     one.shows(page.locator(".lib-row"), 5)
-    page.get_by_label("Kind").select_option("Text")
+    page.get_by_label("Kind", exact=True).select_option("Text")
     assert len(titles(one)) == 2
     page.get_by_role("button", name="Clear filters").first.click()
     take(one, "library")
