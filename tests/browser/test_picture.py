@@ -146,7 +146,7 @@ def test_a_pasted_screenshot_shows_its_page_and_the_region(browser: Any, server:
         close_reader(one)
 
         one.page.get_by_role("button", name="Ask about it").click()
-        one.page.get_by_role("button", name="quarterly report.pdf").wait_for()
+        one.page.locator(".st-key-filters button", has_text="quarterly report.pdf").wait_for()
         one.idle()
         box.fill("")
         one.ask("How large is the deposit?")

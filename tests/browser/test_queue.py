@@ -81,7 +81,7 @@ def test_failed_and_locked_files_stay_until_they_are_dealt_with(browser: Any, se
         two.page.locator("input[type=password]").fill(PASSWORD)
         two.page.get_by_role("button", name="Unlock").click()
         two.page.get_by_text("1 file could not be read", exact=True).wait_for()
-        two.page.get_by_role("button", name="contract.docx").wait_for()
+        two.page.get_by_role("link", name="contract.docx").first.wait_for()
         two.idle()
         two.page.get_by_role("button", name="Retry").click()
         two.page.get_by_role("button", name="Retry").wait_for()
