@@ -12,7 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from browser.test_looks import LEASE, MANUAL, QUARTER, paper
 from conftest import ROOT
 from papers import pdf
-from served import Server, Tab, close_reader, read_page, tab
+from served import Server, Tab, read_page, tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
@@ -113,7 +113,8 @@ def test_no_page_of_a_document_or_of_the_settings_has_a_serious_fault(browser: A
         reader.get_by_role("searchbox").fill("night")
         reader.get_by_text("1 of 1").wait_for()
         found += everywhere(one, "the reader's search")
-        close_reader(one)
+        reader.get_by_role("button", name="Close", exact=True).click()  # Escape would only end the search
+        reader.wait_for(state="hidden")
         one.page.locator(".st-key-document-delete button").click()
         one.page.get_by_text("is in the bin.").wait_for()
         one.idle()
