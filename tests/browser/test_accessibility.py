@@ -12,7 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from browser.test_looks import LEASE, MANUAL, QUARTER, paper
 from conftest import ROOT
 from papers import pdf
-from served import Server, Tab, read_page, tab
+from served import Server, Tab, close_reader, read_page, tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
