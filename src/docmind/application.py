@@ -203,7 +203,7 @@ class DocMind:
             self.page_search,
             self._queries,
         )
-        self.reader = Reader(self._catalog, self._artifacts)
+        self.reader = Reader(self._catalog)
         self.memories = Memories(settings.memory, self._database, self._embedder)
         gguf_folder = models_dir_of(settings) / "language"
         self.models = models or LanguageModels(settings.llm, Preferences(self._database), folder=gguf_folder)

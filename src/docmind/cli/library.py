@@ -18,7 +18,7 @@ from docmind.wording import _
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
-    from docmind.records.documents import DeleteReceipt
+    from docmind.records.documents import Collection, DeleteReceipt
 
 _docs = click.argument("docs", nargs=-1, required=True)
 
@@ -111,7 +111,7 @@ def list_collections(as_json: bool) -> None:
     if not known:
         click.echo("There are no collections yet. Make one: docmind collection add NAME DOC…")
     for one in known:
-        click.echo(f"{inert(one.name)}: {counted_documents(one.documents)}")
+        click.echo(_line(one))
 
 
 @collection.command("add")
@@ -129,10 +129,7 @@ def add_to_collection(name: str, docs: tuple[str, ...], as_json: bool) -> None:
         else:
             desk.library.collect(known.collection_id, doc_ids)
         now = desk.library.collection(known.collection_id)
-    if as_json:
-        print_json({"collection": plain(now)})
-    else:
-        click.echo(f"{inert(now.name)}: {counted_documents(now.documents)}")
+    _tell_collection(now, as_json=as_json)
 
 
 @collection.command("remove")
@@ -145,10 +142,7 @@ def remove_from_collection(name: str, docs: tuple[str, ...], as_json: bool) -> N
         known = desk.library.collection(name)
         desk.library.collect(known.collection_id, _found(desk, docs), leave=True)
         now = desk.library.collection(known.collection_id)
-    if as_json:
-        print_json({"collection": plain(now)})
-    else:
-        click.echo(f"{inert(now.name)}: {counted_documents(now.documents)}")
+    _tell_collection(now, as_json=as_json)
 
 
 @collection.command("rename")
@@ -159,10 +153,7 @@ def rename_collection(name: str, new_name: str, as_json: bool) -> None:
     """Rename a collection."""
     with opened() as desk:
         now = desk.library.rename_collection(desk.library.collection(name).collection_id, new_name)
-    if as_json:
-        print_json({"collection": plain(now)})
-    else:
-        click.echo(f"{inert(now.name)}: {counted_documents(now.documents)}")
+    _tell_collection(now, as_json=as_json)
 
 
 @collection.command("delete")
@@ -244,3 +235,14 @@ def tell_receipts(receipts: list[DeleteReceipt]) -> None:
 
 def _found(desk: DocMind, docs: tuple[str, ...]) -> list[str]:
     return list(dict.fromkeys(desk.find_document(doc).doc_id for doc in docs))
+
+
+def _tell_collection(now: Collection, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"collection": plain(now)})
+    else:
+        click.echo(_line(now))
+
+
+def _line(one: Collection) -> str:
+    return f"{inert(one.name)}: {counted_documents(one.documents)}"

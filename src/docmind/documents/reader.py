@@ -1,4 +1,4 @@
-"""Documents as they are read on screen: words that join when they are copied, search within one, and the original."""
+"""Documents as they are read on screen: words that join when they are copied, and search within one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from docmind.errors import DamagedError
 from docmind.records.documents import Box
 from docmind.records.reader import Joint, PageWord, PlaceFound, PlacesFound, ReadPage
 from docmind.records.search import Quad
-from docmind.storage import Artifacts
 
 LONGEST_SEARCH = 200  # characters of a text that is searched for
 _MOST = 500  # places that are returned
@@ -27,10 +26,10 @@ _WIDE = 0.75  # of a line's usual width: a line that ends before this ends its p
 
 
 class Reader:
-    """Reads pages for a person. Thread-safe, as the catalog and the artifacts are."""
+    """Reads pages for a person. Thread-safe, as the catalog is."""
 
-    def __init__(self, catalog: Catalog, artifacts: Artifacts) -> None:
-        self._catalog, self._artifacts = catalog, artifacts
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
 
     def page(self, doc_id: str, page_no: int) -> ReadPage:
         """Return a page with its words. Raises `NotFoundError`, `DamagedError`."""
@@ -65,13 +64,6 @@ class Reader:
                     return PlacesFound(tuple(places), is_cut=True)
                 places.append(PlaceFound(page.page_no, quads_at(words, start, end)))
         return PlacesFound(tuple(places))
-
-    def original(self, doc_id: str) -> bytes:
-        """Return the file as it was added.
-
-        Raises `NotFoundError`, `DamagedError`, `TamperedError`.
-        """
-        return self._artifacts.get(self._catalog.original(doc_id))
 
 
 def _folded(text: str) -> str:

@@ -129,7 +129,7 @@ def _heat(docmind: DocMind, request: Request) -> Response:
 
 def _original(docmind: DocMind, request: Request) -> Response:
     info = docmind.document(request.path_params["doc_id"])
-    return _download(docmind.reader.original(info.doc_id), info.document, "application/octet-stream")
+    return _download(docmind.library.original(info.doc_id), info.document, "application/octet-stream")
 
 
 def _page_download(docmind: DocMind, request: Request) -> Response:
