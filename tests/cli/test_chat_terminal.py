@@ -61,7 +61,7 @@ def test_ctrl_c_stops_the_answer_and_not_the_program(shell: Shell, server: LLMSe
         screen.wait_for("> ")
         screen.type("Where do owls nest?" + ENTER).wait_for("owls.txt, page 1")
         screen.wait_for("> ")
-        screen.settle().type(CTRL_C).wait_for("once more")
+        screen.settle().type(CTRL_C).wait_for("Press Ctrl-C again")
         screen.wait_for("> ")
         screen.settle().type(CTRL_C)
         assert screen.end() == 130
@@ -78,7 +78,7 @@ def test_ctrl_c_stops_a_model_that_is_silent(shell: Shell, server: LLMServer) ->
     with terminal(["chat"], shell.environment) as screen:
         screen.wait_for("> ")
         screen.type("Where do herons nest?" + ENTER).wait_for("is reading")
-        screen.type(CTRL_C).wait_for("Stopped", within_s=10)
+        screen.type(CTRL_C).wait_for("You stopped the answer here.", within_s=10)
         screen.wait_for("> ")
         screen.type("/quit" + ENTER)
         assert screen.end() == 0
@@ -148,7 +148,7 @@ def test_ask_streams_too_and_ctrl_c_keeps_what_was_written(shell: Shell, server:
     server.default = Behaviour("endless", delay_s=0.02)
     with terminal(["ask", "Where do herons nest?", "--thread", "mine"], shell.environment) as screen:
         screen.wait_for("on and on")
-        screen.type(CTRL_C).wait_for("Stopped")
+        screen.type(CTRL_C).wait_for("You stopped the answer here.")
         assert screen.end() == 130
     (turn,) = shell.json("threads", "show", "mine")["turns"]
     assert turn["state"] == "stopped"

@@ -72,7 +72,7 @@ def test_what_does_not_go_together_is_refused(shell: Shell, tmp_path: Path) -> N
     )
     assert "--no-read only works with --image" in shell.run("search", "nests", "--no-read", code=2).stderr
     assert "is not one of" in shell.run("search", "nests", "--modality", "lookalike", code=2).stderr
-    assert "is not a file" in shell.run("search", "--image", tmp_path / "missing.png", code=4).stderr
+    assert "isn't a file" in shell.run("search", "--image", tmp_path / "missing.png", code=4).stderr
     assert "is not a picture" in shell.run("search", "--image", shell.file("a.txt", b"words"), code=23).stderr
 
 

@@ -91,7 +91,8 @@ def names_in(docmind: DocMind) -> set[str]:
 
 
 def bad_frame(data: Path) -> None:
-    flipped(data / "vault.db-wal", 0.05)
+    """Damage one of the first frames, before the commit that keeps the files that wait to be read."""
+    flipped(data / "vault.db-wal", 0.005)
 
 
 def no_log(data: Path) -> None:

@@ -12,7 +12,8 @@ import numpy as np
 from docmind.documents.catalog import Catalog
 from docmind.documents.line_shapes import quads_at, quads_of
 from docmind.documents.words import Words
-from docmind.errors import DamagedError
+from docmind.errors import DamagedError, NotFoundError
+from docmind.records.answers import Source
 from docmind.records.documents import Box
 from docmind.records.reader import Joint, PageWord, PlaceFound, PlacesFound, ReadPage
 from docmind.records.search import Quad
@@ -42,6 +43,13 @@ class Reader:
     def quads(self, doc_id: str, page_no: int, boxes: Sequence[Box]) -> tuple[Quad, ...]:
         """Return the shapes of quoted lines, from their boxes. Raises `NotFoundError`, `DamagedError`."""
         return quads_of(Words.unpack(self._catalog.page(doc_id, page_no).words), boxes)
+
+    def cited_quads(self, source: Source) -> tuple[Quad, ...]:
+        """Return the shapes of a source's lines; those of its boxes where its page is gone."""
+        try:
+            return self.quads(source.doc_id, source.page_no, source.boxes)
+        except NotFoundError:
+            return tuple(((x, y), (x + w, y), (x + w, y + h), (x, y + h)) for x, y, w, h in source.boxes)
 
     def find(self, doc_id: str, text: str) -> PlacesFound:
         """Return where the document holds this text, whatever its case, its accents and its line breaks.

@@ -16,16 +16,9 @@ from docmind.records.search import Filters, Hit, ListName, ListReport, Multimoda
 from docmind.rich_text import escape, flow, highlight, one_line
 from docmind.ui.app import errors, state
 from docmind.ui.app.format import count, data_url, pace
+from docmind.ui.app.heat import draw_heat, has_heat, heat_row, heat_switch
 from docmind.ui.app.page_links import Cited, reader_link, source_link
-from docmind.ui.app.page_view import (
-    draw_heat,
-    has_heat,
-    heat_row,
-    heat_switch,
-    page_jpeg,
-    source_jpeg,
-    source_strip,
-)
+from docmind.ui.app.page_view import page_jpeg, source_jpeg, source_strip
 from docmind.wording import _
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from docmind.records.search import Quad
 from docmind.rich_text import flow, one_line, visible
 from docmind.ui.app.errors import attempt
 from docmind.ui.app.format import data_url, language
+from docmind.ui.app.heat import has_heat, strongest
 from docmind.ui.app.page_links import Cited, cited_of
-from docmind.ui.app.page_view import has_heat, source_quads, strongest
 from docmind.ui.app.routes import PAGE_IMAGES, route
 from docmind.visual import similarity_map
 from docmind.wording import _, ngettext
@@ -87,7 +87,7 @@ def _cited(docmind: DocMind, request: Request) -> Response:
             "how": _(source.how) if source.how else "",
             "width": source.page_width,
             "height": source.page_height,
-            "quads": _plain(source_quads(docmind, source)),
+            "quads": _plain(docmind.reader.cited_quads(source)),
         }
     )
 
