@@ -81,7 +81,7 @@ def test_failed_and_locked_files_stay_until_they_are_dealt_with(browser: Any, se
         two.page.locator("input[type=password]").fill(PASSWORD)
         two.page.get_by_role("button", name="Unlock").click()
         two.page.get_by_text("1 file could not be read", exact=True).wait_for()
-        two.page.get_by_role("link", name="contract.docx").first.wait_for()
+        two.page.locator(".lib-row", has_text="contract.docx").wait_for()
         two.idle()
         two.page.get_by_role("button", name="Retry").click()
         two.page.get_by_role("button", name="Retry").wait_for()
@@ -100,8 +100,10 @@ def test_pause_resume_and_cancel_keep_what_was_read(browser: Any, server: Server
         one.page.get_by_text("3 files are not read yet").wait_for()
         one.idle()
         kept = one.page.get_by_text(re.compile(r"[\d,]+ of 300 pages of long.pdf are read and kept")).inner_text()
-        row = one.page.locator('[class*="st-key-row-"]', has_text="long.pdf")
-        assert f"{kept.split()[0]} of 300 pages read" in row.inner_text(), "the row and the panel say the same"
+        row = one.page.locator(".lib-row", has_text="long.pdf")
+        row.get_by_text("Paused").wait_for()
+        told = row.locator(".lib-state").get_attribute("title")
+        assert told == f"{kept.split()[0]} of 300 pages", "the row and the panel say the same"
         take(one, "queue-paused")
         one.go("Ask")
         one.page.get_by_text("Reading is paused: 3 files are not read yet").wait_for()

@@ -328,7 +328,8 @@ class Table {
     title.append(make("span", "lib-facts", `${kind} · ${pages}`));
     const state = words.states[row[STATUS]];
     if (state) {
-      const badge = make("span", `lib-state lib-${row[STATUS]}`, row[STATUS] === "reading" && row[PAGES] ? fill(words.done, { n: number.format(row[DONE]), all: number.format(row[PAGES]) }) : state, { title: row[MESSAGE] || state });
+      const done = row[PAGES] && row[DONE] < row[PAGES] ? fill(words.done, { n: number.format(row[DONE]), all: number.format(row[PAGES]) }) : state;
+      const badge = make("span", `lib-state lib-${row[STATUS]}`, row[STATUS] === "reading" ? done : state, { title: row[MESSAGE] || done });
       title.append(badge);
       if (row[STATUS] === "stopped") {
         const on = make("button", "lib-quiet", words.go_on, { type: "button", tabindex: "-1" });
