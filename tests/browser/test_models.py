@@ -245,4 +245,4 @@ def test_a_wordless_page_is_found_and_shown_in_chat(browser: Any, server: Server
         one.page.keyboard.press("Escape")
         one.ask("Which page is blue?")
         assert "found by its look" not in one.page.locator(".st-key-turn-1").inner_text()
-        assert "By words" in one.page.locator(".st-key-filters").inner_text()
+        assert "by words" in one.page.locator(".st-key-filters").inner_text()

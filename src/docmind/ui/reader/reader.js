@@ -726,8 +726,11 @@ function build() {
     const bar = element("img");
     bar.src = map.legend;
     bar.alt = "";
+    const held = warm.contains(warm.getRootNode().activeElement);
     warm.replaceChildren(...chosen, ...(map.flat ? [element("span", "told", fill(texts.flat, { name: map.model }))]
       : [element("span", "told", texts.weaker), bar, element("span", "told", fill(texts.strongest, { name: map.model }))]));
+    // The keyboard stays in the reader: arrows turn the page after a word was chosen.
+    if (held) chosen.find((one) => one.getAttribute("aria-pressed") === "true")?.focus();
   }
 
   /* keys */
