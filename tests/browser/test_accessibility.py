@@ -113,7 +113,7 @@ def test_no_page_of_a_document_or_of_the_settings_has_a_serious_fault(browser: A
         reader.get_by_role("searchbox").fill("night")
         reader.get_by_text("1 of 1").wait_for()
         found += everywhere(one, "the reader's search")
-        reader.get_by_role("button", name="Close", exact=True).click()  # Escape would only end the search
+        reader.get_by_role("button", name="Close", exact=True).first.click()  # Escape would only end the search
         reader.wait_for(state="hidden")
         one.page.locator(".st-key-document-delete button").click()
         one.page.get_by_text("is in the bin.").wait_for()

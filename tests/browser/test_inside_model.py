@@ -55,7 +55,7 @@ def test_a_file_is_chosen_writes_is_stopped_and_checked(browser: Any, server: Se
         take(one, "language-model-inside")
 
         one.go("Ask")
-        one.page.get_by_text(f"{NAME} · inside DocMind").wait_for()
+        one.page.get_by_text(f"{NAME} · on this computer").wait_for()
         box = one.page.get_by_placeholder("Ask your documents")
         box.fill(STORY)
         box.press("Enter")
