@@ -136,8 +136,6 @@ def test_a_document_is_in_the_address_and_back_works(one: Tab) -> None:
         page.get_by_role("button", name="Download original").click()
     assert got.value.suggested_filename == "care.pdf"
     assert got.value.path().read_bytes() == CARE
-    # Streamlit first looks for its own routes below a page's address.
-    one.complaints[:] = [told for told in one.complaints if "404" not in told]
 
 
 def test_a_document_is_renamed_and_tagged(one: Tab) -> None:

@@ -87,7 +87,6 @@ def test_the_theme_is_worn_at_once_and_kept(browser: Any, server: Server) -> Non
         has_background(one, INK)
         one.page.get_by_role("combobox", name="Theme").wait_for()
         assert "section=Appearance" in one.page.url
-        one.complaints[:] = [told for told in one.complaints if "404" not in told]  # of the address of a page
         one.go("Documents")
         has_background(one, INK)
     with tab(browser, server, color_scheme="light") as other:

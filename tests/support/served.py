@@ -114,10 +114,12 @@ class Tab:
     def _console(self, message: Any) -> None:
         # A file that is replaced, or whose dialog is closed, while the browser asks for it is gone from the server: no
         # fault of the page.
-        told = ("Download Button source error", "Image source error")
-        is_gone = "/media/" in str(message.location.get("url", "")) or any(words in message.text for words in told)
-        if message.type == "error" and not is_gone:
-            self.complaints.append(message.text)
+        told, url = ("Download Button source error", "Image source error"), str(message.location.get("url", ""))
+        is_gone = "/media/" in url or any(words in message.text for words in told)
+        # At the address of a page Streamlit first looks for its server below that address.
+        is_probe = "404" in message.text and "/_stcore/" in url
+        if message.type == "error" and not is_gone and not is_probe:
+            self.complaints.append(f"{message.text} {url}".rstrip())
 
     def _request(self, request: Any) -> None:
         if not request.url.startswith((self.server.url, self.server.url.replace("http", "ws"), "data:", "blob:")):
