@@ -9,7 +9,7 @@ from docmind.documents import Catalog, Edits, Words, outline_of
 from docmind.errors import DiskFullError, IndexMismatchError, NotFoundError
 from docmind.ingest.pipeline import Ingest
 from docmind.records.documents import Collection, DeleteReceipt, DocumentInfo, Heading, ReadingFacts
-from docmind.rich_text import one_line
+from docmind.rich_text import file_name
 from docmind.storage import Artifacts, Database, Reserve
 from docmind.visual import Visual
 
@@ -196,8 +196,7 @@ class Library:
         added = info.read_as[0] if info.read_as else info.document
         suffix = f".{added.rpartition('.')[2]}" if "." in added.strip(".") else ""
         name = info.document if info.document.casefold().endswith(suffix.casefold()) else info.document + suffix
-        safe = "".join("_" if char in '/\\:*?"<>|' else char for char in one_line(name)).strip(". ")
-        return safe[-150:] or "document"
+        return file_name(name)
 
     def _follow(self) -> None:
         """Have the index follow the changes now; what cannot be done now is done at the next start."""
