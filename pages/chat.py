@@ -10,7 +10,7 @@ from docmind.errors import DocMindError
 from docmind.rich_text import escape
 from docmind.ui.app import errors, state
 from docmind.ui.app.frame import frame
-from docmind.ui.chat import compare, conversation, run, side_panel, threads, turn, visual_search
+from docmind.ui.chat import compare, conversation, dropped, run, side_panel, threads, turn, visual_search
 from docmind.ui.chat.conversation import draw_conversation
 from docmind.ui.documents import upload, welcome
 from docmind.wording import N_, _
@@ -26,6 +26,7 @@ def chat(docmind: DocMind) -> None:
     st.html(turn.LOOKS)
     run.prepare()
     thread_id = threads.sidebar(docmind)
+    dropped.settle(docmind, thread_id)
     documents = docmind.documents()
     if compare.draw(docmind):
         return
@@ -61,6 +62,7 @@ def first_question(docmind: DocMind) -> None:
         st.title(_("Ask your documents"), anchor=False)
         st.write(_("Ask in your own words. Every answer links to the exact place in your documents. For example:"))
         examples(docmind)
+        st.caption(":material/attach_file: " + _("You can drop files on the question box to add them."))
 
 
 def examples(docmind: DocMind) -> None:

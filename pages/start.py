@@ -33,7 +33,7 @@ st.set_page_config(
     initial_sidebar_state=288,
 )
 st.html(PICTURES / "looks.css")
-st.logo(str(PICTURES / "wordmark.svg"), icon_image=str(PICTURES / "mark.svg"))
+st.logo(str(PICTURES / "mark.svg"))
 st.session_state[state.CAME_BACK] = st.session_state.get(state.PAGE, page.url_path) != page.url_path
 st.session_state[state.PAGE] = page.url_path
 with st.sidebar:

@@ -42,7 +42,14 @@ class Services:
         self.library = Library(
             database, catalog, artifacts, self.ingest, self.visual, reserve, settings.storage.bin_days
         )
-        self.folders = Folders(settings, database, catalog, self.queue, lambda doc_id: self.library.delete([doc_id]))
+        self.folders = Folders(
+            settings,
+            database,
+            catalog,
+            self.queue,
+            delete=lambda doc_id: self.library.delete([doc_id]),
+            rename=lambda doc_id, name: self.library.rename(doc_id, document=name),
+        )
         self.text = TextSearch(settings, catalog, nodes, self.index, embedder, queries)
         self.pages = PageSearch(settings, self.index, catalog, self.visual, queries)
 
@@ -54,6 +61,7 @@ class Services:
             self.lookalike.follow()
             self.visual.follow()
             self.folders.follow()
+            self.library.follow()
 
     def reindex(self, report: Report | None) -> int:
         """Compute missing token vectors, rebuild the index, and process new page images.
@@ -72,6 +80,7 @@ class Services:
 
     def close(self) -> None:
         """Make the index durable and end every child process. Idempotent."""
+        self.library.close()
         self.lookalike.close()
         self.visual.close()
         self.ingest.close()

@@ -94,6 +94,29 @@ def test_renamed_files_are_recognised(desk: DocMind, papers: Path) -> None:
     assert not desk.folders.gone()
 
 
+def test_a_document_follows_the_name_of_its_file(desk: DocMind, papers: Path) -> None:
+    info = desk.folders.add(papers)
+    synced(desk, info)
+    heron, owl = (desk.find_document(name).doc_id for name in ("heron.txt", "owl.md"))
+    desk.library.rename(owl, document="My owl")
+    data = (papers / "report.pdf").read_bytes()
+    (papers / "report.pdf").unlink()
+    (papers / "storks.pdf").write_bytes(data)  # found again by its contents
+    (papers / "inner" / "owl.md").rename(papers / "inner" / "tawny owl.md")
+    (papers / "heron.txt").rename(papers / "inner" / "grey heron.txt")
+    synced(desk, info)
+    assert names(desk) == {"grey heron.txt", "My owl", "storks.pdf"}
+    (papers / "inner" / "grey heron.txt").rename(
+        papers / "old heron.txt"
+    )  # again: its name is not the one it was read by
+    synced(desk, info)
+    assert desk.document(heron).document == "old heron.txt"
+    desk.library.rename(heron, document="Bird of the reeds")
+    (papers / "old heron.txt").rename(papers / "heron.txt")
+    synced(desk, info)
+    assert desk.document(heron).document == "Bird of the reeds"
+
+
 def test_what_is_gone_waits_for_a_decision(desk: DocMind, papers: Path) -> None:
     info = desk.folders.add(papers)
     synced(desk, info)

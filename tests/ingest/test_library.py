@@ -15,6 +15,7 @@ from docmind.errors import ConfigError, NotFoundError, VaultError
 from docmind.records.documents import Upload
 from docmind.records.search import Filters
 from looking import album, coloured, looking
+from papers import line, pdf
 from sheets import png, sheet
 
 Found = Callable[[DocMind], set[str]]
@@ -241,3 +242,26 @@ def test_tags_and_collections_narrow_a_search(tmp_path: Path) -> None:
         desk.library.delete_collection(made.collection_id)
         assert desk.library.collections() == ()
         assert desk.document(two).tags == ("Work",)
+
+
+def test_documents_of_earlier_vaults_get_their_titles_once(tmp_path: Path) -> None:
+    body = line("Birds of the reeds and how to tell them apart from each other.", y=600, size=10)
+    guide_pdf = pdf([line("A Field Guide", y=700, size=30) + "\n" + body])
+    with opened(tmp_path) as desk:
+        desk.add([Upload("guide.pdf", guide_pdf), *(report(f"bird {n}", 1) for n in range(3))])
+        (guide,) = [info for info in desk.documents() if info.document == "guide.pdf"]
+        assert guide.shown_title == "A Field Guide"
+        with desk._database.transaction() as db:
+            db.execute("UPDATE documents SET heading = ''")
+        assert desk._catalog.find_headings("", 2)
+        assert desk._catalog.find_headings("", 9) is None
+        assert desk.document(guide.doc_id).shown_title == "A Field Guide"
+        with desk._database.transaction() as db:
+            db.execute("UPDATE documents SET heading = ''")
+    with opened(tmp_path) as desk:
+        desk.library.find_titles()
+        assert desk.document(guide.doc_id).shown_title == "A Field Guide"
+        with desk._database.transaction() as db:
+            db.execute("UPDATE documents SET heading = ''")
+        desk.library.find_titles()
+        assert desk.document(guide.doc_id).shown_title == "", "each vault is looked through once"

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from docmind.rich_text.sanitize import clip, escape, one_line, shorten, visible
+from docmind.rich_text.sanitize import clip, escape, file_name, one_line, shorten, visible
 
 NASTY = [
     "![image](http://127.0.0.1:9/canary.png)",
@@ -103,3 +103,11 @@ def test_a_line_is_cut_at_a_word_where_there_is_one() -> None:
     assert clip("What does the third chart on page nine show?", 24) == "What does the third…"
     assert clip("x" * 50, 10) == "x" * 9 + "…"
     assert clip("exactly ten", 11) == "exactly ten"
+
+
+def test_a_file_name_is_valid_on_every_disk() -> None:
+    assert file_name("lease 2024.pdf") == "lease 2024.pdf"
+    assert file_name("../a/b:\\c?\u202e.pdf") == "_a_b__c_.pdf"
+    assert file_name("...") == "document"
+    assert file_name("n" * 300 + ".pdf").endswith("n.pdf")
+    assert len(file_name("n" * 300 + ".pdf")) == 120

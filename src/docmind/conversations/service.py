@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from docmind.config import Settings
 from docmind.conversations.instructions import Instructions
+from docmind.conversations.limits import Limits
 from docmind.conversations.sessions import Sessions
 from docmind.documents import Catalog
 from docmind.embedding import TextEmbedder
@@ -99,6 +100,7 @@ class Conversations:
             embedder, search, epoch, memories, models, direct,
         )  # fmt: skip
         self._sessions, self._instructions = Sessions(database), Instructions(database)
+        self._limits = Limits(database)
         self._lock = threading.Lock()
         self._talk: Talk | None = None
         self._said: dict[str, tuple[int, str]] = {}  # thread_id: when it was read, and its text in lower case
@@ -192,6 +194,21 @@ class Conversations:
             self._sessions.get_open(thread_id)
         return self._instructions.put(text, thread_id)
 
+    def limit_of(self, thread_id: str) -> tuple[str, ...]:
+        """Return the documents that a thread is meant to be asked alone, by id; empty for all.
+
+        `ask` and `start` do not look here: their `filters` say what is searched.
+        """
+        return self._limits.get(thread_id)
+
+    def limit_to(self, thread_id: str, doc_ids: Sequence[str]) -> None:
+        """Keep which documents a thread is to be asked alone; none means all.
+
+        Raises `NotFoundError`, and `ConfigError` for more than 400 documents.
+        """
+        self._sessions.get_open(thread_id)
+        self._limits.put(thread_id, doc_ids)
+
     def purge(self, thread_id: str) -> ThreadReceipt:
         """Erase a thread, its turns, its memories and its instructions; this cannot be undone.
 
@@ -208,6 +225,7 @@ class Conversations:
                 checkpoints = self._started().checkpoints.purge(thread_id)
                 memories = self._memories.drop(thread_id)
                 self._instructions.drop(thread_id)
+                self._limits.drop(thread_id)
                 self._sessions.drop(thread_id)
             self._said.pop(thread_id, None)
             self._database.scrub()

@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from docmind.documents.titles import printed_title
@@ -122,6 +123,26 @@ class Catalog:
             if not marked.rowcount:
                 raise NotFoundError(_("There is no such document: {doc_id}.").format(doc_id=doc_id))
             return self._changed(db, doc_id)
+
+    def find_headings(self, after: str, most: int) -> str | None:
+        """Find the titles printed on first pages of documents that have none, at most so many, in one transaction.
+
+        `after` is the id that the previous call returned, at first "". Returns None once all documents were looked at.
+        """
+        rows = self._db.all(
+            "SELECT doc_id FROM documents WHERE doc_id > ? AND status = 'ready' AND heading = ''"
+            " ORDER BY doc_id LIMIT ?",
+            (after, most),
+        )
+        doc_ids = [doc_id for (doc_id,) in rows]
+        found = []
+        for page in self.pages([(doc_id, 1) for doc_id in doc_ids]).values():
+            with suppress(DamagedError):  # its words cannot be read: it is shown by its name
+                found.append((printed_title(page.text, Words.unpack(page.words)), page.doc_id))
+        if any(heading for heading, _ in found):
+            with self._db.transaction() as db:
+                db.executemany("UPDATE documents SET heading = ? WHERE doc_id = ? AND heading = ''", found)
+        return doc_ids[-1] if len(doc_ids) == most else None
 
     def fail_document(self, doc_id: str, message: str) -> None:
         """Keep the document as failed, with the sentence that says why."""

@@ -10,7 +10,8 @@ import json
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -60,12 +61,18 @@ class Folders:
         database: Database,
         catalog: Catalog,
         queue: IngestQueue,
+        *,
         delete: Callable[[str], object],
+        rename: Callable[[str, str], object],
     ) -> None:
-        """`delete` takes a document out of the library: one whose file was replaced, or is gone and not wanted."""
+        """`delete` takes a document out of the library: one whose file was replaced, or is gone and not wanted.
+
+        `rename` gives a document another name: that of its file, which was renamed.
+        """
         self._limit_bytes = settings.reading.max_file_mb << 20
         self._data_dir = settings.data_dir
-        self._db, self._catalog, self._queue, self._delete = database, catalog, queue, delete
+        self._db, self._catalog, self._queue = database, catalog, queue
+        self._delete, self._rename = delete, rename
         self._syncing = threading.Lock()
         self._watching = Background("folders", "The folders are not followed any more.")
 
@@ -267,9 +274,13 @@ class Folders:
             if number % 500 == 0:
                 report(number, len(found.files))
         vanished = {row.place: row for row in rows if row.place not in there}
-        renamed, fresh = self._moved(info.folder_id, vanished, fresh, known)
+        names: list[tuple[_Row, str]] = []
+        renamed, fresh = self._moved(info.folder_id, vanished, fresh, known, names)
         self._put(info.folder_id, back)
-        added, changed, again, unread = self._hand_in(info.folder_id, root, fresh, known, vanished)
+        added, changed, again, unread = self._hand_in(info.folder_id, root, fresh, known, vanished, names)
+        folders = {"", *(seen.path.rpartition("/")[0] for seen in found.files)}
+        for row, name in names:
+            self._follow_name(row, name, salt, folders)
         gone = [] if found.unreadable or waiting else [row for row in vanished.values() if not row.is_gone]
         self._bury(info.folder_id, gone)
         message = f"{found.unreadable:,} folders in it could not be opened." if found.unreadable else ""
@@ -286,10 +297,33 @@ class Folders:
             message=message,
         )
 
+    def _follow_name(self, row: _Row, name: str, salt: bytes, folders: Collection[str]) -> None:
+        """Give the document of a renamed file the file's new name, unless the user has given it another one.
+
+        The old name of the file is not stored. The document has it where nobody has renamed the document, and where its
+        name in one of `folders` is the file's old place.
+        """
+        with suppress(NotFoundError):  # in the bin, or not read yet
+            info = self._catalog.document(row.doc_id)
+            is_as_read = not info.read_as or info.document == info.read_as[0]
+            if not row.is_ours or info.document == _text(name):
+                return
+            places = (_place(salt, f"{folder}/{info.document}".lstrip("/")) for folder in folders)
+            if is_as_read or row.place in places:
+                self._rename(row.doc_id, _text(name))
+
     def _moved(
-        self, folder_id: int, vanished: dict[bytes, _Row], fresh: list[tuple[bytes, Seen]], known: dict[bytes, _Row]
+        self,
+        folder_id: int,
+        vanished: dict[bytes, _Row],
+        fresh: list[tuple[bytes, Seen]],
+        known: dict[bytes, _Row],
+        names: list[tuple[_Row, str]],
     ) -> tuple[int, list[tuple[bytes, Seen]]]:
-        """Recognise files that were renamed without a change, by their number on the disk, time and size."""
+        """Recognise files that were renamed without a change, by their number on the disk, time and size.
+
+        Their former rows and new names are added to `names`.
+        """
         by_look = {row.look: row for row in vanished.values() if row.file_id}
         left, moved = [], []
         for place, seen in fresh:
@@ -298,6 +332,7 @@ class Folders:
                 left.append((place, seen))
             else:
                 del vanished[row.place]
+                names.append((row, seen.name))
                 moved.append((row.place, replace(row, place=place, is_gone=False)))
         if moved:
             with self._db.transaction() as db:
@@ -314,8 +349,12 @@ class Folders:
         fresh: Sequence[tuple[bytes, Seen]],
         known: dict[bytes, _Row],
         vanished: dict[bytes, _Row],
+        names: list[tuple[_Row, str]],
     ) -> tuple[int, int, int, int]:
-        """Queue new and changed files; return counts: added, changed, renamed (by content), could not be read."""
+        """Queue new and changed files; return counts: added, changed, renamed (by content), could not be read.
+
+        The former rows and the new names of renamed files are added to `names`.
+        """
         added = changed = renamed = unread = 0
         by_document = {row.doc_id: row for row in vanished.values()}
         for few in self._few(fresh):
@@ -338,6 +377,7 @@ class Folders:
                         db.execute(
                             "DELETE FROM folder_files WHERE folder_id = ? AND place = ?", (folder_id, same.place)
                         )
+                        names.append((same, seen.name))
                         renamed += 1
                     elif old is not None:
                         row, is_needless = replace(row, before=self._replaced(old, needless)), False

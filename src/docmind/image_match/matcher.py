@@ -142,7 +142,7 @@ class ImageMatcher:
             ranked = self._compare(candidates, known)
             clock.lap("compare")
         hits = self._hits(ranked, filters, names, k)
-        missing = len(self._store.missing())
+        missing = self._store.count_missing()
         degraded = (Degraded("unprepared", _unprepared(missing)),) if missing else ()
         if known.damaged:
             degraded += (
@@ -161,7 +161,7 @@ class ImageMatcher:
 
     def missing(self) -> int:
         """Return how many page images have no marks yet."""
-        return len(self._store.missing())
+        return self._store.count_missing()
 
     def catch_up(
         self, report: Callable[[int, int], None] | None = None, check: Callable[[], None] = lambda: None

@@ -26,6 +26,15 @@ class LookStore:
         )
         return [image for (image,) in rows]
 
+    def count_missing(self) -> int:
+        """Return the number of page images without marks of this version; reads indexes alone."""
+        row = self._db.one(
+            "SELECT count(*) FROM (SELECT DISTINCT image FROM pages) p"
+            " WHERE NOT EXISTS (SELECT 1 FROM looks l WHERE l.version = ? AND l.image = p.image)",
+            (VERSION,),
+        )
+        return int(row[0]) if row else 0
+
     def put(self, image: str, marks: bytes) -> None:
         """Store the marks of one image; those of an image that no page has any more are not stored."""
         with self._db.transaction(is_step=True) as db:

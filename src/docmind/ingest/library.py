@@ -6,15 +6,18 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from docmind.documents import Catalog, Edits, Words, outline_of
-from docmind.errors import DiskFullError, IndexMismatchError, NotFoundError
+from docmind.errors import DamagedError, DiskFullError, DocMindError, IndexMismatchError, NotFoundError
 from docmind.ingest.pipeline import Ingest
 from docmind.records.documents import Collection, DeleteReceipt, DocumentInfo, Heading, ReadingFacts
-from docmind.rich_text import one_line
-from docmind.storage import Artifacts, Database, Reserve
+from docmind.rich_text import file_name
+from docmind.runtime import Background, log_mistake
+from docmind.storage import Artifacts, Database, Preferences, Reserve
 from docmind.visual import Visual
 
 _OUTLINED = 400  # pages that an outline is made of
 _KEPT = 8  # outlines
+_TITLES = "titles"  # the preference that says after which document titles are looked for next; None once all were
+_TITLED, _REST_S = 20, 0.2  # documents whose titles are found in one transaction, and the pause after it
 
 
 class Library:
@@ -38,6 +41,7 @@ class Library:
         self._ingest, self._visual, self._reserve = ingest, visual, reserve
         self._edits = Edits(database, catalog)
         self._outlines: dict[tuple[str, int], tuple[Heading, ...]] = {}  # replaced as a whole, never changed
+        self._titling = Background("titles", "Titles are not looked for any more.")
         self.bin_days = bin_days
         """How many days a document stays in the bin; 0 where there is none."""
 
@@ -60,6 +64,39 @@ class Library:
         """Return how a document was read, and what is not done yet. Raises `NotFoundError`."""
         self._catalog.document(doc_id)
         return self._edits.reading(doc_id)
+
+    # titles
+
+    def find_titles(self) -> None:
+        """Find the titles of documents that were read before DocMind looked for them, once for each vault.
+
+        What was done before `close` is kept, and the next call goes on there.
+        """
+        preferences = Preferences(self._db)
+        try:
+            place = preferences.get(_TITLES)
+        except DamagedError:
+            place = None
+        after: str | None = place.get("after") if isinstance(place, dict) else ""
+        while after is not None and not self._titling.is_closed:
+            after = self._catalog.find_headings(after, _TITLED)
+            preferences.put(_TITLES, {"after": after})
+            self._titling.rest(_REST_S if after else 0.0)
+
+    def follow(self) -> None:
+        """Run `find_titles` in the background. Idempotent."""
+        self._titling.start(self._find_titles)
+
+    def close(self) -> None:
+        """End the search for titles. Idempotent."""
+        self._titling.close()
+        self._titling.join(30.0)
+
+    def _find_titles(self) -> None:
+        try:
+            self.find_titles()
+        except DocMindError as error:  # the disk is full, or the vault is being closed: it goes on at the next start
+            log_mistake("docmind.library", "titles were not found", error)
 
     # names, languages and tags
 
@@ -196,8 +233,7 @@ class Library:
         added = info.read_as[0] if info.read_as else info.document
         suffix = f".{added.rpartition('.')[2]}" if "." in added.strip(".") else ""
         name = info.document if info.document.casefold().endswith(suffix.casefold()) else info.document + suffix
-        safe = "".join("_" if char in '/\\:*?"<>|' else char for char in one_line(name)).strip(". ")
-        return safe[-150:] or "document"
+        return file_name(name)
 
     def _follow(self) -> None:
         """Have the index follow the changes now; what cannot be done now is done at the next start."""

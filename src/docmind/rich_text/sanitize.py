@@ -16,6 +16,8 @@ _FOUND_LATER = re.compile(r"[:@](?=\S)|www(?=\.)", re.IGNORECASE)
 _SPELLING = "\u200c\u200d"  # format characters that words and emoji need
 _ITEM = re.compile(r"(?:[•·▪●‣*–—#-]\s|\(?[a-zA-Z0-9]{1,4}[.)]\s|§|[IVXLC]+\s[-–—]\s|Art\.\s|@|//)")
 _FULL_LINE = 36  # characters; shorter lines are not joined to a paragraph
+_NOT_IN_FILE_NAMES = re.compile(r'[\x00-\x1f\x7f"<>:/\\|?*\u200b-\u200f\u202a-\u202e\u2066-\u2069]')
+_FILE_NAME = 120  # characters
 _CLUSTER = 8  # marks stacked on one letter; more would cover the lines above
 
 
@@ -84,6 +86,15 @@ def plain_line(text: str, longest: int = 160, *, ahead: int = 8) -> str:
     line = "".join(" " if unicodedata.category(char).startswith(("C", "Z")) else char for char in known)
     line = " ".join(line.split())
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def file_name(text: str) -> str:
+    """Return a name for a file on any disk: one line, without what a path or a terminal gives a meaning; never empty.
+
+    Of a long name the last 120 characters are kept, because they hold its suffix.
+    """
+    safe = _NOT_IN_FILE_NAMES.sub("_", one_line(text)).strip(". ")
+    return safe[-_FILE_NAME:].lstrip(". ") or "document"
 
 
 def escape(text: str, *, limit: int = 0) -> str:

@@ -6,36 +6,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from starlette.applications import Starlette
-from starlette.middleware import Middleware
-from starlette.responses import PlainTextResponse
-from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from desks import environment_of
-from docmind.access import Launch
+from addresses import client_of, desk_in
 from docmind.application import DocMind
 from docmind.records.documents import Upload
-from docmind.ui.app.desk import desk
-from docmind.ui.app.routes import PAGE_IMAGES, Routes
+from docmind.ui.app.routes import ORIGINALS, PAGE_IMAGES
 
 
 @pytest.fixture
 def docmind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DocMind]:
-    for name, value in environment_of(tmp_path).items():
-        monkeypatch.setenv(name, value)
-    desk.clear()
-    yield desk().open()
-    desk.clear()
+    yield from desk_in(tmp_path, monkeypatch)
 
 
 @pytest.fixture
 def client() -> TestClient:
-    launch = Launch()
-    launch.place("")
-    streamlit = Route("/{path:path}", lambda _: PlainTextResponse("the page"))
-    served = Starlette(routes=[streamlit], middleware=[Middleware(Routes, launch=launch, routes=[PAGE_IMAGES])])
-    return TestClient(served, base_url=f"http://127.0.0.1{launch.base}")
+    return client_of([PAGE_IMAGES, ORIGINALS])
 
 
 def test_a_page_image_is_served_as_it_is_kept(docmind: DocMind, client: TestClient) -> None:

@@ -10,17 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from starlette.applications import Starlette
-from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
-from desks import environment_of
-from docmind.access import Launch
+from addresses import client_of, desk_in
 from docmind.application import DocMind
 from docmind.records.documents import Upload
-from docmind.ui.app.desk import desk
-from docmind.ui.app.routes import Routes
 from docmind.ui.documents.served import LIBRARY
+from docmind.ui.reader.served import ROUTES
 
 HOSTILE = "../évil\u202e\x00.txt"
 FILES = [Upload(HOSTILE, b"The boiler is serviced every spring."), Upload("b.txt", b"Owls hunt at night.", tags=("a",))]
@@ -28,21 +24,14 @@ FILES = [Upload(HOSTILE, b"The boiler is serviced every spring."), Upload("b.txt
 
 @pytest.fixture
 def docmind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DocMind]:
-    for name, value in environment_of(tmp_path).items():
-        monkeypatch.setenv(name, value)
-    desk.clear()
-    opened = desk().open()
-    opened.add(FILES)
-    yield opened
-    desk.clear()
+    for opened in desk_in(tmp_path, monkeypatch):
+        opened.add(FILES)
+        yield opened
 
 
 @pytest.fixture
 def client() -> TestClient:
-    launch = Launch()
-    launch.place("")
-    served = Starlette(middleware=[Middleware(Routes, launch=launch, routes=LIBRARY)])
-    return TestClient(served, base_url=f"http://127.0.0.1{launch.base}")
+    return client_of([*LIBRARY, *ROUTES])
 
 
 def fetched(client: TestClient, *doc_ids: str) -> Any:
@@ -67,15 +56,15 @@ def test_rows_are_sent_again_only_after_a_change(docmind: DocMind, client: TestC
     assert name == "Birds"
     docmind.library.delete([owls])
     assert len(client.get("/-/library").json()["rows"]) == 1
-    assert client.get(f"/-/original/{owls}").status_code == 404
+    assert client.get(f"/-/document/{owls}/original").status_code == 404
 
 
 def test_originals_are_files_with_safe_names(docmind: DocMind, client: TestClient) -> None:
     ids = {info.doc_id: info for info in docmind.documents()}
     for doc_id in ids:
-        answer = client.get(f"/-/original/{doc_id}")
+        answer = client.get(f"/-/document/{doc_id}/original")
         assert answer.content == docmind.library.original(doc_id)
-        assert answer.headers["content-disposition"].startswith("attachment; filename*=UTF-8''")
+        assert answer.headers["content-disposition"].startswith('attachment; filename="')
         assert "/" not in answer.headers["content-disposition"].split("''")[1]
     answer = fetched(client, *ids)
     with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:

@@ -7,12 +7,10 @@ from pathlib import Path
 from urllib.parse import quote, unquote
 
 import pytest
-from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.responses import PlainTextResponse
-from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from addresses import client_of, desk_in, launched, served
 from desks import environment_of, text_pdf
 from docmind.access import Launch, mint_ticket
 from docmind.application import DocMind
@@ -21,7 +19,6 @@ from docmind.records.documents import Upload
 from docmind.ui.app.desk import desk
 from docmind.ui.app.guard import Guard
 from docmind.ui.app.page_links import cited_in, reader_link
-from docmind.ui.app.routes import Routes
 from docmind.ui.reader.served import ROUTES
 
 LEASE = text_pdf(["The notice period of the lease is six months.", "The rent is paid each month."])
@@ -30,28 +27,17 @@ HOSTILE = ("..", "%2e%2e", "a%2f..%2fb", "'; DROP TABLE pages;--", "%00", "<img 
 
 @pytest.fixture
 def docmind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DocMind]:
-    for name, value in environment_of(tmp_path).items():
-        monkeypatch.setenv(name, value)
-    desk.clear()
-    yield desk().open()
-    desk.clear()
+    yield from desk_in(tmp_path, monkeypatch)
 
 
 @pytest.fixture
 def launch() -> Launch:
-    launch = Launch()
-    launch.place("")
-    return launch
+    return launched()
 
 
 @pytest.fixture
 def client(launch: Launch) -> TestClient:
-    return TestClient(served(launch), base_url=f"http://127.0.0.1{launch.base}")
-
-
-def served(launch: Launch, *outer: Middleware) -> Starlette:
-    streamlit = Route("/{path:path}", lambda _: PlainTextResponse("the page"))
-    return Starlette(routes=[streamlit], middleware=[*outer, Middleware(Routes, launch=launch, routes=ROUTES)])
+    return client_of(ROUTES, launch)
 
 
 def add(docmind: DocMind, name: str = "lease.pdf", data: bytes = LEASE) -> str:
@@ -183,7 +169,9 @@ def test_a_document_of_another_vault_is_not_found(
 
 def test_nothing_is_stored_by_the_browser_nor_given_to_a_stranger(docmind: DocMind, launch: Launch) -> None:
     doc_id = add(docmind)
-    client = TestClient(served(launch, Middleware(Guard, launch=launch)), base_url=f"http://127.0.0.1{launch.base}")
+    client = TestClient(
+        served(launch, ROUTES, Middleware(Guard, launch=launch)), base_url=f"http://127.0.0.1{launch.base}"
+    )
     assert client.get(f"/-/document/{doc_id}/original").status_code == 403
     client.get(f"/?ticket={mint_ticket(launch.secret)}")
     for address in (f"document/{doc_id}/original", f"page/{doc_id}/1", f"page/{doc_id}/1/download"):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -16,6 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from docmind.access import Launch
 from docmind.errors import DocMindError, NotFoundError
+from docmind.rich_text import file_name
 from docmind.ui.app.desk import desk
 from docmind.ui.app.errors import attempt
 
@@ -66,4 +68,19 @@ def _page_image(docmind: DocMind, request: Request) -> Response:
     return Response(docmind.page_image(doc_id, page_no, thumbnail=is_thumbnail), media_type="image/webp")
 
 
+def _original(docmind: DocMind, request: Request) -> Response:
+    """Answer with a document's file as it was added."""
+    doc_id = request.path_params["doc_id"]
+    name = docmind.library.original_name(doc_id)
+    return Response(docmind.library.original(doc_id), media_type="application/octet-stream", headers=attachment(name))
+
+
+def attachment(name: str) -> dict[str, str]:
+    """Return the headers of a file to save: never shown by the browser, and its name without a meaning for a path."""
+    safe = file_name(name)
+    plain = safe.encode("ascii", "replace").decode().replace("?", "_")
+    return {"content-disposition": f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(safe, safe='')}"}
+
+
+ORIGINALS = route("/document/{doc_id}/original", _original)
 PAGE_IMAGES = route("/page/{doc_id}/{page_no:int}/image", _page_image)

@@ -22,11 +22,12 @@ from docmind.ui.app import errors, state
 from docmind.ui.app.browser_part import browser_part
 from docmind.ui.app.desk import desk
 from docmind.ui.app.format import conversation, count, place_of_model
-from docmind.ui.chat import history, side_panel
+from docmind.ui.chat import dropped, history, side_panel
 from docmind.ui.chat.filters import choose_filters, chosen_filters, chosen_lists
 from docmind.ui.chat.run import ask, draw_run, was_taken, watch
 from docmind.ui.chat.sources import has_look
 from docmind.ui.chat.turn import LONGEST, Place, draw_turn
+from docmind.ui.documents import upload
 from docmind.wording import _
 
 if TYPE_CHECKING:
@@ -38,13 +39,14 @@ if TYPE_CHECKING:
 def draw_question_box(
     docmind: DocMind, thread_id: str | None, documents: Sequence[DocumentInfo], *, takes: bool
 ) -> None:
-    """Draw a row of options and the input; an earlier point of a conversation takes no question.
+    """Draw a row of options and the input, which takes files too; an earlier point of a conversation takes no question.
 
     The input has its place in `st.bottom`: elsewhere, Streamlit itself scrolls the page to its end.
     """
     with st.bottom:
+        dropped.draw(docmind, thread_id)
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="choices"):
-            choose_filters(documents, has_look=has_look(docmind))
+            choose_filters(documents, has_look=has_look(docmind), clear=lambda: dropped.search_all(docmind, thread_id))
             _draw_modes(docmind)
             _draw_instructions(docmind, thread_id)
             st.space("stretch")
@@ -53,6 +55,8 @@ def draw_question_box(
             _("Ask your documents") if takes else _("Continue here to ask"),
             key=state.QUESTION,
             max_chars=LONGEST,
+            accept_file="multiple",
+            max_upload_size=upload.limit_mb(),
             disabled=not takes,
             on_submit=_ask,
             args=(docmind, thread_id),
@@ -92,11 +96,17 @@ def _draw_writer(docmind: DocMind) -> None:
 def ask_example(docmind: DocMind, question: str) -> None:
     """Begin a conversation with a suggested question. For callbacks."""
     st.session_state[state.EXAMPLE] = question
-    ask(docmind, state.EXAMPLE, None, filters=chosen_filters(docmind), lists=chosen_lists())
+    _ask_from(docmind, state.EXAMPLE, None)
 
 
 def _ask(docmind: DocMind, thread_id: str | None) -> None:
-    ask(docmind, state.QUESTION, thread_id, filters=chosen_filters(docmind), lists=chosen_lists())
+    if not dropped.take(docmind, st.session_state.get(state.QUESTION), thread_id):
+        _ask_from(docmind, state.QUESTION, thread_id)
+
+
+def _ask_from(docmind: DocMind, key: str, thread_id: str | None) -> None:
+    ask(docmind, key, thread_id, filters=chosen_filters(docmind), lists=chosen_lists())
+    dropped.go_along(docmind, thread_id)
 
 
 def _draw_modes(docmind: DocMind) -> None:

@@ -6,7 +6,7 @@ The choice is kept in the address of the page, so that a reload keeps it, and fo
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -40,10 +40,13 @@ _ID_LENGTH = 12  # characters of a document's id in the address
 _MOST_IDS = 100  # in the address
 
 
-def choose_filters(documents: Sequence[DocumentInfo], *, has_look: bool = False) -> None:
+def choose_filters(
+    documents: Sequence[DocumentInfo], *, has_look: bool = False, clear: Callable[[], None] | None = None
+) -> None:
     """Draw a popover whose label shows the choice; nothing chosen means no filter.
 
-    Where a model for page images is in use (`has_look`), words or the look of pages can be chosen alone.
+    Where a model for page images is in use (`has_look`), words or the look of pages can be chosen alone. `clear` is
+    called by the button that clears the choice, in place of `look_in`.
     """
     names = {info.doc_id: info.document for info in documents}
     offered = {
@@ -63,7 +66,7 @@ def choose_filters(documents: Sequence[DocumentInfo], *, has_look: bool = False)
         if not matching(documents):
             st.caption(f":material/warning: {_('No documents match these filters.')}", width="content")
         label = _("Clear filter")
-        st.button(label, key="filters-none", icon=":material/close:", type="tertiary", on_click=look_in)
+        st.button(label, key="filters-none", icon=":material/close:", type="tertiary", on_click=clear or look_in)
     _keep()
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import streamlit as st
+from streamlit.typing import ChatInputValue
 
 from docmind.errors import DocMindError
 from docmind.records.conversations import Mode, RunProgress, Thread, Turn
@@ -57,7 +58,8 @@ def ask(
 
     `before_id` is the point to ask at. Where the question is not taken, it is put back into the input.
     """
-    asked = str(st.session_state.get(key) or "")
+    typed = st.session_state.get(key)
+    asked = typed.text if isinstance(typed, ChatInputValue) else str(typed or "")
     if not asked.strip():
         return
     st.session_state[state.TAKEN] = True

@@ -415,7 +415,7 @@ class Table {
 
   async fetch() {
     const ids = [...this.selected];
-    let address = `original/${ids[0]}`;
+    let address = `document/${ids[0]}/original`;
     if (ids.length > 1) {
       const answer = await fetch(`${this.base}/originals`, { method: "POST", body: new URLSearchParams({ ids: ids.join(".") }) });
       if (!answer.ok) return this.read(); // one was deleted meanwhile: the rows show it

@@ -1,4 +1,4 @@
-"""Addresses of the Documents page: the rows of the library, and originals as files."""
+"""Addresses of the Documents page: the rows of the library, and several originals as one file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import threading
 import zipfile
 from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, cast
-from urllib.parse import parse_qs, quote
+from urllib.parse import parse_qs
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from docmind.errors import ConfigError, NotFoundError
 from docmind.rich_text import one_line
 from docmind.ui.app.format import kind, language
-from docmind.ui.app.routes import route
+from docmind.ui.app.routes import attachment, route
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -81,12 +81,6 @@ def _rows(docmind: DocMind, request: Request) -> Response:
     return Response(body, media_type="application/json", headers={"docmind-version": version})
 
 
-def _original(docmind: DocMind, request: Request) -> Response:
-    doc_id = request.path_params["doc_id"]
-    name = docmind.library.original_name(doc_id)
-    return Response(docmind.library.original(doc_id), media_type="application/octet-stream", headers=_attachment(name))
-
-
 def _selection(docmind: DocMind, request: Request) -> Response:
     """Keep the documents that a form names in `ids`, and answer with the name under which they can be fetched.
 
@@ -114,9 +108,7 @@ def _originals(docmind: DocMind, request: Request) -> Response:
     if not doc_ids:
         raise NotFoundError("There is no such selection of documents.", hint="Select them again.")
     names = _different([(doc_id, docmind.library.original_name(doc_id)) for doc_id in doc_ids])
-    return StreamingResponse(
-        _zipped(docmind, names), media_type="application/zip", headers=_attachment("documents.zip")
-    )
+    return StreamingResponse(_zipped(docmind, names), media_type="application/zip", headers=attachment("documents.zip"))
 
 
 def _different(named: list[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -162,13 +154,8 @@ def _zipped(docmind: DocMind, named: list[tuple[str, str]]) -> Iterator[bytes]:
     yield sent.taken()
 
 
-def _attachment(name: str) -> dict[str, str]:
-    return {"content-disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
-
-
 LIBRARY = [
     route("/library", _rows),
-    route("/original/{doc_id}", _original),
     route("/originals", _selection, "POST"),
     route("/originals/{selection}", _originals),
 ]

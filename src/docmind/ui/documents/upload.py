@@ -52,7 +52,7 @@ def uploader(docmind: DocMind) -> None:
         ),
         accept_multiple_files=True,
         key=state.UPLOADER,
-        max_upload_size=_told(desk().max_file_mb),
+        max_upload_size=limit_mb(),
     )
     _hand_in(docmind, box)
 
@@ -64,7 +64,7 @@ def whole_folder(docmind: DocMind) -> None:
             _("Drop a folder here, or choose it. Files of other kinds in it are left out."),
             accept_multiple_files="directory",
             key=state.FOLDER_UPLOADER,
-            max_upload_size=_told(desk().max_file_mb),
+            max_upload_size=limit_mb(),
         )
         _hand_in(docmind, folder, is_folder=True)
 
@@ -113,12 +113,40 @@ def put_back(docmind: DocMind, doc_id: str) -> None:
     _act(work)
 
 
-def _told(limit_mb: int) -> int:
-    """Return the size limit of the box in MB, at most 500 for limits below 1,000 MB.
+def limit_mb() -> int:
+    """Return the size limit of a box for files in MB, at most 500 for limits below 1,000 MB.
 
-    The box shows limits above 500 MB in whole gigabytes: 512 MB would be shown as 1 GB.
+    A box shows limits above 500 MB in whole gigabytes: 512 MB would be shown as 1 GB.
     """
-    return min(limit_mb, 500) if limit_mb < 1000 else limit_mb
+    limit = desk().max_file_mb
+    return min(limit, 500) if limit < 1000 else limit
+
+
+def fresh(box: Sequence[UploadedFile | DeletedFile]) -> list[UploadedFile]:
+    """Return the files of a box that were not submitted before."""
+    taken: set[str] = st.session_state.setdefault(state.TAKEN_FILES, set())
+    return [file for file in box if not isinstance(file, DeletedFile) and file.file_id not in taken]
+
+
+def submit(docmind: DocMind, files: Sequence[UploadedFile], *, is_folder: bool = False) -> tuple[int, ...]:
+    """Submit files, each at most once, and return their ids in the queue.
+
+    Of a folder, hidden files and files of other kinds are left out, and names have no folders before them. Raises as
+    `DocMind.submit` does.
+    """
+    taken: set[str] = st.session_state.setdefault(state.TAKEN_FILES, set())
+    taken.update(file.file_id for file in files)
+    wanted = [file for file in files if not is_folder or _is_wanted(file.name)]
+    uploads = (Upload(_own_name(file.name) if is_folder else file.name, file.getvalue()) for file in wanted)
+    return docmind.submit(uploads, total_bytes=sum(file.size for file in wanted))
+
+
+def release(files: Iterable[UploadedFile]) -> None:
+    """Free the memory of uploaded files; Streamlit keeps it until the tab is closed."""
+    context = get_script_run_ctx()
+    if context is not None and isinstance(context.uploaded_file_mgr, MemoryUploadedFileManager):
+        for file in files:
+            context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)
 
 
 def _hand_in(docmind: DocMind, box: Sequence[UploadedFile | DeletedFile], *, is_folder: bool = False) -> None:
@@ -127,22 +155,11 @@ def _hand_in(docmind: DocMind, box: Sequence[UploadedFile | DeletedFile], *, is_
     The box lists everything that was ever dropped into it; after a restart of the server it also lists files of which
     nothing is left (`DeletedFile`). It is called in every run of the page and not as a callback: a run that ends early,
     at an access of the session state, is followed by one that submits what this one did not.
-
-    Of a folder, hidden files and files of other kinds are left out, and names have no folders before them.
     """
-    taken: set[str] = st.session_state.setdefault(state.TAKEN_FILES, set())
-    files = [file for file in box if not isinstance(file, DeletedFile) and file.file_id not in taken]
-    if not files:
-        return
-
-    def submit() -> None:
-        taken.update(file.file_id for file in files)
-        wanted = [file for file in files if not is_folder or _is_wanted(file.name)]
-        uploads = (Upload(_own_name(file.name) if is_folder else file.name, file.getvalue()) for file in wanted)
-        docmind.submit(uploads, total_bytes=sum(file.size for file in wanted))
-
-    _act(submit)
-    _release(taken)
+    files = fresh(box)
+    if files:
+        _act(lambda: submit(docmind, files, is_folder=is_folder))
+        release(files)
 
 
 def _is_wanted(path: str) -> bool:
@@ -153,14 +170,6 @@ def _is_wanted(path: str) -> bool:
 def _own_name(path: str) -> str:
     """Return the name of a file of a folder: the browser gives its path below the folder."""
     return path.replace("\\", "/").rpartition("/")[2]
-
-
-def _release(file_ids: Iterable[str]) -> None:
-    """Free the memory of uploaded files; Streamlit keeps it until the tab is closed."""
-    context = get_script_run_ctx()
-    if context is not None and isinstance(context.uploaded_file_mgr, MemoryUploadedFileManager):
-        for file_id in file_ids:
-            context.uploaded_file_mgr.remove_file(context.session_id, file_id)
 
 
 def _act(work: Callable[[], object]) -> None:
@@ -202,8 +211,13 @@ def _panel(docmind: DocMind, seen: tuple[Any, ...]) -> None:
     if attention:
         with st.container(border=True, key="queue-attention"):
             st.markdown(f"**{_attention(attention)}**")
-            for info in attention:
-                (_draw_locked if info.state == "locked" else _draw_failed)(docmind, info)
+            draw_attention(docmind, attention)
+
+
+def draw_attention(docmind: DocMind, files: Sequence[UploadInfo]) -> None:
+    """Draw files that need a password or could not be read, with what can be done about each."""
+    for info in files:
+        (_draw_locked if info.state == "locked" else _draw_failed)(docmind, info)
 
 
 def _attention(files: Sequence[UploadInfo]) -> str:

@@ -6,10 +6,8 @@ Each answers from the open vault, behind the guard, without a run of the page. I
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from PIL import Image
 from starlette.requests import Request
@@ -24,15 +22,13 @@ from docmind.ui.app.errors import attempt
 from docmind.ui.app.format import data_url, language
 from docmind.ui.app.heat import has_heat, strongest
 from docmind.ui.app.page_links import Cited, cited_of
-from docmind.ui.app.routes import PAGE_IMAGES, route
+from docmind.ui.app.routes import ORIGINALS, PAGE_IMAGES, attachment, route
 from docmind.visual import similarity_map
 from docmind.wording import _, ngettext
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
 
-_UNSAFE = re.compile(r'[\x00-\x1f\x7f"<>:/\\|?*\u200b-\u200f\u202a-\u202e\u2066-\u2069]')
-_LONGEST_NAME = 120
 _WORDS_TO_CHOOSE = 10
 
 
@@ -127,26 +123,14 @@ def _heat(docmind: DocMind, request: Request) -> Response:
     )
 
 
-def _original(docmind: DocMind, request: Request) -> Response:
-    info = docmind.document(request.path_params["doc_id"])
-    return _download(docmind.library.original(info.doc_id), info.document, "application/octet-stream")
-
-
 def _page_download(docmind: DocMind, request: Request) -> Response:
     """Answer with a page as a PNG file."""
     page = docmind.page(request.path_params["doc_id"], request.path_params["page_no"])
     out = io.BytesIO()
     Image.open(io.BytesIO(docmind.page_image(page.doc_id, page.page_no))).save(out, "PNG")
     stem = page.document.rpartition(".")[0] or page.document
-    return _download(out.getvalue(), _("{name}, page {n}").format(name=stem, n=page.page_no) + ".png", "image/png")
-
-
-def _download(data: bytes, name: str, media_type: str) -> Response:
-    """Return a file to save: never shown by the browser, and its name without anything that has a meaning."""
-    safe = _UNSAFE.sub("_", one_line(name)).strip(". ")[-_LONGEST_NAME:] or "document"
-    plain = safe.encode("ascii", "replace").decode().replace("?", "_")
-    told = f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(safe, safe='')}"
-    return Response(data, media_type=media_type, headers={"content-disposition": told})
+    name = _("{name}, page {n}").format(name=stem, n=page.page_no) + ".png"
+    return Response(out.getvalue(), media_type="image/png", headers=attachment(name))
 
 
 def _source(docmind: DocMind, request: Request) -> Source:
@@ -181,11 +165,11 @@ def _plain(quads: Sequence[Quad]) -> list[list[list[float]]]:
 
 ROUTES = (
     PAGE_IMAGES,
+    ORIGINALS,
     route("/page/{doc_id}/{page_no:int}", _page),
     route("/page/{doc_id}/{page_no:int}/heat", _heat),
     route("/page/{doc_id}/{page_no:int}/download", _page_download),
     route("/cited/{cited}", _cited),
     route("/cited/{cited}/image", _cited_image),
     route("/document/{doc_id}/places", _places),
-    route("/document/{doc_id}/original", _original),
 )

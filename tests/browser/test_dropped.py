@@ -1,0 +1,105 @@
+"""Files dropped on the question box in a real browser; and how far it is by the Tab key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from docmind.application import DocMind
+from docmind.config import EmbeddingSettings, KeySettings, LLMSettings, Settings
+from docmind.records.documents import Upload
+from papers import line, pdf
+from served import Server, Tab, tab, take
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+
+LEASE = pdf([line("The rent is paid each month.")])
+BOILER = pdf([line("The boiler is serviced every spring by the landlord.")])
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Start the app over one document and eight conversations."""
+    folder = tmp_path_factory.mktemp("dropped")
+    settings = Settings(
+        data_dir=folder / "data",
+        keys=KeySettings(source="file", file=folder / "key"),
+        embedding=EmbeddingSettings(model="fake"),
+        llm=LLMSettings(provider="off"),
+    )
+    with DocMind(settings) as docmind:
+        docmind.add([Upload("lease.pdf", LEASE)])
+        for number in range(8):
+            thread = docmind.conversations.create(f"Conversation {number}")
+            if number < 3:
+                docmind.conversations.archive(thread.thread_id)
+            elif number == 3:
+                docmind.conversations.delete(thread.thread_id)
+    server = Server(folder, DOCMIND_EMBEDDING__MODEL="fake", DOCMIND_LLM__PROVIDER="off", DOCMIND_ANSWER__THRESHOLD="0")
+    server.start()
+    yield server
+    server.stop()
+    assert "Traceback" not in server.log()
+
+
+def drop(one: Tab, name: str, data: bytes) -> None:
+    """Give a file to the question box."""
+    chosen = {"name": name, "mimeType": "application/pdf", "buffer": data}
+    one.page.locator('[data-testid="stChatInput"] input[type=file]').set_input_files([chosen])
+
+
+def test_a_dropped_file_is_added_and_asked_alone(browser: Any, server: Server) -> None:
+    with tab(browser, server) as one:
+        one.open()
+        one.page.get_by_text("You can drop files on the question box").wait_for()
+        drop(one, "boiler.pdf", BOILER)
+        one.page.locator('[data-testid="stChatInput"]').get_by_text("boiler.pdf").wait_for()
+        box = one.page.get_by_placeholder("Ask your documents")
+        box.fill("Who services the boiler?")
+        one.idle()
+        box.press("Enter")
+        panel = one.page.locator(".st-key-dropped")
+        panel.get_by_text("boiler.pdf").first.wait_for()
+        one.idle()
+        take(one, "dropped")
+        panel.get_by_text("Only for this conversation").click()
+        panel.get_by_text("This conversation asks these documents only.").wait_for()
+        one.page.get_by_text("Answered in").first.wait_for()
+        one.idle()
+        take(one, "dropped-answered")
+        one.page.locator(".st-key-filters").get_by_text("boiler.pdf").first.wait_for()
+        one.page.reload()
+        one.page.locator(".st-key-filters").get_by_text("boiler.pdf").first.wait_for()
+
+
+def stops(one: Tab) -> list[str]:
+    """Press Tab until the question box has the keyboard; return the names of the stops before it."""
+    passed: list[str] = []
+    for _ in range(40):
+        one.page.keyboard.press("Tab")
+        name = one.page.evaluate(
+            "(document.activeElement.placeholder || document.activeElement.getAttribute('aria-label') ||"
+            " document.activeElement.innerText || document.activeElement.tagName).trim().slice(0, 60)"
+        )
+        if name == "Ask your documents":
+            return passed
+        passed.append(name)
+    raise AssertionError(passed)
+
+
+def test_the_question_box_is_at_most_ten_stops_away(browser: Any, server: Server) -> None:
+    with tab(browser, server) as one:
+        one.open()
+        one.page.wait_for_function("() => document.activeElement.placeholder === 'Ask your documents'")
+        one.page.evaluate(
+            "document.body.tabIndex = -1; document.body.focus(); document.body.removeAttribute('tabindex')"
+        )
+        assert len(stops(one)) < 10
+        one.page.locator(".st-key-new-thread button").focus()
+        one.page.keyboard.press("ArrowUp")
+        assert one.page.evaluate("document.activeElement.innerText").endswith("Settings")
+        one.page.locator(".st-key-threads button").first.focus()
+        one.page.keyboard.press("End")
+        assert "deleted conversation" in one.page.evaluate("document.activeElement.innerText")
