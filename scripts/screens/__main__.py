@@ -33,14 +33,15 @@ HEIGHTS = {390: 844}
 HEIGHT = 900
 # The pictures of README.md and of the guides, and where each is taken.
 DOCS = {
-    "ask": ("light", 1440, "ask-answer"),
+    "chat-light": ("light", 1440, "ask-answer"),
     "conversation-dark": ("dark", 1440, "history-branches"),
-    "documents": ("light", 1440, "library-tagged"),
     "document": ("light", 1440, "document-page"),
+    "documents": ("light", 1440, "library-tagged"),
+    "heat-map": ("light", 1440, "look-heat-map"),
     "reader": ("light", 1440, "reader-at-the-words"),
     "reader-dark": ("dark", 1440, "reader-at-the-words"),
-    "picture-search": ("light", 1440, "pictures-found"),
-    "settings": ("light", 1440, "settings-answers"),
+    "settings": ("light", 1440, "settings-answers-seen"),
+    "visual-search": ("light", 1440, "pictures-found"),
 }
 
 

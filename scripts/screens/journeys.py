@@ -253,7 +253,7 @@ def library(walk: Walk) -> None:
         walk.tab.idle()
         walk.take(state)
         page.keyboard.press("Escape")
-        walk.press("Save", within=dialog)
+        walk.press(re.compile("^(Save|Add)$"), within=dialog)
         dialog.wait_for(state="detached")
     walk.tab.idle()
     walk.take("tagged")
@@ -497,6 +497,7 @@ def settings(walk: Walk) -> None:
         walk.take_all(re.sub(r"\W+", "-", name.lower()))
     walk.page.get_by_role("tab", name="Answers").click()
     walk.tab.idle()
+    walk.take("answers-seen")
     walk.page.get_by_role("combobox", name="How answers are made").click()
     walk.take("menu")
     walk.page.get_by_role("option", name="Deep search").click()
@@ -648,6 +649,47 @@ def locked(walk: Walk) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def look(walk: Walk) -> None:
+    """Walk through a library with models that see colours only, which are made for tests."""
+    folder = Path(tempfile.mkdtemp(prefix="docmind-screens-look-"))
+    page_models = {"DOCMIND_VISUAL__IMAGE_MODEL": "fake-image", "DOCMIND_VISUAL__LATE_MODEL": "fake-late"}
+    server = Desk(folder, DOCMIND_EMBEDDING__MODEL="fake", DOCMIND_VISUAL__MODELS_DIR=str(folder), **page_models)
+    server.start()
+    try:
+        walk.enter(server)
+        walk.tab.open("Ask" if walk.page.viewport_size["width"] > 800 else "Settings")
+        walk.go("/documents")
+        walk.drop(("lanterns.pdf", material.chart()))
+        walk.text("1 added")
+        walk.tab.idle()
+        walk.key("embed-offer")
+        walk.page.get_by_role("dialog").wait_for()
+        walk.take("embed")
+        walk.press("Start", within=walk.page.get_by_role("dialog"))
+        walk.text("Every page has been looked at")
+        walk.tab.idle()
+        walk.take("embedded")
+        walk.go("/")
+        walk.tab.ask("How many red lanterns were sold?")
+        walk.text("Pages by words and by look").click()
+        walk.page.locator(".st-key-turn-0-found-hit-1 a").last.wait_for()
+        walk.tab.idle()
+        walk.take_all("lists")
+        walk.page.locator(".st-key-turn-0-found-hit-1 a").last.click()
+        pane = walk.reader()
+        pane.get_by_role("button", name="Heat map").click()
+        pane.get_by_role("button", name="red", exact=True).click()
+        pane.get_by_alt_text("heat map for red: strongest at the").wait_for()
+        walk.tab.idle()
+        walk.take("heat-map")
+        walk.go("/settings?section=Search")
+        walk.take_all("models")
+    finally:
+        server.stop()
+        walk.tab.complaints.clear()  # of the connection that ended
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 JOURNEYS: dict[str, Callable[[Walk], None]] = {
     "first": first_minutes,
     "adding": adding,
@@ -669,5 +711,6 @@ JOURNEYS: dict[str, Callable[[Walk], None]] = {
     "behind": behind,
     "closed": closed,
     "locked": locked,
+    "look": look,
 }
 NAMES: Sequence[str] = list(JOURNEYS)

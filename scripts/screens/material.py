@@ -98,3 +98,20 @@ def stranger() -> bytes:
     out = io.BytesIO()
     image.save(out, "PNG")
     return out.getvalue()
+
+
+def chart() -> bytes:
+    """Return a PDF with coloured bars, for models that see colours."""
+    red, blue = "0.86 0.12 0.12 rg", "0.16 0.27 0.86 rg"
+
+    def page(title: str, *bars: tuple[str, int, int]) -> str:
+        drawn = [f"{colour} {left} 380 100 {height} re f 0 g" for colour, left, height in bars]
+        remarks = [line(text, y=340 - 34 * number, size=12) for number, text in enumerate(REPORT[1:])]
+        return "\n".join([line(title, y=715, size=22), *drawn, *remarks])
+
+    return pdf(
+        [
+            page("Red lanterns sold: 41,000 pieces", (red, 90, 290), (red, 210, 240), (blue, 450, 40)),
+            page("Blue lanterns sold: 9,000 pieces", (blue, 90, 120), (blue, 330, 90)),
+        ]
+    )
