@@ -283,12 +283,12 @@ _ICONS: dict[CapabilityState, str] = {
 _STATES: dict[CapabilityState, str] = {"present": N_("ready"), "missing": N_("not here"), "off": N_("off")}
 _SET_ABOVE = ("answers", "web search", "index at rest")  # shown where they are set
 _NAMES = {
-    "sealing": N_("Encryption"),
-    "ocr": N_("OCR"),
+    "sealing": "Encryption",
+    "ocr": "OCR",
     "rapidocr": "RapidOCR",
     "qdrant-edge": "Qdrant Edge",
-    "qdrant-server": N_("Qdrant server"),
-    "late interaction on pages": N_("Model for parts of pages"),
+    "qdrant-server": "Qdrant server",
+    "late interaction on pages": "Model for parts of pages",
 }
 
 
@@ -306,7 +306,7 @@ def draw_capability(capability: Capability) -> None:
     """Draw the line, with how to get it until it is there."""
     name, detail, state = st.columns([0.24, 0.58, 0.18], vertical_alignment="center")
     shown = _NAMES.get(capability.name, capability.name[:1].upper() + capability.name[1:])
-    name.markdown(f"**{escape(_(shown))}**")
+    name.markdown(f"**{escape(shown)}**")
     hint = one_line(capability.hint) if capability.hint and capability.state != "present" else ""
     told = one_line(capability.detail).rstrip(".") + "."
     detail.caption(escape(f"{told[:1].upper()}{told[1:]} {hint}".strip()))
