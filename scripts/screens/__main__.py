@@ -21,6 +21,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(ROOT / "tests"), str(ROOT / "tests" / "support")]
@@ -86,7 +88,7 @@ def to_docs(folder: Path, docs: Path) -> Iterator[str]:
     for name, (theme, width, state) in DOCS.items():
         found = list((folder / f"{theme}-{width}").glob(f"[0-9][0-9]-{state}.png"))
         if found:
-            shutil.copyfile(found[0], docs / f"{name}.png")
+            Image.open(found[0]).save(docs / f"{name}.png", optimize=True)
         else:
             yield f"{name}.png: no picture {state} in {theme}, {width}"
 
