@@ -16,8 +16,9 @@ from PIL import Image
 from llm_server import Behaviour, serving
 from served import Server, Tab, choose_in_menu
 
-WAIT_MS = 90_000
+WAIT_MS = 30_000
 TALL = 2_000
+NARROW = 800
 ELSEWHERE = "http://203.0.113.7:8080"  # an address that no computer has
 
 
@@ -80,6 +81,21 @@ class Walk:
         self.page.goto(f"{self.tab.url}{path}")
         self.page.locator("h1, [data-testid='stChatInput']").first.wait_for()
         self.tab.idle()
+
+    def listed(self, name: str) -> Any:
+        """Return the row of a document, found by its name: only rows in view are drawn."""
+        self.page.locator(".lib-find input").fill(name)
+        row = self.page.locator(".lib-row", has_text=name).first
+        row.wait_for()
+        return row
+
+    def list_in_view(self) -> None:
+        """Scroll to the library, in a window that shows only what is above it."""
+        self.page.locator(".lib-row").first.wait_for()
+        if self.page.viewport_size["width"] < NARROW:
+            self.page.locator(".lib-find").evaluate("field => field.scrollIntoView()")
+            self.page.locator('[data-testid="stMain"]').evaluate("main => main.scrollBy(0, -70)")
+            self.tab.idle()
 
     def drop(self, *files: tuple[str, bytes]) -> None:
         """Hand files to the box."""
@@ -157,7 +173,7 @@ def adding(walk: Walk) -> None:
     walk.drop(*material.files(), *material.unreadable())
     walk.text(re.compile("^Reading|Running OCR"))
     walk.take("reading")
-    walk.text(re.compile(r"\d+ added"))
+    walk.page.get_by_text(re.compile(r"\d+ added")).first.wait_for(timeout=240_000)
     walk.tab.idle()
     walk.take("added")
     walk.take_all("added-all")
@@ -202,6 +218,7 @@ def folders(walk: Walk) -> None:
         walk.take("form")
         walk.press("Follow folder")
         walk.text("1 folder is followed")
+        walk.list_in_view()
         walk.page.locator(".lib-row", has_text="owls.txt").wait_for()
         walk.tab.idle()
         walk.text("1 folder is followed").scroll_into_view_if_needed()
@@ -229,9 +246,10 @@ def recovery(walk: Walk) -> None:
 def library(walk: Walk) -> None:
     page = walk.page
     walk.go("/documents")
-    page.locator(".lib-row").nth(9).wait_for()
+    page.locator(".lib-row").first.wait_for()
     if page.locator(".st-key-queue-dismiss button").count():
         walk.key("queue-dismiss")
+    walk.list_in_view()
     walk.take("rows")
     page.get_by_label("Kind", exact=True).select_option("PDF")
     walk.take("filtered")
@@ -262,7 +280,7 @@ def library(walk: Walk) -> None:
 def bin_(walk: Walk) -> None:
     page = walk.page
     walk.go("/documents")
-    page.locator(".lib-row", has_text="prices.csv").get_by_role("checkbox").check()
+    walk.listed("prices.csv").get_by_role("checkbox").check()
     walk.press("Delete", within=page.get_by_role("toolbar"))
     walk.text("is in the bin")
     walk.tab.idle()
@@ -282,7 +300,7 @@ def bin_(walk: Walk) -> None:
 def document(walk: Walk) -> None:
     page = walk.page
     walk.go("/documents")
-    page.locator(".lib-row", has_text="quarterly report.pdf").get_by_role("link").click()
+    walk.listed("quarterly report.pdf").get_by_role("link").click()
     page.locator(".doc-pages a").first.wait_for()
     walk.tab.idle()
     walk.take("page")
@@ -296,7 +314,7 @@ def document(walk: Walk) -> None:
     walk.take("reader")
     page.locator("#docmind-reader").get_by_role("button", name="Close", exact=True).click()
     walk.go("/documents")
-    page.locator(".lib-row", has_text="onerror=alert").get_by_role("link").click()
+    walk.listed("onerror=alert").get_by_role("link").click()
     page.locator(".doc-pages a").first.wait_for()
     walk.tab.idle()
     walk.take("hostile-name")
