@@ -54,6 +54,11 @@ function hold(isRunning) {
   let frame = 0;
   const follow = () => {
     makeRoom();
+    // Pages found by a picture stand above the conversation, and are what the user waits for.
+    if (!isRunning && document.querySelector(".st-key-picture-results")) {
+      release();
+      return;
+    }
     showLast();
     if (performance.now() > until) release();
     else frame = requestAnimationFrame(follow);
