@@ -22,16 +22,28 @@ NARROW = 800
 ELSEWHERE = "http://203.0.113.7:8080"  # an address that no computer has
 
 
+class Desk(Server):
+    """The app, whose settings can be changed between two starts."""
+
+    def __init__(self, folder: Path, **environment: str) -> None:
+        super().__init__(folder, **environment)
+        self.folder = folder
+
+    def set(self, **environment: str) -> None:
+        """Change variables of the next start."""
+        self._environment.update(environment)
+
+
 class Walk:
     """One browser tab on its way through the app, and the folder of its pictures."""
 
-    def __init__(self, context: Any, server: Server, folder: Path) -> None:
+    def __init__(self, context: Any, server: Desk, folder: Path) -> None:
         self.context, self.folder = context, folder
         self.journey = ""
         self.complaints: list[str] = []
         self.enter(server)
 
-    def enter(self, server: Server) -> None:
+    def enter(self, server: Desk) -> None:
         """Open the app of a server in a new tab."""
         if hasattr(self, "tab"):
             self.complaints += self.tab.complaints
@@ -81,6 +93,10 @@ class Walk:
         self.page.goto(f"{self.tab.url}{path}")
         self.page.locator("h1, [data-testid='stChatInput']").first.wait_for()
         self.tab.idle()
+        side_bar = self.page.locator('[data-testid="stSidebar"][data-collapsed="false"]')
+        if self.page.viewport_size["width"] < NARROW and side_bar.count():
+            self.page.locator('[data-testid="stSidebarCollapseButton"] button').click()
+            self.tab.idle()
 
     def listed(self, name: str) -> Any:
         """Return the row of a document, found by its name: only rows in view are drawn."""
@@ -147,18 +163,6 @@ class Walk:
         self.server.start()
         self.enter(self.server)
         self.tab.enter()
-
-
-class Desk(Server):
-    """The app, whose settings can be changed between two starts."""
-
-    def __init__(self, folder: Path, **environment: str) -> None:
-        super().__init__(folder, **environment)
-        self.folder = folder
-
-    def set(self, **environment: str) -> None:
-        """Change variables of the next start."""
-        self._environment.update(environment)
 
 
 def first_minutes(walk: Walk) -> None:
