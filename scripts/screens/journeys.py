@@ -274,7 +274,8 @@ def library(walk: Walk) -> None:
         page.keyboard.press("Enter")
         walk.tab.idle()
         walk.take(state)
-        page.keyboard.press("Escape")
+        if field:  # the list of tags stays open for the next one
+            page.keyboard.press("Escape")
         walk.press(re.compile("^(Save|Add)$"), within=dialog)
         dialog.wait_for(state="detached")
     walk.tab.idle()
