@@ -31,11 +31,12 @@ def documents_page(docmind: DocMind) -> None:
         st.title(_("Documents"), anchor=False, width="content")
         library.draw_bin_link(docmind)
     upload.uploader(docmind)
-    once, followed = st.columns(2)
-    with once:
-        upload.whole_folder(docmind)
-    with followed:
-        folders.draw(docmind)
+    with st.container(key="ways-to-add"):
+        once, followed = st.columns(2)
+        with once:
+            upload.whole_folder(docmind)
+        with followed:
+            folders.draw(docmind)
     upload.progress(docmind)
     embedding.progress(docmind)
     upload.preparing(docmind)

@@ -1,6 +1,6 @@
 """Layout of every page in both themes: nothing overflows.
 
-SCREENSHOTS=docs/images also takes pictures.
+SCREENSHOTS=FOLDER also takes pictures; those of the guides are made by `scripts/screens FOLDER --docs docs/images`.
 """
 
 from __future__ import annotations

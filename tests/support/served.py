@@ -39,7 +39,12 @@ class Server:
     def __init__(self, folder: Path, **environment: str) -> None:
         """`environment` are further variables; language models on this machine are left alone unless it names one."""
         self._folder = folder
-        self._environment = {"DOCMIND_LLM__PROVIDER": "off", "DOCMIND_NETWORK__STRICT": "auto", **environment}
+        self._environment = {
+            "DOCMIND_LLM__PROVIDER": "off",
+            "DOCMIND_NETWORK__STRICT": "auto",
+            "DOCMIND_KEYS__SOURCE": "file",
+            **environment,
+        }
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
@@ -52,7 +57,6 @@ class Server:
         environment = dict(
             os.environ,
             DOCMIND_DATA_DIR=str(self._folder / "data"),
-            DOCMIND_KEYS__SOURCE="file",
             DOCMIND_KEYS__FILE=str(self._folder / "key"),
             PYTHONPATH=os.pathsep.join([str(ROOT / "src"), *HELPERS]),
             **self._environment,

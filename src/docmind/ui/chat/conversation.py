@@ -154,7 +154,7 @@ def _draw_instructions(docmind: DocMind, thread_id: str | None) -> None:
     """Draw the user's own instructions, where there is a model that can follow them."""
     if docmind.models.current() is None:
         return
-    with st.popover("Instructions", icon=":material/edit_note:", help="How answers are to be written"):
+    with st.popover("Instructions", icon=":material/edit_note:", type="tertiary", help="How answers are to be written"):
         _instructions_field(docmind, None, "In every conversation", "Be brief.")
         if thread_id is not None:
             _instructions_field(docmind, thread_id, "In this conversation", "Answer in Portuguese.")

@@ -260,7 +260,8 @@ def _draw_passages(answer: Answer, cited: Sequence[Source], lead: str) -> None:
         for source in cited:
             if source.document == document:
                 st.markdown(quote_markdown(source, cited_in(answer, source.n)))
-                st.caption(_place(source))
+                page = _("Page {n}").format(n=source.page_no)
+                st.caption(f"— {page}" if len(documents) > 1 else _place(source))
 
 
 def _place(source: Source) -> str:

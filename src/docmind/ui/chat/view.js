@@ -2,6 +2,7 @@
 // Streamlit draws a page in several steps, so the place is held until it is drawn, or until the user scrolls.
 
 const HELD_MS = 2500; // after the answer is drawn: pictures of pages come last
+const GAP = 16; // pixels between elements
 const SEARCHED_MS = 4000; // for elements that are not drawn yet
 const SCROLLING = new Set(["PageUp", "PageDown", "Home", "End", "ArrowUp", "ArrowDown", " "]);
 
@@ -18,7 +19,8 @@ const box = () => document.querySelector('[data-testid="stBottom"] [data-testid=
 
 function top() {
   const header = document.querySelector('[data-testid="stHeader"]');
-  return header ? header.getBoundingClientRect().height : 0;
+  const banner = document.querySelector(".st-key-past"); // of an earlier point; it stays in view
+  return (header ? header.getBoundingClientRect().height : 0) + (banner ? banner.offsetHeight + GAP : 0);
 }
 
 /** Gives the last turn the height of the view, so that its question can stand at the top of it. */
@@ -52,6 +54,11 @@ function hold(isRunning) {
   let frame = 0;
   const follow = () => {
     makeRoom();
+    // Pages found by a picture stand above the conversation, and are what the user waits for.
+    if (!isRunning && document.querySelector(".st-key-picture-results")) {
+      release();
+      return;
+    }
     showLast();
     if (performance.now() > until) release();
     else frame = requestAnimationFrame(follow);

@@ -38,7 +38,8 @@ def draw_document(docmind: DocMind, doc_id: str) -> None:
         st.caption(escape(info.document, limit=160))
     _draw_actions(docmind, info)
     embedding.progress(docmind)
-    facts, rest = st.columns([0.36, 0.64], gap="large")
+    with st.container(key="document"):
+        facts, rest = st.columns([0.36, 0.64], gap="large")
     with facts:
         with st.container(gap="xsmall"):
             _draw_facts(docmind, info)

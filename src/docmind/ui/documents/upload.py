@@ -269,7 +269,7 @@ def _draw_done(docmind: DocMind, done: Sequence[UploadInfo]) -> None:
     if here:
         there = ngettext("{n} file was already in your library", "{n} files were already in your library", here)
         told.append(there.format(n=f"{here:,}"))
-    with st.container(border=True, key="queue-done"):
+    with st.container(border=True, key="queue-done", gap="xsmall"):
         with _line_of_acts():
             st.markdown(f":material/check_circle: **{', '.join(told)}**")
             st.space("stretch")

@@ -282,13 +282,21 @@ _ICONS: dict[CapabilityState, str] = {
 }
 _STATES: dict[CapabilityState, str] = {"present": N_("ready"), "missing": N_("not here"), "off": N_("off")}
 _SET_ABOVE = ("answers", "web search", "index at rest")  # shown where they are set
+_NAMES = {
+    "sealing": "Encryption",
+    "ocr": "OCR",
+    "rapidocr": "RapidOCR",
+    "qdrant-edge": "Qdrant Edge",
+    "qdrant-server": "Qdrant server",
+    "late interaction on pages": "Model for parts of pages",
+}
 
 
 def components(status: Status) -> None:
     """Draw one line for each optional component: its name, what it gives, its state, and how to get it."""
     st.subheader(_("Optional components"), anchor=False)
     st.caption(_("Optional components are detected automatically. Nothing is downloaded unless you start it."))
-    with st.container(border=True, gap=None, key="components"):
+    with st.container(border=True, gap="xsmall", key="components"):
         for capability in status.capabilities:
             if capability.name not in _SET_ABOVE:
                 draw_capability(capability)
@@ -297,7 +305,8 @@ def components(status: Status) -> None:
 def draw_capability(capability: Capability) -> None:
     """Draw the line, with how to get it until it is there."""
     name, detail, state = st.columns([0.24, 0.58, 0.18], vertical_alignment="center")
-    name.markdown(f"**{escape(capability.name[:1].upper() + capability.name[1:])}**")
+    shown = _NAMES.get(capability.name, capability.name[:1].upper() + capability.name[1:])
+    name.markdown(f"**{escape(shown)}**")
     hint = one_line(capability.hint) if capability.hint and capability.state != "present" else ""
     told = one_line(capability.detail).rstrip(".") + "."
     detail.caption(escape(f"{told[:1].upper()}{told[1:]} {hint}".strip()))
