@@ -215,7 +215,9 @@ class EndpointModel:
             hint = "Try again, or look at the log of its server; pages are found by their words until then."
         said = _said(answer)
         return TextModelError(
-            f"{self._who(endpoint)} refuses with status {status}" + (f": {said}." if said else "."), hint=hint
+            _("{who} refuses with status {status}").format(who=self._who(endpoint), status=status)
+            + (f": {said}." if said else "."),
+            hint=hint,
         )
 
 

@@ -18,6 +18,7 @@ from docmind.ingest.pipeline import Ingest, Step
 from docmind.reading import may_be_plain
 from docmind.records.documents import AddResult, QueueProgress, QueueState, Upload, UploadInfo, UploadState
 from docmind.runtime import Background, log_mistake
+from docmind.wording import _
 
 Progress = Callable[[QueueProgress], None]
 
@@ -302,7 +303,7 @@ class IngestQueue:
 
     def _check_open(self) -> None:
         if self._is_closed:
-            raise CancelledError("DocMind is being closed.")
+            raise CancelledError(_("DocMind is being closed."))
 
     def _is_working(self) -> bool:
         return self._thread.is_running and not self._trouble
@@ -313,7 +314,7 @@ class IngestQueue:
         with self._reading(current):
             info = self._uploads.get(upload_id)
             if info.state not in ("waiting", "reading"):  # since it was chosen
-                raise CancelledError(f"{info.document} is {info.state}.")
+                raise CancelledError(_("{document} is {state}.").format(document=info.document, state=info.state))
             self._ingest.start()
             current.opens()
             file = self._uploads.handed_in(upload_id)
@@ -495,7 +496,7 @@ class _Current:
 
     def _check(self) -> None:
         if self.stop.is_set():
-            raise CancelledError("Stopped.")
+            raise CancelledError(_("Stopped."))
 
 
 class _Pace:

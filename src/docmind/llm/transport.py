@@ -135,7 +135,9 @@ class Wire(Connection):
                 hint=_("Choose another model in Settings.{by}").format(by=by),
             )
         if self._has_images and (status in _OF_REQUEST or _OF_IMAGES.search(said)):
-            return ImagesRefusedError(f"{self.server} refuses images" + (f": {said}." if said else "."))
+            return ImagesRefusedError(
+                _("{server} refuses images").format(server=self.server) + (f": {said}." if said else ".")
+            )
         if self.info.provider == "inside" and "context" in said.lower():
             return ContextExceededError(
                 _(

@@ -32,6 +32,7 @@ from docmind.reading.chromium import browser as chromium
 from docmind.reading.file_type import DRAWN, is_plain
 from docmind.records.documents import ParsedPage, TextSource, Upload
 from docmind.runtime import Frame, Header, Limits, Worker, error_named
+from docmind.wording import _, number_text
 
 _KIND = re.compile("[a-z]{1,8}")
 _LARGEST_SIDE, _MOST = 65_535, 1 << 31  # pixels; pages
@@ -132,13 +133,15 @@ class Reader:
         `ReaderFailedError`; iterating over the Reading may raise them too.
         """
         if not upload.data:
-            raise EmptyFileError(f"{upload.name} is empty: it has no bytes.")
+            raise EmptyFileError(_("{name} is empty: it has no bytes.").format(name=upload.name))
         limit = self._settings.max_file_mb
         if len(upload.data) > limit * 1024 * 1024:
             size = len(upload.data) / 1024 / 1024
             raise TooLargeError(
-                f"{upload.name} has {size:,.0f} MB; the limit is {limit:,} MB.",
-                hint="Split the file, or raise DOCMIND_READING__MAX_FILE_MB.",
+                _("{name} has {size} MB; the limit is {limit} MB.").format(
+                    name=upload.name, size=number_text(size, 0), limit=number_text(limit)
+                ),
+                hint=_("Split the file, or raise DOCMIND_READING__MAX_FILE_MB."),
             )
         return Reading(self, upload, skip, waiting)
 
@@ -375,4 +378,6 @@ class Reading:
             raise self._failed(f"at page {at}", error) from error
 
     def _failed(self, where: str, error: WorkerFailedError) -> ReaderFailedError:
-        return ReaderFailedError(f"Reading {self._upload.name} broke off {where}: {error}.")
+        return ReaderFailedError(
+            _("Reading {name} broke off {where}: {error}.").format(name=self._upload.name, where=where, error=error)
+        )

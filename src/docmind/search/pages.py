@@ -186,8 +186,10 @@ class PageSearch:
             _("The pages were embedded by {fingerprint}, but the {kinds} in use is {fingerprint2}.").format(
                 fingerprint=served.fingerprint, kinds=_KINDS[kind], fingerprint2=chosen.fingerprint
             ),
-            hint=f"Run `docmind embed --model {chosen.name}` to embed them beside the old vectors and switch when all"
-            " are done" + (f", or choose {served.name} again." if served.name != chosen.name else "."),
+            hint=_(
+                "Run `docmind embed --model {name}` to embed them beside the old vectors and switch when all are done"
+            ).format(name=chosen.name)
+            + (_(", or choose {name} again.").format(name=served.name) if served.name != chosen.name else "."),
         )
 
     def _images(self, question: str | None, picture: bytes | None, k: int, filters: Filters) -> PageHits:

@@ -15,6 +15,7 @@ import streamlit as st
 from docmind.records.answers import SEEN, Answer, Source
 from docmind.rich_text import blocks_of, markdown_of, quote_lines, visible, words
 from docmind.ui.app.page_links import Cited, cited_in, source_link
+from docmind.wording import N_, _
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -24,7 +25,7 @@ _JOINER, _INDENT = "\u2060", "\u00a0\u00a0"
 _ARROW = re.compile(r"(\\[<>~-])(?=\\[-=>])")  # Streamlit draws `->`, `<=` and `--` as other characters
 _MARKER = re.compile(r"(\[\d+\])")
 _BRACKET = "\ufdd0"  # stands for a bracket of a document: it begins no marker
-_UNSUPPORTED, _UNSUPPORTED_AGAIN = "not found in your documents", "not found"
+_UNSUPPORTED, _UNSUPPORTED_AGAIN = N_("not found in your documents"), N_("not found")
 
 
 def answer_markdown(answer: Answer) -> str:
@@ -114,7 +115,7 @@ def _quote_lines(text: str, numbers: Mapping[str, str]) -> str:
 
 
 def _number(number: int, colour: str = "green", link: str = "") -> str:
-    badge = f":{colour}-badge[{number}]"
+    badge = _(":{colour}-badge[{number}]").format(colour=colour, number=number)
     return f"\u00a0[{badge}]({link})" if link else f"\u00a0{badge}"
 
 

@@ -16,7 +16,7 @@ from docmind.ui.app.browser_part import browser_part
 from docmind.ui.app.desk import desk
 from docmind.ui.app.format import count, size
 from docmind.ui.settings import fields
-from docmind.wording import LANGUAGES, N_, _
+from docmind.wording import LANGUAGES, N_, _, ngettext
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -150,7 +150,11 @@ def _rebuilding() -> None:
     if going is None or going.is_over:
         st.rerun()
     else:
-        told = f"{going.done} / {count(going.total, 'document')}" if going.total else _("Getting ready…")
+        told = (
+            f"{going.done} / {count(ngettext('{n} document', '{n} documents', going.total), going.total)}"
+            if going.total
+            else _("Getting ready…")
+        )
         st.progress(going.done / going.total if going.total else 0.0, text=told)
 
 

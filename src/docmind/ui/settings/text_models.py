@@ -31,7 +31,7 @@ def section(docmind: DocMind, settings: Settings) -> None:
     is_set = settings.embedding.model != "auto"
     with st.container(border=True):
         chosen = st.selectbox(
-            "Model",
+            _("Model"),
             present,
             index=present.index(used) if used in present else None,
             format_func=lambda name: f"{name}: {about[name]}",
