@@ -27,12 +27,12 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 
 from docmind.errors import NotFoundError, StateRefusedError
 from docmind.storage import Database, dbapi2
-from docmind.wording import _, number_text
+from docmind.wording import N_, _, number_text
 
 DEEPEST = 16  # nested lists and dicts
 LARGEST = 1 << 20  # bytes of one checkpoint, or of one write
 _BASE64 = 1000  # characters; a longer text without spaces may be encoded bytes
-_WRITING_HINT = "Ask again, or in other words; what was there before is kept."
+_WRITING_HINT = N_("Ask again, or in other words; what was there before is kept.")
 _PATH_FIELDS = frozenset(("image_path", "thumbnail_path", "source_path"))
 _DATA_URL = re.compile(r"\s*data:(?:[\w.+-]+/[\w.+*-]+)?(?:;[\w=.+-]+)*,", re.IGNORECASE)
 _BASE64_TEXT = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
@@ -155,14 +155,14 @@ def _refused(name: str, where: _Where, reason: str, is_new: bool) -> StateRefuse
     if is_new:
         return StateRefusedError(
             _("The conversation's state cannot keep {place}: it {reason}.").format(place=place, reason=reason),
-            hint=_WRITING_HINT,
+            hint=_(_WRITING_HINT),
         )
     return StateRefusedError(
         _("A stored state of the conversation is refused: {place} {reason}.").format(place=place, reason=reason)
     )
 
 
-_LABEL_REFUSED = "A stored state of the conversation is refused: its label is damaged."
+_LABEL_REFUSED = N_("A stored state of the conversation is refused: its label is damaged.")
 _PARTS = {"channel_values": dict, "channel_versions": dict, "versions_seen": dict, "id": str}
 
 
@@ -382,7 +382,7 @@ def _checked(state: CheckpointTuple) -> CheckpointTuple:
     if not _is_checkpoint(state.checkpoint) or state.checkpoint["id"] != get_checkpoint_id(state.config):
         raise StateRefusedError(_("A stored state of the conversation is refused: it has not the shape of one."))
     if not isinstance(state.metadata, dict):
-        raise StateRefusedError(_LABEL_REFUSED)
+        raise StateRefusedError(_(_LABEL_REFUSED))
     refuse_read(state.metadata, "metadata")
     return state
 
@@ -393,7 +393,7 @@ def _labels_refused() -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError, RecursionError) as error:
-        raise StateRefusedError(_LABEL_REFUSED) from error
+        raise StateRefusedError(_(_LABEL_REFUSED)) from error
 
 
 def _is_checkpoint(value: Any) -> bool:

@@ -289,7 +289,11 @@ class Folders:
         added, changed, again, unread = self._hand_in(info.folder_id, root, fresh, known, vanished)
         gone = [] if found.unreadable or waiting else [row for row in vanished.values() if not row.is_gone]
         self._bury(info.folder_id, gone)
-        message = f"{found.unreadable:,} folders in it could not be opened." if found.unreadable else ""
+        message = (
+            _("{unreadable} folders in it could not be opened.").format(unreadable=number_text(found.unreadable))
+            if found.unreadable
+            else ""
+        )
         report(len(found.files), len(found.files))
         return SyncResult(
             files=len(found.files),

@@ -104,7 +104,7 @@ class _Known:
 
 def _unprepared(missing: int) -> str:
     pages = "1 page" if missing == 1 else f"{missing:,} pages"
-    return f"Still preparing {pages} for picture search; this may be among them."
+    return _("Still preparing {pages} for picture search; this may be among them.").format(pages=pages)
 
 
 class ImageMatcher:

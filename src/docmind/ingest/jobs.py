@@ -390,7 +390,9 @@ class IngestQueue:
         except Exception as error:  # noqa: BLE001 - a bug of ours: it is recorded for this file, and the next one is read
             log_mistake("docmind.queue", "reading ended", error)
             kind = type(error).__name__
-            mistake = f"{info.document} could not be read: a mistake in DocMind ({kind}); the log has the details."
+            mistake = _("{document} could not be read: a mistake in DocMind ({kind}); the log has the details.").format(
+                document=info.document, kind=kind
+            )
             self._uploads.settle(info.upload_id, AddResult(info.document, "refused", error=kind, message=mistake))
 
     def _wait(self) -> UploadInfo | None:

@@ -36,7 +36,11 @@ def try_model(settings: LLMSettings) -> Trial:
         raise ConfigError(_("There is no address to ask."), hint=_("Type one, such as http://127.0.0.1:11434."))
     found = discover(settings, ports=())
     if not found.at_url:
-        why = found.degraded[0].reason if found.degraded else f"{settings.url} serves no language model."
+        why = (
+            found.degraded[0].reason
+            if found.degraded
+            else _("{url} serves no language model.").format(url=settings.url)
+        )
         raise LanguageModelDownError(why[:1].upper() + why[1:])
     names = (settings.model, f"{settings.model}:latest")
     models = [model for model in found.at_url if not settings.model or model.model in names or model.name in names]

@@ -39,7 +39,7 @@ from docmind.errors import DocMindError, IndexEngineError, StateRefusedError
 from docmind.memory.vector_table import MOST_PARTS, Nearest
 from docmind.records.search import Degraded
 from docmind.storage import Connection, Database, Row
-from docmind.wording import _, number_text
+from docmind.wording import N_, _, number_text
 
 Namespace = tuple[str, ...]
 
@@ -139,7 +139,7 @@ def by_words(texts: Sequence[str], question: str) -> Order:
 
 
 MOST_BYTES = 16 * 1024
-_PLAIN = "Keep one fact, in a few sentences."
+_PLAIN = N_("Keep one fact, in a few sentences.")
 
 
 def facts(row: Row) -> dict[str, Any]:
@@ -161,14 +161,14 @@ def encoded(value: Mapping[str, Any]) -> str:
         size = len(text.encode())
     except (TypeError, ValueError, RecursionError) as error:  # a lone surrogate, in UTF-8, is a ValueError
         raise StateRefusedError(
-            _("A memory holds plain text and numbers only: {error}.").format(error=error), hint=_PLAIN
+            _("A memory holds plain text and numbers only: {error}.").format(error=error), hint=_(_PLAIN)
         ) from error
     if size > MOST_BYTES:
         raise StateRefusedError(
             _("A memory holds at most {most_bytes} KB, not {size}.").format(
                 most_bytes=MOST_BYTES // 1024, size=number_text(size / 1024, 0)
             ),
-            hint=_PLAIN,
+            hint=_(_PLAIN),
         )
     return text
 
@@ -179,7 +179,7 @@ def texts_at(value: dict[str, Any], paths: Iterable[str]) -> list[str]:
     if len(texts) > MOST_PARTS:
         raise StateRefusedError(
             _("A memory has at most {most_parts} texts to search by.").format(most_parts=number_text(MOST_PARTS)),
-            hint=_PLAIN,
+            hint=_(_PLAIN),
         )
     return texts
 

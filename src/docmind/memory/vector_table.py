@@ -35,7 +35,7 @@ class Nearest:
         self.is_on = self._is_broken = False
         self.degraded: tuple[Degraded, ...] = ()
         if database.is_read_only:
-            self.degraded = (Degraded("sqlite-vec", _("memories are compared one by one: the vault is only read")),)
+            self.degraded = (Degraded("sqlite-vec", _("memories are compared one by one: the library is only read")),)
             return
         reason = _load(database) if wanted else "DOCMIND_MEMORY__VECTORS is off"
         with database.transaction() as db:

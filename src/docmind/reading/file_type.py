@@ -12,7 +12,7 @@ from pathlib import PurePath
 
 from docmind.errors import CorruptFileError, EmptyFileError, PasswordNeededError, UnsupportedFileError
 from docmind.records.documents import Upload
-from docmind.wording import _
+from docmind.wording import N_, _
 
 _IMAGES = (
     (b"\x89PNG\r\n\x1a\n", "png"),
@@ -31,24 +31,24 @@ PICTURES = ("png", "jpeg", "webp", "gif", "bmp", "tiff")
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _OTHERS = (
-    (b"{\\rtf", "a rich text (RTF) file"),
-    (b"\x1f\x8b", "a gzip archive"),
-    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
-    (b"Rar!", "a RAR archive"),
-    (b"\x7fELF", "a program"),
-    (b"MZ", "a program"),
-    (b"ID3", "a sound file"),
-    (b"OggS", "a sound file"),
-    (b"SQLite format 3\x00", "a database"),
-    (b"%!PS", "a PostScript file"),
+    (b"{\\rtf", N_("a rich text (RTF) file")),
+    (b"\x1f\x8b", N_("a gzip archive")),
+    (b"7z\xbc\xaf\x27\x1c", N_("a 7-Zip archive")),
+    (b"Rar!", N_("a RAR archive")),
+    (b"\x7fELF", N_("a program")),
+    (b"MZ", N_("a program")),
+    (b"ID3", N_("a sound file")),
+    (b"OggS", N_("a sound file")),
+    (b"SQLite format 3\x00", N_("a database")),
+    (b"%!PS", N_("a PostScript file")),
 )
 # Kinds by suffix. Plain text under such a name is a broken download or a wrong name, never intended.
 _PROMISES = {
-    "pdf": "a PDF",
-    "docx": "a Word document",
-    "xlsx": "an Excel workbook",
-    "epub": "an EPUB book",
-    **dict.fromkeys(("png", "jpg", "jpeg", "gif", "webp", "tif", "tiff", "bmp"), "a picture"),
+    "pdf": N_("a PDF"),
+    "docx": N_("a Word document"),
+    "xlsx": N_("an Excel workbook"),
+    "epub": N_("an EPUB book"),
+    **dict.fromkeys(("png", "jpg", "jpeg", "gif", "webp", "tif", "tiff", "bmp"), N_("a picture")),
 }
 _CODE = """bash c cc clj cmake cpp cs css cxx dart elm erl ex exs f90 fs go gradle groovy h hh hpp hs java jl js jsx kt
 kts less lua mjs ml nim php pl pm ps1 py pyi r rb rs sass scala scss sh sol sql svelte swift tcl ts tsx vb vue zig
@@ -144,15 +144,15 @@ def _text(upload: Upload) -> str:
     for signature, what in _OTHERS:
         if upload.data.startswith(signature):
             raise UnsupportedFileError(
-                _("{name} is {what}, which DocMind does not read.").format(name=upload.name, what=what)
+                _("{name} is {what}, which DocMind does not read.").format(name=upload.name, what=_(what))
             )
     is_text = _looks_like_text(upload.data, 0.02 if suffix in _TEXT_NAMES or suffix in ("txt", "log") else 0.0)
     is_html = _TEXT_NAMES.get(suffix) != "code" and bool(_HTML.match(upload.data[:4096]))
     if suffix in _PROMISES:
-        found = "a web page" if is_html else "plain text" if is_text else "something else"
+        found = _("a web page") if is_html else _("plain text") if is_text else _("something else")
         raise CorruptFileError(
-            _("{name} is named like {promises} but holds {found}.").format(
-                name=upload.name, promises=_PROMISES[suffix], found=found
+            _("{name} is named like {promised} but holds {found}.").format(
+                name=upload.name, promised=_(_PROMISES[suffix]), found=found
             )
         )
     if not is_text:
@@ -182,7 +182,7 @@ def _in_zip(upload: Upload) -> str:
                 else b""
             )
     except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError) as error:
-        promised = _PROMISES.get(_suffix(upload.name), "an archive")
+        promised = _(_PROMISES.get(_suffix(upload.name), N_("an archive")))
         raise CorruptFileError(
             _("{name} is {promised} that is broken or was cut off.").format(name=upload.name, promised=promised)
         ) from error
@@ -207,7 +207,7 @@ def _in_zip(upload: Upload) -> str:
         )
     if _suffix(upload.name) in _PROMISES:
         raise CorruptFileError(
-            _("{name} is not {promises} inside.").format(name=upload.name, promises=_PROMISES[_suffix(upload.name)])
+            _("{name} is not {promised} inside.").format(name=upload.name, promised=_(_PROMISES[_suffix(upload.name)]))
         )
     raise UnsupportedFileError(
         _("{name} is an archive.").format(name=upload.name), hint=_("Unpack it and add the files.")

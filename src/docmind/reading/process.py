@@ -94,7 +94,7 @@ def _not_all_blank(opened: Opened, skip: set[int], broken: set[int], rules: Rule
         waiting.clear()
         yield page
     if not shown and opened.if_blank is not None:
-        raise opened.if_blank(f"{name} has no text and no marks on any page.")
+        raise opened.if_blank(_("{name} has no text and no marks on any page.").format(name=name))
 
 
 def _send(outgoing: BinaryIO, page: ParsedPage) -> None:

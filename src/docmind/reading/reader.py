@@ -245,7 +245,7 @@ class Reading:
             self._open_twice()
         except WorkerFailedError as error:
             self.close()
-            raise self._failed("while it was opened", error) from error
+            raise self._failed(_("while it was opened"), error) from error
         except BaseException:
             self.close()
             raise
@@ -365,7 +365,9 @@ class Reading:
         while True:
             at = next((number for number in range(1, before + 1) if number not in self._skip | self._broken), None)
             if self._closed or at is None or len(self._broken) >= _DEATHS:
-                raise self._failed("while it was closed" if self._closed else f"at page {at}", error) from error
+                raise self._failed(
+                    _("while it was closed") if self._closed else _("at page {at}").format(at=at), error
+                ) from error
             if not self._may_try_again(at):
                 self._broken.add(at)
             self._end()
@@ -375,7 +377,7 @@ class Reading:
             except WorkerFailedError as again:
                 error = again
         if self.pages != before:  # drawn before and laid out now: earlier pages do not match the new numbering
-            raise self._failed(f"at page {at}", error) from error
+            raise self._failed(_("at page {at}").format(at=at), error) from error
 
     def _failed(self, where: str, error: WorkerFailedError) -> ReaderFailedError:
         return ReaderFailedError(

@@ -359,11 +359,11 @@ class PageSearch:
         if not self._settings.rerank_budget_s:
             return ""
         if bench is None:
-            return f"what a page takes here was never measured: `docmind models bench {model.name}`"
+            return _("what a page takes here was never measured: `docmind models bench {name}`").format(name=model.name)
         if embedding.running:
-            return "pages are being embedded already"
+            return _("pages are being embedded already")
         seconds = max(bench.seconds_per_page, 1e-6)
-        told = f"a page takes {seconds:.2g} s here"
+        told = _("a page takes {seconds} s here").format(seconds=f"{seconds:.2g}")
         if seconds > min(self._settings.rerank_budget_s, self._settings.list_timeout_s - _SPARE_S):
             return told
         self._visual.late_store.load(model)  # the time of loading does not count
@@ -434,6 +434,8 @@ def _told(
     left = found.count(None)
     lacks = list(degraded)
     if left:
-        told = f"{left} of the first {len(places)} pages keep their places: {model.name} has not seen them"
+        told = _("{left} of the first {count} pages keep their places: {name} has not seen them").format(
+            left=left, count=len(places), name=model.name
+        )
         lacks.append(Degraded("rerank", f"{told} ({why})" if why else told))
     return PageScores(found, tuple(lacks))

@@ -95,7 +95,7 @@ def read_root(
             raise KeyUnavailableError(
                 _("The keyring has no key for this library ({vault_id}).").format(vault_id=vault_id)
             )
-        return _root_from(stored, "What the keyring holds for this vault")
+        return _root_from(stored, _("What the keyring holds for this library"))
     return _read_key_file(_key_file(data_dir, vault_id, settings))
 
 
@@ -413,7 +413,7 @@ def change_passphrase(data_dir: Path, keys: OpenedKeys, now: str, new: str) -> O
     raw = _read_description(path)
     if raw["source"] != "passphrase":
         raise ConfigError(
-            _("This vault opens with a {sources}, not with a passphrase.").format(sources=SOURCES[raw["source"]])
+            _("This library opens with a {sources}, not with a passphrase.").format(sources=SOURCES[raw["source"]])
         )
     if len(new) < SHORTEST_PASSPHRASE:
         raise ConfigError(
@@ -492,7 +492,9 @@ def _unwrap(key: bytes, raw: dict[str, Any], part: str, what: str) -> Keyset:
     try:
         return Keyset._unpack(_unsealed(key, raw, part))
     except InvalidTag as error:
-        hint = "A code opens once: unset DOCMIND_KEYS__RECOVERY_CODE where it has been used." if what == _CODE else None
+        hint = (
+            _("A code opens once: unset DOCMIND_KEYS__RECOVERY_CODE where it has been used.") if what == _CODE else None
+        )
         raise WrongKeyError(
             _("The {what} doesn't open this library ({raw}), or vault.json was changed.").format(
                 what=what, raw=raw["vault_id"]

@@ -166,7 +166,8 @@ class UserSettings:
         secret = read_secret(self._vault_id, name)
         if secret is None:
             raise KeyUnavailableError(
-                _("The keyring holds no {name} for this vault.").format(name=name), hint=_("Set it again in Settings.")
+                _("The keyring holds no {name} for this library.").format(name=name),
+                hint=_("Set it again in Settings."),
             )
         return secret
 

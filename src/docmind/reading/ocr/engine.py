@@ -29,7 +29,7 @@ from docmind.errors import DamagedError, ReaderFailedError, ReadingError, VaultE
 from docmind.records.documents import Capability, ParsedPage
 from docmind.records.search import Quad
 from docmind.runtime import Client, Limits
-from docmind.wording import _
+from docmind.wording import _, ngettext
 
 _ENTRY = "docmind.reading.ocr.process:serve"
 _PICTURE_SIDE = 1_600  # pixels, as a page image has: more says nothing more, and takes longer
@@ -198,8 +198,12 @@ class OcrPass:
         if not self.unread:
             return ""
         count, reason = sum(self.unread.values()), next(iter(self.unread))
-        pages = "One page is a picture whose text" if count == 1 else f"{count} pages are pictures whose text"
-        return f"{pages} was not read: {reason}"
+        told = ngettext(
+            "{n} page is a picture whose text was not read: {reason}",
+            "{n} pages are pictures whose text was not read: {reason}",
+            count,
+        )
+        return told.format(n=count, reason=reason)
 
     def _settled(self, page: ParsedPage, reading: Future[OcrPage] | None) -> ParsedPage:
         if reading is None:
@@ -241,8 +245,8 @@ class PictureText:
         if self._ocr.engine:
             return ""
         why = self._ocr.capabilities()[0]
-        state = "switched off" if why.state == "off" else "not installed"
-        return f"what reads text from pictures is {state}. {why.hint}"
+        state = _("switched off") if why.state == "off" else _("not installed")
+        return _("what reads text from pictures is {state}. {hint}").format(state=state, hint=why.hint)
 
     def read(self, picture: bytes, turn: float = 0.0) -> str:
         """Return the text on a picture of any kind, turned clockwise by `turn` degrees before it is read.
@@ -251,7 +255,7 @@ class PictureText:
         """
         with self._turn:
             if self._is_closed:  # a caller that waited for the lock would start a process that is never ended
-                raise VaultError(_("The vault is closed."))
+                raise VaultError(_("The library is closed."))
             return self._ocr.recognise_picture(picture, turn).text
 
     def close(self) -> None:

@@ -49,12 +49,12 @@ def answer_markdown(answer: Answer) -> str:
         if sentence.supported and cited:
             return "".join(_number(number, link=links[number]) for number in cited)
         if sentence.seen and cited:
-            return f"\u00a0:violet-badge[{SEEN}]" + "".join(
+            return f"\u00a0:violet-badge[{_(SEEN)}]" + "".join(
                 _number(number, "violet", links[number]) for number in cited
             )
         if sentence.is_claim:
             told.append(index)
-            return f"\u00a0:orange-badge[{_UNSUPPORTED if len(told) == 1 else _UNSUPPORTED_AGAIN}]"
+            return f"\u00a0:orange-badge[{_(_UNSUPPORTED) if len(told) == 1 else _(_UNSUPPORTED_AGAIN)}]"
         return ""
 
     return markdown_of(blocks_of(answer.answer, answer.sentences), badge)
@@ -115,7 +115,7 @@ def _quote_lines(text: str, numbers: Mapping[str, str]) -> str:
 
 
 def _number(number: int, colour: str = "green", link: str = "") -> str:
-    badge = _(":{colour}-badge[{number}]").format(colour=colour, number=number)
+    badge = f":{colour}-badge[{number}]"
     return f"\u00a0[{badge}]({link})" if link else f"\u00a0{badge}"
 
 

@@ -230,10 +230,10 @@ def _draw_page(docmind: DocMind, source: Source, key: str, question: str, link: 
     with st.container(gap="xxsmall"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(f"[{_label(source)}]({link})", width="content")
-            st.markdown(f":violet-badge[{source.how}]", width="content")
+            st.markdown(f":violet-badge[{_(source.how)}]", width="content")
         with st.container(width=_LOOK):
             told = _("Page {page_no} of {document}, {how}").format(
-                page_no=source.page_no, document=one_line(source.document), how=source.how
+                page_no=source.page_no, document=one_line(source.document), how=_(source.how)
             )
             st.image(data_url(source_jpeg(docmind, source, _THUMBNAIL)), width="stretch", alt=told, link=link)
         if has_heat(docmind, question, source.doc_id, source.page_no):
@@ -262,7 +262,7 @@ def _label(source: Source, longest: int = 72) -> str:
 def _draw_gone(source: Source) -> None:
     st.markdown(_label(source))
     if source.how:
-        st.caption(_("This document has been deleted. Its page was {how}.").format(how=source.how))
+        st.caption(_("This document has been deleted. Its page was {how}.").format(how=_(source.how)))
         return
     st.text(flow(f"“{source.quote}”"))
     st.caption(_("This document has been deleted. The quote is kept from when it was cited."))

@@ -200,7 +200,7 @@ def _draw_answer(docmind: DocMind, turn: Turn, answer: Answer, place: Place) -> 
         _draw_noted(answer)
         return
     for fact in answer.told:
-        st.markdown(f":material/bookmark: {TOLD}: “{escape(fact)}”")
+        st.markdown(f":material/bookmark: {_(TOLD)}: “{escape(fact)}”")
     if answer.outcome == "maybe" and quotes:
         _draw_passages(answer, quotes, answer.answer.partition("\n\n")[0] if answer.needs else _(_MAY_ANSWER))
     elif answer.found or answer.model:
@@ -245,7 +245,7 @@ def _draw_filters(docmind: DocMind, thread: Thread, turn: Turn, place: Place, na
 
 def _draw_noted(answer: Answer) -> None:
     """Draw what was stored because the user asked for it."""
-    st.markdown(f"**{NOTED}**")
+    st.markdown(f"**{_(NOTED)}**")
     st.markdown("\n".join(f"- {escape(fact)}" for fact in answer.told))
     st.caption(_("For all conversations. *Memory* lists it; correct or delete it there."))
 
@@ -335,7 +335,7 @@ def _draw_notes(turn: Turn, names: Mapping[str, str]) -> None:
         if degraded.reason != turn.message:  # it is shown above
             st.caption(
                 _(":material/info: Without {stage}: {reason}").format(
-                    stage=escape(degraded.stage), reason=escape(degraded.reason)
+                    stage=escape(_(degraded.stage)), reason=escape(degraded.reason)
                 )
             )
 

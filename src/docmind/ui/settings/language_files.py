@@ -134,7 +134,7 @@ def _draw_known(docmind: DocMind, settings: Settings, name: str, known: KnownFil
                 )
         st.caption(
             _("{about} {size} to fetch · needs about {size2} of memory · licence {licence}").format(
-                about=escape(known.about),
+                about=escape(_(known.about)),
                 size=size(known.megabytes * 1000000),
                 size2=size(needs),
                 licence=escape(known.licence),

@@ -171,7 +171,7 @@ def _draw_card(
             if pull is None or pull.is_over:
                 _buttons(docmind, settings, card, pull)
         if card.about:
-            st.caption(escape(card.about))
+            st.caption(escape(_(card.about)))
         st.caption(_facts(card))
         if card.reason and (card.state == "broken" or card.in_use):
             errors.tell(card.reason, card.hint)
