@@ -24,7 +24,7 @@ from docmind.reading import has_known_name
 from docmind.records.documents import FolderInfo, GoneFile, SyncResult, Upload
 from docmind.runtime import Background, log_mistake
 from docmind.storage import Database
-from docmind.wording import _
+from docmind.wording import _, number_text
 
 Report = Callable[[int, int], None]
 """Gets the files compared so far, and all of them."""

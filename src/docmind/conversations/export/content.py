@@ -16,6 +16,7 @@ from docmind.records.answers import NOTED, SEEN, TOLD, Answer, Outcome, Source
 from docmind.records.conversations import ThreadView, Turn
 from docmind.records.documents import Box
 from docmind.records.rich_text import Block, Break, Mark, Paragraph, Run
+from docmind.records.search import stage_name
 from docmind.rich_text import blocks_of, highlight, one_line, quote_lines
 from docmind.wording import N_, _, date, ngettext
 
@@ -82,7 +83,7 @@ def remarks(turn: Turn) -> list[str]:
         told.append(turn.message or _("This question was not answered."))
     if turn.answer is not None:
         told += [
-            _("Without {stage}: {reason}").format(stage=_(skipped.stage), reason=skipped.reason)
+            _("Without {stage}: {reason}").format(stage=stage_name(skipped.stage), reason=skipped.reason)
             for skipped in turn.answer.degraded
         ]
     return told

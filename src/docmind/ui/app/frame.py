@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _LOOKS = Path(__file__).with_suffix(".css")
 _SHOW, _RENEW = "show", "renew"
-_FILE = """Recovery code of the DocMind library {vault_id}
+_FILE = N_("""Recovery code of the DocMind library {vault_id}
 
     {code}
 
@@ -33,7 +33,7 @@ It opens the library if the key is lost: a new computer, a forgotten passphrase,
 Start DocMind once with DOCMIND_KEYS__RECOVERY_CODE set to this code.
 
 Keep it away from the computer that holds the library. Whoever has this code and the files of the library can read them.
-"""
+""")
 
 
 def draw_recovery(docmind: DocMind) -> None:
@@ -108,7 +108,7 @@ def _show(docmind: DocMind, code: str) -> None:
     with st.container(key="recovery-code"):
         st.code(code, language=None, wrap_lines=True)
     st.caption(_("Once you confirm, DocMind doesn't keep it. You can make a new one in Settings at any time."))
-    told = _FILE.format(vault_id=docmind.vault_id, code=code)
+    told = _(_FILE).format(vault_id=docmind.vault_id, code=code)
     with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
         browser_part(Path(__file__).parent, "print")(
             data={"label": _("Print"), "text": told}, key="recovery-print", width="content", height="content"

@@ -324,7 +324,7 @@ def _draw_line(
         if not choices:
             return
         st.menu_button(
-            "Menu",
+            _("Menu"),
             choices,
             key=menu,
             icon=":material/more_horiz:",

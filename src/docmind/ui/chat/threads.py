@@ -404,7 +404,7 @@ def _draw_row(docmind: DocMind, thread: Thread, is_open: bool) -> None:
         )
         menu = f"menu-{thread.thread_id}"
         st.menu_button(
-            "Menu",
+            _("Menu"),
             _choices(thread),
             key=menu,
             icon=":material/more_horiz:",

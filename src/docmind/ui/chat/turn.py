@@ -16,7 +16,7 @@ import streamlit as st
 from docmind.errors import DocMindError
 from docmind.records.answers import NOTED, TOLD, Answer, Source
 from docmind.records.conversations import RunProgress, Thread, ThreadView, Turn, WebResult
-from docmind.records.search import Filters
+from docmind.records.search import Filters, stage_name
 from docmind.rich_text import escape, shorten
 from docmind.ui.app import errors, state
 from docmind.ui.app.chat_message import answer_markdown, asking, assistant, question, quote_markdown
@@ -77,7 +77,7 @@ def draw_row(
             try_again(docmind, view.thread, turn, key, is_free=is_free)
         menu = f"{key}-menu-{turn.checkpoint_id}"
         st.menu_button(
-            "Menu",
+            _("Menu"),
             choices,
             key=menu,
             icon=":material/more_horiz:",
@@ -335,7 +335,7 @@ def _draw_notes(turn: Turn, names: Mapping[str, str]) -> None:
         if degraded.reason != turn.message:  # it is shown above
             st.caption(
                 _(":material/info: Without {stage}: {reason}").format(
-                    stage=escape(_(degraded.stage)), reason=escape(degraded.reason)
+                    stage=escape(stage_name(degraded.stage)), reason=escape(degraded.reason)
                 )
             )
 

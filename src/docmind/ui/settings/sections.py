@@ -300,10 +300,10 @@ def components(status: Status) -> None:
 
 def draw_capability(capability: Capability) -> None:
     """Draw the line, with how to get it until it is there."""
+    name_of, told = _(capability.name), one_line(_(capability.detail)).rstrip(".") + "."
     name, detail, state = st.columns([0.24, 0.58, 0.18], vertical_alignment="center")
-    name.markdown(f"**{escape(capability.name[:1].upper() + capability.name[1:])}**")
+    name.markdown(f"**{escape(name_of[:1].upper() + name_of[1:])}**")
     hint = one_line(capability.hint) if capability.hint and capability.state != "present" else ""
-    told = one_line(capability.detail).rstrip(".") + "."
     detail.caption(escape(f"{told[:1].upper()}{told[1:]} {hint}".strip()))
     with state:
         st.badge(_(_STATES[capability.state]), icon=_ICONS[capability.state], color=_COLOURS[capability.state])
