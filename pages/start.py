@@ -10,12 +10,13 @@ import docmind.ui.app
 from docmind.ui.app import state
 from docmind.ui.chat import filters
 from docmind.ui.reader.mount import mount_reader
+from docmind.wording import N_, _
 
 # The pages have no icons of their own: the browser would fetch each from a font server to show it on the tab.
 PAGES = {
-    ":material/forum:": st.Page("chat.py", title="Ask", default=True),
-    ":material/folder_open:": st.Page("documents.py", title="Documents", url_path="documents"),
-    ":material/tune:": st.Page("settings.py", title="Settings", url_path="settings"),
+    ":material/forum:": st.Page("chat.py", title=N_("Ask"), default=True),
+    ":material/folder_open:": st.Page("documents.py", title=N_("Documents"), url_path="documents"),
+    ":material/tune:": st.Page("settings.py", title=N_("Settings"), url_path="settings"),
 }
 PICTURES = Path(docmind.ui.app.__file__).parent
 
@@ -27,7 +28,7 @@ def _ask(doc_id: str) -> None:
 
 page = st.navigation(list(PAGES.values()), position="hidden")
 st.set_page_config(
-    page_title=f"{page.title} · DocMind",
+    page_title=f"{_(page.title)} · DocMind",
     page_icon=str(PICTURES / "mark.svg"),
     layout="centered" if page.url_path == "settings" else "wide",
     initial_sidebar_state=288,
@@ -38,7 +39,7 @@ st.session_state[state.CAME_BACK] = st.session_state.get(state.PAGE, page.url_pa
 st.session_state[state.PAGE] = page.url_path
 with st.sidebar:
     for icon, entry in PAGES.items():
-        st.page_link(entry, icon=icon, width="stretch")
+        st.page_link(entry, label=_(entry.title), icon=icon, width="stretch")
 
 
 mount_reader(_ask)

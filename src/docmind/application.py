@@ -386,7 +386,8 @@ class DocMind:
         self._database.check_writable()
         if self._given.keys.passphrase is not None:
             raise ConfigError(
-                "The passphrase is set by DOCMIND_KEYS__PASSPHRASE.", hint="Unset that variable, then change it here."
+                _("The passphrase is set by DOCMIND_KEYS__PASSPHRASE."),
+                hint=_("Unset that variable, then change it here."),
             )
         self._keys = change_passphrase(self._given.data_dir, self._keys, now, new)
 

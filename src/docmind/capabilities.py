@@ -21,10 +21,17 @@ from docmind.runtime import Way, isolation
 from docmind.wording import N_, _
 
 _KEY_SOURCES = {
-    "keyring": "the root key is in this computer's keyring",
-    "passphrase": "the root key is derived from your passphrase (Argon2id)",
-    "file": "the root key is in a file that only you can read, outside the data directory",
+    "keyring": N_("the root key is in this computer's keyring"),
+    "passphrase": N_("the root key is derived from your passphrase (Argon2id)"),
+    "file": N_("the root key is in a file that only you can read, outside the data directory"),
 }
+
+_NAMES = (
+    *(N_("answers"), N_("encryption"), N_("app access"), N_("text model"), N_("ocr"), N_("book pages")),
+    *(N_("isolation of readers"), N_("network guard"), N_("web search"), N_("index at rest")),
+    *(N_("image model"), N_("late interaction on pages")),
+)
+"""Names of capabilities: the catalogue has them, and `_` looks them up where they are shown."""
 
 
 def version() -> str:
@@ -109,7 +116,7 @@ def of(settings: Settings, key_source: str, answers: Capability = _QUOTES) -> tu
     Loads no model; contacts a Qdrant server only where one is configured.
     """
     return (
-        Capability("sealing", "present", _KEY_SOURCES[key_source]),
+        Capability("encryption", "present", _KEY_SOURCES[key_source]),
         _app(settings),
         text_model_capability(settings),
         *Ocr(settings.reading).capabilities(),

@@ -18,6 +18,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from docmind.errors import ConfigError
 from docmind.records.search import LISTS_OF_QUESTIONS, ListName
+from docmind.wording import _
 
 Home = Annotated[Path, AfterValidator(Path.expanduser)]
 """A path in which a leading `~` is expanded to the user's folder, also where no shell has done it."""
@@ -336,13 +337,15 @@ class Settings(BaseSettings):
             if name.startswith("DOCMIND_") and name not in known:
                 near = difflib.get_close_matches(name, known, n=1)
                 hint = f"Is {near[0]} meant? " if near else ""
-                raise ConfigError(f"There is no setting {variable}.", hint=hint + ConfigError.hint)
+                raise ConfigError(
+                    _("There is no setting {variable}.").format(variable=variable), hint=hint + ConfigError.hint
+                )
         try:
             return cls()
         except ValidationError as error:
             first = error.errors()[0]
             name = "DOCMIND_" + "__".join(str(part).upper() for part in first["loc"])
-            raise ConfigError(f"{name} cannot be used: {first['msg']}.") from error
+            raise ConfigError(_("{name} cannot be used: {msg}.").format(name=name, msg=first["msg"])) from error
 
 
 def _variables(model: type[BaseModel], prefix: str) -> Iterator[str]:

@@ -49,7 +49,7 @@ def test_a_file_is_chosen_writes_is_stopped_and_checked(browser: Any, server: Se
         one.page.get_by_text("Inside DocMind, without another program").wait_for()
         one.page.get_by_label("GGUF file").fill(str(smollm()))
         one.page.get_by_role("button", name="Use this file").click()
-        one.page.get_by_text("Inside DocMind · on this machine").wait_for()
+        one.page.get_by_text("Inside DocMind · on this computer").wait_for()
         one.page.get_by_text(re.compile("98 MB; needs about .* of memory")).wait_for()
         one.page.get_by_text("in use").first.wait_for()
         take(one, "language-model-inside")

@@ -65,7 +65,7 @@ def test_fetched_after_consent_stopped_resumed_and_removed(
         hub.delay_s = 0.02
         card.get_by_role("button", name="Resume").click()
         dialog.get_by_role("button", name="Fetch").click()
-        one.page.get_by_text("Inside DocMind · on this machine").wait_for()
+        one.page.get_by_text("Inside DocMind · on this computer").wait_for()
         card.wait_for(state="detached")
         assert place.read_bytes() == DATA
 

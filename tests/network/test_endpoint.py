@@ -188,7 +188,7 @@ def test_a_list_with_what_is_no_host_is_told(entry: str) -> None:
 
 def test_a_loopback_name_that_leads_elsewhere_is_refused() -> None:
     _, resolve = leading_to("127.0.0.1,192.168.0.7")
-    with pytest.raises(EndpointRefusedError, match="should be this machine"):
+    with pytest.raises(EndpointRefusedError, match="should be this computer"):
         permit("http://localhost:11434").addresses(resolve)
 
 

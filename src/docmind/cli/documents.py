@@ -326,7 +326,7 @@ def list_(
     for info in documents:
         language = info.language or "–"
         state = f"{_(info.status):8}"
-        click.echo(f"{info.doc_id[:12]}  {info.pages:>5} p.  {language:2}  {state}  {inert(info.document)}")
+        click.echo(f"{info.doc_id[:12]}  {info.pages:>5} {_('p.')}  {language:2}  {state}  {inert(info.document)}")
     tell_queue(counts)
 
 

@@ -14,7 +14,7 @@ from docmind.cli.help import command, group
 from docmind.cli.output import counted_documents, counted_pages, inert
 from docmind.cli.threads import write_whole
 from docmind.errors import ConfigError, NotFoundError
-from docmind.wording import _
+from docmind.wording import _, number_text
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -32,7 +32,9 @@ def get(doc: str, output: Path, force: bool, as_json: bool) -> None:
     """Write the original of a document to a file, byte for byte."""
     is_stdout = str(output) == "-"
     if is_stdout and as_json:
-        raise ConfigError("The file and JSON cannot both go to stdout.", hint="Give a file to -o, or leave out --json.")
+        raise ConfigError(
+            _("The file and JSON cannot both go to stdout."), hint=_("Give a file to -o, or leave out --json.")
+        )
     with opened() as desk:
         info = desk.find_document(doc)
         data, name = desk.library.original(info.doc_id), desk.library.original_name(info.doc_id)
@@ -42,12 +44,19 @@ def get(doc: str, output: Path, force: bool, as_json: bool) -> None:
         return
     target = output / name if output.is_dir() else output
     if os.path.lexists(target) and not force:
-        raise ConfigError(f"{target} exists already.", hint="Give another name to -o, or --force to replace it.")
+        raise ConfigError(
+            _("{target} exists already.").format(target=target),
+            hint=_("Give another name to -o, or --force to replace it."),
+        )
     write_whole(target, data, over=force)
     if as_json:
         print_json({"file": str(target), "doc_id": info.doc_id, "bytes": len(data)})
     else:
-        click.echo(f"Wrote {inert(str(target))} ({len(data):,} bytes). This copy is not encrypted.")
+        click.echo(
+            _("Wrote {target} ({count} bytes). This copy is not encrypted.").format(
+                target=inert(str(target)), count=number_text(len(data))
+            )
+        )
 
 
 @command()
@@ -58,7 +67,7 @@ def get(doc: str, output: Path, force: bool, as_json: bool) -> None:
 def rename(doc: str, name: str | None, title: str | None, as_json: bool) -> None:
     """Change the name or the title of a document in the library."""
     if name is None and title is None:
-        raise ConfigError("There is nothing to change.", hint="Give a new name, --title, or both.")
+        raise ConfigError(_("There is nothing to change."), hint=_("Give a new name, --title, or both."))
     with opened() as desk:
         info = desk.library.rename(desk.find_document(doc).doc_id, document=name, title=title)
     if as_json:
@@ -79,7 +88,7 @@ def tag(
 ) -> None:
     """Add tags to documents, remove tags from them, or set their language."""
     if not (added or removed) and language is None:
-        raise ConfigError("There is nothing to change.", hint="Give --add, --remove or --language.")
+        raise ConfigError(_("There is nothing to change."), hint=_("Give --add, --remove or --language."))
     with opened() as desk:
         doc_ids = _found(desk, docs)
         if added or removed:
@@ -91,7 +100,7 @@ def tag(
         print_json({"documents": [plain(info) for info in documents]})
         return
     for info in documents:
-        click.echo(f"{inert(info.document)}: {inert(', '.join(info.tags)) or 'no tags'}, {info.language or '–'}")
+        click.echo(f"{inert(info.document)}: {inert(', '.join(info.tags)) or _('no tags')}, {info.language or '–'}")
 
 
 @group()
@@ -109,7 +118,7 @@ def list_collections(as_json: bool) -> None:
         print_json({"collections": [plain(one) for one in known]})
         return
     if not known:
-        click.echo("There are no collections yet. Make one: docmind collection add NAME DOC…")
+        click.echo(_("There are no collections yet. Make one: docmind collection add NAME DOC…"))
     for one in known:
         click.echo(_line(one))
 
@@ -166,7 +175,7 @@ def delete_collection(name: str, as_json: bool) -> None:
     if as_json:
         print_json({"deleted": plain(gone)})
     else:
-        click.echo(f"Deleted the collection {inert(gone.name)}; its documents stay.")
+        click.echo(_("Deleted the collection {name}; its documents stay.").format(name=inert(gone.name)))
 
 
 @group("bin")
@@ -184,9 +193,9 @@ def list_bin(as_json: bool) -> None:
         print_json({"documents": [plain(info) for info in documents]})
         return
     if not documents:
-        click.echo("The bin is empty.")
+        click.echo(_("The bin is empty."))
     for info in documents:
-        click.echo(f"{info.doc_id[:12]}  {info.pages:>5} p.  {inert(info.document)}")
+        click.echo(f"{info.doc_id[:12]}  {info.pages:>5} {_('p.')}  {inert(info.document)}")
 
 
 @bin_.command()
@@ -202,7 +211,7 @@ def restore(docs: tuple[str, ...], as_json: bool) -> None:
         print_json({"restored": [plain(info) for info in documents]})
         return
     for info in documents:
-        click.echo(f"Restored {inert(info.document)}.")
+        click.echo(_("Restored {document}.").format(document=inert(info.document)))
 
 
 @bin_.command()
@@ -215,13 +224,15 @@ def empty(docs: tuple[str, ...], yes: bool, as_json: bool) -> None:
         found = [desk.library.find_binned(doc) for doc in docs] if docs else desk.library.binned()
         doc_ids = list(dict.fromkeys(info.doc_id for info in found))
         if doc_ids:
-            what = f"Delete {counted_documents(len(doc_ids))} permanently?"
-            confirm(what, refusal="Nothing was deleted.", yes=yes)
+            what = _("Delete {counted_documents} permanently?").format(
+                counted_documents=counted_documents(len(doc_ids))
+            )
+            confirm(what, refusal=_("Nothing was deleted."), yes=yes)
         receipts = [desk.library.purge(doc_id) for doc_id in doc_ids]
     if as_json:
         print_json({"deleted": [plain(receipt) for receipt in receipts]})
     elif not receipts:
-        click.echo("The bin is empty.")
+        click.echo(_("The bin is empty."))
     else:
         tell_receipts(receipts)
 

@@ -18,7 +18,7 @@ from docmind.cli.context import plain
 from docmind.records.answers import SEEN, TOLD, Answer, Source
 from docmind.records.conversations import Run, Turn
 from docmind.records.documents import AddResult, DocumentInfo, QueueProgress, UploadState
-from docmind.records.search import Filters, Hit, MultimodalHit, MultimodalResult, Quad, SearchResult
+from docmind.records.search import Filters, Hit, MultimodalHit, MultimodalResult, Quad, SearchResult, stage_name
 from docmind.rich_text import flow
 from docmind.wording import N_, _, ngettext
 
@@ -131,18 +131,30 @@ def place_on_page(quad: Quad, width: int, height: int) -> str:
         return ""
     (left, right), (top, bottom) = (
         (max(0.0, min(ends) / size), min(1.0, max(ends) / size))
-        for ends, size in ((tuple(x for x, _ in quad), width), (tuple(y for _, y in quad), height))
+        for ends, size in ((tuple(x for x, _y in quad), width), (tuple(y for _x, y in quad), height))
     )
     is_wide, is_high = right - left > _MOST_OF, bottom - top > _MOST_OF
     across = "" if is_wide else _third((left + right) / 2, ("left", "", "right"))
     down = "" if is_high else _third((top + bottom) / 2, ("upper", "middle", "lower"))
-    if is_wide and is_high:
-        return "the whole page"
-    if is_high:
-        return f"the {across} side of the page" if across else "the middle of the page, from top to bottom"
-    if is_wide or not across:
-        return f"the {down} part of the page"
-    return f"{down} {across} of the page"
+    return _(_PLACES[down, across, is_wide and is_high])
+
+
+_PLACES = {
+    ("", "", True): N_("the whole page"),
+    ("", "left", False): N_("the left side of the page"),
+    ("", "right", False): N_("the right side of the page"),
+    ("", "", False): N_("the middle of the page, from top to bottom"),
+    ("upper", "", False): N_("the upper part of the page"),
+    ("middle", "", False): N_("the middle part of the page"),
+    ("lower", "", False): N_("the lower part of the page"),
+    ("upper", "left", False): N_("upper left of the page"),
+    ("upper", "right", False): N_("upper right of the page"),
+    ("middle", "left", False): N_("middle left of the page"),
+    ("middle", "right", False): N_("middle right of the page"),
+    ("lower", "left", False): N_("lower left of the page"),
+    ("lower", "right", False): N_("lower right of the page"),
+}
+"""Places by third from top to bottom, third across, and whether it is the whole page."""
 
 
 _MOST_OF = 0.75  # of a side: a region this long has no place along it
@@ -232,24 +244,9 @@ def tell_degraded(degraded: Iterable[Any]) -> None:
 
 
 def tell_without(stage: str, reason: str) -> None:
-    part = _(_PARTS.get(stage, stage))
+    part = stage_name(stage)
     click.echo(_("Without {part}: {reason}").format(part=inert(part), reason=inert(reason)), err=True)
 
-
-_PARTS = {
-    "late interaction": N_("fine ranking"),
-    "language model": N_("language model"),
-    "agent mode": N_("deep search"),
-    "web search": N_("web search"),
-    "text model": N_("text model"),
-    "some parts": N_("some parts"),
-    "text": N_("search by words"),
-    "code": N_("search in source code"),
-    "image": N_("search by page images"),
-    "visual": N_("search in page images"),
-    "lookalike": N_("search by picture"),
-}
-"""Names of what a search or an answer can do without, for people."""
 
 _STATES = (
     *(N_("ready"), N_("reading"), N_("waiting"), N_("paused"), N_("stopped"), N_("locked"), N_("failed")),

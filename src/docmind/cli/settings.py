@@ -12,8 +12,9 @@ from docmind.cli.help import group
 from docmind.cli.output import inert
 from docmind.errors import ConfigError
 from docmind.records.settings import SettingInfo, SettingSource
+from docmind.wording import N_, _
 
-_SOURCES: dict[SettingSource, str] = {"environment": "set by {variable}", "app": "set here", "default": ""}
+_SOURCES: dict[SettingSource, str] = {"environment": N_("set by {variable}"), "app": N_("set here"), "default": ""}
 _name = click.argument("name")
 
 
@@ -34,7 +35,7 @@ def list_(as_json: bool) -> None:
     for heading, members in groupby(infos, key=lambda info: info.group):
         click.echo(heading)
         for info in members:
-            origin = _SOURCES[info.source].format(variable=info.variable)
+            origin = _(_SOURCES[info.source]).format(variable=info.variable)
             click.echo(f"  {info.name:24}  {_shown(info):16}  {origin}".rstrip())
 
 
@@ -48,12 +49,16 @@ def get(name: str, as_json: bool) -> None:
     if as_json:
         print_json(plain(info))
         return
-    origin = _SOURCES[info.source].format(variable=info.variable) or "default"
+    origin = _(_SOURCES[info.source]).format(variable=info.variable) or _("default")
     click.echo(f"{info.title}: {_shown(info)} ({origin})")
     if info.choices:
-        click.echo(f"One of: {', '.join(info.choices)}")
+        click.echo(_("One of: {names}").format(names=", ".join(info.choices)))
     elif info.least is not None:
-        click.echo(f"From {info.least:g}" + (f" to {info.most:g}" if info.most is not None else " up"))
+        click.echo(
+            (_("From {least} up") if info.most is None else _("From {least} to {most}")).format(
+                least=f"{info.least:g}", most=f"{info.most:g}" if info.most is not None else ""
+            )
+        )
 
 
 @settings.command("set")
@@ -87,7 +92,9 @@ def _asked(info: SettingInfo) -> str:
         return str(click.prompt(info.title, hide_input=info.kind == "secret", err=True))
     value = (sys.stdin.readline() if sys.stdin is not None else "").strip()
     if not value:
-        raise ConfigError("No value was given.", hint=f"Run: docmind settings set {info.name} VALUE")
+        raise ConfigError(
+            _("No value was given."), hint=_("Run: docmind settings set {name} VALUE").format(name=info.name)
+        )
     return value
 
 
@@ -95,12 +102,12 @@ def _tell(info: SettingInfo, *, as_json: bool) -> None:
     if as_json:
         print_json(plain(info))
     else:
-        click.echo(f"{info.name}: {_shown(info)}{'' if info.source == 'app' else ' (default)'}")
+        click.echo(f"{info.name}: {_shown(info)}{'' if info.source == 'app' else _(' (default)')}")
 
 
 def _shown(info: SettingInfo) -> str:
     if info.kind == "secret":
-        return "hidden" if info.is_set else "not set"
+        return _("hidden") if info.is_set else _("not set")
     if isinstance(info.value, bool):
-        return "on" if info.value else "off"
-    return inert(str(info.value)) if info.value not in (None, "") else "not set"
+        return _("on") if info.value else _("off")
+    return inert(str(info.value)) if info.value not in (None, "") else _("not set")

@@ -14,6 +14,7 @@ from docmind.cli.help import group
 from docmind.cli.output import counted_files, inert, progress_bar, tell
 from docmind.errors import FolderError, NotFoundError
 from docmind.records.documents import AddResult, FolderInfo, SyncResult
+from docmind.wording import _, number_text
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -50,16 +51,18 @@ def list_(as_json: bool) -> None:
         print_json({"folders": [plain(info) for info in folders], "gone": [plain(file) for file in gone]})
         return
     if not folders:
-        click.echo("No folder is followed. Follow one: docmind sync add FOLDER")
+        click.echo(_("No folder is followed. Follow one: docmind sync add FOLDER"))
     for info in folders:
-        watched = "watched" if info.is_watched else "not watched"
+        watched = _("watched") if info.is_watched else _("not watched")
         click.echo(f"{info.folder_id:>3}  {counted_files(info.files):>12}  {watched:11}  {inert(info.path)}")
         if info.message:
             click.echo(f"     {inert(info.message)}")
     for file in gone:
-        click.echo(f"gone  {file.doc_id[:12]}  {inert(file.document)}")
+        click.echo(f"{_('gone')}  {file.doc_id[:12]}  {inert(file.document)}")
     if gone:
-        click.echo("Delete them with docmind sync gone --delete, or keep them with docmind sync gone --keep.", err=True)
+        click.echo(
+            _("Delete them with docmind sync gone --delete, or keep them with docmind sync gone --keep."), err=True
+        )
 
 
 @sync.command("run")
@@ -83,7 +86,7 @@ def remove(folders: tuple[str, ...], as_json: bool) -> None:
         print_json({"removed": [plain(info) for info in removed]})
         return
     for info in removed:
-        click.echo(f"{inert(info.path)} is not followed any more; its documents stay.")
+        click.echo(_("{path} is not followed any more; its documents stay.").format(path=inert(info.path)))
 
 
 @sync.command("gone")
@@ -104,10 +107,10 @@ def gone(docs: tuple[str, ...], what: str | None, as_json: bool) -> None:
         print_json({"gone": [plain(file) for file in files], "done": what})
         return
     for file in files:
-        done = {"delete": "deleted", "keep": "kept"}.get(what or "", "gone")
+        done = {"delete": _("deleted"), "keep": _("kept")}.get(what or "", _("gone"))
         click.echo(f"{done:8} {file.doc_id[:12]}  {inert(file.document)}")
     if not files:
-        click.echo("No file is gone.")
+        click.echo(_("No file is gone."))
 
 
 def _run(desk: DocMind, folders: Sequence[FolderInfo], *, as_json: bool) -> None:
@@ -145,19 +148,19 @@ def _run(desk: DocMind, folders: Sequence[FolderInfo], *, as_json: bool) -> None
 
 def _counts(result: SyncResult) -> str:
     told = [
-        f"{count:,} {word}"
+        f"{number_text(count)} {word}"
         for count, word in (
-            (result.added, "added"),
-            (result.changed, "changed"),
-            (result.renamed, "renamed"),
-            (result.gone, "gone"),
-            (result.unchanged, "unchanged"),
-            (result.skipped, "of other kinds"),
-            (result.unread, "could not be read"),
+            (result.added, _("added")),
+            (result.changed, _("changed")),
+            (result.renamed, _("renamed")),
+            (result.gone, _("gone")),
+            (result.unchanged, _("unchanged")),
+            (result.skipped, _("of other kinds")),
+            (result.unread, _("could not be read")),
         )
         if count
     ]
-    return ", ".join(told) or "no files"
+    return ", ".join(told) or _("no files")
 
 
 def _find(desk: DocMind, name: str) -> FolderInfo:
@@ -169,7 +172,9 @@ def _find(desk: DocMind, name: str) -> FolderInfo:
     for info in desk.folders.all():
         if name == str(info.folder_id) or path == info.path:
             return info
-    raise NotFoundError(f"No folder {name} is followed.", hint="docmind sync list shows the folders.")
+    raise NotFoundError(
+        _("No folder {name} is followed.").format(name=name), hint=_("docmind sync list shows the folders.")
+    )
 
 
 def _is_named(doc_id: str, document: str, docs: Sequence[str]) -> bool:

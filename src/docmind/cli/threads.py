@@ -157,7 +157,11 @@ def pin(thread: str, undo: bool, as_json: bool) -> None:
     """Keep THREAD at the top of the list."""
     with opened() as desk:
         pinned = desk.conversations.pin(desk.conversations.find_thread(thread).thread_id, not undo)
-    _tell(pinned, f"{_titled(pinned)} is {'not pinned any more' if undo else 'pinned'}.", as_json)
+    _tell(
+        pinned,
+        (_("{title} is not pinned any more.") if undo else _("{title} is pinned.")).format(title=_titled(pinned)),
+        as_json,
+    )
 
 
 @threads.command()
@@ -168,7 +172,13 @@ def archive(thread: str, undo: bool, as_json: bool) -> None:
     """Move THREAD from the list to the archive."""
     with opened() as desk:
         archived = desk.conversations.archive(desk.conversations.find_thread(thread).thread_id, not undo)
-    _tell(archived, f"{_titled(archived)} is {'back in the list' if undo else 'in the archive'}.", as_json)
+    _tell(
+        archived,
+        (_("{title} is back in the list.") if undo else _("{title} is in the archive.")).format(
+            title=_titled(archived)
+        ),
+        as_json,
+    )
 
 
 @threads.command()

@@ -125,7 +125,7 @@ class Tools:
             results = self._means.web(query)
         except (ConfigError, WebSearchError) as error:
             course.degraded.append(Degraded("web search", str(error)))
-            return f"The web could not be searched: {error}"
+            return _("The web could not be searched: {error}").format(error=error)
         course.web += [result for result in results if result not in course.web]
         told = "\n".join(f"- {result.title}: {result.excerpt} ({result.url})" for result in results)
         return told[: int(_RESULT_TOKENS * 3.5)] or "Nothing was found."
@@ -161,7 +161,7 @@ class Loop:
         model = course.model
         if model is None or model.info.is_tool_calling is False:
             return self._as_usual(
-                course, "the language model in use cannot call tools" if model else "there is no language model"
+                course, _("the language model in use cannot call tools") if model else _("there is no language model")
             )
         if not course.messages:
             course.messages = self._steps.messages(state, course, is_agent=True)
@@ -172,7 +172,7 @@ class Loop:
         except LanguageModelError as error:
             course.lasted("write", at)
             if course.steps == 0 and model.info.is_tool_calling is None:  # perhaps it refuses only the tools
-                return self._as_usual(course, f"the language model refused tools: {error}")
+                return self._as_usual(course, _("the language model refused tools: {error}").format(error=error))
             return _end(course, "", model, [str(error), error.hint])
         course.lasted("write", at)
         if not calls or course.stop():

@@ -27,11 +27,12 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 
 from docmind.errors import NotFoundError, StateRefusedError
 from docmind.storage import Database, dbapi2
+from docmind.wording import N_, _, number_text
 
 DEEPEST = 16  # nested lists and dicts
 LARGEST = 1 << 20  # bytes of one checkpoint, or of one write
 _BASE64 = 1000  # characters; a longer text without spaces may be encoded bytes
-_WRITING_HINT = "Ask again, or in other words; what was there before is kept."
+_WRITING_HINT = N_("Ask again, or in other words; what was there before is kept.")
 _PATH_FIELDS = frozenset(("image_path", "thumbnail_path", "source_path"))
 _DATA_URL = re.compile(r"\s*data:(?:[\w.+-]+/[\w.+*-]+)?(?:;[\w=.+-]+)*,", re.IGNORECASE)
 _BASE64_TEXT = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
@@ -152,11 +153,16 @@ def _refused(name: str, where: _Where, reason: str, is_new: bool) -> StateRefuse
         steps.append(f"[{key}]" if type(key) is int else f".{shown}")
     place = name + "".join(reversed(steps))
     if is_new:
-        return StateRefusedError(f"The conversation's state cannot keep {place}: it {reason}.", hint=_WRITING_HINT)
-    return StateRefusedError(f"A stored state of the conversation is refused: {place} {reason}.")
+        return StateRefusedError(
+            _("The conversation's state cannot keep {place}: it {reason}.").format(place=place, reason=reason),
+            hint=_(_WRITING_HINT),
+        )
+    return StateRefusedError(
+        _("A stored state of the conversation is refused: {place} {reason}.").format(place=place, reason=reason)
+    )
 
 
-_LABEL_REFUSED = "A stored state of the conversation is refused: its label is damaged."
+_LABEL_REFUSED = N_("A stored state of the conversation is refused: its label is damaged.")
 _PARTS = {"channel_values": dict, "channel_versions": dict, "versions_seen": dict, "id": str}
 
 
@@ -191,11 +197,13 @@ class PlainSerializer(JsonPlusSerializer):
         try:
             data = ormsgpack.packb(obj, option=_PASS)
         except ormsgpack.MsgpackEncodeError as error:
-            raise StateRefusedError("The conversation's state holds what is not plain data.") from error
+            raise StateRefusedError(_("The conversation's state holds what is not plain data.")) from error
         if len(data) > LARGEST:
             raise StateRefusedError(
-                f"The conversation's state takes {len(data):,} bytes; {LARGEST:,} are the most.",
-                hint="Ask a narrower question; what was there before is kept.",
+                _("The conversation's state takes {count} bytes; {largest} are the most.").format(
+                    count=number_text(len(data)), largest=number_text(LARGEST)
+                ),
+                hint=_("Ask a narrower question; what was there before is kept."),
             )
         return "msgpack", data
 
@@ -204,11 +212,13 @@ class PlainSerializer(JsonPlusSerializer):
         if kind == "null":
             return None
         if kind != "msgpack" or not isinstance(content, bytes):
-            raise StateRefusedError("A stored state of the conversation is refused: it is not in our encoding.")
+            raise StateRefusedError(_("A stored state of the conversation is refused: it is not in our encoding."))
         try:
             value = ormsgpack.unpackb(content)  # without a hook, any extension type is an error
         except ValueError as error:
-            raise StateRefusedError("A stored state of the conversation is refused: it is not plain data.") from error
+            raise StateRefusedError(
+                _("A stored state of the conversation is refused: it is not plain data.")
+            ) from error
         refuse_read(value)
         return value
 
@@ -341,7 +351,8 @@ class Checkpoints(SqliteSaver):
                 at = found[at].parent_id
         if not found and limit != 0:
             raise NotFoundError(
-                "This conversation has no such point.", hint="Run `docmind threads show` to see the points it has."
+                _("This conversation has no such point."),
+                hint=_("Run `docmind threads show` to see the points it has."),
             )
         return tuple(found.values())
 
@@ -369,9 +380,9 @@ def _saved(state: CheckpointTuple) -> Saved:
 def _checked(state: CheckpointTuple) -> CheckpointTuple:
     """Return a state whose shape readers may rely on. Raises `StateRefusedError`."""
     if not _is_checkpoint(state.checkpoint) or state.checkpoint["id"] != get_checkpoint_id(state.config):
-        raise StateRefusedError("A stored state of the conversation is refused: it has not the shape of one.")
+        raise StateRefusedError(_("A stored state of the conversation is refused: it has not the shape of one."))
     if not isinstance(state.metadata, dict):
-        raise StateRefusedError(_LABEL_REFUSED)
+        raise StateRefusedError(_(_LABEL_REFUSED))
     refuse_read(state.metadata, "metadata")
     return state
 
@@ -382,7 +393,7 @@ def _labels_refused() -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError, RecursionError) as error:
-        raise StateRefusedError(_LABEL_REFUSED) from error
+        raise StateRefusedError(_(_LABEL_REFUSED)) from error
 
 
 def _is_checkpoint(value: Any) -> bool:

@@ -220,7 +220,11 @@ class Runs:
             run.end("failed", message=str(error), hint=error.hint)
             raise
         except BaseException as error:
-            run.end("failed", message=f"This is a mistake in DocMind ({type(error).__name__}).", hint="Try again.")
+            run.end(
+                "failed",
+                message=_("This is a mistake in DocMind ({kind}).").format(kind=type(error).__name__),
+                hint=_("Try again."),
+            )
             raise
         run.end("stopped" if turn.state == "stopped" else "done", turn=turn)
         return turn

@@ -10,11 +10,11 @@ from docmind.errors import ConfigError, NotFoundError
 from docmind.records.conversations import Thread
 from docmind.rich_text import clip
 from docmind.storage import Database, Row
-from docmind.wording import _
+from docmind.wording import N_, _
 
 LONGEST_TITLE = 200
 SHORTEST_BEGINNING = 4
-_HINT = "Run `docmind threads list` to see the conversations."
+_HINT = N_("Run `docmind threads list` to see the conversations.")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _COLUMNS = "thread_id, title, created_at_ms, updated_at_ms, last_checkpoint_id, deleted_at_ms, is_pinned, is_archived"
 
@@ -33,7 +33,9 @@ class Sessions:
         Raises `ConfigError` where the id is taken or not 1-64 letters, digits, dashes and underscores.
         """
         if thread_id is not None and not _ID.fullmatch(thread_id):
-            raise ConfigError(_("A conversation's id has 1 to 64 letters, digits, dashes or underscores."), hint=_HINT)
+            raise ConfigError(
+                _("A conversation's id has 1 to 64 letters, digits, dashes or underscores."), hint=_(_HINT)
+            )
         name = thread_id or secrets.token_hex(16)
         now = _now_ms()
         with self._db.transaction() as db:
@@ -44,7 +46,7 @@ class Sessions:
                 (name, clip(title, LONGEST_TITLE), now, now),
             )
             if not made.rowcount:
-                raise ConfigError(_("The conversation {name} already exists.").format(name=name), hint=_HINT)
+                raise ConfigError(_("The conversation {name} already exists.").format(name=name), hint=_(_HINT))
         return Thread(name, clip(title, LONGEST_TITLE), now, now)
 
     def get(self, thread_id: str) -> Thread:
@@ -52,7 +54,7 @@ class Sessions:
         row = self._db.one(f"SELECT {_COLUMNS} FROM chat_session WHERE thread_id = ?", (thread_id,))
         if row is None:
             raise NotFoundError(
-                _("There is no conversation {thread_id}.").format(thread_id=clip(thread_id, 64)), hint=_HINT
+                _("There is no conversation {thread_id}.").format(thread_id=clip(thread_id, 64)), hint=_(_HINT)
             )
         return _thread(row)
 
@@ -106,7 +108,7 @@ class Sessions:
                     hint=_("Give the whole id."),
                 )
         raise NotFoundError(
-            _("There is no conversation {name}.").format(name=clip(name, 64) or "without a name"), hint=_HINT
+            _("There is no conversation {name}.").format(name=clip(name, 64) or "without a name"), hint=_(_HINT)
         )
 
     def rename(self, thread_id: str, title: str) -> Thread:
@@ -116,7 +118,7 @@ class Sessions:
         """
         line = clip(title, max(LONGEST_TITLE, len(title)))
         if not line:
-            raise ConfigError(_("A title needs at least one visible character."), hint=_HINT)
+            raise ConfigError(_("A title needs at least one visible character."), hint=_(_HINT))
         if len(line) > LONGEST_TITLE:
             raise ConfigError(
                 _("A title has at most {longest_title} characters.").format(longest_title=LONGEST_TITLE),

@@ -223,7 +223,8 @@ class Catalog:
         info = self.document_or_binned(doc_id)
         if info.deleted_at_ms is not None:
             raise NotFoundError(
-                f"The document {doc_id} is in the bin.", hint="Run `docmind bin restore` to take it out of the bin."
+                _("The document {doc_id} is in the bin.").format(doc_id=doc_id),
+                hint=_("Run `docmind bin restore` to take it out of the bin."),
             )
         return info
 

@@ -17,6 +17,7 @@ from docmind.errors import ConfigError, NotFoundError
 from docmind.records.documents import Collection, DocumentInfo, ReadingFacts
 from docmind.rich_text import one_line
 from docmind.storage import Connection, Database
+from docmind.wording import _
 
 _NAME, _TITLE, _TAG = 200, 300, 60  # the most characters of each
 
@@ -59,7 +60,7 @@ class Edits:
         """
         name = None if document is None else _line(document, _NAME)
         if name == "":
-            raise ConfigError("A document needs a name.", hint="Type a name with at least one letter.")
+            raise ConfigError(_("A document needs a name."), hint=_("Type a name with at least one letter."))
         info = self._catalog.document(doc_id)
         new = (name or info.document, info.title if title is None else _line(title, _TITLE))
         if new != (info.document, info.title):
@@ -79,14 +80,19 @@ class Edits:
         """
         code = language.strip().lower()
         if code and not (len(code) == 2 and code.isascii() and code.isalpha()):
-            raise ConfigError(f"{language!r} is no code of a language.", hint="Give two letters: en, pt, es, …")
+            raise ConfigError(
+                _("{language} is no code of a language.").format(language=f"{language!r}"),
+                hint=_("Give two letters: en, pt, es, …"),
+            )
         with self._db.transaction() as db:
             for doc_id in dict.fromkeys(doc_ids):
                 info = self._catalog.document(doc_id)
                 if info.status != "ready":
                     raise ConfigError(
-                        f"The language of {info.document} cannot be set while it is being read.",
-                        hint="Set it once all its pages are read.",
+                        _("The language of {document} cannot be set while it is being read.").format(
+                            document=info.document
+                        ),
+                        hint=_("Set it once all its pages are read."),
                     )
                 if code:
                     db.execute("UPDATE pages SET language = ? WHERE doc_id = ?", (code, doc_id))
@@ -156,7 +162,8 @@ class Edits:
             if name == one.collection_id or wanted == one.name.casefold():
                 return one
         raise NotFoundError(
-            f"There is no collection {name!r}.", hint="Run `docmind collection list` to see the collections."
+            _("There is no collection {name}.").format(name=f"{name!r}"),
+            hint=_("Run `docmind collection list` to see the collections."),
         )
 
     def new_collection(self, name: str) -> Collection:
@@ -200,10 +207,13 @@ class Edits:
 
     def _check_name(self, name: str, but: str = "") -> None:
         if not name:
-            raise ConfigError("A collection needs a name.", hint="Type a name with at least one letter.")
+            raise ConfigError(_("A collection needs a name."), hint=_("Type a name with at least one letter."))
         with suppress(NotFoundError):
             if (known := self.collection(name)).collection_id != but:
-                raise ConfigError(f"There is already a collection {known.name!r}.", hint="Choose another name.")
+                raise ConfigError(
+                    _("There is already a collection {name}.").format(name=f"{known.name!r}"),
+                    hint=_("Choose another name."),
+                )
 
     # the bin
 
@@ -236,7 +246,7 @@ def _line(text: str, longest: int) -> str:
 def _tag(text: str) -> str:
     tag = _line(text, _TAG)
     if not tag:
-        raise ConfigError("A tag needs a letter.", hint="Type a word, for example: contract.")
+        raise ConfigError(_("A tag needs a letter."), hint=_("Type a word, for example: contract."))
     return tag
 
 

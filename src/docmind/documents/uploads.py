@@ -22,12 +22,12 @@ from docmind.documents.catalog import Catalog
 from docmind.errors import DocMindError, NotFoundError
 from docmind.records.documents import AddResult, AddStatus, ArtifactRef, Upload, UploadInfo, UploadState
 from docmind.storage import ORIGINAL, Artifacts, Connection, Database, Label, Row, Sealable, check_room
-from docmind.wording import _
+from docmind.wording import N_, _
 
 _TOGETHER, _TOGETHER_BYTES = 8, 32 << 20  # files sealed in parallel: the waits for the disk overlap
 _DOC_ID_DIGITS = 32
 _REMOVABLE: tuple[UploadState, ...] = ("waiting", "paused", "failed", "locked", "done", "cancelled")
-_TOO_FULL = "The disk holding {folder} has {free} MB free; {needed} MB are needed to add this."
+_TOO_FULL = N_("The disk holding {folder} has {free} MB free; {needed} MB are needed to add this.")
 _COLUMNS = (
     "u.upload_id, u.name, u.state, u.bytes, u.doc_id, u.tags, u.result, u.error, u.message, u.hint, u.added_at_ms,"
     " u.changed_at_ms, coalesce(d.pages, 0), (SELECT count(*) FROM pages p WHERE p.doc_id = u.doc_id),"
@@ -300,7 +300,7 @@ class Uploads:
 def need_room(settings: Settings, size: int) -> None:
     """Raise `DiskFullError` unless `size` bytes fit and the free space that must remain is kept."""
     needed = settings.storage.min_free_mb * 1024 * 1024 + size
-    check_room(settings.data_dir, needed, _TOO_FULL)
+    check_room(settings.data_dir, needed, _(_TOO_FULL))
 
 
 def refused(name: str, error: DocMindError) -> AddResult:

@@ -16,6 +16,7 @@ import numpy as np
 from docmind.errors import ConfigError, DiskFullError
 from docmind.runtime import quiet
 from docmind.storage import disk_error, write_private
+from docmind.wording import _
 
 if TYPE_CHECKING:
     import onnx
@@ -58,10 +59,10 @@ def converted(path: Path, convert: Callable[[Path], None], *, verify: Callable[[
         write_private(checksum, text.encode("ascii"), replace=True)
     except OSError as error:
         failure = ConfigError(
-            f"The text model cannot be converted in {folder}: {error.strerror}.",
-            hint="Check the folder and its permissions, or choose another with DOCMIND_CACHE_DIR.",
+            _("The text model cannot be converted in {folder}: {reason}.").format(folder=folder, reason=error.strerror),
+            hint=_("Check the folder and its permissions, or choose another with DOCMIND_CACHE_DIR."),
         )
-        raise disk_error(error, failure, DiskFullError("There is no room to convert the text model.")) from error
+        raise disk_error(error, failure, DiskFullError(_("There is no room to convert the text model."))) from error
     return path
 
 

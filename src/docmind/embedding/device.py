@@ -59,7 +59,7 @@ def choose_precision(device: str, wanted: str, settings: str = "DOCMIND_VISUAL")
     if wanted == "bfloat16":
         if error > ERROR:
             raise ConfigError(
-                _("{settings}__PRECISION=bfloat16, but this machine gets its sums wrong.").format(settings=settings),
+                _("{settings}__PRECISION=bfloat16, but this computer gets its sums wrong.").format(settings=settings),
                 hint=_("Set {settings}__PRECISION=auto.").format(settings=settings),
             )
         return wanted

@@ -189,7 +189,7 @@ class EndpointModel:
         return rows / lengths
 
     def _who(self, endpoint: Endpoint) -> str:
-        return f"The text model {plain_line(self._model)} at {endpoint.label}"
+        return _("The text model {model} at {label}").format(model=plain_line(self._model), label=endpoint.label)
 
     def _odd(self, endpoint: Endpoint) -> TextModelError:
         return TextModelError(
@@ -198,7 +198,7 @@ class EndpointModel:
         )
 
     def _silent(self, endpoint: Endpoint, *, is_late: bool) -> TextModelError:
-        what = "does not answer in time" if is_late else "cannot be reached"
+        what = _("does not answer in time") if is_late else _("cannot be reached")
         return TextModelError(
             f"{self._who(endpoint)} {what}.",
             hint=_("Start its server, or check DOCMIND_EMBEDDING__URL; pages are found by their words until then."),
@@ -206,16 +206,18 @@ class EndpointModel:
 
     def _refusal(self, endpoint: Endpoint, status: int, answer: bytes) -> TextModelError:
         if status in (401, 403):
-            hint = "Set DOCMIND_EMBEDDING__API_KEY to a key that it accepts."
+            hint = _("Set DOCMIND_EMBEDDING__API_KEY to a key that it accepts.")
         elif status == 404 and self._provider == "ollama":
-            hint = f"Fetch the model: ollama pull {plain_line(self._model)}"
+            hint = _("Fetch the model: ollama pull {model}").format(model=plain_line(self._model))
         elif status == 429:
-            hint = "It has too much to do: wait a little and try again."
+            hint = _("It has too much to do: wait a little and try again.")
         else:
-            hint = "Try again, or look at the log of its server; pages are found by their words until then."
+            hint = _("Try again, or look at the log of its server; pages are found by their words until then.")
         said = _said(answer)
         return TextModelError(
-            f"{self._who(endpoint)} refuses with status {status}" + (f": {said}." if said else "."), hint=hint
+            _("{who} refuses with status {status}").format(who=self._who(endpoint), status=status)
+            + (f": {said}." if said else "."),
+            hint=hint,
         )
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from docmind.errors import ConfigError, DocMindError, ExtraMissingError, WorkerFailedError
 from docmind.model_files import UnusableError, combined, sha256_of
 from docmind.runtime import Ask, Client, Frame, Header, Limits, error_named
+from docmind.wording import _
 
 IDLE_S = 600.0
 TIMEOUTS_S = {"open": 900.0}
@@ -70,9 +71,9 @@ class ModelFiles:
         except UnusableError as error:
             raise self._unusable(str(error)) from error
         except OSError as error:
-            raise self._unusable(f"They cannot be read: {error.strerror}.") from error
+            raise self._unusable(_("They cannot be read: {reason}.").format(reason=error.strerror)) from error
         if not self._source.fingerprint.endswith(f":{digest}"):
-            raise self._unusable("They are not those that it was chosen with.")
+            raise self._unusable(_("They are not those that it was chosen with."))
         self._names, self._seen = names, seen
 
     def _look(self, names: Sequence[str]) -> dict[str, tuple[int, int]]:
@@ -86,9 +87,11 @@ class ModelFiles:
 
     def _unusable(self, reason: str) -> DocMindError:
         return self._source.error(
-            f"The files of the model {self._source.name} cannot be used. {reason}",
-            hint="Put them back as they were, or run `docmind models list` to see what is here; "
-            "searches go on without it.",
+            _("The files of the model {name} cannot be used. {reason}").format(name=self._source.name, reason=reason),
+            hint=_(
+                "Put them back as they were, or run `docmind models list` to see what is here; searches go "
+                "on without it."
+            ),
         )
 
 
@@ -154,12 +157,12 @@ class ModelProcess:
             if self._is_closed:
                 raise self._switched_off() from error
             raise self._error(
-                f"The model {self.name} broke off: {error}.",
-                hint="It starts again with the next question; where it keeps happening, choose a smaller model.",
+                _("The model {name} broke off: {error}.").format(name=self.name, error=error),
+                hint=_("It starts again with the next question; where it keeps happening, choose a smaller model."),
             ) from error
 
     def _switched_off(self) -> DocMindError:
-        return self._error(f"The model {self.name} has been switched off.")
+        return self._error(_("The model {name} has been switched off.").format(name=self.name))
 
     def _check_files(self) -> None:
         """Check that the process has loaded the files that are on the disk now; end it where it has not."""
@@ -185,7 +188,7 @@ class ModelProcess:
             raise self._nonsense() from error
 
     def _nonsense(self) -> DocMindError:
-        return self._error(f"The model {self.name} gave numbers that cannot be used.")
+        return self._error(_("The model {name} gave numbers that cannot be used.").format(name=self.name))
 
 
 def sayable(text: str, most: int) -> str:

@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 from docmind.errors import DocMindError
 from docmind.runtime import Answer, Header, serve_requests
+from docmind.wording import _
 
 
 def serve_model(
@@ -34,10 +35,11 @@ def serve_model(
         text = str(cause)
         if isinstance(cause, MemoryError) or "out of memory" in text or "not enough memory" in text:
             return error(
-                "There is not enough memory for the model.", hint="Close other programs, or choose a smaller model."
+                _("There is not enough memory for the model."),
+                hint=_("Close other programs, or choose a smaller model."),
             )
         what = "be loaded from its files" if header["do"] == "open" else doing
-        return error(f"The model cannot {what} ({type(cause).__name__}).")
+        return error(_("The model cannot {what} ({kind}).").format(what=what, kind=type(cause).__name__))
 
     with ThreadPoolExecutor(1, initializer=_step_back) as back, ThreadPoolExecutor(1) as front:
         queues = dict.fromkeys(slow, back.submit) | dict.fromkeys(quick, front.submit)

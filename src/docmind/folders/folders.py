@@ -25,6 +25,7 @@ from docmind.reading import has_known_name
 from docmind.records.documents import FolderInfo, GoneFile, SyncResult, Upload
 from docmind.runtime import Background, log_mistake
 from docmind.storage import Database
+from docmind.wording import _, number_text
 
 Report = Callable[[int, int], None]
 """Gets the files compared so far, and all of them."""
@@ -106,7 +107,10 @@ class Folders:
         for info in self.all():
             if info.folder_id == folder_id:
                 return info
-        raise NotFoundError(f"There is no folder {folder_id}.", hint="docmind sync list shows the folders.")
+        raise NotFoundError(
+            _("There is no folder {folder_id}.").format(folder_id=folder_id),
+            hint=_("docmind sync list shows the folders."),
+        )
 
     def add(
         self, path: Path, *, include: Sequence[str] = (), exclude: Sequence[str] = (), is_watched: bool = True
@@ -116,25 +120,35 @@ class Folders:
         try:
             folder = path.expanduser().resolve(strict=True)
         except (OSError, RuntimeError, ValueError) as error:
-            raise FolderError(f"The folder {path} is not there.", hint="Check its path.") from error
+            raise FolderError(
+                _("The folder {path} is not there.").format(path=path), hint=_("Check its path.")
+            ) from error
         scanned = _text(str(folder))
         if not folder.is_dir():
-            raise FolderError(f"{path} is not a folder.", hint="Add single files with docmind add FILE.")
+            raise FolderError(
+                _("{path} is not a folder.").format(path=path), hint=_("Add single files with docmind add FILE.")
+            )
         if scanned != str(folder):
-            raise FolderError(f"The path of {scanned} is not valid text.", hint="Rename the folder.")
+            raise FolderError(
+                _("The path of {scanned} is not valid text.").format(scanned=scanned), hint=_("Rename the folder.")
+            )
         data = self._data_dir.resolve()
         if folder == data or data in folder.parents or folder in data.parents:
             raise FolderError(
-                f"{folder} and the data folder of DocMind lie within each other.", hint="Choose another folder."
+                _("{folder} and the data folder of DocMind lie within each other.").format(folder=folder),
+                hint=_("Choose another folder."),
             )
         for known in self.all():
             other = Path(known.path)
             if folder == other or other in folder.parents or folder in other.parents:
+                told = (
+                    _("{folder} is followed already, as {path}.")
+                    if folder == other
+                    else _("{folder} and {path}, which is followed already, lie within each other.")
+                )
                 raise FolderError(
-                    f"{folder} is followed already, as {known.path}." if folder == other
-                    else f"{folder} and {known.path}, which is followed already, lie within each other.",
-                    hint="docmind sync list shows the folders.",
-                )  # fmt: skip
+                    told.format(folder=folder, path=known.path), hint=_("docmind sync list shows the folders.")
+                )
         with self._db.transaction() as db:
             cursor = db.execute(
                 "INSERT INTO folders (path, salt, include, exclude, is_watched, added_at_ms) VALUES (?, ?, ?, ?, ?, ?)",
@@ -251,7 +265,10 @@ class Folders:
         known = {row.place: row for row in rows}
         if known and not found.files and any(not row.is_gone for row in rows):
             # An empty place to mount a disk looks like this: nothing is called gone for it.
-            raise FolderError(f"The folder {root} is empty.", hint="Connect its disk, or remove it from the list.")
+            raise FolderError(
+                _("The folder {root} is empty.").format(root=root),
+                hint=_("Connect its disk, or remove it from the list."),
+            )
         now = time.time_ns()
         unchanged = skipped = waiting = 0
         fresh: list[tuple[bytes, Seen]] = []
@@ -283,7 +300,11 @@ class Folders:
             self._follow_name(row, name, salt, folders)
         gone = [] if found.unreadable or waiting else [row for row in vanished.values() if not row.is_gone]
         self._bury(info.folder_id, gone)
-        message = f"{found.unreadable:,} folders in it could not be opened." if found.unreadable else ""
+        message = (
+            _("{unreadable} folders in it could not be opened.").format(unreadable=number_text(found.unreadable))
+            if found.unreadable
+            else ""
+        )
         report(len(found.files), len(found.files))
         return SyncResult(
             files=len(found.files),
@@ -459,7 +480,7 @@ class Folders:
     def _rows(self, folder_id: int) -> tuple[bytes, list[_Row]]:
         salt = self._db.one("SELECT salt FROM folders WHERE folder_id = ?", (folder_id,))
         if salt is None:
-            raise NotFoundError(f"There is no folder {folder_id}.")
+            raise NotFoundError(_("There is no folder {folder_id}.").format(folder_id=folder_id))
         rows = self._db.all(
             "SELECT place, file_id, mtime_ns, size, doc_id, before, is_ours, is_gone FROM folder_files"
             " WHERE folder_id = ?",

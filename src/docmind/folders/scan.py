@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from docmind.errors import FolderError
+from docmind.wording import _, number_text
 
 MOST_FILES, _DEEPEST = 100_000, 64
 _ID = 2**63 - 1  # of a file's number as much as SQLite stores
@@ -49,11 +50,15 @@ def scan(root: Path, include: Sequence[str], exclude: Sequence[str]) -> Scan:
     found = Scan()
     try:
         if not root.is_dir():
-            raise FolderError(f"The folder {root} is not there.", hint="Connect its disk, or remove it from the list.")
+            raise FolderError(
+                _("The folder {root} is not there.").format(root=root),
+                hint=_("Connect its disk, or remove it from the list."),
+            )
         os.scandir(root).close()
     except OSError as error:
         raise FolderError(
-            f"The folder {root} cannot be opened: {error.strerror}.", hint="Check its permissions."
+            _("The folder {root} cannot be opened: {reason}.").format(root=root, reason=error.strerror),
+            hint=_("Check its permissions."),
         ) from error
     waiting: list[tuple[str, int]] = [("", 0)]
     while waiting:
@@ -80,8 +85,10 @@ def scan(root: Path, include: Sequence[str], exclude: Sequence[str]) -> Scan:
                 continue
         if len(found.files) > MOST_FILES:
             raise FolderError(
-                f"The folder {root} holds more than {MOST_FILES:,} files.",
-                hint="Choose a smaller folder, or leave files out with --exclude.",
+                _("The folder {root} holds more than {most_files} files.").format(
+                    root=root, most_files=number_text(MOST_FILES)
+                ),
+                hint=_("Choose a smaller folder, or leave files out with --exclude."),
             )
     return found
 

@@ -14,6 +14,7 @@ from docmind.errors import DamagedError, ReaderFailedError, ReadingError, TooLar
 from docmind.picture_marks import BITS, KINDS, Marks, packed
 from docmind.records.search import Comparison
 from docmind.runtime import Client, Frame, Limits, error_named
+from docmind.wording import _, number_text
 
 _ENTRY = "docmind.image_match.process:serve"
 _PICTURE_SIDE = 1_600  # pixels: a larger picture gives no more information about its page
@@ -53,8 +54,10 @@ class Sight:
         """
         if len(picture) > self._max_mb << 20:
             raise TooLargeError(
-                f"{name} has {len(picture) / 2**20:,.0f} MB; the limit is {self._max_mb:,} MB.",
-                hint="Save it smaller, or raise DOCMIND_READING__MAX_FILE_MB.",
+                _("{name} has {size} MB; the limit is {max_mb} MB.").format(
+                    name=name, size=number_text(len(picture) / 2**20, 0), max_mb=number_text(self._max_mb)
+                ),
+                hint=_("Save it smaller, or raise DOCMIND_READING__MAX_FILE_MB."),
             )
         header, blobs = self._call({"do": "look", "name": name, "rules": self._rules}, [picture])
         try:
@@ -92,11 +95,11 @@ class Sight:
             try:
                 answer = self._client.call(header, blobs, timeout_s=self._timeout_s)
             except WorkerFailedError as error:
-                raise ReaderFailedError(f"Looking at a picture broke off: {error}.") from error
+                raise ReaderFailedError(_("Looking at a picture broke off: {error}.").format(error=error)) from error
         if "error" in answer[0]:
             raise error_named(answer[0], ReadingError)
         return answer
 
     def _nonsense(self) -> ReaderFailedError:
         self.close()
-        return ReaderFailedError("Looking at a picture gave nothing that can be read.")
+        return ReaderFailedError(_("Looking at a picture gave nothing that can be read."))

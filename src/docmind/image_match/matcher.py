@@ -25,6 +25,7 @@ from docmind.records.documents import ArtifactRef
 from docmind.records.search import Comparison, Degraded, Filters, Quad, Sighting, Sightings
 from docmind.runtime import Background, Clock
 from docmind.storage import Artifacts, Database
+from docmind.wording import _
 
 FOUND = 0.5
 # The threshold between a page and pages of other documents: 300 pictures of pages that are in the vault had a likeness
@@ -103,7 +104,7 @@ class _Known:
 
 def _unprepared(missing: int) -> str:
     pages = "1 page" if missing == 1 else f"{missing:,} pages"
-    return f"Still preparing {pages} for picture search; this may be among them."
+    return _("Still preparing {pages} for picture search; this may be among them.").format(pages=pages)
 
 
 class ImageMatcher:
@@ -147,7 +148,10 @@ class ImageMatcher:
         if known.damaged:
             degraded += (
                 Degraded(
-                    "lookalike", f"{known.damaged} pages are left out, because what was prepared of them is damaged."
+                    "lookalike",
+                    _("{damaged} pages are left out, because what was prepared of them is damaged.").format(
+                        damaged=known.damaged
+                    ),
                 ),
             )
         return Sightings(hits, any(hit.found for hit in hits), degraded, clock.timings())

@@ -20,6 +20,7 @@ from docmind.image_match.verify import Picture
 from docmind.picture_marks import marks_of_page, marks_of_query
 from docmind.reading import Rules, open_query
 from docmind.runtime import Frame, serve_requests
+from docmind.wording import _
 
 
 def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
@@ -30,8 +31,8 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
 def _explained(header: dict[str, Any], error: Exception) -> Exception:
     name = str(header.get("name", "the picture"))
     if isinstance(error, MemoryError):
-        return TooLargeError(f"{name} needs more memory than a reading process may use.")
-    return CorruptFileError(f"{name} is broken inside ({type(error).__name__}).")
+        return TooLargeError(_("{name} needs more memory than a reading process may use.").format(name=name))
+    return CorruptFileError(_("{name} is broken inside ({kind}).").format(name=name, kind=type(error).__name__))
 
 
 class Eye:
@@ -60,11 +61,12 @@ class Eye:
         picture = open_query(header["name"], data, Rules(**header["rules"]))
         if picture is None:
             raise UnsupportedFileError(
-                f"{header['name']} is not a picture.", hint="Look for a page with a PNG, JPEG, WebP, GIF, BMP or TIFF."
+                _("{name} is not a picture.").format(name=header["name"]),
+                hint=_("Look for a page with a PNG, JPEG, WebP, GIF, BMP or TIFF."),
             )
         grey = np.asarray(picture.convert("L"))
         if min(grey.shape) < 2:  # a picture of one line shows nothing, and cannot be resized
-            raise CorruptFileError(f"{header['name']} is too small to show anything.")
+            raise CorruptFileError(_("{name} is too small to show anything.").format(name=header["name"]))
         marks = marks_of_query(grey)
         self._picture = Picture(grey)
         assert marks.numbers is not None

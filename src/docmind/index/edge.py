@@ -33,6 +33,7 @@ from docmind.index.private_folder import GENERATION, free_name, generations, rea
 from docmind.index.schema import check_dim, collections, find_collection
 from docmind.records.search import Filters
 from docmind.storage import check_room, hold, is_folder
+from docmind.wording import _
 
 
 class Blobs:
@@ -188,8 +189,8 @@ class EdgeIndex(IndexEngine):
             check_dim(generation.state.dim, self._dim)
             return generation.read(header, blobs)["lists"]
 
-        lists: list[list[Scored]] = [[] for _ in queries]
-        for n, found in zip(asked, self._read(nearest, [[] for _ in asked]), strict=True):
+        lists: list[list[Scored]] = [[] for _query in queries]
+        for n, found in zip(asked, self._read(nearest, [[] for _query in asked]), strict=True):
             scored = [Scored(point_id, score, payload) for point_id, score, payload in found]
             lists[n] = sorted(scored, key=lambda one: (-one.score, one.id))
         return lists
@@ -276,7 +277,7 @@ class EdgeIndex(IndexEngine):
             active = self._active
             if active is None:
                 if self._lost:
-                    raise IndexEngineError("The index was damaged and set aside; it has to be rebuilt.")
+                    raise IndexEngineError(_("The index was damaged and set aside; it has to be rebuilt."))
                 return otherwise
             try:
                 return ask(active)
@@ -299,7 +300,9 @@ class EdgeIndex(IndexEngine):
     def _target(self) -> Generation:
         target = self._next or self._active
         if target is None:
-            raise IndexEngineError("The index is new or was set aside: it has to be rebuilt before it is written to.")
+            raise IndexEngineError(
+                _("The index is new or was set aside: it has to be rebuilt before it is written to.")
+            )
         return target
 
     def _set_aside(self, lost: Generation) -> None:
@@ -361,7 +364,9 @@ def own(directory: Path) -> IO[bytes]:
     try:
         held = hold(directory / "lock")
     except OSError as error:
-        raise IndexEngineError(f"The lock of the index cannot be opened: {error.strerror}.") from error
+        raise IndexEngineError(
+            _("The lock of the index cannot be opened: {reason}.").format(reason=error.strerror)
+        ) from error
     if held is None:
         raise VaultBusyError("The index is open already, in this process or in another.")
     return held

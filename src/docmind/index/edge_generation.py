@@ -34,6 +34,7 @@ from docmind.index.private_folder import is_in_memory, read_small
 from docmind.index.schema import Collection
 from docmind.runtime import Worker
 from docmind.storage import check_room, disk_error, free_bytes, is_folder, replacing
+from docmind.wording import _
 
 FORMAT = 2
 ENTRY = "docmind.index.edge_process:serve"
@@ -177,7 +178,7 @@ class Generation:
             # A request that failed half-way may have left the engine in a state that only a fresh process clears.
             self._bury()
             if reply["error"] == "full":
-                raise DiskFullError("The disk filled up while the index was writing.")
+                raise DiskFullError(_("The disk filled up while the index was writing."))
             if reply["error"] == "killed":
                 interruptions += 1
                 if interruptions >= PATIENCE:
@@ -188,7 +189,9 @@ class Generation:
                 # Requests are checked before they are sent. Shards that open and then fail twice at a valid request
                 # must not be trusted by the next owner either.
                 self._record(replace(self.state, is_doubted=True))
-                raise IndexEngineError(f"The index engine failed twice at one request: {reply['message']}.")
+                raise IndexEngineError(
+                    _("The index engine failed twice at one request: {message}.").format(message=reply["message"])
+                )
 
     def _opened(self) -> Worker:
         """Return the process with its shards open.
@@ -197,7 +200,7 @@ class Generation:
         `IndexEngineError` where the process cannot be kept running, which is no evidence against the shards.
         """
         if self.is_closed:
-            raise IndexEngineError("The index is closed.")
+            raise IndexEngineError(_("The index is closed."))
         faults = interruptions = 0
         while True:
             worker = self._worker if self._worker is not None and self._worker.is_alive else self._start()
@@ -213,7 +216,7 @@ class Generation:
             if reply["error"] == "busy":
                 raise VaultBusyError("Another process has the index open.")
             if reply["error"] == "full":
-                raise DiskFullError("The disk is too full to open the index.")
+                raise DiskFullError(_("The disk is too full to open the index."))
             if reply["error"] in ("killed", "silent") or any(one in trouble for one in _SHORTAGES):
                 # A timeout has taken two minutes already.
                 interruptions += 1 if reply["error"] != "silent" else PATIENCE // 2
@@ -274,7 +277,7 @@ def room_to_open(directory: Path) -> int:
     The engine reads its small files completely. Measured on tmpfs, for a collection that holds 0.9 MB: 21 MB more.
     """
     found = 0
-    for place, _, names in os.walk(directory):
+    for place, _folders, names in os.walk(directory):
         for name in names:
             size = os.lstat(os.path.join(place, name))
             if size.st_size <= _POPULATED:
@@ -284,8 +287,8 @@ def room_to_open(directory: Path) -> int:
 
 def _interrupted(message: str) -> IndexEngineError:
     return IndexEngineError(
-        f"The process of the index was ended again and again: {message}.",
-        hint="Something on this computer ends it, lack of memory for one. The index is left as it is: try again.",
+        _("The process of the index was ended again and again: {message}.").format(message=message),
+        hint=_("Something on this computer ends it, lack of memory for one. The index is left as it is: try again."),
     )
 
 
@@ -295,7 +298,9 @@ def write_durably(path: Path, data: bytes) -> None:
         with replacing(path, beside=path.with_name(path.name + ".new")) as stream:
             stream.write(data)
     except OSError as error:
-        failure = IndexEngineError(f"{path.name} of the index could not be written: {error.strerror}.")
+        failure = IndexEngineError(
+            _("{name} of the index could not be written: {reason}.").format(name=path.name, reason=error.strerror)
+        )
         raise disk_error(error, failure) from error
 
 

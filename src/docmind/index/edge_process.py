@@ -16,7 +16,7 @@ from typing import IO, Any, BinaryIO
 
 import qdrant_edge as edge
 
-from docmind.runtime import Frame, read_frame, serve_requests, write_frame
+from docmind.runtime import Frame, read_request, serve_requests, write_frame
 from docmind.storage import hold
 
 FLUSH_EVERY = 16
@@ -141,7 +141,7 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
     The greeting distinguishes a process that cannot run at all from shards that crash it.
     """
     write_frame(outgoing, {"hello": True})
-    first = read_frame(incoming)
+    first = read_request(incoming)
     if first is None:
         return
     try:

@@ -24,6 +24,7 @@ from docmind.index.engine import NO_EPOCH, Point
 from docmind.index.private_folder import GENERATION, PrivateFolder, generations, read_small, remove_leftovers
 from docmind.index.sealed_copy import SealedCopy
 from docmind.index.sparse_files import copy_tree
+from docmind.wording import _
 
 FRESH = 256 << 20
 """Bytes required where the size of the index is unknown; a new one takes 60 MB in memory."""
@@ -145,7 +146,7 @@ class EphemeralIndex(EdgeIndex):
         Raises `IndexEngineError` once the index is closed.
         """
         if self._is_closed:
-            raise IndexEngineError("The index is closed.")
+            raise IndexEngineError(_("The index is closed."))
         try:
             return call()
         except DiskFullError:
@@ -161,7 +162,7 @@ class EphemeralIndex(EdgeIndex):
             moving = PrivateFolder.make(0, in_memory=False)
             try:
                 if moving.is_in_memory:
-                    raise DiskFullError("There is no temporary folder outside the memory.")
+                    raise DiskFullError(_("There is no temporary folder outside the memory."))
                 opened: dict[str, Generation] = {}
                 for role, generation in (("active", self._active), ("next", self._next)):
                     if generation is not None:

@@ -27,6 +27,7 @@ from typing import IO
 
 from docmind.errors import IndexEngineError
 from docmind.storage import free_bytes, hold, is_folder
+from docmind.wording import _
 
 _IN_MEMORY = ("tmpfs", "ramfs")
 _MOUNTS = Path("/proc/self/mountinfo")
@@ -140,8 +141,10 @@ class PrivateFolder:
             if (held := hold(path / "held")) is not None:
                 return cls(path, held)
         raise IndexEngineError(
-            f"No private folder for the index can be made: {trouble.strerror if trouble else 'none is left to us'}.",
-            hint="Check the temporary folder (TMPDIR), or set DOCMIND_INDEX__AT_REST=blinded.",
+            _("No private folder for the index can be made: {what}.").format(
+                what=trouble.strerror if trouble else "none is left to us"
+            ),
+            hint=_("Check the temporary folder (TMPDIR), or set DOCMIND_INDEX__AT_REST=blinded."),
         )
 
     def remove(self) -> None:

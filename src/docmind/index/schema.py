@@ -21,6 +21,7 @@ from docmind.config import DatabaseSettings
 from docmind.errors import ConfigError, IndexMismatchError
 from docmind.index.engine import Point, Query, Sparse, Vector
 from docmind.records.documents import Modality
+from docmind.wording import _
 
 LONGEST = 256
 
@@ -187,7 +188,7 @@ def collections(database: DatabaseSettings, dim: int, *, originals: bool = False
         pages["colpali"] = multi
     text = {"text-dense": NamedVector("dense", dim), "text-sparse": NamedVector("sparse")}
     if database.qdrant_text_collection == database.qdrant_image_collection:
-        raise ConfigError("The text collection and the image collection need different names.")
+        raise ConfigError(_("The text collection and the image collection need different names."))
     return {
         database.qdrant_text_collection: Collection(database.qdrant_text_collection, "text", text),
         database.qdrant_image_collection: Collection(database.qdrant_image_collection, "pages", pages),
@@ -206,8 +207,12 @@ def check_dim(stored: int, wanted: int) -> None:
     """Raise `IndexMismatchError` where the index holds text vectors of another length."""
     if stored != wanted:
         raise IndexMismatchError(
-            f"The index holds text vectors of {stored} dimensions; the model in use makes {wanted}.",
-            hint="Choose the model that built the index, or run `docmind reindex` to embed again beside the old index.",
+            _("The index holds text vectors of {stored} dimensions; the model in use makes {wanted}.").format(
+                stored=stored, wanted=wanted
+            ),
+            hint=_(
+                "Choose the model that built the index, or run `docmind reindex` to embed again beside the old index."
+            ),
         )
 
 

@@ -18,6 +18,7 @@ from docmind.ingest.pipeline import Ingest, Step
 from docmind.reading import may_be_plain
 from docmind.records.documents import AddResult, QueueProgress, QueueState, Upload, UploadInfo, UploadState
 from docmind.runtime import Background, log_mistake
+from docmind.wording import _
 
 Progress = Callable[[QueueProgress], None]
 
@@ -302,7 +303,7 @@ class IngestQueue:
 
     def _check_open(self) -> None:
         if self._is_closed:
-            raise CancelledError("DocMind is being closed.")
+            raise CancelledError(_("DocMind is being closed."))
 
     def _is_working(self) -> bool:
         return self._thread.is_running and not self._trouble
@@ -313,7 +314,7 @@ class IngestQueue:
         with self._reading(current):
             info = self._uploads.get(upload_id)
             if info.state not in ("waiting", "reading"):  # since it was chosen
-                raise CancelledError(f"{info.document} is {info.state}.")
+                raise CancelledError(_("{document} is {state}.").format(document=info.document, state=info.state))
             self._ingest.start()
             current.opens()
             file = self._uploads.handed_in(upload_id)
@@ -389,7 +390,9 @@ class IngestQueue:
         except Exception as error:  # noqa: BLE001 - a bug of ours: it is recorded for this file, and the next one is read
             log_mistake("docmind.queue", "reading ended", error)
             kind = type(error).__name__
-            mistake = f"{info.document} could not be read: a mistake in DocMind ({kind}); the log has the details."
+            mistake = _("{document} could not be read: a mistake in DocMind ({kind}); the log has the details.").format(
+                document=info.document, kind=kind
+            )
             self._uploads.settle(info.upload_id, AddResult(info.document, "refused", error=kind, message=mistake))
 
     def _wait(self) -> UploadInfo | None:
@@ -495,7 +498,7 @@ class _Current:
 
     def _check(self) -> None:
         if self.stop.is_set():
-            raise CancelledError("Stopped.")
+            raise CancelledError(_("Stopped."))
 
 
 class _Pace:

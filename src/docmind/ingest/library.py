@@ -13,6 +13,7 @@ from docmind.rich_text import file_name
 from docmind.runtime import Background, log_mistake
 from docmind.storage import Artifacts, Database, Preferences, Reserve
 from docmind.visual import Visual
+from docmind.wording import _
 
 _OUTLINED = 400  # pages that an outline is made of
 _KEPT = 8  # outlines
@@ -254,7 +255,8 @@ def one_named(documents: Sequence[DocumentInfo], name: str, *, where: str = "", 
             return match[0]
         if match:
             raise NotFoundError(
-                f"{len(match)} documents are called {name!r}.", hint=f"Use an id; `{listed}` shows them."
+                _("{count} documents are called {name}.").format(count=len(match), name=f"{name!r}"),
+                hint=_("Use an id; `{listed}` shows them.").format(listed=listed),
             )
     told = f"There is no document {name!r}{' ' + where if where else ''}."
-    raise NotFoundError(told, hint=f"Run `{listed}` to see the documents.")
+    raise NotFoundError(told, hint=_("Run `{listed}` to see the documents.").format(listed=listed))

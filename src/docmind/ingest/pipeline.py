@@ -47,6 +47,7 @@ from docmind.reading import Ocr, OcrPass, Reader, Reading, is_plain
 from docmind.records.documents import AddResult, DeleteReceipt, DocumentInfo, ParsedPage, Upload
 from docmind.storage import Artifacts, Database, Sealable
 from docmind.visual import Visual
+from docmind.wording import _
 
 if TYPE_CHECKING:
     from docmind.ingest.llama_nodes import Made, Pipeline
@@ -151,7 +152,7 @@ class Ingest:
                     self._forget(file.doc_id)
                 raise
             except NotFoundError:
-                result = AddResult(file.name, "cancelled", message="It was deleted while it was being read.")
+                result = AddResult(file.name, "cancelled", message=_("It was deleted while it was being read."))
         return replace(result, duration_ms=(time.monotonic() - started) * 1000)
 
     def read_together(self, files: Sequence[HandedIn], step: Step) -> dict[int, AddResult]:
@@ -308,7 +309,7 @@ class Ingest:
         if known is not None and known.deleted_at_ms is not None:
             self._edits.restore([doc_id])
             self._index.started().mirror.put(doc_id)
-            told = "It was in the bin, and is back in the library."
+            told = _("It was in the bin, and is back in the library.")
             return AddResult(upload.name, "already", doc_id, known.pages, known.ocr_pages, message=told)
         if known is not None and known.status == "ready":
             return _already(known, upload.name, upload.tags)
@@ -423,7 +424,7 @@ class Ingest:
         if isinstance(error, DiskFullError):
             raise error
         if had_pages:
-            locked = "Reading was cut off, and its password is needed to go on."
+            locked = _("Reading was cut off, and its password is needed to go on.")
             self._catalog.fail_document(file.doc_id, locked if isinstance(error, PasswordNeededError) else str(error))
         else:
             self._forget(file.doc_id)
@@ -477,7 +478,7 @@ def _begun(file: HandedIn, upload: Upload, reading: Reading) -> DocumentInfo:
 
 def _already(known: DocumentInfo, name: str, tags: Sequence[str]) -> AddResult:
     """Return the result for a file whose document is there."""
-    told = f"It is here already, as {known.document}." if known.document != name else ""
+    told = _("It is here already, as {document}.").format(document=known.document) if known.document != name else ""
     if not set(tags) <= set(known.tags):
         told = f"{told} Its tags stay as they are.".strip()
     return AddResult(name, "already", known.doc_id, known.pages, known.ocr_pages, message=told)

@@ -14,6 +14,7 @@ import numpy as np
 
 from docmind.errors import DiskFullError, VaultError
 from docmind.storage import check_room, disk_error, is_regular, open_own, reading
+from docmind.wording import _
 
 _ZEROS = 1 << 20
 TOO_FULL = "The disk has {free} MB free; to keep what a model made of a page it needs {needed} MB."
@@ -83,8 +84,8 @@ class Blocks:
         except OSError as error:
             raise disk_error(
                 error,
-                VaultError(f"{self.path.name} cannot be written: {error.strerror}."),
-                DiskFullError("The disk is full: what a model made of a page could not be kept."),
+                VaultError(_("{name} cannot be written: {reason}.").format(name=self.path.name, reason=error.strerror)),
+                DiskFullError(_("The disk is full: what a model made of a page could not be kept.")),
             ) from error
 
     def _stat(self) -> tuple[int, int]:

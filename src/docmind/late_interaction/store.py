@@ -27,6 +27,7 @@ from docmind.late_interaction.layout import Shelf, Snapshot
 from docmind.late_interaction.maxsim import Kernel, NumpyKernel, choose
 from docmind.late_interaction.quantize import finite, page_int8, query_int8
 from docmind.storage import LATE, Database, own_files
+from docmind.wording import _
 
 _SIDE = 4_096  # cells: far more than any model has
 
@@ -40,7 +41,7 @@ def packed(patches: PagePatches) -> bytes:
     rows, cols = int(patches.rows), int(patches.cols)
     fits = 0 < rows <= _SIDE and 0 < cols <= _SIDE and cells.shape == (len(patches.vectors),)
     if not fits or (len(cells) and not -1 <= cells.min() <= cells.max() < rows * cols):
-        raise VisualModelError("A model gave patches that do not fit its grid.")
+        raise VisualModelError(_("A model gave patches that do not fit its grid."))
     return zlib.compress(np.diff(cells, prepend=0).astype("<i4").tobytes())
 
 
@@ -114,8 +115,8 @@ class LatePages:
         if not made:
             return
         dim = next(iter(made.values()))[0].shape[1]
-        if any(not len(rows) or rows.shape[1] != dim for rows, _ in made.values()):
-            raise VisualModelError("A model gave no vectors for a page, or vectors of another length than before.")
+        if any(not len(rows) or rows.shape[1] != dim for rows, _step in made.values()):
+            raise VisualModelError(_("A model gave no vectors for a page, or vectors of another length than before."))
         with self._writing:
             self._make_folder()
             with self._db.reading(), self._lock:
@@ -254,7 +255,9 @@ class LatePages:
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
-            raise VaultError(f"{self._folder.name} cannot be used as a folder: {error.strerror}.") from error
+            raise VaultError(
+                _("{name} cannot be used as a folder: {reason}.").format(name=self._folder.name, reason=error.strerror)
+            ) from error
 
     def _turned(self, query: np.ndarray, snapshot: Snapshot) -> np.ndarray:
         turned = self._turn(finite(query))
@@ -295,7 +298,9 @@ class LatePages:
             row = self._db.one("SELECT patches, rows, cols FROM late_pages WHERE late_id = ?", (place.late_id,))
             if row:
                 return snapshot.tokens(number) * np.float32(place.step), unpacked(row[0]), row[1], row[2]
-        raise NotFoundError("The model has not looked at this page yet.", hint="Run `docmind embed --model NAME DOC`.")
+        raise NotFoundError(
+            _("The model has not looked at this page yet."), hint=_("Run `docmind embed --model NAME DOC`.")
+        )
 
 
 def _wanted(snapshot: Snapshot, allowed: Collection[str] | None) -> np.ndarray:
@@ -335,4 +340,6 @@ def _kernel(snapshot: Snapshot, lengths: np.ndarray) -> Kernel:
 
 
 def _other_length(given: int, kept: int) -> VisualModelError:
-    return VisualModelError(f"The question's vectors have {given} numbers, those of the pages {kept}.")
+    return VisualModelError(
+        _("The question's vectors have {given} numbers, those of the pages {kept}.").format(given=given, kept=kept)
+    )

@@ -69,7 +69,7 @@ class GgufModel:
 
     def info(self, free: int) -> ModelInfo:
         """Return what is shown of it, where `free` bytes of memory are left."""
-        fits = f"needs about {_gb(self.needs)} of memory, and {_gb(free)} are free"
+        fits = _("needs about {gb} of memory, and {gb2} are free").format(gb=_gb(self.needs), gb2=_gb(free))
         note = f"{_gb(self.size)}; {fits}{'' if self.needs <= free else ': too much for this machine now'}"
         return ModelInfo("inside", "", self.name, self.has_tools, note=note, context_tokens=self.context)
 
@@ -283,7 +283,7 @@ class InsideModels:
 
     def _check_memory(self, model: GgufModel) -> None:
         most, free = self._settings.memory_mb << 20, free_memory()
-        less = "Choose a smaller model, or lower DOCMIND_LLM__CONTEXT_TOKENS."
+        less = _("Choose a smaller model, or lower DOCMIND_LLM__CONTEXT_TOKENS.")
         if most and model.needs > most:
             raise LanguageModelDownError(
                 _("{name} needs about {needs} of memory; DOCMIND_LLM__MEMORY_MB allows {most}.").format(
@@ -313,7 +313,10 @@ class InsideModels:
             try:
                 read = {signature: self._read(client, path) for path, signature in unknown}
             except WorkerFailedError as error:  # of the child, not of the file: it is tried again the next time
-                read = {signature: f"{_shown(path)} could not be looked at: {error}." for path, signature in unknown}
+                read = {
+                    signature: _("{shown} could not be looked at: {error}.").format(shown=_shown(path), error=error)
+                    for path, signature in unknown
+                }
                 return [self._known.get(signature) or read[signature] for signature in signatures]
             finally:
                 client.end()
@@ -324,9 +327,9 @@ class InsideModels:
 
     def _read(self, client: Client, path: Path) -> GgufModel | str:
         """Return one file as `_described` does. Raises `WorkerFailedError`."""
-        name, cannot = _name(path), f"{_shown(path)} cannot run inside DocMind"
+        name, cannot = _name(path), _("{shown} cannot run inside DocMind").format(shown=_shown(path))
         if plain_line(name, _LONGEST_NAME) != name:
-            return f"{cannot}: its name cannot be shown; rename it."
+            return _("{cannot}: its name cannot be shown; rename it.").format(cannot=cannot)
         try:
             header, _unused = client.call({"do": "describe", "path": str(path)}, timeout_s=_DESCRIBE_S)
             if "error" in header:
@@ -337,7 +340,7 @@ class InsideModels:
         except DocMindError as error:
             return f"{cannot}: {plain_line(str(error)).rstrip('.')}."
         except (KeyError, TypeError, ValueError, OverflowError):
-            return f"{cannot}: its header cannot be read."
+            return _("{cannot}: its header cannot be read.").format(cannot=cannot)
         context = min(trained, self._settings.context_tokens) if trained else self._settings.context_tokens
         needs = memory_needed(size, cache, context)
         return GgufModel(name, str(path), size, needs, context, header.get("has_tools") is True)

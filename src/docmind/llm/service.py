@@ -16,7 +16,7 @@ from docmind.llm.inside import InsideModel, InsideModels
 from docmind.records.conversations import ModelInfo, ModelList
 from docmind.records.documents import Capability
 from docmind.records.search import Degraded
-from docmind.wording import _
+from docmind.wording import N_, _
 
 if TYPE_CHECKING:
     from docmind.llm.base import ChatModel
@@ -30,7 +30,7 @@ _KEPT_EMPTY_S = 3.0  # so that the next question finds a server that was just st
 _WAIT_S = 0.28
 _STATUS_WAIT_S = 5.0  # GGUF files are looked at by a process that must start first
 _CHOICE = "llm.model"
-_QUOTES = "quotes from your pages"
+_QUOTES = N_("quotes from your pages")
 
 
 class _Discover(Protocol):
@@ -156,23 +156,31 @@ class LanguageModels:
     def capability(self) -> Capability:
         """Return the capability for `status`. Waits for the first probe, a few seconds at most."""
         if self._settings.provider == "off" or self._chosen() == "off":
-            how = "unset DOCMIND_LLM__PROVIDER" if self._settings.provider == "off" else "choose a model in Settings"
-            return Capability("answers", "off", _("{quotes}; no language model is asked").format(quotes=_QUOTES), how)
+            how = (
+                _("unset DOCMIND_LLM__PROVIDER")
+                if self._settings.provider == "off"
+                else _("choose a model in Settings")
+            )
+            return Capability(
+                "answers", "off", _("{quotes}; no language model is asked").format(quotes=_(_QUOTES)), how
+            )
         found = self._known(wait_s=_STATUS_WAIT_S)
         info = self._pick(found) if found else None
         unasked = self._unasked(found) if found else None
         if unasked is not None:
-            why = f"{_QUOTES}; {unasked.model} was found at {unasked.url} and gets nothing until you agree"
+            why = _("{quotes}; {model} was found at {url} and gets nothing until you agree").format(
+                quotes=_(_QUOTES), model=unasked.model, url=unasked.url
+            )
             return Capability("answers", "missing", why, _("docmind models use {name}").format(name=unasked.name))
         if info is None:
             reasons = self.degraded()
-            why = reasons[0].reason.rstrip(".") if reasons else "no language model is served on this machine"
-            hint = (
-                "start Ollama, llama.cpp, LM Studio or vLLM here, add a GGUF file with `docmind models add FILE.gguf`,"
-                " or set DOCMIND_LLM__URL"
+            why = reasons[0].reason.rstrip(".") if reasons else _("no language model is served on this computer")
+            hint = _(
+                "start Ollama, llama.cpp, LM Studio or vLLM here, add a GGUF file with `docmind models add "
+                "FILE.gguf`, or set DOCMIND_LLM__URL"
             )
-            return Capability("answers", "missing", f"{_QUOTES}; {why}", hint)
-        where = f"at {info.url}, which is not this machine" if info.is_remote else info.where
+            return Capability("answers", "missing", f"{_(_QUOTES)}; {why}", hint)
+        where = _("at {url}, which is not this computer").format(url=info.url) if info.is_remote else info.where
         return Capability(
             "answers",
             "present",
@@ -375,7 +383,7 @@ class OneModel(LanguageModels):
     def capability(self) -> Capability:
         state = "present" if self.model else "missing"
         return Capability(
-            "answers", state, _("written by {model}").format(model=self.model.info.model) if self.model else _QUOTES
+            "answers", state, _("written by {model}").format(model=self.model.info.model) if self.model else _(_QUOTES)
         )
 
     def warm(self) -> None:

@@ -78,7 +78,7 @@ class Wire(Connection):
     def server(self) -> str:
         """The server's name for use in a sentence."""
         if self.info.provider == "inside":
-            return f"The model {plain_line(self.info.model, 60)} inside DocMind"
+            return _("The model {model} inside DocMind").format(model=plain_line(self.info.model, 60))
         return f"{'Ollama' if self.info.provider == 'ollama' else 'The model server'} at {self.endpoint.label}"
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -129,13 +129,19 @@ class Wire(Connection):
         said, status = _said(body), response.status_code
         if status == 404 and "model" in said.lower():
             asked = plain_line(self.info.model)
-            by = f" It can be fetched with `ollama pull {asked}`." if self.info.provider == "ollama" else ""
+            by = (
+                _(" It can be fetched with `ollama pull {asked}`.").format(asked=asked)
+                if self.info.provider == "ollama"
+                else ""
+            )
             return LanguageModelDownError(
                 _("{server} has no model {asked}.").format(server=self.server, asked=asked),
                 hint=_("Choose another model in Settings.{by}").format(by=by),
             )
         if self._has_images and (status in _OF_REQUEST or _OF_IMAGES.search(said)):
-            return ImagesRefusedError(f"{self.server} refuses images" + (f": {said}." if said else "."))
+            return ImagesRefusedError(
+                _("{server} refuses images").format(server=self.server) + (f": {said}." if said else ".")
+            )
         if self.info.provider == "inside" and "context" in said.lower():
             return ContextExceededError(
                 _(
@@ -149,21 +155,23 @@ class Wire(Connection):
             return ContextExceededError(
                 _("The question is too long for {server}: {said}.").format(server=self.server, said=said)
             )
-        told = f"{self.server} refuses with status {status}" + (f": {said}" if said else "")
+        told = _("{server} refuses with status {status}").format(server=self.server, status=status) + (
+            f": {said}" if said else ""
+        )
         return LanguageModelDownError(f"{told}.", hint=_hint(status, said.lower()))
 
 
 def _hint(status: int, said: str) -> str:
     """Return a hint on how to fix a refusal."""
     if status in (401, 403):
-        return "Set DOCMIND_LLM__API_KEY to a key that it accepts."
+        return _("Set DOCMIND_LLM__API_KEY to a key that it accepts.")
     if status == 429:
-        return "It has too much to do: wait a little and try again."
+        return _("It has too much to do: wait a little and try again.")
     if "tool" in said:
-        return "Choose a model that can call tools, or ask without agent mode."
+        return _("Choose a model that can call tools, or ask without agent mode.")
     if "context" in said:
-        return "Lower DOCMIND_LLM__CONTEXT_TOKENS to what the server was started with."
-    return "Try again, or look at the log of the model's server."
+        return _("Lower DOCMIND_LLM__CONTEXT_TOKENS to what the server was started with.")
+    return _("Try again, or look at the log of the model's server.")
 
 
 def sound(text: str) -> str:

@@ -24,7 +24,7 @@ from docmind.records.conversations import Memory, MemoryList
 from docmind.records.search import Degraded
 from docmind.rich_text import clip
 from docmind.storage import Database
-from docmind.wording import _
+from docmind.wording import N_, _
 
 if TYPE_CHECKING:
     from docmind.memory.store import Item, MemoryStore, SearchItem
@@ -206,7 +206,7 @@ _COMMON = frozenset(_ASKING.split())
 _STANDING = "standing"  # the kind of memories that say how to answer; the others are facts
 _VAULT = ("vault",)
 _EVERYWHERE = (_VAULT, ("thread",))
-_HINT = "Run `docmind memory list` to see the memories."
+_HINT = N_("Run `docmind memory list` to see the memories.")
 
 
 class Memories:
@@ -249,7 +249,7 @@ class Memories:
             )
         item = self._store.get(*places[0]) if places else None
         if item is None:
-            raise NotFoundError(_("There is no memory {name}.").format(name=clip(name, 64)), hint=_HINT)
+            raise NotFoundError(_("There is no memory {name}.").format(name=clip(name, 64)), hint=_(_HINT))
         return _memory(item)
 
     def add(self, text: str, *, thread_id: str | None = None) -> Memory:
@@ -287,7 +287,7 @@ class Memories:
         with self._lock:
             merged = {one.memory_id: one for one in map(self.find, memory_ids)}
             if len(merged) < 2:
-                raise ConfigError(_("Merging needs at least two memories."), hint=_HINT)
+                raise ConfigError(_("Merging needs at least two memories."), hint=_(_HINT))
             threads = {memory.thread_id for memory in merged.values()}
             space = _space(threads.pop() if len(threads) == 1 else None)
             same = self._same(space, fact)

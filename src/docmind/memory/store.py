@@ -39,6 +39,7 @@ from docmind.errors import DocMindError, IndexEngineError, StateRefusedError
 from docmind.memory.vector_table import MOST_PARTS, Nearest
 from docmind.records.search import Degraded
 from docmind.storage import Connection, Database, Row
+from docmind.wording import N_, _, number_text
 
 Namespace = tuple[str, ...]
 
@@ -138,7 +139,7 @@ def by_words(texts: Sequence[str], question: str) -> Order:
 
 
 MOST_BYTES = 16 * 1024
-_PLAIN = "Keep one fact, in a few sentences."
+_PLAIN = N_("Keep one fact, in a few sentences.")
 
 
 def facts(row: Row) -> dict[str, Any]:
@@ -159,9 +160,16 @@ def encoded(value: Mapping[str, Any]) -> str:
         text = json.dumps(dict(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         size = len(text.encode())
     except (TypeError, ValueError, RecursionError) as error:  # a lone surrogate, in UTF-8, is a ValueError
-        raise StateRefusedError(f"A memory holds plain text and numbers only: {error}.", hint=_PLAIN) from error
+        raise StateRefusedError(
+            _("A memory holds plain text and numbers only: {error}.").format(error=error), hint=_(_PLAIN)
+        ) from error
     if size > MOST_BYTES:
-        raise StateRefusedError(f"A memory holds at most {MOST_BYTES // 1024} KB, not {size / 1024:,.0f}.", hint=_PLAIN)
+        raise StateRefusedError(
+            _("A memory holds at most {most_bytes} KB, not {size}.").format(
+                most_bytes=MOST_BYTES // 1024, size=number_text(size / 1024, 0)
+            ),
+            hint=_(_PLAIN),
+        )
     return text
 
 
@@ -169,7 +177,10 @@ def texts_at(value: dict[str, Any], paths: Iterable[str]) -> list[str]:
     """Return the texts of a value to embed: one or more at each path."""
     texts = [text for path in paths for text in get_text_at_path(value, path if path == "$" else tokenize_path(path))]
     if len(texts) > MOST_PARTS:
-        raise StateRefusedError(f"A memory has at most {MOST_PARTS:,} texts to search by.", hint=_PLAIN)
+        raise StateRefusedError(
+            _("A memory has at most {most_parts} texts to search by.").format(most_parts=number_text(MOST_PARTS)),
+            hint=_(_PLAIN),
+        )
     return texts
 
 
@@ -373,11 +384,15 @@ class MemoryStore(BaseStore):
         """Return unit vectors `(n, dim)` float32 for each list of texts; None where the text model cannot be used."""
         flat = [text for of_one in texts for text in of_one]
         if not flat:
-            return [np.zeros((0, self._embedder.dim), np.float32) for _ in texts]
+            return [np.zeros((0, self._embedder.dim), np.float32) for _one in texts]
         try:
             made = self._embedder.embed_query(flat[0])[None] if is_query else self._embedder.embed_documents(flat)
         except (DocMindError, OSError, RuntimeError) as error:
-            self._trouble = (Degraded("memory", f"compared by words, for the text model cannot be used: {error}"),)
+            self._trouble = (
+                Degraded(
+                    "memory", _("compared by words, for the text model cannot be used: {error}").format(error=error)
+                ),
+            )
             return [None if of_one else np.zeros((0, self._embedder.dim), np.float32) for of_one in texts]
         self._trouble = ()
         vectors = self._checked(made, len(flat))
@@ -390,9 +405,10 @@ class MemoryStore(BaseStore):
         lengths = np.linalg.norm(vectors, axis=-1, keepdims=True) if vectors.ndim == 2 else np.zeros(0)
         if vectors.shape != (count, self._embedder.dim) or not np.isfinite(lengths).all() or not lengths.all():
             raise IndexEngineError(
-                f"The text model {self._embedder.name} gave what is no vector of {self._embedder.dim} numbers;"
-                " nothing was saved.",
-                hint="Choose another text model with DOCMIND_EMBEDDING__MODEL, or install this one again.",
+                _("The text model {name} gave what is no vector of {dim} numbers; nothing was saved.").format(
+                    name=self._embedder.name, dim=self._embedder.dim
+                ),
+                hint=_("Choose another text model with DOCMIND_EMBEDDING__MODEL, or install this one again."),
             )
         return vectors / lengths
 

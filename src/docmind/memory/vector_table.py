@@ -11,6 +11,7 @@ import numpy as np
 
 from docmind.records.search import Degraded
 from docmind.storage import Connection, Database, Row, dbapi2
+from docmind.wording import _
 
 _TABLE = "docmind_store_vec"
 _SHADOWS = tuple(f"{_TABLE}_{name}" for name in ("info", "chunks", "rowids", "vector_chunks00"))
@@ -34,7 +35,7 @@ class Nearest:
         self.is_on = self._is_broken = False
         self.degraded: tuple[Degraded, ...] = ()
         if database.is_read_only:
-            self.degraded = (Degraded("sqlite-vec", "memories are compared one by one: the vault is only read"),)
+            self.degraded = (Degraded("sqlite-vec", _("memories are compared one by one: the library is only read")),)
             return
         reason = _load(database) if wanted else "DOCMIND_MEMORY__VECTORS is off"
         with database.transaction() as db:
@@ -122,7 +123,7 @@ class Nearest:
 
     def _go_without(self, db: Connection, reason: str) -> None:
         self.is_on = False
-        self.degraded = (Degraded("sqlite-vec", f"memories are compared one by one: {reason}"),)
+        self.degraded = (Degraded("sqlite-vec", _("memories are compared one by one: {reason}").format(reason=reason)),)
         for shadow in _shadows(db):
             if not shadow.endswith("_info"):
                 db.execute(f"DELETE FROM {shadow}")

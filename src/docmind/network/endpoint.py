@@ -94,7 +94,7 @@ class Endpoint:
         for address in found:
             if self.is_local and not address.is_loopback:
                 raise EndpointRefusedError(
-                    _("{host} should be this machine, but its name leads to {address}.").format(
+                    _("{host} should be this computer, but its name leads to {address}.").format(
                         host=self.host, address=address
                     ),
                     hint=_("Write 127.0.0.1 in place of the name, and look at this system's hosts file."),

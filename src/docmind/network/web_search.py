@@ -83,7 +83,7 @@ class Searxng:
             {"q": query[:_QUERY], "format": "json"},
             {},
             self._timeout_s,
-            "Enable the format json in its settings (search: formats).",
+            _("Enable the format json in its settings (search: formats)."),
         )
         return _results(self.name, told.get("results"), "content", limit)
 
@@ -111,7 +111,7 @@ class Brave:
             {"q": query[:_QUERY], "count": str(max(1, min(limit, _MOST)))},
             {"X-Subscription-Token": self._key.get_secret_value()},
             self._timeout_s,
-            "Check the key in DOCMIND_WEB__API_KEY.",
+            _("Check the key in DOCMIND_WEB__API_KEY."),
         )
         found = told.get("web")
         if found is None:  # no web results, possibly news or places

@@ -12,6 +12,7 @@ from pathlib import PurePath
 
 from docmind.errors import CorruptFileError, EmptyFileError, PasswordNeededError, UnsupportedFileError
 from docmind.records.documents import Upload
+from docmind.wording import N_, _
 
 _IMAGES = (
     (b"\x89PNG\r\n\x1a\n", "png"),
@@ -30,24 +31,24 @@ PICTURES = ("png", "jpeg", "webp", "gif", "bmp", "tiff")
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _OTHERS = (
-    (b"{\\rtf", "a rich text (RTF) file"),
-    (b"\x1f\x8b", "a gzip archive"),
-    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
-    (b"Rar!", "a RAR archive"),
-    (b"\x7fELF", "a program"),
-    (b"MZ", "a program"),
-    (b"ID3", "a sound file"),
-    (b"OggS", "a sound file"),
-    (b"SQLite format 3\x00", "a database"),
-    (b"%!PS", "a PostScript file"),
+    (b"{\\rtf", N_("a rich text (RTF) file")),
+    (b"\x1f\x8b", N_("a gzip archive")),
+    (b"7z\xbc\xaf\x27\x1c", N_("a 7-Zip archive")),
+    (b"Rar!", N_("a RAR archive")),
+    (b"\x7fELF", N_("a program")),
+    (b"MZ", N_("a program")),
+    (b"ID3", N_("a sound file")),
+    (b"OggS", N_("a sound file")),
+    (b"SQLite format 3\x00", N_("a database")),
+    (b"%!PS", N_("a PostScript file")),
 )
 # Kinds by suffix. Plain text under such a name is a broken download or a wrong name, never intended.
 _PROMISES = {
-    "pdf": "a PDF",
-    "docx": "a Word document",
-    "xlsx": "an Excel workbook",
-    "epub": "an EPUB book",
-    **dict.fromkeys(("png", "jpg", "jpeg", "gif", "webp", "tif", "tiff", "bmp"), "a picture"),
+    "pdf": N_("a PDF"),
+    "docx": N_("a Word document"),
+    "xlsx": N_("an Excel workbook"),
+    "epub": N_("an EPUB book"),
+    **dict.fromkeys(("png", "jpg", "jpeg", "gif", "webp", "tif", "tiff", "bmp"), N_("a picture")),
 }
 _CODE = """bash c cc clj cmake cpp cs css cxx dart elm erl ex exs f90 fs go gradle groovy h hh hpp hs java jl js jsx kt
 kts less lua mjs ml nim php pl pm ps1 py pyi r rb rs sass scala scss sh sol sql svelte swift tcl ts tsx vb vue zig
@@ -78,7 +79,7 @@ def identify(upload: Upload) -> tuple[str, Upload]:
     """
     data = upload.data
     if not data.strip(b"\x00 \t\r\n"):
-        raise EmptyFileError(f"{upload.name} is empty: it holds nothing but spaces or zeros.")
+        raise EmptyFileError(_("{name} is empty: it holds nothing but spaces or zeros.").format(name=upload.name))
     if data.startswith(_OLE):
         upload = Upload(upload.name, _unlock(upload))
         return _in_zip(upload), upload
@@ -142,14 +143,20 @@ def _text(upload: Upload) -> str:
     suffix = _suffix(upload.name)
     for signature, what in _OTHERS:
         if upload.data.startswith(signature):
-            raise UnsupportedFileError(f"{upload.name} is {what}, which DocMind does not read.")
+            raise UnsupportedFileError(
+                _("{name} is {what}, which DocMind does not read.").format(name=upload.name, what=_(what))
+            )
     is_text = _looks_like_text(upload.data, 0.02 if suffix in _TEXT_NAMES or suffix in ("txt", "log") else 0.0)
     is_html = _TEXT_NAMES.get(suffix) != "code" and bool(_HTML.match(upload.data[:4096]))
     if suffix in _PROMISES:
-        found = "a web page" if is_html else "plain text" if is_text else "something else"
-        raise CorruptFileError(f"{upload.name} is named like {_PROMISES[suffix]} but holds {found}.")
+        found = _("a web page") if is_html else _("plain text") if is_text else _("something else")
+        raise CorruptFileError(
+            _("{name} is named like {promised} but holds {found}.").format(
+                name=upload.name, promised=_(_PROMISES[suffix]), found=found
+            )
+        )
     if not is_text:
-        raise UnsupportedFileError(f"{upload.name} is not a type of file that DocMind reads.")
+        raise UnsupportedFileError(_("{name} is not a type of file that DocMind reads.").format(name=upload.name))
     return "html" if is_html else _TEXT_NAMES.get(suffix, "txt")
 
 
@@ -175,25 +182,36 @@ def _in_zip(upload: Upload) -> str:
                 else b""
             )
     except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError) as error:
-        promised = _PROMISES.get(_suffix(upload.name), "an archive")
-        raise CorruptFileError(f"{upload.name} is {promised} that is broken or was cut off.") from error
+        promised = _(_PROMISES.get(_suffix(upload.name), N_("an archive")))
+        raise CorruptFileError(
+            _("{name} is {promised} that is broken or was cut off.").format(name=upload.name, promised=promised)
+        ) from error
     if "word/document.xml" in names:
         return "docx"
     if "xl/workbook.xml" in names or "xl/workbook.bin" in names:
         if "xl/workbook.bin" in names:
             raise UnsupportedFileError(
-                f"{upload.name} is a binary Excel workbook.", hint="Save it as .xlsx and add that."
+                _("{name} is a binary Excel workbook.").format(name=upload.name),
+                hint=_("Save it as .xlsx and add that."),
             )
         return "xlsx"
     if mime.startswith(b"application/epub+zip") or "META-INF/container.xml" in names or _suffix(upload.name) == "epub":
         return "epub"
     if any(name.startswith("ppt/") for name in names):
-        raise UnsupportedFileError(f"{upload.name} is a PowerPoint presentation, which DocMind does not read.")
+        raise UnsupportedFileError(
+            _("{name} is a PowerPoint presentation, which DocMind does not read.").format(name=upload.name)
+        )
     if mime.startswith(b"application/vnd.oasis"):
-        raise UnsupportedFileError(f"{upload.name} is an OpenDocument file, which DocMind does not read.")
+        raise UnsupportedFileError(
+            _("{name} is an OpenDocument file, which DocMind does not read.").format(name=upload.name)
+        )
     if _suffix(upload.name) in _PROMISES:
-        raise CorruptFileError(f"{upload.name} is not {_PROMISES[_suffix(upload.name)]} inside.")
-    raise UnsupportedFileError(f"{upload.name} is an archive.", hint="Unpack it and add the files.")
+        raise CorruptFileError(
+            _("{name} is not {promised} inside.").format(name=upload.name, promised=_(_PROMISES[_suffix(upload.name)]))
+        )
+    raise UnsupportedFileError(
+        _("{name} is an archive.").format(name=upload.name), hint=_("Unpack it and add the files.")
+    )
 
 
 def _unlock(upload: Upload) -> bytes:
@@ -209,23 +227,25 @@ def _unlock(upload: Upload) -> bytes:
         with olefile.OleFileIO(io.BytesIO(upload.data)) as ole:
             is_locked = ole.exists("EncryptedPackage")
     except (OSError, ValueError, IndexError, TypeError) as error:
-        raise CorruptFileError(f"{name} is an office file that is broken or was cut off.") from error
+        raise CorruptFileError(
+            _("{name} is an office file that is broken or was cut off.").format(name=name)
+        ) from error
     if not is_locked:
         raise UnsupportedFileError(
-            f"{name} is an office file of the kind used before 2007.",
-            hint="Save it as .docx, .xlsx or PDF and add that.",
+            _("{name} is an office file of the kind used before 2007.").format(name=name),
+            hint=_("Save it as .docx, .xlsx or PDF and add that."),
         )
     if not upload.password:
-        raise PasswordNeededError(f"A password is needed to open {name}.")
+        raise PasswordNeededError(_("A password is needed to open {name}.").format(name=name))
     target = io.BytesIO()
     try:
         locked = msoffcrypto.OfficeFile(io.BytesIO(upload.data))
         locked.load_key(password=upload.password, verify_password=True)  # pyright: ignore[reportCallIssue]
         locked.decrypt(target)
     except (msoffcrypto.exceptions.InvalidKeyError, msoffcrypto.exceptions.DecryptionError) as error:
-        raise PasswordNeededError(f"That password does not open {name}.") from error
+        raise PasswordNeededError(_("That password does not open {name}.").format(name=name)) from error
     except msoffcrypto.exceptions.FileFormatError as error:
-        raise CorruptFileError(f"{name} is a locked office file that is broken.") from error
+        raise CorruptFileError(_("{name} is a locked office file that is broken.").format(name=name)) from error
     return target.getvalue()
 
 

@@ -18,6 +18,7 @@ from docmind.reading.ocr.engine import Ocr, OcrPass
 from docmind.reading.reader import Reader
 from docmind.records.documents import Upload, page_id_of
 from docmind.runtime import ALONE
+from docmind.wording import _
 
 with ALONE:
     from llama_index.core.readers.base import BaseReader
@@ -62,7 +63,10 @@ class FileReader(BaseReader):
         try:
             upload = Upload(file.name, file.read_bytes(), password)
         except OSError as error:
-            raise NotFoundError(f"{file.name} cannot be read: {error.strerror}.", hint="Check its path.") from error
+            raise NotFoundError(
+                _("{name} cannot be read: {reason}.").format(name=file.name, reason=error.strerror),
+                hint=_("Check its path."),
+            ) from error
         doc_id = hashlib.sha256(upload.data).hexdigest()[:32]
         with (
             self._reader.read(upload) as reading,

@@ -18,7 +18,8 @@ from docmind.reading.formats import Opened, Rules, reader
 # Loaded before the first document arrives, because most are PDFs: a spare process is then ready.
 from docmind.reading.formats.pdf import unreadable_page
 from docmind.records.documents import ParsedPage, Upload
-from docmind.runtime import read_frame, refusal, write_frame
+from docmind.runtime import read_request, refusal, write_frame
+from docmind.wording import _
 
 Opening = Callable[[str, Upload, Rules], tuple[Opened, str]]
 """Opens a file of a kind; what comes with it is a sentence on what went differently, or ""."""
@@ -26,21 +27,21 @@ Opening = Callable[[str, Upload, Rules], tuple[Opened, str]]
 
 def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
     """Read one document and end."""
-    frame = read_frame(incoming)
+    frame = read_request(incoming)
     if frame is not None:
         answer(*frame, outgoing, lambda kind, upload, rules: (reader(kind)(upload, kind, rules), ""))
 
 
 def serve_plain(incoming: BinaryIO, outgoing: BinaryIO) -> None:
     """Read short plain texts, one after another, until the pipe is closed."""
-    while (frame := read_frame(incoming)) is not None:
+    while (frame := read_request(incoming)) is not None:
         answer(*frame, outgoing, _open_plain)
 
 
 def _open_plain(kind: str, upload: Upload, rules: Rules) -> tuple[Opened, str]:
     """Open a plain text. No parser of another format may run in a process that serves several files."""
     if kind not in file_type.PLAIN:
-        raise UnsupportedFileError(f"{upload.name} is not plain text.")
+        raise UnsupportedFileError(_("{name} is not plain text.").format(name=upload.name))
     return reader(kind)(upload, kind, rules), ""
 
 
@@ -54,7 +55,12 @@ def answer(header: dict[str, Any], blobs: list[bytes], outgoing: BinaryIO, openi
     except MemoryError:
         write_frame(outgoing, *refusal(_too_much_memory(name)))
     except Exception as error:  # noqa: BLE001 - a parser that trips over a hostile file: the file is at fault until shown otherwise
-        write_frame(outgoing, *refusal(CorruptFileError(f"{name} is broken inside ({type(error).__name__}).")))
+        write_frame(
+            outgoing,
+            *refusal(
+                CorruptFileError(_("{name} is broken inside ({kind}).").format(name=name, kind=type(error).__name__))
+            ),
+        )
 
 
 def _read(header: dict[str, Any], data: bytes, outgoing: BinaryIO, opening: Opening) -> None:
@@ -88,7 +94,7 @@ def _not_all_blank(opened: Opened, skip: set[int], broken: set[int], rules: Rule
         waiting.clear()
         yield page
     if not shown and opened.if_blank is not None:
-        raise opened.if_blank(f"{name} has no text and no marks on any page.")
+        raise opened.if_blank(_("{name} has no text and no marks on any page.").format(name=name))
 
 
 def _send(outgoing: BinaryIO, page: ParsedPage) -> None:
@@ -107,6 +113,6 @@ def _send(outgoing: BinaryIO, page: ParsedPage) -> None:
 
 def _too_much_memory(name: str) -> TooLargeError:
     return TooLargeError(
-        f"{name} needs more memory than a reading process may use.",
-        hint="Split the file, or raise DOCMIND_READING__MEMORY_MB.",
+        _("{name} needs more memory than a reading process may use.").format(name=name),
+        hint=_("Split the file, or raise DOCMIND_READING__MEMORY_MB."),
     )

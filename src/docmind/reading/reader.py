@@ -32,6 +32,7 @@ from docmind.reading.chromium import browser as chromium
 from docmind.reading.file_type import DRAWN, is_plain
 from docmind.records.documents import ParsedPage, TextSource, Upload
 from docmind.runtime import Frame, Header, Limits, Worker, error_named
+from docmind.wording import _, number_text
 
 _KIND = re.compile("[a-z]{1,8}")
 _LARGEST_SIDE, _MOST = 65_535, 1 << 31  # pixels; pages
@@ -132,13 +133,15 @@ class Reader:
         `ReaderFailedError`; iterating over the Reading may raise them too.
         """
         if not upload.data:
-            raise EmptyFileError(f"{upload.name} is empty: it has no bytes.")
+            raise EmptyFileError(_("{name} is empty: it has no bytes.").format(name=upload.name))
         limit = self._settings.max_file_mb
         if len(upload.data) > limit * 1024 * 1024:
             size = len(upload.data) / 1024 / 1024
             raise TooLargeError(
-                f"{upload.name} has {size:,.0f} MB; the limit is {limit:,} MB.",
-                hint="Split the file, or raise DOCMIND_READING__MAX_FILE_MB.",
+                _("{name} has {size} MB; the limit is {limit} MB.").format(
+                    name=upload.name, size=number_text(size, 0), limit=number_text(limit)
+                ),
+                hint=_("Split the file, or raise DOCMIND_READING__MAX_FILE_MB."),
             )
         return Reading(self, upload, skip, waiting)
 
@@ -242,7 +245,7 @@ class Reading:
             self._open_twice()
         except WorkerFailedError as error:
             self.close()
-            raise self._failed("while it was opened", error) from error
+            raise self._failed(_("while it was opened"), error) from error
         except BaseException:
             self.close()
             raise
@@ -362,7 +365,9 @@ class Reading:
         while True:
             at = next((number for number in range(1, before + 1) if number not in self._skip | self._broken), None)
             if self._closed or at is None or len(self._broken) >= _DEATHS:
-                raise self._failed("while it was closed" if self._closed else f"at page {at}", error) from error
+                raise self._failed(
+                    _("while it was closed") if self._closed else _("at page {at}").format(at=at), error
+                ) from error
             if not self._may_try_again(at):
                 self._broken.add(at)
             self._end()
@@ -372,7 +377,9 @@ class Reading:
             except WorkerFailedError as again:
                 error = again
         if self.pages != before:  # drawn before and laid out now: earlier pages do not match the new numbering
-            raise self._failed(f"at page {at}", error) from error
+            raise self._failed(_("at page {at}").format(at=at), error) from error
 
     def _failed(self, where: str, error: WorkerFailedError) -> ReaderFailedError:
-        return ReaderFailedError(f"Reading {self._upload.name} broke off {where}: {error}.")
+        return ReaderFailedError(
+            _("Reading {name} broke off {where}: {error}.").format(name=self._upload.name, where=where, error=error)
+        )

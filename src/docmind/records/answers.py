@@ -7,20 +7,21 @@ from typing import Literal
 
 from docmind.records.documents import Box
 from docmind.records.search import Degraded
+from docmind.wording import N_
 
 SourceKind = Literal["quote", "look", "seen"]
 """Words of a page; a page that was found by its look; a page whose image a model cites. Only words are quoted."""
 
-BY_LOOK = "found by its look"
+BY_LOOK = N_("found by its look")
 """The words beside a source of the kind `look`, wherever sources are shown."""
 
-SEEN = "seen on the page, not in its text"
+SEEN = N_("seen on the page, not in its text")
 """The words beside a source of the kind `seen`, and after each sentence that rests on one."""
 
-NOTED = "I will remember this."
+NOTED = N_("I will remember this.")
 """The answer to a request to remember something."""
 
-TOLD = "You told me"
+TOLD = N_("You told me")
 """The words before a fact that the user had remembered, wherever an answer shows one."""
 
 Outcome = Literal["answer", "maybe", "not found", "noted", "greeting", "documents", "summary"]

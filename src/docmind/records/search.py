@@ -10,6 +10,22 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from docmind.records.documents import PAGE_IMAGE, ArtifactRef, Box, Modality, TextSource
+from docmind.wording import N_, _
+
+_STAGES = {
+    "late interaction": N_("fine ranking"),
+    "language model": N_("language model"),
+    "agent mode": N_("deep search"),
+    "web search": N_("web search"),
+    "text model": N_("text model"),
+    "some parts": N_("some parts"),
+    "text": N_("search by words"),
+    "code": N_("search in source code"),
+    "image": N_("search by page images"),
+    "visual": N_("search in page images"),
+    "lookalike": N_("search by picture"),
+}
+"""Names of what a search or an answer can do without, for people."""
 
 ListName = Literal["text", "code", "image", "lookalike", "visual"]
 """Text search; text search in source code only; SigLIP; image matching; late interaction on pages (ColPali)."""
@@ -266,3 +282,8 @@ class HeatMap:
     rows: int
     cols: int
     values: bytes = field(repr=False)
+
+
+def stage_name(stage: str) -> str:
+    """Return the name of a `Degraded` stage in the language of the interface."""
+    return _(_STAGES.get(stage, stage))

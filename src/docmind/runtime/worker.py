@@ -28,6 +28,7 @@ from typing import IO, Any, BinaryIO
 from docmind.errors import DocMindError, WorkerFailedError
 from docmind.runtime import quiet, sandbox
 from docmind.runtime.sandbox import Way
+from docmind.wording import language, speak
 
 Header = dict[str, Any]
 Frame = tuple[Header, list[bytes]]
@@ -38,6 +39,7 @@ MAX_HEADER = 64 * 1024 * 1024
 MAX_BLOB = 4 * 1024 * 1024 * 1024
 MAX_BLOBS = 16
 _ENDING_S = 0.5
+_SPOKEN = "spoken"  # the key of a header that tells a child the language of the interface
 _PIPE = 32 * 1024  # bytes that a pipe holds for certain: sending more waits for the reader
 
 
@@ -124,6 +126,17 @@ def read_frame(stream: IO[bytes]) -> Frame | None:
     return header, blobs
 
 
+def read_request(stream: IO[bytes]) -> Frame | None:
+    """Read one frame of the owner in a child, whose messages are in the owner's language from then on.
+
+    The result is None where the owner has closed. Raises `WorkerFailedError` for an invalid frame.
+    """
+    frame = read_frame(stream)
+    if frame is not None and _SPOKEN in frame[0]:
+        speak(str(frame[0].pop(_SPOKEN)))
+    return frame
+
+
 def _exactly(stream: IO[bytes], size: int) -> bytes:
     data = stream.read(size)
     if len(data) != size:
@@ -160,7 +173,7 @@ def serve_requests(
         with writing:
             write_frame(outgoing, {"id": header.get("id"), **head}, found)
 
-    while (frame := read_frame(incoming)) is not None:
+    while (frame := read_request(incoming)) is not None:
         start = submit.get(str(frame[0].get("do")))
         if start is None:
             respond(*frame)
@@ -189,6 +202,7 @@ class Worker:
         # At most `ahead` frames wait here: after that the pipe blocks a fast child, so our memory stays bounded.
         self._frames: queue.Queue[Frame | Exception | None] = queue.Queue(maxsize=ahead)
         self._closed = threading.Event()
+        self._spoken = "en"  # the language that the child was told last
         self._late_s: float | None = None  # the time after which a child that did not read was killed
         self._greeted = threading.Event()
         self._isolation: tuple[Way, ...] | None = None
@@ -225,6 +239,8 @@ class Worker:
         A child that has not read a long frame after `timeout_s` is killed.
         """
         assert self._process.stdin is not None
+        if self._spoken != (spoken := language()):
+            header, self._spoken = {**header, _SPOKEN: spoken}, spoken
         head, timer = _packed(header), None
         if timeout_s is not None and len(head) + sum(map(len, blobs)) > _PIPE:
             timer = threading.Timer(timeout_s, self._stop_late, (timeout_s,))

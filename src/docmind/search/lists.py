@@ -31,11 +31,12 @@ from docmind.records.search import (
 )
 from docmind.runtime import Errand, Errands, Outcome, ms_since
 from docmind.search.fusion import DedupKey
+from docmind.wording import N_, _
 
 FAILURES = (DocMindError, OSError, RuntimeError, ValueError, MemoryError)
 """Errors of models, engines and files, which end one list and not the search. Bugs of DocMind are not caught."""
 
-NO_MODEL = "No model for it is in use; `docmind models list` shows those there are."
+NO_MODEL = N_("No model for it is in use; `docmind models list` shows those there are.")
 
 _MERGED = {each.name for each in fields(MultimodalHit)}
 _FIELDS = {kind: [each.name for each in fields(kind) if each.name in _MERGED] for kind in (PageHit, Hit, Sighting)}
@@ -129,7 +130,7 @@ def sentence_of(error: Exception) -> str:
     """Return why something is missing, and what can be done about it."""
     if isinstance(error, DocMindError):
         return f"{error} {error.hint}".strip()
-    return f"It broke off ({type(error).__name__}: {error})."
+    return _("It broke off ({kind}: {error}).").format(kind=type(error).__name__, error=error)
 
 
 class Lists:
@@ -181,13 +182,13 @@ class Lists:
         """Return why a list is not asked; None where it is."""
         wanted = filters.modalities
         if name == "code" and wanted and "code" not in wanted:
-            return "off", "Code is not among what is asked for."
+            return "off", _("Code is not among what is asked for.")
         if name == "code" and not self._catalog.holds("code"):
-            return "empty", "No document is source code."
+            return "empty", _("No document is source code.")
         if name in _KIND and wanted and PAGE_IMAGE not in wanted:
-            return "off", "Page images are not among what is asked for."
+            return "off", _("Page images are not among what is asked for.")
         if name in _KIND and (self._eyes is None or not self._eyes.is_on(_KIND[name])):
-            return "off", NO_MODEL
+            return "off", _(NO_MODEL)
         return None
 
 

@@ -93,7 +93,7 @@ class MultimodalSearch:
         asked: list[ListName] = [name for name in wanted if name not in gathered.reports]
         if not lists and asked == ["text", "code"]:
             asked.remove("code")
-            gathered.report("code", "off", reason="Alone beside the list of words it would say the same twice.")
+            gathered.report("code", "off", reason=_("Alone beside the list of words it would say the same twice."))
         deep = k if len(asked) == 1 and kind is None else max(k, DEPTH)
         depth: dict[ListName, int] = {name: limits.get(name, deep) for name in asked}
         self._lists.ask(question, depth, filters, dedup_key, gathered)
@@ -145,7 +145,7 @@ class MultimodalSearch:
         kind = self._second.kind(rerank, gathered)
         shown = Listed([listed(hit, "lookalike") for hit in looked.hits], looked.degraded)
         gathered.take("lookalike", shown, ms_since(started))
-        gathered.report("text", "off", reason="There are no words to look for.")
+        gathered.report("text", "off", reason=_("There are no words to look for."))
         if why := self._lists.why_not("image", filters):
             gathered.report("image", why[0], reason=why[1])
         limit_s = self._settings.visual.list_timeout_s
@@ -179,7 +179,7 @@ class MultimodalSearch:
         errands: dict[str, Errand[Listed]] = {}
         is_sure = any(hit.found and hit.score >= _SURE for hit in looked.hits)
         if is_sure and not question:
-            gathered.report("text", "off", reason="The page was found by its look: its words need not be read.")
+            gathered.report("text", "off", reason=_("The page was found by its look: its words need not be read."))
         elif read and not is_sure and self._text.missing:
             gathered.degraded.append(Degraded("ocr", self._text.missing))
         elif read and not is_sure:
@@ -211,7 +211,7 @@ class MultimodalSearch:
         text = self._text.read(picture, turn)
         words = f"{question} {telling(text)}".strip()
         if not words:
-            return Listed((), nothing="No words were read on the picture.")
+            return Listed((), nothing=_("No words were read on the picture."))
         return replace(self._lists.words(words, "text", k, filters), text=text)
 
     def _merged(

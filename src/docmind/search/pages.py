@@ -186,8 +186,10 @@ class PageSearch:
             _("The pages were embedded by {fingerprint}, but the {kinds} in use is {fingerprint2}.").format(
                 fingerprint=served.fingerprint, kinds=_KINDS[kind], fingerprint2=chosen.fingerprint
             ),
-            hint=f"Run `docmind embed --model {chosen.name}` to embed them beside the old vectors and switch when all"
-            " are done" + (f", or choose {served.name} again." if served.name != chosen.name else "."),
+            hint=_(
+                "Run `docmind embed --model {name}` to embed them beside the old vectors and switch when all are done"
+            ).format(name=chosen.name)
+            + (_(", or choose {name} again.").format(name=served.name) if served.name != chosen.name else "."),
         )
 
     def _images(self, question: str | None, picture: bytes | None, k: int, filters: Filters) -> PageHits:
@@ -357,11 +359,11 @@ class PageSearch:
         if not self._settings.rerank_budget_s:
             return ""
         if bench is None:
-            return f"what a page takes here was never measured: `docmind models bench {model.name}`"
+            return _("what a page takes here was never measured: `docmind models bench {name}`").format(name=model.name)
         if embedding.running:
-            return "pages are being embedded already"
+            return _("pages are being embedded already")
         seconds = max(bench.seconds_per_page, 1e-6)
-        told = f"a page takes {seconds:.2g} s here"
+        told = _("a page takes {seconds} s here").format(seconds=f"{seconds:.2g}")
         if seconds > min(self._settings.rerank_budget_s, self._settings.list_timeout_s - _SPARE_S):
             return told
         self._visual.late_store.load(model)  # the time of loading does not count
@@ -432,6 +434,8 @@ def _told(
     left = found.count(None)
     lacks = list(degraded)
     if left:
-        told = f"{left} of the first {len(places)} pages keep their places: {model.name} has not seen them"
+        told = _("{left} of the first {count} pages keep their places: {name} has not seen them").format(
+            left=left, count=len(places), name=model.name
+        )
         lacks.append(Degraded("rerank", f"{told} ({why})" if why else told))
     return PageScores(found, tuple(lacks))

@@ -10,6 +10,7 @@ from docmind.index import COLPALI_DIM, Query, SearchIndex
 from docmind.records.models import Description
 from docmind.records.search import Degraded, Filters
 from docmind.visual import LateStore
+from docmind.wording import _
 
 FROM_PAGES = 20_000
 """Up to this number every page is scored on this machine, exactly and faster than by a server."""
@@ -48,22 +49,26 @@ class ServerLate:
                 return self._ranked(query, k, filters, pages)
         except IndexEngineError as error:
             reason = str(error)
-        degraded.append(Degraded("visual", f"{reason} Pages were scored on this machine."))
+        degraded.append(Degraded("visual", _("{reason} Pages were scored on this computer.").format(reason=reason)))
         return None
 
     def _why_not(self, model: Description, store: LateStore, query: np.ndarray) -> str:
         """Return the reason not to use the server, or nothing. Raises `IndexEngineError`."""
         if query.shape[1] != COLPALI_DIM:
-            return f"The server takes vectors of {COLPALI_DIM} numbers; those of {model.name} have {query.shape[1]}."
+            return _("The server takes vectors of {colpali_dim} numbers; those of {name} have {shape}.").format(
+                colpali_dim=COLPALI_DIM, name=model.name, shape=query.shape[1]
+            )
         epoch = self._catalog.epoch()
         found = self._index.ready()
         if found.mirror.late_model() != model.fingerprint:
-            return f"The server does not have the vectors of {model.name} yet."
+            return _("The server does not have the vectors of {name} yet.").format(name=model.name)
         if self._whole_at != (epoch, model.fingerprint):
             wanted = store.shown(model.fingerprint)
             held = found.index.count(self._index.names.qdrant_image_collection, having="colpali")
             if held < wanted:
-                return f"The server lacks the vectors of {wanted - held} pages: `docmind reindex` sends them."
+                return _("The server lacks the vectors of {wanted} pages: `docmind reindex` sends them.").format(
+                    wanted=wanted - held
+                )
             self._whole_at = (epoch, model.fingerprint)
         return ""
 

@@ -52,7 +52,7 @@ class VisualReranker:
             )
         kind = _KINDS[asked]
         if kind is not None and (self._eyes is None or not self._eyes.is_on(kind)):
-            gathered.lacks([Degraded(_NAME, NO_MODEL)])
+            gathered.lacks([Degraded(_NAME, _(NO_MODEL))])
             return None
         return kind
 

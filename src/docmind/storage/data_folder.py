@@ -24,7 +24,7 @@ from pathlib import Path
 
 from docmind.errors import VaultError
 from docmind.storage.files import is_folder, is_regular, read_own
-from docmind.wording import _
+from docmind.wording import N_, _
 
 FOLDERS = ("artifacts", "aside", "index", "late")
 FILES = (
@@ -46,7 +46,7 @@ _OF_THE_APP = ("app.json", "open.html")  # it writes them before it makes a vaul
 _NAMED = 3
 _FIXED = (errno.EPERM, errno.EACCES, errno.EROFS, errno.ENOTSUP)
 """What a change of mode meets on a read-only medium, a file system without modes, or in another user's folder."""
-_CHOOSE = "Choose an empty folder with DOCMIND_DATA_DIR."
+_CHOOSE = N_("Choose an empty folder with DOCMIND_DATA_DIR.")
 
 
 def check_folder(data_dir: Path, *, repairs: bool = True) -> None:
@@ -68,7 +68,7 @@ def check_folder(data_dir: Path, *, repairs: bool = True) -> None:
             _("The data folder {data_dir} can't be read: {strerror}.").format(
                 data_dir=data_dir, strerror=error.strerror
             ),
-            hint=_CHOOSE,
+            hint=_(_CHOOSE),
         ) from error
 
 
@@ -108,7 +108,7 @@ def _check_empty(data_dir: Path) -> None:
             _("{data_dir} has files that aren't DocMind's ({named}), so no library is created there.").format(
                 data_dir=data_dir, named=named
             ),
-            hint=_CHOOSE,
+            hint=_(_CHOOSE),
         )
 
 

@@ -27,20 +27,20 @@ from docmind.storage.aside import Aside
 from docmind.storage.files import check_room, free_bytes
 from docmind.storage.mark import Ledger, Mark, MarkState
 from docmind.storage.migrations import MIGRATIONS, Connection, Migration
-from docmind.wording import _
+from docmind.wording import N_, _
 
 dbapi2: Any = _dbapi2
 Row = tuple[Any, ...]
 _LITTLE = 1 << 20
-_TOO_FULL = (
-    "The disk is too full to rewrite the vault without what was deleted: {needed} MB are needed, {free} MB are free."
+_TOO_FULL = N_(
+    "The disk is too full to rewrite the library without what was deleted: {needed} MB are needed, {free} MB are free."
 )
 _SIZES = ("page_count", "freelist_count", "page_size")
 _SETTLE_S = 0.25
 _STEPS = 16  # commits that the mark may lag behind; the ledger keeps 64
 _FRAME = 24  # bytes that the log adds to a page
-_READ_ONLY = "This vault is open for reading only: nothing can be changed in it."
-_READ_ONLY_HINT = "Make its folder writable, or unset DOCMIND_STORAGE__READ_ONLY, and open it again."
+_READ_ONLY = N_("This library is open for reading only: nothing can be changed in it.")
+_READ_ONLY_HINT = N_("Make its folder writable, or unset DOCMIND_STORAGE__READ_ONLY, and open it again.")
 
 
 class Database:
@@ -176,7 +176,7 @@ class Database:
     def check_writable(self) -> None:
         """Raise `VaultError` where the vault is open for reading only; call it before work begins."""
         if self.is_read_only:
-            raise VaultError(_READ_ONLY, hint=_READ_ONLY_HINT)
+            raise VaultError(_(_READ_ONLY), hint=_(_READ_ONLY_HINT))
 
     def recount(self) -> None:
         """Have the mark count documents, conversations and memories again.
@@ -215,7 +215,7 @@ class Database:
             self._empty_log(db)
             pages, unused, size = (int(db.execute(f"PRAGMA {name}").fetchone()[0]) for name in _SIZES)
             needed = (pages - unused) * (size + _FRAME) + _LITTLE
-            check_room(self._path.parent, needed, _TOO_FULL)
+            check_room(self._path.parent, needed, _(_TOO_FULL))
 
     def scrub(self) -> None:
         """Erase all traces of deleted rows: rewrite the file without them, and empty its log.
@@ -293,12 +293,14 @@ class Database:
                     if covered is not None:
                         lacking = self._ledger.missing(look, covered)
                         if lacking:
-                            why = (
-                                f"{self._path.name} is older than the files beside it, or its log is damaged:"
-                                f" missing from what was acknowledged: {lacking}."
-                            )
+                            why = _(
+                                "{name} is older than the files beside it, or its log is damaged: missing from what "
+                                "was acknowledged: {lacking}."
+                            ).format(name=self._path.name, lacking=lacking)
                     elif not why and has_ledger and self._ledger.head(look).seq:
-                        why = f"The high-water mark {self._mark.path} is missing, so nothing proves the vault whole."
+                        why = _("The high-water mark {path} is missing, so nothing proves the library whole.").format(
+                            path=self._mark.path
+                        )
                     _check_status(look)
             finally:
                 look.close()
@@ -558,7 +560,7 @@ class Database:
         if "not a database" in text or "malformed" in text:
             return DamagedError(_("{name} is damaged or was changed: it does not open with its key.").format(name=name))
         if self.is_read_only and ("readonly" in text or "attempt to write" in text):
-            return VaultError(_READ_ONLY, hint=_READ_ONLY_HINT)
+            return VaultError(_(_READ_ONLY), hint=_(_READ_ONLY_HINT))
         if "unable to open" in text or "readonly" in text:
             return VaultError(_("{path} cannot be opened for writing: {text}.").format(path=self._path, text=text))
         if "is locked" in text:

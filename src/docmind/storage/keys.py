@@ -95,7 +95,7 @@ def read_root(
             raise KeyUnavailableError(
                 _("The keyring has no key for this library ({vault_id}).").format(vault_id=vault_id)
             )
-        return _root_from(stored, "What the keyring holds for this vault")
+        return _root_from(stored, _("What the keyring holds for this library"))
     return _read_key_file(_key_file(data_dir, vault_id, settings))
 
 
@@ -212,9 +212,9 @@ def write_secret(vault_id: str, name: str, secret: str) -> None:
         _keyring().set_password(_SERVICE, f"{vault_id} {name}", secret)
         kept = _keyring().get_password(_SERVICE, f"{vault_id} {name}") == secret
     except Exception as error:  # each keyring backend raises its own kinds
-        raise KeyUnavailableError("The keyring did not take the key.") from error
+        raise KeyUnavailableError(_("The keyring did not take the key.")) from error
     if not kept:
-        raise KeyUnavailableError("There is no keyring here that keeps a key.")
+        raise KeyUnavailableError(_("There is no keyring here that keeps a key."))
 
 
 def read_secret(vault_id: str, name: str) -> str | None:
@@ -222,7 +222,7 @@ def read_secret(vault_id: str, name: str) -> str | None:
     try:
         return _keyring().get_password(_SERVICE, f"{vault_id} {name}")
     except Exception as error:  # each keyring backend raises its own kinds
-        raise KeyUnavailableError("The keyring did not answer.") from error
+        raise KeyUnavailableError(_("The keyring did not answer.")) from error
 
 
 def drop_secret(vault_id: str, name: str) -> None:
@@ -232,7 +232,7 @@ def drop_secret(vault_id: str, name: str) -> None:
     try:
         _keyring().delete_password(_SERVICE, f"{vault_id} {name}")
     except Exception as error:  # each keyring backend raises its own kinds
-        raise KeyUnavailableError("The keyring did not answer.") from error
+        raise KeyUnavailableError(_("The keyring did not answer.")) from error
 
 
 def _keyring_answers() -> bool:
@@ -412,9 +412,16 @@ def change_passphrase(data_dir: Path, keys: OpenedKeys, now: str, new: str) -> O
     path = data_dir / "vault.json"
     raw = _read_description(path)
     if raw["source"] != "passphrase":
-        raise ConfigError(f"This vault opens with a {SOURCES[raw['source']]}, not with a passphrase.")
+        raise ConfigError(
+            _("This library opens with a {sources}, not with a passphrase.").format(sources=SOURCES[raw["source"]])
+        )
     if len(new) < SHORTEST_PASSPHRASE:
-        raise ConfigError(f"A passphrase has at least {SHORTEST_PASSPHRASE} characters.", hint="Choose a longer one.")
+        raise ConfigError(
+            _("A passphrase has at least {shortest_passphrase} characters.").format(
+                shortest_passphrase=SHORTEST_PASSPHRASE
+            ),
+            hint=_("Choose a longer one."),
+        )
     settings = KeySettings(source="passphrase")
     root = read_root("passphrase", raw.get("argon2id"), data_dir, keys.vault_id, settings, lambda: now)
     _unwrap(_wrapping_key(root, keys.vault_id), raw, "keyset", SOURCES["passphrase"])
@@ -485,7 +492,9 @@ def _unwrap(key: bytes, raw: dict[str, Any], part: str, what: str) -> Keyset:
     try:
         return Keyset._unpack(_unsealed(key, raw, part))
     except InvalidTag as error:
-        hint = "A code opens once: unset DOCMIND_KEYS__RECOVERY_CODE where it has been used." if what == _CODE else None
+        hint = (
+            _("A code opens once: unset DOCMIND_KEYS__RECOVERY_CODE where it has been used.") if what == _CODE else None
+        )
         raise WrongKeyError(
             _("The {what} doesn't open this library ({raw}), or vault.json was changed.").format(
                 what=what, raw=raw["vault_id"]

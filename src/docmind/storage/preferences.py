@@ -8,6 +8,7 @@ from typing import Any
 
 from docmind.errors import ConfigError, DamagedError
 from docmind.storage.database import Database
+from docmind.wording import _
 
 LARGEST = 16 * 1024  # bytes of one value: a choice, not a store
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
@@ -27,7 +28,9 @@ class Preferences:
         try:
             return json.loads(row[0])
         except (ValueError, TypeError, RecursionError) as error:
-            raise DamagedError(f"The choice kept as {name} is not readable.", hint="Make the choice again.") from error
+            raise DamagedError(
+                _("The choice kept as {name} is not readable.").format(name=name), hint=_("Make the choice again.")
+            ) from error
 
     def put(self, name: str, value: Any) -> None:
         """Keep a value that JSON can represent exactly, of at most 16 KB. Raises `ConfigError`."""
@@ -37,11 +40,15 @@ class Preferences:
             size = len(text.encode("utf-8"))
             is_plain = json.loads(text) == value
         except (ValueError, TypeError, RecursionError) as error:  # UnicodeEncodeError is a ValueError
-            raise ConfigError(f"The choice {name} is not plain JSON.") from error
+            raise ConfigError(_("The choice {name} is not plain JSON.").format(name=name)) from error
         if not is_plain:  # a tuple or numbers as keys: JSON would return another value
-            raise ConfigError(f"The choice {name} is not plain JSON.")
+            raise ConfigError(_("The choice {name} is not plain JSON.").format(name=name))
         if size > LARGEST:
-            raise ConfigError(f"The choice {name} takes {size} bytes; {LARGEST} are the most.")
+            raise ConfigError(
+                _("The choice {name} takes {size} bytes; {largest} are the most.").format(
+                    name=name, size=size, largest=LARGEST
+                )
+            )
         with self._db.transaction() as db:
             db.execute(
                 "INSERT INTO preferences (name, value) VALUES (?, ?)"
@@ -57,5 +64,5 @@ class Preferences:
 
 def _checked(name: str) -> str:
     if not _NAME.fullmatch(name):
-        raise ConfigError("A choice is named by a letter and up to 63 letters, digits, dots, dashes or underscores.")
+        raise ConfigError(_("A choice is named by a letter and up to 63 letters, digits, dots, dashes or underscores."))
     return name

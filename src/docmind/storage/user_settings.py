@@ -142,7 +142,8 @@ class UserSettings:
         about = _about(name)
         if self._is_fixed(name):
             raise ConfigError(
-                f"{_(about.title)} is set by {_variable(name)}.", hint="Unset that variable, or change it there."
+                _("{value} is set by {variable}.").format(value=_(about.title), variable=_variable(name)),
+                hint=_("Unset that variable, or change it there."),
             )
         return None if value is None or value == "" else _valid(self._given, name, value)
 
@@ -164,7 +165,10 @@ class UserSettings:
             return kept
         secret = read_secret(self._vault_id, name)
         if secret is None:
-            raise KeyUnavailableError(f"The keyring holds no {name} for this vault.", hint="Set it again in Settings.")
+            raise KeyUnavailableError(
+                _("The keyring holds no {name} for this library.").format(name=name),
+                hint=_("Set it again in Settings."),
+            )
         return secret
 
     def _keep(self, name: str, value: Any) -> None:
@@ -184,7 +188,8 @@ class UserSettings:
 def _about(name: str) -> Settable:
     if name not in SETTABLE:
         raise ConfigError(
-            f"There is no setting {name!r} that can be set here.", hint="`docmind settings list` shows those that can."
+            _("There is no setting {name} that can be set here.").format(name=f"{name!r}"),
+            hint=_("`docmind settings list` shows those that can."),
         )
     return SETTABLE[name]
 

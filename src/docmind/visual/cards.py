@@ -20,7 +20,7 @@ from docmind.storage import Preferences
 from docmind.visual.embed_pages import Embedding
 from docmind.visual.open_models import Opened
 from docmind.visual.served import Choice
-from docmind.wording import _
+from docmind.wording import N_, _
 
 BENCHES = "visual.benches"
 """The preference that holds the last figures of each model."""
@@ -109,8 +109,8 @@ def drawn_page() -> bytes:
 
 _NAMES: dict[ModelKind, str] = {"image": "image model", "late": "late interaction on pages"}
 _WITHOUT: dict[ModelKind, str] = {
-    "image": "words find figures, and pictures find pages that look like them",
-    "late": "words find places on pages",
+    "image": N_("words find figures, and pictures find pages that look like them"),
+    "late": N_("words find places on pages"),
 }
 _FIRST: dict[ModelKind, str] = {"image": "siglip", "late": "colmodernvbert"}
 
@@ -151,7 +151,7 @@ class Cards:
 
     def capability(self, kind: ModelKind) -> Capability:
         """Return whether the kind is present, missing or off, its speed here, and the command that adds it."""
-        name, without = _NAMES[kind], _WITHOUT[kind]
+        name, without = _NAMES[kind], _(_WITHOUT[kind])
         description = self._choice.model_to_use(kind)
         first = _FIRST[kind]
         if description is None and self._choice.forbids(kind):
@@ -177,12 +177,18 @@ class Cards:
         counts, served = embedding.store.counts(), embedding.serving.now()
         seen, total = counts.get(description.fingerprint, 0), self._pages.images()
         bench = self._benches.of(description)
-        rate = f"{bench.seconds_per_page:.2g} s a page here" if bench else "not measured here yet"
-        detail = f"{description.name}, {rate}, {seen} of {total} page images"
+        rate = (
+            _("{seconds_per_page} s a page here").format(seconds_per_page=f"{bench.seconds_per_page:.2g}")
+            if bench
+            else _("not measured here yet")
+        )
+        detail = _("{name}, {rate}, {seen} of {total} page images").format(
+            name=description.name, rate=rate, seen=seen, total=total
+        )
         if self._trouble(kind):
             return Capability(name, "present", f"{detail}; {self._trouble(kind)}", "docmind models list")
         if served.fingerprint != description.fingerprint and counts.get(served.fingerprint):
-            detail = f"{detail}; the pages were embedded by {served.name}"
+            detail = _("{detail}; the pages were embedded by {name}").format(detail=detail, name=served.name)
             return Capability(name, "present", detail, _("docmind embed --model {name}").format(name=description.name))
         if bench is None:
             return Capability(name, "present", detail, _("docmind models bench {name}").format(name=description.name))

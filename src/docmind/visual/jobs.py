@@ -169,11 +169,13 @@ class EmbeddingJobs:
             except Exception as error:  # noqa: BLE001 - a bug in DocMind: the job reports it, and the next one runs
                 log_mistake("docmind.visual", "a job failed", error)
                 job.state = "failed"
-                job.message = f"This is a mistake in DocMind ({type(error).__name__}); the log has the details."
+                job.message = _("This is a mistake in DocMind ({kind}); the log has the details.").format(
+                    kind=type(error).__name__
+                )
 
     def _run(self, job: EmbeddingJob) -> None:
         started, before = time.monotonic(), job.milliseconds
-        out_of_time = f"Paused after {self._budget_s:g} s (DOCMIND_VISUAL__BUDGET_S)."
+        out_of_time = _("Paused after {budget_s} s (DOCMIND_VISUAL__BUDGET_S).").format(budget_s=f"{self._budget_s:g}")
 
         def check() -> None:
             if self._budget_s and time.monotonic() - started > self._budget_s:
@@ -251,7 +253,7 @@ def _read(row: tuple[object, ...]) -> EmbeddingJob:
         str(kept.get("fingerprint", "")),
         "paused" if at_work else known, message, counts, float(kept.get("milliseconds", 0.0)),
     )  # fmt: skip
-    return replace(job, message="DocMind was closed while it ran.") if at_work else job
+    return replace(job, message=_("DocMind was closed while it ran.")) if at_work else job
 
 
 _GPUS = ("cuda", "mps")

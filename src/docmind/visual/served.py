@@ -187,7 +187,7 @@ class Choice:
                 raise
             return Description(
                 self._weights.name_of(name), kind, "", None, "missing", 0, "",
-                reason="Its directory has gone.", hint=error.hint or "Bring it back, or choose another model.",
+                reason=_("Its directory has gone."), hint=error.hint or _("Bring it back, or choose another model."),
             )  # fmt: skip
 
     def choose(self, kind: ModelKind, name: str | None) -> None:

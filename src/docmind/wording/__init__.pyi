@@ -1,3 +1,16 @@
 from .catalogues import LANGUAGES, N_, _, language, ngettext, speak, system_language
+from .numbers import date, day_and_month, month_and_year, number_text
 
-__all__ = ["LANGUAGES", "N_", "_", "language", "ngettext", "speak", "system_language"]
+__all__ = [
+    "LANGUAGES",
+    "N_",
+    "_",
+    "date",
+    "day_and_month",
+    "language",
+    "month_and_year",
+    "ngettext",
+    "number_text",
+    "speak",
+    "system_language",
+]

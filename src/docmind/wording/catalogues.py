@@ -39,7 +39,7 @@ def language() -> str:
 
 def _(text: str) -> str:
     """Return a text of the interface in the language in use; fill its `{names}` with `format` afterwards."""
-    return _catalogue(_spoken).gettext(text)
+    return _catalogue(_spoken).gettext(text) if text else ""  # gettext gives the header for an empty text
 
 
 def ngettext(one: str, many: str, number: int) -> str:

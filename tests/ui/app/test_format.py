@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import pytest
 
-from docmind.ui.app.format import about, count, duration
+from docmind.ui.app.format import about, count, duration, language, size, when
+from docmind.wording import ngettext, number_text, speak
 
 
 @pytest.mark.parametrize(
@@ -22,4 +25,28 @@ def test_what_was_measured_keeps_its_tenths_while_they_matter(ms: float, said: s
 
 
 def test_counts_agree_with_their_nouns() -> None:
-    assert (count(1, "page"), count(1_200, "page"), count(2, "copy", "copies")) == ("1 page", "1,200 pages", "2 copies")
+    assert [count(ngettext("{n} page", "{n} pages", n), n) for n in (1, 1_200)] == ["1 page", "1,200 pages"]
+
+
+@pytest.fixture
+def _english():
+    yield
+    speak("en")
+
+
+@pytest.mark.parametrize(
+    ("code", "numbers", "sized", "time", "moment", "name"),
+    [
+        ("en", ("1,200", "12,345"), "3.2 MB", "0.4 s", "3 May 2026, 09:05", "German"),
+        ("pt", ("1200", "12\N{NO-BREAK SPACE}345"), "3,2 MB", "0,4 s", "3 de mai. de 2026, 09:05", "Alemão"),
+        ("es", ("1200", "12\N{NO-BREAK SPACE}345"), "3,2 MB", "0,4 s", "3 may 2026, 09:05", "Alemán"),
+    ],
+)
+@pytest.mark.usefixtures("_english")
+def test_each_language_has_its_numbers_and_dates(
+    code: str, numbers: tuple[str, str], sized: str, time: str, moment: str, name: str
+) -> None:
+    speak(code)
+    at_ms = int(datetime(2026, 5, 3, 9, 5).astimezone().timestamp() * 1000)
+    assert (number_text(1_200), number_text(12_345)) == numbers
+    assert (size(3_210_000), duration(400), when(at_ms), language("de")) == (sized, time, moment, name)

@@ -91,7 +91,7 @@ def test_nothing_is_fetched_before_consent_then_it_is_there_and_goes(hub: HubSer
     assert "DocMind will connect to" not in said(test)
     press(test, "file-fetch-qwen2-5-1-5b")
     press(test, "file-yes")
-    wait(test, "Inside DocMind · on this machine")
+    wait(test, "Inside DocMind · on this computer")
     assert "file-fetch-qwen2-5-1-5b" not in [button.key for button in test.button]
     place = tmp_path / "models" / "language" / f"{KNOWN.name}.gguf"
     assert place.exists()
@@ -112,7 +112,7 @@ def test_another_file_is_named_and_a_failure_can_be_resumed(hub: HubServer) -> N
     button.click()
     assert "named by its repository and file" in said(run(test))
     hub.queue("Tiny.gguf", Behaviour("cut", 100_000))
-    for outcome in ("broke off", "Inside DocMind · on this machine"):
+    for outcome in ("broke off", "Inside DocMind · on this computer"):
         test.text_input(key="gguf-other").set_value(f"{OWNER} Tiny.gguf")
         [button] = [button for button in test.button if button.label == "Fetch…"]
         button.click()

@@ -68,7 +68,7 @@ def test_models_are_chosen_and_let_go_and_the_choice_is_kept(monkeypatch: pytest
         monkeypatch.setenv("DOCMIND_LLM__URL", server.url)
         test = opened()
         assert f"Ollama at 127.0.0.1:{server.port}" in said(test)
-        assert "on this machine" in said(test)
+        assert "on this computer" in said(test)
         assert chosen(test) == ["**plain**"], "the first of the server that is set"
         assert "tools" in said(test)
         assert chosen(click(test, "handy")) == ["**handy**"]
@@ -99,7 +99,7 @@ def test_a_model_on_another_machine_is_told_as_such(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(mind.models, "list", lambda **_: ModelList((far,), far))
     test = opened()
     words = said(test)
-    assert "another machine" in words
+    assert "another computer" in words
     assert "Sent there with each question" in test.warning[0].value
     assert "10.0.0.4:8080" in words
     told = [str(part.value) for part in [*test.markdown, *test.caption, *test.warning]]

@@ -192,7 +192,7 @@ def test_pages_are_looked_at_when_the_user_says_so(monkeypatch: pytest.MonkeyPat
     assert not desk().open().visual.embeddings()
     desk().open().visual.bench("fake-late")
     test = click(test, "embed-offer")
-    assert "each as measured on this machine: about **1 s**" in said(test)
+    assert "each as measured on this computer: about **1 s**" in said(test)
     test = click(test, "embed-yes")
     until(test, lambda: all(job.is_over for job in desk().open().visual.embeddings()))
     words = said(test)

@@ -16,36 +16,46 @@ from docmind.records.answers import NOTED, SEEN, TOLD, Answer, Outcome, Source
 from docmind.records.conversations import ThreadView, Turn
 from docmind.records.documents import Box
 from docmind.records.rich_text import Block, Break, Mark, Paragraph, Run
+from docmind.records.search import stage_name
 from docmind.rich_text import blocks_of, highlight, one_line, quote_lines
+from docmind.wording import N_, _, date, ngettext
 
-UNSUPPORTED, UNSUPPORTED_AGAIN = "not found in your documents", "not found"
+UNSUPPORTED, UNSUPPORTED_AGAIN = N_("not found in your documents"), N_("not found")
 _MADE_OF: dict[Outcome, str] = {
-    "maybe": "passages that may answer",
-    "documents": "a list of documents",
-    "summary": "central sentences",
+    "maybe": N_("passages that may answer"),
+    "documents": N_("a list of documents"),
+    "summary": N_("central sentences"),
 }
-DELETED = "This document has been deleted. The quote is kept from when it was cited."
+DELETED = N_("This document has been deleted. The quote is kept from when it was cited.")
 
 
 def when(at_ms: int) -> str:
     """Format the local date and time."""
     moment = datetime.fromtimestamp(at_ms / 1000).astimezone()
-    return f"{moment.day} {moment:%B %Y, %H:%M}"
+    return f"{date(moment)}, {moment:%H:%M}"
 
 
 def opening(view: ThreadView) -> list[str]:
     """Return the lines below the title."""
     count = len(view.turns)
-    told = [f"A conversation in DocMind, {count} {'question' if count == 1 else 'questions'}, "
-            f"{when(view.thread.created_at_ms)} to {when(view.thread.updated_at_ms)}."]  # fmt: skip
+    line = ngettext(
+        "A conversation in DocMind, {n} question, {first} to {last}.",
+        "A conversation in DocMind, {n} questions, {first} to {last}.",
+        count,
+    )
+    told = [line.format(n=count, first=when(view.thread.created_at_ms), last=when(view.thread.updated_at_ms))]
     if view.earlier:
-        told.append(f"The first {view.earlier} questions are not in this file.")
+        told.append(_("The first {earlier} questions are not in this file.").format(earlier=view.earlier))
     if any(turn.answer and turn.answer.model for turn in view.turns):
         told.append(
-            f"Numbers in brackets name the sources below an answer. What no page supports is marked “{UNSUPPORTED}”."
+            _(
+                "Numbers in brackets name the sources below an answer. What no page supports is marked “{unsupported}”."
+            ).format(unsupported=_(UNSUPPORTED))
         )
     if any(sentence.seen for turn in view.turns if turn.answer for sentence in turn.answer.sentences):
-        told.append(f"What rests on the image of a page, on the model's word alone, is marked “{SEEN}”.")
+        told.append(
+            _("What rests on the image of a page, on the model's word alone, is marked “{seen}”.").format(seen=_(SEEN))
+        )
     return told
 
 
@@ -54,13 +64,13 @@ def byline(turn: Turn) -> str:
     answer = turn.answer
     parts = [when(turn.asked_at_ms)]
     if answer is not None and answer.model:
-        parts.append(f"written by {answer.writer}")
+        parts.append(_("written by {writer}").format(writer=answer.writer))
     elif answer is not None and answer.found:
-        parts.append(_MADE_OF.get(answer.outcome, "quoted from the pages"))
+        parts.append(_(_MADE_OF.get(answer.outcome, N_("quoted from the pages"))))
     if turn.mode == "agent":
-        parts.append("agent mode")
+        parts.append(_("agent mode"))
     if turn.asked_as and turn.asked_as != turn.question:
-        parts.append(f"searched for “{turn.asked_as}”")
+        parts.append(_("searched for “{asked_as}”").format(asked_as=turn.asked_as))
     return " · ".join(parts)
 
 
@@ -68,11 +78,14 @@ def remarks(turn: Turn) -> list[str]:
     """Return the notes about an answer: stopped, unanswered, stages that were skipped."""
     told = []
     if turn.state == "stopped":
-        told.append("The answer was stopped before it was finished.")
+        told.append(_("The answer was stopped before it was finished."))
     elif turn.state == "unanswered":
-        told.append(turn.message or "This question was not answered.")
+        told.append(turn.message or _("This question was not answered."))
     if turn.answer is not None:
-        told += [f"Without {skipped.stage}: {skipped.reason}" for skipped in turn.answer.degraded]
+        told += [
+            _("Without {stage}: {reason}").format(stage=stage_name(skipped.stage), reason=skipped.reason)
+            for skipped in turn.answer.degraded
+        ]
     return told
 
 
@@ -81,8 +94,8 @@ def body(answer: Answer) -> tuple[Block, ...]:
     if answer.model:
         return blocks_of(answer.answer, answer.sentences)
     if answer.outcome == "noted":
-        return tuple(Paragraph((Run(text),)) for text in (NOTED, *(f"“{one_line(fact)}”" for fact in answer.told)))
-    known = tuple(Paragraph((Run(f"{TOLD}: “{one_line(fact)}”"),)) for fact in answer.told)
+        return tuple(Paragraph((Run(text),)) for text in (_(NOTED), *(f"“{one_line(fact)}”" for fact in answer.told)))
+    known = tuple(Paragraph((Run(f"{_(TOLD)}: “{one_line(fact)}”"),)) for fact in answer.told)
     if not answer.found:
         said = (answer.answer if not answer.is_searched else NOT_FOUND, answer.needs)
         return (*known, *(Paragraph((Run(text),)) for text in said if text))
@@ -95,7 +108,7 @@ def groups_of(answer: Answer) -> list[tuple[str, tuple[Source, ...]]]:
     """Return the sources under their headings: those of the answer, and quotes that are also relevant."""
     further = answer.further
     first = tuple(source for source in answer.sources if source not in further)
-    return [(name, group) for name, group in (("Sources", first), ("Also relevant", further)) if group]
+    return [(name, group) for name, group in ((_("Sources"), first), (_("Also relevant"), further)) if group]
 
 
 def _quoted(text: str) -> tuple[Run | Break | Mark, ...]:
@@ -117,7 +130,7 @@ def badge_of(answer: Answer, cited: Callable[[int], str], unsupported: Callable[
         if sentence.supported and known:
             return "".join(cited(number) for number in known)
         if sentence.seen and known:
-            return unsupported(SEEN) + "".join(cited(number) for number in known)
+            return unsupported(_(SEEN)) + "".join(cited(number) for number in known)
         if not sentence.is_claim:
             return ""
         told.append(index)

@@ -12,6 +12,7 @@ from docmind.conversations.export.content import Pages
 from docmind.records.answers import Answer, Source
 from docmind.records.conversations import ThreadView, Turn
 from docmind.rich_text import escape, lean, markdown_of, quote_lines, visible
+from docmind.wording import _
 
 _HEADING = 120  # characters of a question that serve as its heading
 
@@ -61,13 +62,13 @@ def _turn(turn: Turn, number: int, pages: Pages) -> Iterator[str]:
             yield f"### {name}"
             yield from _sources(sources, pages)
     elif turn.nearest:
-        yield "Closest pages: " + ", ".join(f"{escape(hit.document)} page {hit.page_no}" for hit in turn.nearest)
+        yield _("Closest pages: ") + ", ".join(f"{escape(hit.document)} page {hit.page_no}" for hit in turn.nearest)
     if turn.web:
-        yield "### From the web"
+        yield _("### From the web")
         for result in turn.web:
             yield f"**{escape(result.title)}** {escape(result.url)}\n\n{_lines(result.excerpt)}"
     if turn.memories:
-        yield "### Remembered"
+        yield _("### Remembered")
         yield "\n".join(f"- {escape(memory)}" for memory in turn.memories)
 
 
@@ -83,7 +84,7 @@ def _sources(sources: Sequence[Source], pages: Pages) -> Iterator[str]:
         quote = quote_lines(f"“{source.quote}”")
         yield _lines("\n".join(quote)) if source.kind == "quote" else f"*{source.how}*"
         if pages[source].image is None:
-            yield f"*{escape(content.DELETED)}*"
+            yield f"*{escape(_(content.DELETED))}*"
     for page in {page.name: page for page in map(pages.__getitem__, sources) if page.image is not None}.values():
         yield f"![Page {page.page_no} of {escape(page.document)}]({page.name})"
 

@@ -51,6 +51,7 @@ from docmind.records.rich_text import Block, Break, Code, Inline, Items, Mark, Q
 from docmind.records.rich_text import Paragraph as Words
 from docmind.records.rich_text import Table as Cells
 from docmind.rich_text import one_line, quote_lines, shorten, visible
+from docmind.wording import _
 
 BODY, BOLD, MONO = "DocMindSans", "DocMindSansBold", "DocMindMono"
 MARGIN = 56.0
@@ -274,7 +275,7 @@ def _story(view: ThreadView, title: str, pages: Pages) -> Iterator[Flowable]:
     whole = [page for page in pages if page.image is not None]
     if whole:
         yield PageBreak()
-        yield Paragraph("Cited pages", STYLES["heading"])
+        yield Paragraph(_("Cited pages"), STYLES["heading"])
     for page in whole:
         yield from _page(page, view.earlier)
 
@@ -298,7 +299,7 @@ def _turn(turn: Turn, place: int, pages: Pages) -> Iterator[Flowable]:
                 yield from _source(source, pages[source])
     elif turn.nearest:
         nearest = ", ".join(f"{hit.document} page {hit.page_no}" for hit in turn.nearest)
-        yield Paragraph(printed(f"Closest pages: {nearest}"), STYLES["small"])
+        yield Paragraph(printed(_("Closest pages: {nearest}").format(nearest=nearest)), STYLES["small"])
     if turn.web:
         yield Paragraph("From the web", STYLES["label"])
         for result in turn.web:
@@ -321,7 +322,7 @@ def _source(source: Source, page: CitedPage) -> Iterator[Flowable]:
     if strip is not None:
         parts += [_image(strip, 72 / _DPI), Spacer(0, 6)]
     elif page.image is None:
-        parts.append(Paragraph(DELETED, STYLES["note"]))
+        parts.append(Paragraph(_(DELETED), STYLES["note"]))
     yield KeepTogether(parts)
 
 

@@ -19,6 +19,7 @@ import time
 from pathlib import Path
 
 from docmind.errors import WorkerFailedError
+from docmind.wording import _
 
 FOLDER_PREFIX = "docmind-chromium-"
 _FOLDER = re.compile(FOLDER_PREFIX + r"([0-9]{1,10})-[a-z0-9_]{8}")  # a process, and what `mkdtemp` makes up
@@ -122,7 +123,7 @@ def _is_running(pid: int) -> bool:
 
 def remove_folder(folder: Path) -> None:
     """Remove the folder of a Chromium, with retries while the process is still ending."""
-    for _ in range(40):
+    for _attempt in range(40):
         shutil.rmtree(folder, ignore_errors=True)
         if not folder.exists():
             return
@@ -131,7 +132,7 @@ def remove_folder(folder: Path) -> None:
 
 def plain_since(reason: str) -> str:
     """Return the sentence that says why the pages of a book are not drawn."""
-    return f"Its pages are laid out as plain text: {reason.rstrip('.')}."
+    return _("Its pages are laid out as plain text: {reason}.").format(reason=reason.rstrip("."))
 
 
 class Chromium:

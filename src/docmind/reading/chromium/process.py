@@ -32,7 +32,8 @@ from docmind.reading.formats.html import text_of
 from docmind.reading.formats.pdf import PdfFile, open_pdf
 from docmind.reading.process import answer
 from docmind.records.documents import ParsedPage, Upload
-from docmind.runtime import Limits, apply, read_frame, write_frame
+from docmind.runtime import Limits, apply, read_request, write_frame
+from docmind.wording import _, number_text
 
 _LEAST = 0.97  # of a chapter's letters that must stand on its sheets
 _FEW = 20  # letters
@@ -86,12 +87,14 @@ def print_book(book: Book, press: Press, rules: Rules, chapter_s: float, done: C
         counts.append(sheets)
         if sum(counts) > rules.max_pages:
             raise TooLargeError(
-                f"{book.name} fills more than {rules.max_pages:,} pages.",
-                hint="Split the file, or raise DOCMIND_READING__MAX_PAGES.",
+                _("{name} fills more than {max_pages} pages.").format(
+                    name=book.name, max_pages=number_text(rules.max_pages)
+                ),
+                hint=_("Split the file, or raise DOCMIND_READING__MAX_PAGES."),
             )
         done(sum(counts))
     if not files:
-        raise EmptyFileError(f"{book.name} holds no chapter.")
+        raise EmptyFileError(_("{name} holds no chapter.").format(name=book.name))
     return Printed(book.title, files, counts, book.name, rules)
 
 
@@ -227,7 +230,7 @@ _BOOKS, _CHAPTERS = 5.0, 0.2  # times the longest silence: for a whole book, and
 
 def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
     """Read one book and end."""
-    frame = read_frame(incoming)
+    frame = read_request(incoming)
     if frame is None:
         return
     header, blobs = frame

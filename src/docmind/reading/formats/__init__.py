@@ -16,6 +16,7 @@ from typing import Protocol
 
 from docmind.errors import CorruptFileError, ReadingError, TooLargeError, UnsupportedFileError
 from docmind.records.documents import ParsedPage, Upload
+from docmind.wording import _, number_text
 
 _TOOL_TITLE = re.compile(
     r"^(microsoft (word|powerpoint|excel)\s*-|untitled|sem t[ií]tulo|sin t[ií]tulo|document\d*$|slide \d|powerpoint|"
@@ -89,7 +90,9 @@ def reader(kind: str) -> Open:
     try:
         module, function = _READERS[kind].split(":")
     except KeyError:
-        raise UnsupportedFileError(f"There is no reader for {kind}; there are {', '.join(sorted(_READERS))}.") from None
+        raise UnsupportedFileError(
+            _("There is no reader for {kind}; there are {names}.").format(kind=kind, names=", ".join(sorted(_READERS)))
+        ) from None
     return getattr(importlib.import_module(module), function)
 
 
@@ -106,15 +109,17 @@ def open_archive(upload: Upload, rules: Rules) -> zipfile.ZipFile:
     try:
         archive = zipfile.ZipFile(io.BytesIO(upload.data))
     except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
-        raise CorruptFileError(f"{upload.name} is broken or was cut off.") from error
+        raise CorruptFileError(_("{name} is broken or was cut off.").format(name=upload.name)) from error
     members = archive.infolist()
     unpacked = sum(member.file_size for member in members)
     swollen = any(m.file_size > _FROM and m.file_size > _RATIO * max(1, m.compress_size) for m in members)
     if unpacked > rules.max_unpacked_mb * _MB or swollen:
         raise TooLargeError(
-            f"{upload.name} unpacks to {unpacked / _MB:,.0f} MB, more than can be sound.",
-            hint="Leave it out if you do not know its sender; else raise DOCMIND_READING__MAX_UNPACKED_MB.",
+            _("{name} unpacks to {size} MB, more than can be sound.").format(
+                name=upload.name, size=number_text(unpacked / _MB, 0)
+            ),
+            hint=_("Leave it out if you do not know its sender; else raise DOCMIND_READING__MAX_UNPACKED_MB."),
         )
     if any(member.flag_bits & 1 for member in members):
-        raise CorruptFileError(f"{upload.name} holds parts that are locked.")
+        raise CorruptFileError(_("{name} holds parts that are locked.").format(name=upload.name))
     return archive

@@ -18,6 +18,7 @@ from docmind.errors import CorruptFileError
 from docmind.reading.formats import Rules, open_archive, sensible_title
 from docmind.reading.formats.typeset import Block, Face, LaidOut, Table, Text, printable
 from docmind.records.documents import Upload
+from docmind.wording import _
 
 _FACES: dict[str, Face] = {"Title": "h1", "Heading 1": "h1", "Heading 2": "h2", "Heading 3": "h3", "Subtitle": "h3"}
 _NOTES = ("word/footnotes.xml", "word/endnotes.xml")
@@ -32,7 +33,7 @@ def open_docx(upload: Upload, kind: str, rules: Rules) -> LaidOut:
         document = docx.Document(io.BytesIO(upload.data))
         title = sensible_title(document.core_properties.title or "", upload.name)
     except (PackageNotFoundError, KeyError, ValueError, zipfile.BadZipFile, etree.XMLSyntaxError) as error:
-        raise CorruptFileError(f"{upload.name} is a Word document that is broken.") from error
+        raise CorruptFileError(_("{name} is a Word document that is broken.").format(name=upload.name)) from error
     return LaidOut(_blocks(document, notes), title, upload.name, rules)
 
 

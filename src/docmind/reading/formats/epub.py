@@ -21,6 +21,7 @@ from docmind.reading.formats import Rules, open_archive, sensible_title
 from docmind.reading.formats.html import blocks_of, parse, text_of
 from docmind.reading.formats.typeset import Block, LaidOut
 from docmind.records.documents import Upload
+from docmind.wording import _
 
 _CONTAINER, _LOCKS = "META-INF/container.xml", "META-INF/encryption.xml"
 _DC = "{http://purl.org/dc/elements/1.1/}"
@@ -49,7 +50,7 @@ class Book:
             title = " ".join((package.findtext(f".//{_DC}title") or "").split())
         except (KeyError, ValueError, zipfile.BadZipFile, etree.XMLSyntaxError) as error:
             raise CorruptFileError(
-                f"{upload.name} is an EPUB book that is broken: its parts cannot be found."
+                _("{name} is an EPUB book that is broken: its parts cannot be found.").format(name=upload.name)
             ) from error
         self.title = sensible_title(title, upload.name)
         layouts = package.iterfind('.//{*}meta[@property="rendition:layout"]')
@@ -63,7 +64,9 @@ class Book:
         try:
             data = self._archive.read(path)
         except (KeyError, ValueError, NotImplementedError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-            raise CorruptFileError(f"{self.name} is an EPUB book that is broken: a part cannot be read.") from error
+            raise CorruptFileError(
+                _("{name} is an EPUB book that is broken: a part cannot be read.").format(name=self.name)
+            ) from error
         how = self._fonts.get(path)
         return data if how is None else _unscrambled(data, self._keys.get(how, b""), _SCRAMBLED[how])
 
@@ -107,7 +110,9 @@ class Book:
             reference, method = locked.find(".//{*}CipherReference"), locked.find(".//{*}EncryptionMethod")
             path = unquote((reference.get("URI") or "") if reference is not None else "")
             if path in self.chapters:
-                raise UnsupportedFileError(f"{self.name} is copy-protected.", hint="Get a copy without protection.")
+                raise UnsupportedFileError(
+                    _("{name} is copy-protected.").format(name=self.name), hint=_("Get a copy without protection.")
+                )
             how = (method.get("Algorithm") or "") if method is not None else ""
             if how in _SCRAMBLED:
                 fonts[path] = how

@@ -13,6 +13,7 @@ from docmind.reading.formats import Rules, sensible_title
 from docmind.reading.formats.text import decode, encoding_of
 from docmind.reading.formats.typeset import Block, Face, LaidOut, Table, Text, printable
 from docmind.records.documents import Upload
+from docmind.wording import _
 
 # fmt: off
 _UNREAD = frozenset((
@@ -45,7 +46,7 @@ def parse(text: str, name: str) -> lxml.html.HtmlElement:
     try:
         return lxml.html.document_fromstring(text, parser=lxml.html.HTMLParser(no_network=True, huge_tree=True))
     except (etree.ParserError, ValueError) as error:
-        raise CorruptFileError(f"{name} holds a web page without content.") from error
+        raise CorruptFileError(_("{name} holds a web page without content.").format(name=name)) from error
 
 
 def blocks_of(tree: lxml.html.HtmlElement) -> Iterator[Block]:

@@ -18,6 +18,7 @@ from docmind.picture_marks import marks_of_page
 from docmind.reading.file_type import PICTURES, identify
 from docmind.reading.formats import Rules
 from docmind.records.documents import ParsedPage, Upload
+from docmind.wording import _, number_text
 
 MAX_PIXELS = 64_000_000
 MAX_RATIO = 100
@@ -37,17 +38,23 @@ def open_picture(data: bytes) -> Image.Image:
         width, height = picture.size
         if width * height > MAX_PIXELS:
             raise VisualModelError(
-                "A picture is too large to be looked at.",
-                hint=f"The limit is {MAX_PIXELS // 1_000_000} million pixels; save it smaller.",
+                _("A picture is too large to be looked at."),
+                hint=_("The limit is {max_pixels} million pixels; save it smaller.").format(
+                    max_pixels=MAX_PIXELS // 1000000
+                ),
             )
         if max(width, height) > MAX_RATIO * min(width, height):
             raise VisualModelError(
-                f"A picture of {width:,} x {height:,} pixels is too narrow to be looked at.", hint="Crop it."
+                _("A picture of {width} x {height} pixels is too narrow to be looked at.").format(
+                    width=number_text(width), height=number_text(height)
+                ),
+                hint=_("Crop it."),
             )
         return to_rgb(ImageOps.exif_transpose(picture))
     except (OSError, SyntaxError, ValueError, EOFError, struct.error) as error:
         raise VisualModelError(
-            f"A picture cannot be read ({type(error).__name__}).", hint="Save it again as PNG, JPEG or WebP."
+            _("A picture cannot be read ({kind}).").format(kind=type(error).__name__),
+            hint=_("Save it again as PNG, JPEG or WebP."),
         ) from error
 
 
@@ -144,7 +151,9 @@ def open_image(upload: Upload, kind: str, rules: Rules) -> ImageFile:
     try:
         image = Image.open(io.BytesIO(upload.data), formats=[kind.upper()])
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError) as error:
-        raise CorruptFileError(f"{upload.name} is a picture that is broken or was cut off.") from error
+        raise CorruptFileError(
+            _("{name} is a picture that is broken or was cut off.").format(name=upload.name)
+        ) from error
     return ImageFile(image, upload.name, kind, rules)
 
 
@@ -167,7 +176,11 @@ class ImageFile:
         self._weigh()
         self.pages = getattr(image, "n_frames", 1) if kind == "tiff" else 1
         if self.pages > rules.max_pages:
-            raise TooLargeError(f"{name} has {self.pages:,} pages; the limit is {rules.max_pages:,}.")
+            raise TooLargeError(
+                _("{name} has {pages} pages; the limit is {max_pages}.").format(
+                    name=name, pages=number_text(self.pages), max_pages=number_text(rules.max_pages)
+                )
+            )
 
     def page(self, page_no: int) -> ParsedPage:
         """Return one frame as a page: upright, on white, as eight-bit RGB."""
@@ -194,7 +207,9 @@ class ImageFile:
             self._image.load()
             upright = ImageOps.exif_transpose(self._image)
         except (OSError, ValueError, EOFError, SyntaxError) as error:
-            raise CorruptFileError(f"{self._name} is a picture that is broken or was cut off.") from error
+            raise CorruptFileError(
+                _("{name} is a picture that is broken or was cut off.").format(name=self._name)
+            ) from error
         return to_rgb(shrink_for(upright, self._rules.image_side_px))
 
     def _weigh(self) -> None:
@@ -202,8 +217,10 @@ class ImageFile:
         limit = self._rules.max_page_megapixels
         if width * height > limit * 1e6:
             raise TooLargeError(
-                f"{self._name} is {width:,} by {height:,} pixels; the limit is {limit:,.0f} megapixels.",
-                hint="Save it smaller, or raise DOCMIND_READING__MAX_PAGE_MEGAPIXELS.",
+                _("{name} is {width} by {height} pixels; the limit is {limit} megapixels.").format(
+                    name=self._name, width=number_text(width), height=number_text(height), limit=number_text(limit, 0)
+                ),
+                hint=_("Save it smaller, or raise DOCMIND_READING__MAX_PAGE_MEGAPIXELS."),
             )
 
 

@@ -33,6 +33,7 @@ from docmind.errors import (
 from docmind.reading.formats import Rules, sensible_title
 from docmind.reading.formats.image import blank, encode, shrink
 from docmind.records.documents import ParsedPage, Upload
+from docmind.wording import _, number_text
 
 FEW_WORDS = 100  # a page with more has a usable text layer, whatever pictures it shows
 
@@ -78,7 +79,7 @@ def lines_share(boxes: np.ndarray, height: int) -> float:
     `boxes` (n, 4) in pixels of an image `height` high.
     """
     rows = np.zeros(max(1, height), dtype=bool)
-    for _, top, _, tall in boxes:
+    for _left, top, _wide, tall in boxes:
         rows[int(top) : int(top + tall) + 1] = True
     return float(rows.mean())
 
@@ -332,11 +333,13 @@ class PdfFile:
         self._has_form = document.get_formtype() != pdfium.FORMTYPE_NONE
         self.pages = len(document)
         if self.pages == 0:
-            raise CorruptFileError(f"{upload.name} is a PDF without any page.")
+            raise CorruptFileError(_("{name} is a PDF without any page.").format(name=upload.name))
         if self.pages > rules.max_pages:
             raise TooLargeError(
-                f"{upload.name} has {self.pages:,} pages; the limit is {rules.max_pages:,}.",
-                hint="Split the file, or raise DOCMIND_READING__MAX_PAGES.",
+                _("{name} has {pages} pages; the limit is {max_pages}.").format(
+                    name=upload.name, pages=number_text(self.pages), max_pages=number_text(rules.max_pages)
+                ),
+                hint=_("Split the file, or raise DOCMIND_READING__MAX_PAGES."),
             )
 
     @property
@@ -425,14 +428,18 @@ def _load(upload: Upload) -> pypdfium2.PdfDocument:
     except pypdfium2.PdfiumError as error:
         code = error.err_code
         if code == pdfium.FPDF_ERR_PASSWORD:
-            said = "That password does not open" if upload.password else "A password is needed to open"
-            raise PasswordNeededError(f"{said} {upload.name}.") from error
+            told = (
+                _("That password does not open {name}.")
+                if upload.password
+                else _("A password is needed to open {name}.")
+            )
+            raise PasswordNeededError(told.format(name=upload.name)) from error
         if code == pdfium.FPDF_ERR_SECURITY:
             raise UnsupportedFileError(
-                f"{upload.name} is locked in a way that DocMind cannot open.",
-                hint="Save an unlocked copy and add that.",
+                _("{name} is locked in a way that DocMind cannot open.").format(name=upload.name),
+                hint=_("Save an unlocked copy and add that."),
             ) from error
-        raise CorruptFileError(f"{upload.name} is a PDF that is broken or was cut off.") from error
+        raise CorruptFileError(_("{name} is a PDF that is broken or was cut off.").format(name=upload.name)) from error
 
 
 def _has_widget(page) -> bool:

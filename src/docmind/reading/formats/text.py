@@ -16,6 +16,7 @@ from docmind.errors import TooLargeError
 from docmind.reading.formats import Rules
 from docmind.reading.formats.typeset import Block, Face, LaidOut, Table, Text, printable
 from docmind.records.documents import Upload
+from docmind.wording import _, number_text
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -37,8 +38,10 @@ def decode(upload: Upload, rules: Rules) -> str:
     if len(upload.data) > rules.max_text_mb * 1024 * 1024:
         size = len(upload.data) / 1024 / 1024
         raise TooLargeError(
-            f"{upload.name} holds {size:,.0f} MB of text; the limit is {rules.max_text_mb} MB.",
-            hint="Split the file, or raise DOCMIND_READING__MAX_TEXT_MB.",
+            _("{name} holds {size} MB of text; the limit is {max_text_mb} MB.").format(
+                name=upload.name, size=number_text(size, 0), max_text_mb=rules.max_text_mb
+            ),
+            hint=_("Split the file, or raise DOCMIND_READING__MAX_TEXT_MB."),
         )
     return printable(upload.data.decode(encoding_of(upload.data), "replace"))
 

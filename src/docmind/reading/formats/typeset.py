@@ -20,6 +20,7 @@ from docmind.errors import EmptyFileError, TooLargeError
 from docmind.reading.formats import Rules
 from docmind.reading.formats.image import encode
 from docmind.records.documents import ParsedPage
+from docmind.wording import _, number_text
 
 Face = Literal["body", "bold", "mono", "h1", "h2", "h3"]
 
@@ -183,11 +184,11 @@ class _Flow:
     def _row(self, cells: list[str], edges: list[tuple[float, float]], before: str, face: Face) -> None:
         """Place cells side by side; in the text they follow each other, each complete."""
         step = line_height(face)
-        wrapped = [list(wrap(cell.split(), face, wide)) for cell, (_, wide) in zip(cells, edges, strict=False)]
+        wrapped = [list(wrap(cell.split(), face, wide)) for cell, (_left, wide) in zip(cells, edges, strict=False)]
         tall = max(map(len, wrapped), default=1)
         self._room(min(tall * step, HEIGHT - 2 * MARGIN))
         top = self._y
-        for lines, (x, _) in zip(wrapped, edges, strict=False):
+        for lines, (x, _wide) in zip(wrapped, edges, strict=False):
             for number, (line, glue) in enumerate(lines):
                 if top + (number + 1) * step > HEIGHT - MARGIN:  # a cell taller than a sheet runs on below the others
                     self._turn()
@@ -212,8 +213,10 @@ class _Flow:
     def _turn(self) -> None:
         if len(self._sheets) >= self._max_pages:
             raise TooLargeError(
-                f"{self._name} fills more than {self._max_pages:,} pages.",
-                hint="Split the file, or raise DOCMIND_READING__MAX_PAGES.",
+                _("{name} fills more than {max_pages} pages.").format(
+                    name=self._name, max_pages=number_text(self._max_pages)
+                ),
+                hint=_("Split the file, or raise DOCMIND_READING__MAX_PAGES."),
             )
         self._sheets.append(Sheet("".join(self._parts), self._lines))
         self._parts, self._lines, self._length, self._y = [], [], 0, float(MARGIN)
@@ -326,7 +329,8 @@ class LaidOut:
         self.pages = len(self._sheets)
         if not self._sheets:
             raise EmptyFileError(
-                f"{name} holds no text.", hint="If it holds pictures only, save it as PDF and add that."
+                _("{name} holds no text.").format(name=name),
+                hint=_("If it holds pictures only, save it as PDF and add that."),
             )
 
     def page(self, page_no: int) -> ParsedPage:

@@ -17,6 +17,7 @@ from docmind.errors import CorruptFileError
 from docmind.reading.formats import Rules, open_archive, sensible_title
 from docmind.reading.formats.typeset import Block, LaidOut, Table, Text, printable
 from docmind.records.documents import Upload
+from docmind.wording import _
 
 _BROKEN = (KeyError, ValueError, TypeError, IndexError, AttributeError, zipfile.BadZipFile, ParseError, SyntaxError)
 
@@ -29,7 +30,7 @@ def open_xlsx(upload: Upload, kind: str, rules: Rules) -> LaidOut:
         title = sensible_title(book.properties.title or "", upload.name)
         return LaidOut(_blocks(book), title, upload.name, rules)
     except (*_BROKEN, InvalidFileException) as error:
-        raise CorruptFileError(f"{upload.name} is an Excel workbook that is broken.") from error
+        raise CorruptFileError(_("{name} is an Excel workbook that is broken.").format(name=upload.name)) from error
 
 
 def _blocks(book: Any) -> Iterator[Block]:

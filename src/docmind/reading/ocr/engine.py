@@ -29,6 +29,7 @@ from docmind.errors import DamagedError, ReaderFailedError, ReadingError, VaultE
 from docmind.records.documents import Capability, ParsedPage
 from docmind.records.search import Quad
 from docmind.runtime import Client, Limits
+from docmind.wording import _, ngettext
 
 _ENTRY = "docmind.reading.ocr.process:serve"
 _PICTURE_SIDE = 1_600  # pixels, as a page image has: more says nothing more, and takes longer
@@ -88,48 +89,54 @@ class Ocr:
 
     def _read(self, image: bytes, header: dict[str, Any]) -> OcrPage:
         if not self.engine:
-            raise ReaderFailedError("No OCR engine is installed.", hint=self.capabilities()[0].hint)
+            raise ReaderFailedError(_("No OCR engine is installed."), hint=self.capabilities()[0].hint)
         header = {"engine": self.engine, "languages": self._settings.ocr_languages, **header}
         client = self._free.get()
         try:
             answer, blobs = client.call(header, [image], timeout_s=self._settings.timeout_s, is_repeatable=True)
         except WorkerFailedError as error:
-            raise ReaderFailedError(f"Reading a picture broke off: {error}.") from error
+            raise ReaderFailedError(_("Reading a picture broke off: {error}.").format(error=error)) from error
         finally:
             self._free.put(client)
         if "error" in answer:
-            raise ReaderFailedError(f"A picture could not be read: {answer['error']}: {answer.get('message')}.")
+            raise ReaderFailedError(
+                _("A picture could not be read: {error}: {name}.").format(
+                    error=answer["error"], name=answer.get("message")
+                )
+            )
         try:
             text, words = blobs
             Words.unpack(words)
             return OcrPage(text.decode(), words, float(answer["confidence"]))
         except (KeyError, TypeError, ValueError, DamagedError) as error:  # the picture may have taken the process over
-            raise ReaderFailedError("Reading a picture gave no text that can be read.") from error
+            raise ReaderFailedError(_("Reading a picture gave no text that can be read.")) from error
 
     def capabilities(self) -> tuple[Capability, ...]:
         """Return which engines are installed, without loading one."""
         settings = self._settings.ocr
         if settings == "off":
-            return (Capability("ocr", "off", "scans stay without text", "Set DOCMIND_READING__OCR=auto."),)
+            return (Capability("ocr", "off", _("scans stay without text"), _("Set DOCMIND_READING__OCR=auto.")),)
         rapid, tesseract = _has_rapidocr(), _has_tesseract()
         return (
             Capability(
                 "ocr",
                 "present" if self.engine else "missing",
-                f"text from scans and pictures, by {self.engine}" if self.engine else "scans stay without text",
-                "" if self.engine else "Run `pip install rapidocr`, or install Tesseract.",
+                _("text from scans and pictures, by {engine}").format(engine=self.engine)
+                if self.engine
+                else _("scans stay without text"),
+                "" if self.engine else _("Run `pip install rapidocr`, or install Tesseract."),
             ),
             Capability(
                 "rapidocr",
                 "present" if rapid else "missing",
-                "PP-OCR models, in the package itself",
-                "" if rapid else "Run `pip install rapidocr`.",
+                _("PP-OCR models, in the package itself"),
+                "" if rapid else _("Run `pip install rapidocr`."),
             ),
             Capability(
                 "tesseract",
                 "present" if tesseract else "missing",
-                "faster, less exact with signs; used with DOCMIND_READING__OCR=tesseract",
-                "" if tesseract else "Install Tesseract with its languages, for example tesseract-ocr-por.",
+                _("faster, less exact with signs; used with DOCMIND_READING__OCR=tesseract"),
+                "" if tesseract else _("Install Tesseract with its languages, for example tesseract-ocr-por."),
             ),
         )
 
@@ -191,8 +198,12 @@ class OcrPass:
         if not self.unread:
             return ""
         count, reason = sum(self.unread.values()), next(iter(self.unread))
-        pages = "One page is a picture whose text" if count == 1 else f"{count} pages are pictures whose text"
-        return f"{pages} was not read: {reason}"
+        told = ngettext(
+            "{n} page is a picture whose text was not read: {reason}",
+            "{n} pages are pictures whose text was not read: {reason}",
+            count,
+        )
+        return told.format(n=count, reason=reason)
 
     def _settled(self, page: ParsedPage, reading: Future[OcrPage] | None) -> ParsedPage:
         if reading is None:
@@ -234,8 +245,8 @@ class PictureText:
         if self._ocr.engine:
             return ""
         why = self._ocr.capabilities()[0]
-        state = "switched off" if why.state == "off" else "not installed"
-        return f"what reads text from pictures is {state}. {why.hint}"
+        state = _("switched off") if why.state == "off" else _("not installed")
+        return _("what reads text from pictures is {state}. {hint}").format(state=state, hint=why.hint)
 
     def read(self, picture: bytes, turn: float = 0.0) -> str:
         """Return the text on a picture of any kind, turned clockwise by `turn` degrees before it is read.
@@ -244,7 +255,7 @@ class PictureText:
         """
         with self._turn:
             if self._is_closed:  # a caller that waited for the lock would start a process that is never ended
-                raise VaultError("The vault is closed.")
+                raise VaultError(_("The library is closed."))
             return self._ocr.recognise_picture(picture, turn).text
 
     def close(self) -> None:

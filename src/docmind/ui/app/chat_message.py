@@ -15,6 +15,7 @@ import streamlit as st
 from docmind.records.answers import SEEN, Answer, Source
 from docmind.rich_text import blocks_of, markdown_of, quote_lines, visible, words
 from docmind.ui.app.page_links import Cited, cited_in, source_link
+from docmind.wording import N_, _
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -24,7 +25,7 @@ _JOINER, _INDENT = "\u2060", "\u00a0\u00a0"
 _ARROW = re.compile(r"(\\[<>~-])(?=\\[-=>])")  # Streamlit draws `->`, `<=` and `--` as other characters
 _MARKER = re.compile(r"(\[\d+\])")
 _BRACKET = "\ufdd0"  # stands for a bracket of a document: it begins no marker
-_UNSUPPORTED, _UNSUPPORTED_AGAIN = "not found in your documents", "not found"
+_UNSUPPORTED, _UNSUPPORTED_AGAIN = N_("not found in your documents"), N_("not found")
 
 
 def answer_markdown(answer: Answer) -> str:
@@ -48,12 +49,12 @@ def answer_markdown(answer: Answer) -> str:
         if sentence.supported and cited:
             return "".join(_number(number, link=links[number]) for number in cited)
         if sentence.seen and cited:
-            return f"\u00a0:violet-badge[{SEEN}]" + "".join(
+            return f"\u00a0:violet-badge[{_(SEEN)}]" + "".join(
                 _number(number, "violet", links[number]) for number in cited
             )
         if sentence.is_claim:
             told.append(index)
-            return f"\u00a0:orange-badge[{_UNSUPPORTED if len(told) == 1 else _UNSUPPORTED_AGAIN}]"
+            return f"\u00a0:orange-badge[{_(_UNSUPPORTED) if len(told) == 1 else _(_UNSUPPORTED_AGAIN)}]"
         return ""
 
     return markdown_of(blocks_of(answer.answer, answer.sentences), badge)

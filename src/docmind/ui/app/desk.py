@@ -14,7 +14,7 @@ from docmind.errors import BehindError, DocMindError, KeyUnavailableError
 from docmind.network import network_guard
 from docmind.runtime import start_logging
 from docmind.ui.app.errors import attempt
-from docmind.wording import speak
+from docmind.wording import _, speak
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -167,7 +167,7 @@ class AppState:
         def ask() -> str:
             self.wants_passphrase = True
             if passphrase is None:
-                raise KeyUnavailableError("The vault is locked.", hint="Give its passphrase.")
+                raise KeyUnavailableError(_("The library is locked."), hint=_("Give its passphrase."))
             return passphrase
 
         settings = Settings.load()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 from datetime import datetime
 
-from docmind.wording import _
+from docmind.wording import N_, _, date, number_text
 
 
 def data_url(jpeg: bytes) -> str:
@@ -18,26 +18,27 @@ def data_url(jpeg: bytes) -> str:
 
 
 _LANGUAGES = {
-    "ca": "Catalan", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek", "en": "English", "es": "Spanish",
-    "fi": "Finnish", "fr": "French", "gl": "Galician", "hu": "Hungarian", "it": "Italian", "ja": "Japanese",
-    "ko": "Korean", "la": "Latin", "nl": "Dutch", "no": "Norwegian", "pl": "Polish", "pt": "Portuguese",
-    "ro": "Romanian", "ru": "Russian", "sv": "Swedish", "tr": "Turkish", "uk": "Ukrainian", "zh": "Chinese",
+    "ca": N_("Catalan"), "cs": N_("Czech"), "da": N_("Danish"), "de": N_("German"), "el": N_("Greek"),
+    "en": N_("English"), "es": N_("Spanish"), "fi": N_("Finnish"), "fr": N_("French"), "gl": N_("Galician"),
+    "hu": N_("Hungarian"), "it": N_("Italian"), "ja": N_("Japanese"), "ko": N_("Korean"), "la": N_("Latin"),
+    "nl": N_("Dutch"), "no": N_("Norwegian"), "pl": N_("Polish"), "pt": N_("Portuguese"), "ro": N_("Romanian"),
+    "ru": N_("Russian"), "sv": N_("Swedish"), "tr": N_("Turkish"), "uk": N_("Ukrainian"), "zh": N_("Chinese"),
 }  # fmt: skip
 _KINDS = {
     "docx": "Word",
     "xlsx": "Excel",
     "epub": "EPUB",
     "markdown": "Markdown",
-    "txt": "Text",
-    "text": "Text",
-    "code": "Code",
+    "txt": N_("Text"),
+    "text": N_("Text"),
+    "code": N_("Code"),
     "jpeg": "JPEG",
 }
 
 
 def language(code: str) -> str:
-    """Return the English name of an ISO 639-1 code, or the code itself."""
-    return _LANGUAGES.get(code, code.upper())
+    """Return the name of a language by its ISO 639-1 code, or the code itself."""
+    return _(_LANGUAGES[code]) if code in _LANGUAGES else code.upper()
 
 
 def languages() -> tuple[str, ...]:
@@ -47,7 +48,7 @@ def languages() -> tuple[str, ...]:
 
 def kind(name: str) -> str:
     """Return the common name of a kind of file."""
-    return _KINDS.get(name, name.upper())
+    return _(_KINDS[name]) if name in _KINDS else name.upper()
 
 
 def size(count: int) -> str:
@@ -57,12 +58,13 @@ def size(count: int) -> str:
         if amount < 1000 or unit == "GB":
             break
         amount /= 1000
-    return f"{amount:,.1f} {unit}" if unit not in ("bytes", "KB") and amount < 100 else f"{amount:,.0f} {unit}"
+    digits = 1 if unit not in ("bytes", "KB") and amount < 100 else 0
+    return f"{number_text(amount, digits)} {unit}"
 
 
-def count(number: int, one: str, many: str = "") -> str:
-    """Format a number with its noun: `1 page`, `9 pages`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+def count(text: str, number: int) -> str:
+    """Fill the number of a text that `ngettext` chose: `1 page`, `9 pages`."""
+    return text.format(n=number_text(number))
 
 
 def place_of_model(place: str) -> str:
@@ -73,14 +75,14 @@ def place_of_model(place: str) -> str:
 def when(at_ms: int) -> str:
     """Format the local date and time."""
     moment = datetime.fromtimestamp(at_ms / 1000).astimezone()
-    return f"{moment.day} {moment:%b %Y, %H:%M}"
+    return f"{date(moment)}, {moment:%H:%M}"
 
 
 def duration(ms: float) -> str:
     """Format a duration, at least 0.1 s: `0.4 s`, `12 s`, `3 min`."""
     seconds = max(ms / 1000, 0.1)
     if seconds < 9.95:
-        return f"{seconds:.1f} s"
+        return f"{number_text(seconds, 1)} s"
     if seconds < 99.5:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min"
@@ -92,16 +94,17 @@ def about(ms: float) -> str:
     if seconds < 100:
         return f"{seconds} s"
     minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 100 else f"{round(minutes / 60):,} h"
+    return f"{minutes} min" if minutes < 100 else f"{number_text(round(minutes / 60))} h"
 
 
 def pace(seconds: float) -> str:
     """Format the time per item: `14 ms`, `0.35 s`, `2.4 s`, `31 s`."""
     if seconds < 0.0995:
         return f"{max(1, round(seconds * 1000))} ms"
-    return f"{seconds:.2f} s" if seconds < 0.995 else f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:,.0f} s"
+    digits = 2 if seconds < 0.995 else 1 if seconds < 9.95 else 0
+    return f"{number_text(seconds, digits)} s"
 
 
 def conversation(title: str) -> str:
     """Return the name of a conversation, even without a title. Escape it before drawing."""
-    return " ".join(title.split()) or "Untitled conversation"
+    return " ".join(title.split()) or _("Untitled conversation")

@@ -16,7 +16,8 @@ from docmind.storage import SHORTEST_PASSPHRASE
 from docmind.ui.app import errors, state
 from docmind.ui.app.browser_part import browser_part
 from docmind.ui.app.desk import AppState, desk
-from docmind.wording import _
+from docmind.ui.app.dialogs import dialog
+from docmind.wording import N_, _
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 _LOOKS = Path(__file__).with_suffix(".css")
 _SHOW, _RENEW = "show", "renew"
-_FILE = """Recovery code of the DocMind library {vault_id}
+_FILE = N_("""Recovery code of the DocMind library {vault_id}
 
     {code}
 
@@ -32,7 +33,7 @@ It opens the library if the key is lost: a new computer, a forgotten passphrase,
 Start DocMind once with DOCMIND_KEYS__RECOVERY_CODE set to this code.
 
 Keep it away from the computer that holds the library. Whoever has this code and the files of the library can read them.
-"""
+""")
 
 
 def draw_recovery(docmind: DocMind) -> None:
@@ -96,7 +97,7 @@ def _close() -> None:
     st.session_state.pop(state.RECOVERY, None)
 
 
-@st.dialog("Keep your recovery code", icon=":material/key:", on_dismiss=_close)
+@dialog(N_("Keep your recovery code"), icon=":material/key:", on_dismiss=_close)
 def _show(docmind: DocMind, code: str) -> None:
     st.write(
         _(
@@ -107,7 +108,7 @@ def _show(docmind: DocMind, code: str) -> None:
     with st.container(key="recovery-code"):
         st.code(code, language=None, wrap_lines=True)
     st.caption(_("Once you confirm, DocMind doesn't keep it. You can make a new one in Settings at any time."))
-    told = _FILE.format(vault_id=docmind.vault_id, code=code)
+    told = _(_FILE).format(vault_id=docmind.vault_id, code=code)
     with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
         browser_part(Path(__file__).parent, "print")(
             data={"label": _("Print"), "text": told}, key="recovery-print", width="content", height="content"
@@ -134,7 +135,7 @@ def _show(docmind: DocMind, code: str) -> None:
     st.rerun()
 
 
-@st.dialog("Make a new recovery code?", icon=":material/autorenew:", on_dismiss=_close)
+@dialog(N_("Make a new recovery code?"), icon=":material/autorenew:", on_dismiss=_close)
 def _renew(docmind: DocMind) -> None:
     st.write(_("The code you have stops working. You see the new one next. Your key or passphrase stays as it is."))
     with st.container(horizontal=True, horizontal_alignment="right"):
@@ -176,8 +177,8 @@ def _draw(opened: DocMind, draw: Callable[[DocMind], None]) -> None:
 def _closed(error: DocMindError) -> None:
     st.title(_("DocMind can't open your library"))
     errors.show(error)
-    st.caption("Nothing was changed. Correct the problem, then try again.")
-    st.button("Try again", type="primary", icon=":material/refresh:")
+    st.caption(_("Nothing was changed. Correct the problem, then try again."))
+    st.button(_("Try again"), type="primary", icon=":material/refresh:")
     if isinstance(error, BehindError):
         _choices(desk())
 
@@ -185,7 +186,7 @@ def _closed(error: DocMindError) -> None:
 def _reading_only(vault: AppState) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.info(_("The library is open for reading only."), icon=":material/visibility:")
-        if st.button("Close it", icon=":material/close:"):
+        if st.button(_("Close it"), icon=":material/close:"):
             vault.close()
             st.rerun()
 
@@ -193,8 +194,8 @@ def _reading_only(vault: AppState) -> None:
 def _choices(vault: AppState) -> None:
     """Draw the two choices for a vault that lacks acknowledged changes."""
     with st.container(horizontal=True):
-        reads = st.button("Look at it read-only", icon=":material/visibility:")
-        accepts = st.button("Go on with what is here", icon=":material/warning:")
+        reads = st.button(_("Look at it read-only"), icon=":material/visibility:")
+        accepts = st.button(_("Go on with what is here"), icon=":material/warning:")
     st.caption(
         _(
             "Going on keeps what is here: what is missing stays missing. Files that belong to it are kept for some "
@@ -216,7 +217,7 @@ def _lock_screen(vault: AppState) -> None:
         if is_chosen:
             st.write(_("It encrypts everything you add. Several words that you can remember are best."))
         with st.form("passphrase", border=False):
-            passphrase = st.text_input("Passphrase", type="password", autocomplete="current-password")
+            passphrase = st.text_input(_("Passphrase"), type="password", autocomplete="current-password")
             again = passphrase
             if is_chosen:
                 again = st.text_input(_("The same again"), type="password", autocomplete="new-password")
@@ -225,15 +226,19 @@ def _lock_screen(vault: AppState) -> None:
             )
             sent = st.form_submit_button(does, type="primary")
         if not is_chosen:
-            st.caption("Forgotten? Start DocMind once with DOCMIND_KEYS__RECOVERY_CODE set to your recovery code.")
+            st.caption(_("Forgotten? Start DocMind once with DOCMIND_KEYS__RECOVERY_CODE set to your recovery code."))
         if not sent:
             return
         if not passphrase:
-            st.error("Type the passphrase.", icon=":material/error:")
+            st.error(_("Type the passphrase."), icon=":material/error:")
             return
         if is_chosen and (passphrase != again or len(passphrase) < SHORTEST_PASSPHRASE):
             st.error(
-                "The two differ." if passphrase != again else f"Use at least {SHORTEST_PASSPHRASE} characters.",
+                _("The two differ.")
+                if passphrase != again
+                else _("Use at least {shortest_passphrase} characters.").format(
+                    shortest_passphrase=SHORTEST_PASSPHRASE
+                ),
                 icon=":material/error:",
             )
             return

@@ -221,7 +221,7 @@ def _values(scope: Scope, header: bytes) -> list[str]:
     return [value.decode("latin-1") for name, value in scope["headers"] if name == header]
 
 
-_ELSEWHERE = "DocMind serves only this machine: open it with the link that `docmind open` prints.\n"
+_ELSEWHERE = "DocMind serves only this computer: open it with the link that `docmind open` prints.\n"
 
 
 async def _refuse(

@@ -15,6 +15,7 @@ from docmind.rich_text import escape, one_line, shorten
 from docmind.ui.app import errors, state
 from docmind.ui.app.format import data_url
 from docmind.visual import similarity_map
+from docmind.wording import N_, _
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -23,11 +24,15 @@ if TYPE_CHECKING:
 
 
 _LOOKS = Path(__file__).with_suffix(".css")
-_ALL = "All words"
+_ALL = N_("All words")
 _STRONG = 0.9  # of the strongest
 _MOST = 10  # words to choose from
-_HELP = "Shows where on the page the model sees your question"
-_THIRDS = (("upper left", "top", "upper right"), ("left", "middle", "right"), ("lower left", "bottom", "lower right"))
+_HELP = N_("Shows where on the page the model sees your question")
+_THIRDS = (
+    (N_("strongest at the upper left"), N_("strongest at the top"), N_("strongest at the upper right")),
+    (N_("strongest at the left"), N_("strongest at the middle"), N_("strongest at the right")),
+    (N_("strongest at the lower left"), N_("strongest at the bottom"), N_("strongest at the lower right")),
+)
 
 
 def has_heat(docmind: DocMind, question: str, doc_id: str, page_no: int) -> bool:
@@ -42,7 +47,7 @@ def heat_row() -> DeltaGenerator:
 
 def heat_switch(key: str) -> bool:
     """Draw the switch and return whether it is on."""
-    return st.toggle("Heat map", key=key, help=_HELP)
+    return st.toggle(_("Heat map"), key=key, help=_(_HELP))
 
 
 def draw_heat(
@@ -60,7 +65,7 @@ def draw_heat(
 
     On failure an error is shown here and `show` is not called: what is displayed stays.
     """
-    with st.spinner("Looking where the match is…"):
+    with st.spinner(_("Looking where the match is…")):
         found = errors.attempt(lambda: _heat_map(docmind, question, doc_id, page_no))
     if isinstance(found, DocMindError):
         errors.show(found)
@@ -75,8 +80,11 @@ def draw_heat(
         return
     with row:
         _legend(found, is_flat=not grid.any())
-    told = f" for {one_line(chosen[0].text)}" if chosen else ""
-    show(drawn, f"Page {page_no}, heat map{told}: {strongest(grid)}")
+    told = _(" for {words}").format(words=one_line(chosen[0].text)) if chosen else ""
+    show(
+        drawn,
+        _("Page {page_no}, heat map{told}: {strongest}").format(page_no=page_no, told=told, strongest=strongest(grid)),
+    )
 
 
 def _heat_map(docmind: DocMind, question: str, doc_id: str, page_no: int) -> HeatMap:
@@ -104,7 +112,7 @@ def _choose(words: tuple[similarity_map.Word, ...], key: str) -> list[similarity
         st.html(_LOOKS)
         for number, name in enumerate(["", *reversed(named)]):
             st.button(
-                escape(shorten(named[name].text, 24)) if name else _ALL,
+                escape(shorten(named[name].text, 24)) if name else _(_ALL),
                 key=f"{key}-word-{number}",
                 type="primary" if name == chosen else "secondary",
                 on_click=_pick,
@@ -120,13 +128,13 @@ def _pick(key: str, name: str) -> None:
 def _legend(found: HeatMap, *, is_flat: bool) -> None:
     name = escape(found.model, limit=40)
     if is_flat:
-        st.caption(f"No place on this page stands out for {name}.")
+        st.caption(_("No place on this page stands out for {name}.").format(name=name))
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
-        st.caption("weaker", width="content")
+        st.caption(_("weaker"), width="content")
         with st.container(width=96):
-            st.image(data_url(similarity_map.legend()), width="stretch", alt="Colours from a weak to a strong match")
-        st.caption(f"strongest on this page, as {name} sees it", width="content")
+            st.image(data_url(similarity_map.legend()), width="stretch", alt=_("Colours from a weak to a strong match"))
+        st.caption(_("strongest on this page, as {name} sees it").format(name=name), width="content")
 
 
 def strongest(grid: np.ndarray) -> str:
@@ -136,7 +144,7 @@ def strongest(grid: np.ndarray) -> str:
     """
     rows, cols = np.nonzero(grid > _STRONG)
     if not len(rows):
-        return "no place stands out"
+        return _("no place stands out")
     ninths = (rows * 3 // grid.shape[0]) * 3 + cols * 3 // grid.shape[1]
     row, col = divmod(int(np.bincount(ninths).argmax()), 3)
-    return f"strongest at the {_THIRDS[row][col]}"
+    return _(_THIRDS[row][col])

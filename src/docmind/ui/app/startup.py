@@ -23,6 +23,7 @@ from docmind.config import Settings
 from docmind.errors import ConfigError, VaultError
 from docmind.storage import check_folder
 from docmind.ui.app.streamlit_server import keep_answers
+from docmind.wording import _
 
 _log = logging.getLogger(__name__)
 
@@ -66,8 +67,9 @@ class Startup:
         address = self.launch.origin or local
         app = RunningApp(address + path, local + path, self.launch.secret, self.launch.is_token_required, os.getpid())
         self._announce(app)
-        how = " (works once, for ten minutes; `docmind open` gives another)" if self.launch.is_token_required else ""
-        print(f"\n  DocMind is open: {app.link()}\n {how}\n", file=sys.stderr, flush=True)  # noqa: T201
+        how = _(" (works once, for ten minutes; `docmind open` gives another)") if self.launch.is_token_required else ""
+        told = _("DocMind is open: {link}").format(link=app.link())
+        print(f"\n  {told}\n {how}\n", file=sys.stderr, flush=True)  # noqa: T201
         if self._data_dir is not None and not config.get_option("server.headless"):
             try:
                 open_browser(self._data_dir, app.link())

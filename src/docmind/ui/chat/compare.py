@@ -18,6 +18,7 @@ from docmind.ui.app import errors, state
 from docmind.ui.app.format import count, data_url, duration, when
 from docmind.ui.app.page_links import cited_in, source_link
 from docmind.ui.app.page_view import source_jpeg
+from docmind.wording import N_, _, ngettext
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -28,7 +29,7 @@ _LOOKS = Path(__file__).with_suffix(".css")
 _MARKS = re.compile(
     r"\*\*|^(?:[-*+]|#{1,6})[ ]"
 )  # Markdown that a model emphasises with; each sentence is shown alone here
-_STATES = {"stopped": "stopped before its end", "unanswered": "not answered"}
+_STATES = {"stopped": N_("stopped before its end"), "unanswered": N_("not answered")}
 
 
 def draw(docmind: DocMind) -> bool:
@@ -39,7 +40,7 @@ def draw(docmind: DocMind) -> bool:
     if thread_id != st.session_state.get(state.THREAD):
         _close()
         return False
-    st.button("Back to the conversation", icon=":material/arrow_back:", type="tertiary", on_click=_close)
+    st.button(_("Back to the conversation"), icon=":material/arrow_back:", type="tertiary", on_click=_close)
     outcome = errors.attempt(lambda: docmind.conversations.compare(thread_id, left, right))
     if isinstance(outcome, DocMindError):
         errors.show(outcome)
@@ -56,7 +57,7 @@ def _close() -> None:
 
 def _heading(found: Comparison) -> None:
     st.html(_LOOKS)
-    st.title("Two answers side by side", anchor=False)
+    st.title(_("Two answers side by side"), anchor=False)
     if found.left.question == found.right.question:
         st.text(visible(found.left.question))
     with st.container(key="compared-told"):
@@ -64,19 +65,25 @@ def _heading(found: Comparison) -> None:
 
 
 def _tell(found: Comparison) -> None:
-    same = sum(1 for kind, _ in found.changes if kind == "same")
+    same = sum(1 for kind, _text in found.changes if kind == "same")
     if not found.changes:
-        st.caption("Neither says anything.")
+        st.caption(_("Neither says anything."))
     elif same == len(found.changes):
-        st.caption(f"Both say the same, in {count(same, 'sentence')}.")
+        st.caption(
+            _("Both say the same, in {count}.").format(
+                count=count(ngettext("{n} sentence", "{n} sentences", same), same)
+            )
+        )
     else:
-        told = count(same, "sentence") if same else "No sentence"
-        st.caption(f"{told} in both. What only one of them says is :yellow-background[highlighted].")
+        told = count(ngettext("{n} sentence", "{n} sentences", same), same) if same else _("No sentence")
+        st.caption(
+            _("{told} in both. What only one of them says is :yellow-background[highlighted].").format(told=told)
+        )
 
 
 def _answers(found: Comparison) -> None:
     is_same = found.left.question == found.right.question
-    sides = (("First", "only_left", found.left), ("Second", "only_right", found.right))
+    sides = ((_("First"), "only_left", found.left), (_("Second"), "only_right", found.right))
     for column, (name, only, turn) in zip(st.columns(2, gap="medium"), sides, strict=True):
         with column, st.container(border=True, key=f"compared-{only}"):
             st.caption(f"**{name}** · {_facts(turn)}")
@@ -86,7 +93,7 @@ def _answers(found: Comparison) -> None:
             if said:
                 st.markdown("\n\n".join(_sentence(kind, text) for kind, text in said))
             else:
-                st.markdown(f"*{escape(turn.message) or 'No answer.'}*")
+                st.markdown(f"*{escape(turn.message) or _('No answer.')}*")
 
 
 def _sentence(kind: str, text: str) -> str:
@@ -97,25 +104,29 @@ def _sentence(kind: str, text: str) -> str:
 def _facts(turn: Turn) -> str:
     facts = [when(turn.asked_at_ms)]
     if turn.answer is not None:
-        facts.append(f"written by {escape(turn.answer.writer, limit=64)}" if turn.answer.model else "made of quotes")
+        facts.append(
+            _("written by {writer}").format(writer=escape(turn.answer.writer, limit=64))
+            if turn.answer.model
+            else _("made of quotes")
+        )
         total = dict(turn.answer.timings_ms).get("total")
         if total is not None:
-            facts.append(f"in {duration(total)}")
+            facts.append(_("in {time}").format(time=duration(total)))
     if turn.state in _STATES:
-        facts.append(_STATES[turn.state])
+        facts.append(_(_STATES[turn.state]))
     return " · ".join(facts)
 
 
 def _pages(docmind: DocMind, found: Comparison) -> None:
     sources = {side: _by_page(turn) for side, turn in (("left", found.left), ("right", found.right))}
     groups = (
-        ("Both rest on", found.pages_both, "left"),
-        ("Only the first", found.pages_left, "left"),
-        ("Only the second", found.pages_right, "right"),
+        (_("Both rest on"), found.pages_both, "left"),
+        (_("Only the first"), found.pages_left, "left"),
+        (_("Only the second"), found.pages_right, "right"),
     )
-    if not any(pages for _, pages, _ in groups):
+    if not any(pages for _name, pages, _side in groups):
         return
-    st.subheader("Sources", anchor=False)
+    st.subheader(_("Sources"), anchor=False)
     told = [group for group in groups if group[1]]
     for column, (name, pages, side) in zip(st.columns(len(told), gap="medium"), told, strict=True):
         with column:
@@ -138,10 +149,17 @@ def _tile(docmind: DocMind, cited: Sequence[Source], answer: Answer | None) -> N
     source = replace(cited[0], boxes=tuple(box for source in cited for box in source.boxes))
     picture = errors.attempt(lambda: source_jpeg(docmind, source, _THUMBNAIL))
     if isinstance(picture, DocMindError):
-        st.caption(f"Page {source.page_no} · {escape(source.document, limit=34)}")
-        st.caption("This document has been deleted." if isinstance(picture, NotFoundError) else escape(str(picture)))
+        st.caption(
+            _("Page {page_no} · {document}").format(page_no=source.page_no, document=escape(source.document, limit=34))
+        )
+        st.caption(_("This document has been deleted.") if isinstance(picture, NotFoundError) else escape(str(picture)))
         return
     link = source_link(source, cited_in(answer, source.n) if answer is not None else None)
-    st.image(data_url(picture), width="stretch", alt=f"Page {source.page_no} of {one_line(source.document)}", link=link)
-    st.markdown(f"[**Page {source.page_no}**]({link})")
+    st.image(
+        data_url(picture),
+        width="stretch",
+        alt=_("Page {page_no} of {document}").format(page_no=source.page_no, document=one_line(source.document)),
+        link=link,
+    )
+    st.markdown(f"[**{_('Page {n}').format(n=source.page_no)}**]({link})")
     st.caption(escape(source.document, limit=34))

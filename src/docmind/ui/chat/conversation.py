@@ -28,7 +28,7 @@ from docmind.ui.chat.run import ask, draw_run, was_taken, watch
 from docmind.ui.chat.sources import has_look
 from docmind.ui.chat.turn import LONGEST, Place, draw_turn
 from docmind.ui.documents import upload
-from docmind.wording import _
+from docmind.wording import _, ngettext
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -124,7 +124,9 @@ def _draw_modes(docmind: DocMind) -> None:
         st.toggle(
             _("Web for this question"),
             key=state.WEB,
-            help=f"Lets the model search the web with {settings.web.provider} for the next question only.",
+            help=_("Lets the model search the web with {provider} for the next question only.").format(
+                provider=settings.web.provider
+            ),
         )
 
 
@@ -136,12 +138,18 @@ def draw_found_model(docmind: DocMind) -> None:
     host = escape(urlsplit(found.url).netloc, limit=60)
     with st.container(border=True, key="found-model"):
         st.markdown(
-            f"**{escape(found.model, limit=60)}** was found at {host}, on this machine. It can write the answers; for "
-            "that it gets your questions and passages of your pages. Nothing is sent to it before you say so."
+            _(
+                "**{model}** was found at {host}, on this computer. It can write the answers; for that it "
+                "gets your questions and passages of your pages. Nothing is sent to it before you say so."
+            ).format(model=escape(found.model, limit=60), host=host)
         )
         with st.container(horizontal=True):
-            st.button("Use it", key="found-use", icon=":material/check:", on_click=_choose_found, args=(docmind, found))
-            st.button("Quotes only", key="found-refuse", type="tertiary", on_click=_choose_found, args=(docmind, None))
+            st.button(
+                _("Use it"), key="found-use", icon=":material/check:", on_click=_choose_found, args=(docmind, found)
+            )
+            st.button(
+                _("Quotes only"), key="found-refuse", type="tertiary", on_click=_choose_found, args=(docmind, None)
+            )
 
 
 def _choose_found(docmind: DocMind, model: ModelInfo | None) -> None:
@@ -154,11 +162,13 @@ def _draw_instructions(docmind: DocMind, thread_id: str | None) -> None:
     """Draw the user's own instructions, where there is a model that can follow them."""
     if docmind.models.current() is None:
         return
-    with st.popover("Instructions", icon=":material/edit_note:", type="tertiary", help="How answers are to be written"):
-        _instructions_field(docmind, None, "In every conversation", "Be brief.")
+    with st.popover(
+        _("Instructions"), icon=":material/edit_note:", type="tertiary", help=_("How answers are to be written")
+    ):
+        _instructions_field(docmind, None, _("In every conversation"), _("Be brief."))
         if thread_id is not None:
-            _instructions_field(docmind, thread_id, "In this conversation", "Answer in Portuguese.")
-        st.caption("They go to the language model with each question. Its answers are checked as before.")
+            _instructions_field(docmind, thread_id, _("In this conversation"), _("Answer in Portuguese."))
+        st.caption(_("They go to the language model with each question. Its answers are checked as before."))
 
 
 def _instructions_field(docmind: DocMind, thread_id: str | None, label: str, example: str) -> None:
@@ -214,7 +224,12 @@ def _draw_turns(
         turns.pop()  # it is the one that is being answered
     if view.earlier:
         st.button(
-            f"Show {count(min(view.earlier, _SHOWN), 'earlier question')}",
+            _("Show {count}").format(
+                count=count(
+                    ngettext("{n} earlier question", "{n} earlier questions", min(view.earlier, _SHOWN)),
+                    min(view.earlier, _SHOWN),
+                )
+            ),
             key="show-earlier",
             icon=":material/expand_less:",
             type="tertiary",

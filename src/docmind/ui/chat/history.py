@@ -22,7 +22,7 @@ from docmind.records.conversations import Run, Thread, ThreadView, Turn
 from docmind.rich_text import escape
 from docmind.ui.app import errors, state
 from docmind.ui.app.format import count, when
-from docmind.wording import N_, _
+from docmind.wording import N_, _, day_and_month, ngettext
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -176,9 +176,10 @@ def panel(docmind: DocMind, view: ThreadView) -> None:
         return
     st.html(_LOOKS)
     lanes = Lanes(view.runs)
-    told = count(len(view.runs), "question")
+    told = count(ngettext("{n} question", "{n} questions", len(view.runs)), len(view.runs))
     if lanes.branches > 1:
-        told += f" on {count(lanes.branches, 'branch', 'branches')}"
+        branches = count(ngettext("{n} branch", "{n} branches", lanes.branches), lanes.branches)
+        told = _("{questions} on {branches}").format(questions=told, branches=branches)
     st.caption(_("{count}. Click one to view that point.").format(count=told))
     left = _comparing(view.thread.thread_id, lanes)
     lines = lanes.lines(st.session_state.setdefault(state.UNFOLDED, set()))
@@ -209,7 +210,7 @@ def switcher(docmind: DocMind, view: ThreadView, turn: Turn) -> None:
     here = next(place for place, run in enumerate(beside) if run.checkpoint_id == turn.checkpoint_id)
     key = f"versions-{turn.checkpoint_id}"
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key=key):
-        for step, icon, told in ((-1, "chevron_left", "Earlier version"), (1, "chevron_right", "Later version")):
+        for step, icon, told in ((-1, "chevron_left", _("Earlier version")), (1, "chevron_right", _("Later version"))):
             other = beside[here + step] if 0 <= here + step < len(beside) else None
             st.button(
                 "",
@@ -227,10 +228,10 @@ def switcher(docmind: DocMind, view: ThreadView, turn: Turn) -> None:
                 ),
             )
             if step < 0:
-                st.caption(f"{here + 1} of {len(beside)}", width="content")
+                st.caption(_("{n} of {all}").format(n=here + 1, all=len(beside)), width="content")
         rival = beside[here - 1] if here else beside[1]
         st.button(
-            "Compare",
+            _("Compare"),
             key=f"{key}-compare",
             icon=":material/compare_arrows:",
             type="tertiary",
@@ -282,7 +283,7 @@ def _comparing(thread_id: str, lanes: Lanes) -> str:
     with st.container(border=True, key="compare-with", gap="xsmall"):
         asked = escape(lanes.by_id[chosen[1]].question, limit=60)
         st.markdown(_("Compare **{question}** with which one? Click it.").format(question=asked))
-        st.button("Cancel", key="comparing-cancel", on_click=_stop_comparing)
+        st.button(_("Cancel"), key="comparing-cancel", on_click=_stop_comparing)
     return chosen[1]
 
 
@@ -323,7 +324,7 @@ def _draw_line(
         if not choices:
             return
         st.menu_button(
-            "Menu",
+            _("Menu"),
             choices,
             key=menu,
             icon=":material/more_horiz:",
@@ -366,4 +367,4 @@ def _short(run: Run) -> str:
     """Format a run's time: the time of day for today's, the day for others."""
     moment = datetime.fromtimestamp(run.asked_at_ms / 1000).astimezone()
     is_today = moment.date() == datetime.now().astimezone().date()
-    return f"{moment:%H:%M}" if is_today else f"{moment.day} {moment:%b}"
+    return f"{moment:%H:%M}" if is_today else day_and_month(moment)

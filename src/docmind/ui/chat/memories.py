@@ -17,7 +17,7 @@ from docmind.records.conversations import Memory
 from docmind.rich_text import escape
 from docmind.ui.app import errors, state
 from docmind.ui.app.format import count, when
-from docmind.wording import _
+from docmind.wording import N_, _, ngettext
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +59,7 @@ def _draw_one(docmind: DocMind, thread_id: str, fact: str, where: str) -> None:
     dismissal = _key(thread_id, fact)
     key = f"{where}-{dismissal}"
     with st.container(border=True, key=f"proposal-{key}", gap="xsmall"):
-        st.text_input("Proposed", value=fact, max_chars=LONGEST, key=f"proposed-{key}", label_visibility="collapsed")
+        st.text_input(_("Proposed"), value=fact, max_chars=LONGEST, key=f"proposed-{key}", label_visibility="collapsed")
         with st.container(horizontal=True):
             st.button(
                 _("This conversation only"),
@@ -97,7 +97,8 @@ def _key(thread_id: str, fact: str) -> str:
 _ROWS = 25
 _MOST = 10_000  # memories that the panel pages through; a search finds the others
 _FIND_FROM = 5  # memories; with fewer there is no search field
-_HERE, _EVERYWHERE, _ALL = "This conversation", "Everywhere", "All conversations"
+_HERE, _EVERYWHERE, _ALL = N_("This conversation"), N_("Everywhere"), N_("All conversations")
+_BOTH = N_("This conversation and everywhere")
 _ADDED = "memory-new"
 _FOR = "memory-for"
 _MERGED = "memory-merged"
@@ -134,26 +135,31 @@ def _draw_undo(docmind: DocMind) -> None:
     if gone is None:
         return
     with st.container(border=True, horizontal=True, vertical_alignment="center", key="memory-undo"):
-        st.markdown(f"Forgotten: {escape(gone.text, limit=80)}")
-        st.button("Undo", key="memory-undo-button", icon=":material/undo:", on_click=_bring_back, args=(docmind, gone))
+        st.markdown(_("Forgotten: {text}").format(text=escape(gone.text, limit=80)))
+        st.button(
+            _("Undo"), key="memory-undo-button", icon=":material/undo:", on_click=_bring_back, args=(docmind, gone)
+        )
 
 
 def _draw_adding(docmind: DocMind, thread_id: str | None) -> None:
     st.text_input(_("Remember"), key=_ADDED, max_chars=LONGEST, placeholder=_("Our fiscal year starts in April"))
     with st.container(horizontal=True, vertical_alignment="center", key="memory-adding"):
         if thread_id is not None:
-            st.selectbox(_("For"), [_EVERYWHERE, _HERE], key=_FOR, label_visibility="collapsed")
+            st.selectbox(_("For"), [_EVERYWHERE, _HERE], key=_FOR, format_func=_, label_visibility="collapsed")
         st.button(_("Add"), key="memory-add", icon=":material/add:", on_click=_add, args=(docmind, thread_id))
 
 
 def _teach() -> None:
-    st.markdown("**Nothing is remembered yet.**")
+    st.markdown(_("**Nothing is remembered yet.**"))
     st.write(
-        "Facts you keep here are taken into account when a question has to do with them: what “the contract” stands "
-        "for, who is who, when your fiscal year starts, how you like answers. Add one above, or tell DocMind in a "
-        "conversation: “Remember that our fiscal year starts in April.” What you only mention, it proposes."
+        _(
+            "Facts you keep here are taken into account when a question has to do with them: what “the "
+            "contract” stands for, who is who, when your fiscal year starts, how you like answers. Add "
+            "one above, or tell DocMind in a conversation: “Remember that our fiscal year starts in "
+            "April.” What you only mention, it proposes."
+        )
     )
-    st.caption("They are encrypted, and you can correct or delete each of them at any time.")
+    st.caption(_("They are encrypted, and you can correct or delete each of them at any time."))
 
 
 def _draw_list(docmind: DocMind, thread_id: str | None, everything: Sequence[Memory]) -> Sequence[Memory]:
@@ -164,10 +170,10 @@ def _draw_list(docmind: DocMind, thread_id: str | None, everything: Sequence[Mem
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if len(everything) >= _FIND_FROM:
             sought = st.text_input(
-                "Find", key=state.FIND_MEMORY, placeholder="Words or meaning", icon=":material/search:", live=True
+                _("Find"), key=state.FIND_MEMORY, placeholder=_("Words or meaning"), icon=":material/search:", live=True
             )
         if len(mine) < len(everything):
-            scope = st.selectbox("Of", [f"{_HERE} and {_EVERYWHERE.lower()}", _ALL], key="memory-of", width=270)
+            scope = st.selectbox(_("Of"), [_BOTH, _ALL], key="memory-of", format_func=_, width=270)
     if sought:
         found = docmind.memories.list(sought)
         for degraded in found.degraded:
@@ -176,7 +182,7 @@ def _draw_list(docmind: DocMind, thread_id: str | None, everything: Sequence[Mem
     shown = [memory for memory in everything if scope == _ALL or memory.thread_id in (None, thread_id)]
     if not shown:
         st.caption(
-            "No memory is about that." if sought else "Nothing is remembered here; other conversations have some."
+            _("No memory is about that.") if sought else _("Nothing is remembered here; other conversations have some.")
         )
         return ()
     first = 0
@@ -184,7 +190,7 @@ def _draw_list(docmind: DocMind, thread_id: str | None, everything: Sequence[Mem
         first = (st.pagination(-(-len(shown) // _ROWS), key="memory-part") - 1) * _ROWS
     shown = shown[first : first + _ROWS]
     if len(shown) > 1:
-        st.caption("Tick two or more to merge them.")
+        st.caption(_("Tick two or more to merge them."))
     for memory in shown:
         if st.session_state.get(state.EDITING_MEMORY) == memory.memory_id:
             _draw_edited(docmind, memory)
@@ -195,12 +201,18 @@ def _draw_list(docmind: DocMind, thread_id: str | None, everything: Sequence[Mem
 
 def _draw_row(docmind: DocMind, memory: Memory, thread_id: str | None, *, can_merge: bool) -> None:
     scope = (
-        _EVERYWHERE if memory.thread_id is None else _HERE if memory.thread_id == thread_id else "Another conversation"
+        _(_EVERYWHERE)
+        if memory.thread_id is None
+        else _(_HERE)
+        if memory.thread_id == thread_id
+        else _("Another conversation")
     )
     name = escape(memory.text, limit=60)
     with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"memory-{memory.memory_id}"):
         if can_merge:
-            st.checkbox(f"Choose {name}", key=_pick(memory), label_visibility="collapsed", width="content")
+            st.checkbox(
+                _("Choose {name}").format(name=name), key=_pick(memory), label_visibility="collapsed", width="content"
+            )
         with st.container(gap=None):
             st.markdown(escape(memory.text))
             st.caption(f"{scope} · {when(memory.updated_at_ms)}")
@@ -209,7 +221,7 @@ def _draw_row(docmind: DocMind, memory: Memory, thread_id: str | None, *, can_me
             key=f"edit-memory-{memory.memory_id}",
             icon=":material/edit:",
             type="tertiary",
-            help=f"Correct {name}",
+            help=_("Correct {name}").format(name=name),
             on_click=_edit,
             args=(memory.memory_id,),
         )
@@ -218,7 +230,7 @@ def _draw_row(docmind: DocMind, memory: Memory, thread_id: str | None, *, can_me
             key=f"forget-memory-{memory.memory_id}",
             icon=":material/delete:",
             type="tertiary",
-            help=f"Forget {name}",
+            help=_("Forget {name}").format(name=name),
             on_click=_forget,
             args=(docmind, memory),
         )
@@ -227,10 +239,12 @@ def _draw_row(docmind: DocMind, memory: Memory, thread_id: str | None, *, can_me
 def _draw_edited(docmind: DocMind, memory: Memory) -> None:
     key = f"memory-text-{memory.memory_id}"
     with st.container(border=True, key=f"memory-{memory.memory_id}", gap="xsmall"):
-        st.text_area("What it says", value=memory.text, key=key, max_chars=LONGEST, height="content")
+        st.text_area(_("What it says"), value=memory.text, key=key, max_chars=LONGEST, height="content")
         with st.container(horizontal=True, horizontal_alignment="right"):
-            st.button("Cancel", key="memory-cancel", on_click=_edit, args=(None,))
-            st.button("Save", key="memory-save", type="primary", on_click=_save, args=(docmind, memory.memory_id, key))
+            st.button(_("Cancel"), key="memory-cancel", on_click=_edit, args=(None,))
+            st.button(
+                _("Save"), key="memory-save", type="primary", on_click=_save, args=(docmind, memory.memory_id, key)
+            )
 
 
 def _draw_merging(docmind: DocMind, shown: Sequence[Memory]) -> None:
@@ -240,14 +254,16 @@ def _draw_merging(docmind: DocMind, shown: Sequence[Memory]) -> None:
     ids = tuple(memory.memory_id for memory in chosen)
     with st.container(border=True, key="memory-merging", gap="xsmall"):
         st.text_area(
-            f"Merge {count(len(chosen), 'memory', 'memories')} into",
+            _("Merge {count} into").format(
+                count=count(ngettext("{n} memory", "{n} memories", len(chosen)), len(chosen))
+            ),
             value=". ".join(memory.text.rstrip(" .") for memory in chosen)[:LONGEST],
             key=f"{_MERGED}-{'-'.join(one[:8] for one in ids)}",
             max_chars=LONGEST,
             height="content",
         )
         st.button(
-            "Merge",
+            _("Merge"),
             key="memory-merge",
             type="primary",
             icon=":material/merge:",
@@ -262,18 +278,22 @@ def _draw_purge(docmind: DocMind, thread_id: str | None, everything: Sequence[Me
     if asked is None:
         with st.container(horizontal=True):
             if here:
-                _purge_button("Erase those of this conversation", _HERE)
-            _purge_button("Erase everything", _EVERYWHERE)
+                _purge_button(_("Erase those of this conversation"), _HERE)
+            _purge_button(_("Erase everything"), _EVERYWHERE)
         return
     scope, members = (thread_id, here) if asked == _HERE else (None, everything)
     with st.container(border=True, key="memory-purge", gap="xsmall"):
-        what = "of this conversation" if asked == _HERE else "of your vault and all its conversations"
-        st.markdown(f"Erase **{count(len(members), 'memory', 'memories')}** {what} for good?")
+        what = _("of this conversation") if asked == _HERE else _("of your library and all its conversations")
+        st.markdown(
+            _("Erase **{count}** {what} for good?").format(
+                count=count(ngettext("{n} memory", "{n} memories", len(members)), len(members)), what=what
+            )
+        )
         st.caption(_("They are deleted completely. This cannot be undone. Conversations keep what was said."))
         with st.container(horizontal=True, horizontal_alignment="right"):
-            st.button("Keep them", key="memory-keep", on_click=_ask_purge, args=(None,))
+            st.button(_("Keep them"), key="memory-keep", on_click=_ask_purge, args=(None,))
             st.button(
-                "Erase for good",
+                _("Erase for good"),
                 key="memory-erase",
                 type="primary",
                 icon=":material/delete_forever:",

@@ -22,6 +22,7 @@ from docmind.ui.app.chat_message import asking, assistant, question, streaming_m
 from docmind.ui.app.format import duration
 from docmind.ui.chat import history, threads
 from docmind.ui.chat.sources import draw_nearest
+from docmind.wording import N_, _
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -33,14 +34,14 @@ _PATIENCE_S = 0.4  # quotes are found within this time: the page is then drawn o
 _GLANCE_S = 0.01
 _SLOW_MS = 3_000
 _STAGES = {
-    "waiting": "Waiting for the question before this one…",
-    "reading the question": "Reading the question…",
-    "searching": "Looking through your pages…",
-    "summarising": "Summarising…",
-    "writing": "Writing…",
-    "checking": "Checking each sentence against your pages…",
-    "remembering": "Keeping the answer…",
-    "": "Getting ready…",
+    "waiting": N_("Waiting for the question before this one…"),
+    "reading the question": N_("Reading the question…"),
+    "searching": N_("Looking through your pages…"),
+    "summarising": N_("Summarising…"),
+    "writing": N_("Writing…"),
+    "checking": N_("Checking each sentence against your pages…"),
+    "remembering": N_("Keeping the answer…"),
+    "": N_("Getting ready…"),
 }
 
 
@@ -186,7 +187,7 @@ def _draw(docmind: DocMind, now: RunProgress, number: int) -> None:
             with st.container(horizontal=True, vertical_alignment="center", gap="small", key="running"):
                 if not now.is_over:
                     st.button(
-                        "Stop",
+                        _("Stop"),
                         key=f"stop-{now.run_id}",
                         icon=":material/stop_circle:",
                         shortcut="Escape",
@@ -206,13 +207,13 @@ def _draw_next(docmind: DocMind, now: RunProgress, number: int) -> None:
         return
     with asking():
         question(following.question, f"turn-{number}")
-        st.caption(_STAGES["waiting"])
+        st.caption(_(_STAGES["waiting"]))
 
 
 def _told(now: RunProgress) -> str:
-    told = _STAGES[now.stage]
+    told = _(_STAGES[now.stage])
     if now.stage == "writing" and not now.text:
-        told = f"{escape(now.model.partition('/')[2], limit=48)} is reading your pages…"
+        told = _("{model} is reading your pages…").format(model=escape(now.model.partition("/")[2], limit=48))
     elif now.stage == "summarising" and now.parts_total > 1:
         told = _parts_told(now)
     return f"{told} {duration(now.elapsed_ms)}" if now.elapsed_ms > _SLOW_MS else told
@@ -221,8 +222,10 @@ def _told(now: RunProgress) -> str:
 def _parts_told(now: RunProgress) -> str:
     """Return how far a summary of parts is, for a caption."""
     if now.parts_done >= now.parts_total:
-        return f"Putting {now.parts_total} parts together…"
-    return f"Summarising: {now.parts_done} of {now.parts_total} parts…"
+        return _("Putting {parts_total} parts together…").format(parts_total=now.parts_total)
+    return _("Summarising: {parts_done} of {parts_total} parts…").format(
+        parts_done=now.parts_done, parts_total=now.parts_total
+    )
 
 
 def _look(docmind: DocMind, drawn: Thread) -> None:

@@ -19,7 +19,7 @@ from docmind.ui.app.format import count, data_url, pace
 from docmind.ui.app.heat import draw_heat, has_heat, heat_row, heat_switch
 from docmind.ui.app.page_links import Cited, reader_link, source_link
 from docmind.ui.app.page_view import page_jpeg, source_jpeg, source_strip
-from docmind.wording import _
+from docmind.wording import _, ngettext, number_text
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -49,7 +49,7 @@ def draw_page_results(docmind: DocMind, question: str, filters: Filters, key: st
     """
     if not has_look(docmind):
         return
-    behind = st.expander("Pages by words and by look", icon=":material/image_search:", key=key, on_change="rerun")
+    behind = st.expander(_("Pages by words and by look"), icon=":material/image_search:", key=key, on_change="rerun")
     if behind.open:
         with behind:
             _draw_results(docmind, question, filters, key, cited)
@@ -59,7 +59,7 @@ def _draw_results(docmind: DocMind, question: str, filters: Filters, key: str, c
     kept: tuple[tuple[str, str, Filters], MultimodalResult] | None = st.session_state.get(state.FOUND)
     place = (key, question, filters)
     if kept is None or kept[0] != place:
-        with st.spinner("Looking through words and pages…"):
+        with st.spinner(_("Looking through words and pages…")):
             found = errors.attempt(lambda: docmind.multimodal_search(question, k=_PAGES, filters=filters))
         if isinstance(found, DocMindError):
             errors.show(found)
@@ -75,13 +75,15 @@ def _draw_results(docmind: DocMind, question: str, filters: Filters, key: str, c
                 if isinstance(outcome, DocMindError):
                     _draw_lost(hit)
     if not found.hits:
-        st.caption("No page was found.")
+        st.caption(_("No page was found."))
 
 
 def _draw_lists(lists: Sequence[ListReport]) -> None:
     """Draw the state of each list; those that are off are left out."""
     told = [
-        f"{_badge(report.list)} {report.count:,} in {pace(report.duration_ms / 1000)}"
+        _("{list} {n} in {time}").format(
+            list=_badge(report.list), n=number_text(report.count), time=pace(report.duration_ms / 1000)
+        )
         for report in lists
         if report.state in ("ran", "empty")
     ]
@@ -89,8 +91,8 @@ def _draw_lists(lists: Sequence[ListReport]) -> None:
         st.caption(" · ".join(told))
     for report in lists:
         if report.state in ("failed", "timed out"):
-            why = escape(report.reason) or f"it took longer than {pace(report.duration_ms / 1000)}"
-            st.caption(f":material/info: Without {_badge(report.list)}: {why}")
+            why = escape(report.reason) or _("it took longer than {pace}").format(pace=pace(report.duration_ms / 1000))
+            st.caption(_(":material/info: Without {badge}: {why}").format(badge=_badge(report.list), why=why))
 
 
 def _draw_result(docmind: DocMind, hit: MultimodalHit, cited: Cited | None) -> None:
@@ -150,7 +152,8 @@ def draw_sources(
     """
     _draw_each(docmind, sources[:standing], key, question, cited)
     if more := sources[standing:]:
-        label = f"{more_label or count(len(more), 'more source')}: {_pages_of(more)}"
+        label = more_label or count(ngettext("{n} more source", "{n} more sources", len(more)), len(more))
+        label = f"{label}: {_pages_of(more)}"
         behind = st.expander(label, key=f"{key}-more", on_change="rerun")
         if behind.open:  # pages are drawn only when the expander is open
             with behind:
@@ -176,7 +179,10 @@ def draw_nearest(docmind: DocMind, hits: Sequence[Hit], key: str, cited: Cited |
 
 def _pages_of(sources: Sequence[Source]) -> str:
     return ", ".join(
-        f"\\[{source.n}\\] {escape(source.document, limit=32)} page {source.page_no}" for source in sources
+        _("\\[{n}\\] {document} page {page_no}").format(
+            n=source.n, document=escape(source.document, limit=32), page_no=source.page_no
+        )
+        for source in sources
     )
 
 
@@ -203,7 +209,9 @@ def _draw_source(docmind: DocMind, source: Source, key: str, question: str, link
         return
     thumbnail, strip = source_jpeg(docmind, source, _THUMBNAIL), source_strip(docmind, source)
     small, words = st.columns([0.13, 0.87], gap="small")
-    told = f"Page {source.page_no} of {one_line(source.document)}, highlighted: {one_line(source.quote)}"
+    told = _("Page {page_no} of {document}, highlighted: {quote}").format(
+        page_no=source.page_no, document=one_line(source.document), quote=one_line(source.quote)
+    )
     with small, st.container(width=_SMALL):
         st.image(data_url(thumbnail), width="stretch", alt=told, link=link)
     with words, st.container(gap="xxsmall"):
@@ -222,9 +230,11 @@ def _draw_page(docmind: DocMind, source: Source, key: str, question: str, link: 
     with st.container(gap="xxsmall"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(f"[{_label(source)}]({link})", width="content")
-            st.markdown(f":violet-badge[{source.how}]", width="content")
+            st.markdown(f":violet-badge[{_(source.how)}]", width="content")
         with st.container(width=_LOOK):
-            told = f"Page {source.page_no} of {one_line(source.document)}, {source.how}"
+            told = _("Page {page_no} of {document}, {how}").format(
+                page_no=source.page_no, document=one_line(source.document), how=_(source.how)
+            )
             st.image(data_url(source_jpeg(docmind, source, _THUMBNAIL)), width="stretch", alt=told, link=link)
         if has_heat(docmind, question, source.doc_id, source.page_no):
             st.fragment(_draw_heat)(docmind, source, key, question)
@@ -252,7 +262,7 @@ def _label(source: Source, longest: int = 72) -> str:
 def _draw_gone(source: Source) -> None:
     st.markdown(_label(source))
     if source.how:
-        st.caption(_("This document has been deleted. Its page was {how}.").format(how=source.how))
+        st.caption(_("This document has been deleted. Its page was {how}.").format(how=_(source.how)))
         return
     st.text(flow(f"“{source.quote}”"))
     st.caption(_("This document has been deleted. The quote is kept from when it was cited."))

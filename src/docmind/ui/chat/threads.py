@@ -20,6 +20,7 @@ from docmind.records.conversations import Exported, ExportFormat, Thread, Thread
 from docmind.rich_text import escape, one_line
 from docmind.ui.app import errors, state
 from docmind.ui.app.browser_part import browser_part
+from docmind.ui.app.dialogs import dialog
 from docmind.ui.app.format import conversation, count, size, when
 from docmind.ui.chat import visual_search
 from docmind.wording import N_, _, ngettext
@@ -36,7 +37,7 @@ def _close_deleted() -> None:
     st.session_state.pop(state.PURGED, None)
 
 
-@st.dialog("Deleted conversations", icon=":material/delete:", width="medium", on_dismiss=_close_deleted)
+@dialog(N_("Deleted conversations"), icon=":material/delete:", width="medium", on_dismiss=_close_deleted)
 def _deleted_dialog(docmind: DocMind) -> None:
     """Draw the list of deleted conversations, or the confirmation of a purge."""
     asked = st.session_state.get(state.THREAD_DIALOG, ("", ""))[1]  # absent while the dialog is being dismissed
@@ -54,7 +55,14 @@ def _deleted_dialog(docmind: DocMind) -> None:
         for thread in threads[:_DELETED_SHOWN]:
             _draw_deleted(docmind, thread)
     if len(threads) > _DELETED_SHOWN:
-        st.caption(f"{count(len(threads) - _DELETED_SHOWN, 'older one')} will follow when these are gone.")
+        st.caption(
+            _("{count} will follow when these are gone.").format(
+                count=count(
+                    ngettext("{n} older one", "{n} older ones", len(threads) - _DELETED_SHOWN),
+                    len(threads) - _DELETED_SHOWN,
+                )
+            )
+        )
 
 
 def _draw_deleted(docmind: DocMind, thread: Thread) -> None:
@@ -62,8 +70,8 @@ def _draw_deleted(docmind: DocMind, thread: Thread) -> None:
         with st.container(gap=None):
             st.markdown(escape(conversation(thread.title), limit=80))
             if thread.deleted_at_ms is not None:
-                st.caption(f"Deleted {when(thread.deleted_at_ms)}")
-        if st.button("Restore", key=f"restore-{thread.thread_id}", icon=":material/undo:"):
+                st.caption(_("Deleted {time}").format(time=when(thread.deleted_at_ms)))
+        if st.button(_("Restore"), key=f"restore-{thread.thread_id}", icon=":material/undo:"):
             outcome = errors.attempt(lambda: docmind.conversations.restore(thread.thread_id))
             if isinstance(outcome, DocMindError):
                 errors.show(outcome)
@@ -90,7 +98,7 @@ def _ask_purge(thread_id: str) -> None:
 
 
 def _confirm_purge(docmind: DocMind, thread: Thread) -> None:
-    st.markdown(f"Permanently delete **{escape(conversation(thread.title), limit=120)}**?")
+    st.markdown(_("Permanently delete **{title}**?").format(title=escape(conversation(thread.title), limit=120)))
     st.write(
         _(
             "All its questions and answers and what DocMind remembers for it alone are deleted. "
@@ -98,12 +106,12 @@ def _confirm_purge(docmind: DocMind, thread: Thread) -> None:
         )
     )
     with st.container(horizontal=True, horizontal_alignment="right"):
-        if st.button("Keep it", key="keep-thread", on_click=_ask_purge, args=("",)):
+        if st.button(_("Keep it"), key="keep-thread", on_click=_ask_purge, args=("",)):
             st.rerun(scope="fragment")
         erase = st.button(_("Delete permanently"), key="purge-thread", type="primary", icon=":material/delete_forever:")
     if not erase:
         return
-    with st.spinner("Erasing…"):
+    with st.spinner(_("Erasing…")):
         outcome = errors.attempt(lambda: docmind.conversations.purge(thread.thread_id))
     if isinstance(outcome, DocMindError):
         errors.show(outcome)
@@ -124,10 +132,10 @@ def _draw_receipt() -> None:
 
 
 _TELLS: dict[ExportFormat, str] = {
-    "markdown": "A zip file: the text as Markdown, and the cited pages as pictures beside it.",
-    "pdf": "One PDF: questions, answers and sources, with the cited pages.",
+    "markdown": N_("A zip file: the text as Markdown, and the cited pages as pictures beside it."),
+    "pdf": N_("One PDF: questions, answers and sources, with the cited pages."),
 }
-_FILES: dict[ExportFormat, str] = {"markdown": "zip file", "pdf": "PDF"}
+_FILES: dict[ExportFormat, str] = {"markdown": N_("zip file"), "pdf": "PDF"}
 """Names on the button: while a file is made, Streamlit still shows the previous button."""
 
 
@@ -141,7 +149,7 @@ def _close_export() -> None:
     st.session_state.pop(state.EXPORTED, None)
 
 
-@st.dialog("Export the conversation", icon=":material/download:", on_dismiss=_close_export)
+@dialog(N_("Export the conversation"), icon=":material/download:", on_dismiss=_close_export)
 def _export_dialog(docmind: DocMind, thread: Thread, file_format: ExportFormat) -> None:
     st.markdown(f"**{escape(conversation(thread.title), limit=120)}**")
     st.write(_TELLS[file_format])
@@ -149,7 +157,7 @@ def _export_dialog(docmind: DocMind, thread: Thread, file_format: ExportFormat) 
     if (
         st.session_state.get(state.EXPORTED, (None,))[0] != wanted
     ):  # the browser may not have reported yet that the previous dialog was closed
-        with st.spinner("Making the file…"):
+        with st.spinner(_("Making the file…")):
             outcome = errors.attempt(lambda: docmind.conversations.export(thread.thread_id, file_format))
         if isinstance(outcome, DocMindError):
             errors.show(outcome)
@@ -159,7 +167,7 @@ def _export_dialog(docmind: DocMind, thread: Thread, file_format: ExportFormat) 
     st.caption(_("The file is not encrypted: anyone who has it can read it."), help=_("DocMind keeps no copy of it."))
     with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
         st.download_button(
-            f"Download the {_FILES[file_format]} ({size(len(made.data))})",
+            _("Download the {file} ({size})").format(file=_(_FILES[file_format]), size=size(len(made.data))),
             made.data,
             file_name=made.name,
             mime=made.media_type,
@@ -305,9 +313,9 @@ def _open_thread(docmind: DocMind) -> Thread | None:
     if isinstance(undo, Thread) and undo.thread_id == thread_id:
         st.session_state[state.DELETED_THREAD] = undo
     elif isinstance(found, Thread):
-        st.toast("That conversation was deleted. It is among the deleted ones.", icon=":material/delete:")
+        st.toast(_("That conversation was deleted. It is among the deleted ones."), icon=":material/delete:")
     elif isinstance(found, NotFoundError):
-        st.toast("That conversation no longer exists.", icon=":material/info:")
+        st.toast(_("That conversation no longer exists."), icon=":material/info:")
     else:
         raise found
     return None
@@ -396,7 +404,7 @@ def _draw_row(docmind: DocMind, thread: Thread, is_open: bool) -> None:
         )
         menu = f"menu-{thread.thread_id}"
         st.menu_button(
-            "Menu",
+            _("Menu"),
             _choices(thread),
             key=menu,
             icon=":material/more_horiz:",
@@ -441,10 +449,10 @@ def _draw_undo(docmind: DocMind) -> None:
     if thread is None:
         return
     with st.container(border=True, key="undo-delete", gap="xsmall"):
-        st.caption(f"Deleted **{escape(conversation(thread.title), limit=60)}**")
+        st.caption(_("Deleted **{title}**").format(title=escape(conversation(thread.title), limit=60)))
         with st.container(horizontal=True, gap="small"):
-            st.button("Undo", key="undo", icon=":material/undo:", on_click=_undo, args=(docmind, thread))
-            st.button("Dismiss", key="undo-dismiss", type="tertiary", on_click=_forget_deleted)
+            st.button(_("Undo"), key="undo", icon=":material/undo:", on_click=_undo, args=(docmind, thread))
+            st.button(_("Dismiss"), key="undo-dismiss", type="tertiary", on_click=_forget_deleted)
 
 
 def _undo(docmind: DocMind, thread: Thread) -> None:
@@ -466,7 +474,7 @@ def _draw_deleted_link(docmind: DocMind) -> None:
     put_aside = docmind.conversations.threads(deleted=True)
     if put_aside:
         st.button(
-            count(len(put_aside), "deleted conversation"),
+            count(ngettext("{n} deleted conversation", "{n} deleted conversations", len(put_aside)), len(put_aside)),
             key="deleted-threads",
             icon=":material/delete:",
             type="tertiary",
@@ -498,7 +506,7 @@ def _close_dialog() -> None:
     st.session_state.pop(state.THREAD_DIALOG, None)
 
 
-@st.dialog("Rename the conversation", icon=":material/edit:", on_dismiss=_close_dialog)
+@dialog(N_("Rename the conversation"), icon=":material/edit:", on_dismiss=_close_dialog)
 def _rename(docmind: DocMind, thread: Thread) -> None:
     with st.form("rename-thread", border=False):
         with st.container(key="rename-field"):  # thread_keys.js puts the keyboard there
@@ -506,7 +514,7 @@ def _rename(docmind: DocMind, thread: Thread) -> None:
                 _("Title"), value=one_line(thread.title), max_chars=200, placeholder=_("What it is about")
             )
         with st.container(horizontal=True, horizontal_alignment="right"):
-            saved = st.form_submit_button("Rename", type="primary")
+            saved = st.form_submit_button(_("Rename"), type="primary")
     if saved:
         outcome = errors.attempt(lambda: docmind.conversations.rename(thread.thread_id, title))
         if isinstance(outcome, DocMindError):

@@ -16,7 +16,7 @@ import streamlit as st
 from docmind.errors import DocMindError
 from docmind.records.answers import NOTED, TOLD, Answer, Source
 from docmind.records.conversations import RunProgress, Thread, ThreadView, Turn, WebResult
-from docmind.records.search import Filters
+from docmind.records.search import Filters, stage_name
 from docmind.rich_text import escape, shorten
 from docmind.ui.app import errors, state
 from docmind.ui.app.chat_message import answer_markdown, asking, assistant, question, quote_markdown
@@ -26,7 +26,7 @@ from docmind.ui.chat import filters, history, run, side_panel, sources
 from docmind.ui.chat.copy_answer import draw_copy
 from docmind.ui.chat.memories import draw_proposals
 from docmind.ui.chat.sources import draw_nearest, draw_places, draw_sources
-from docmind.wording import N_, _
+from docmind.wording import N_, _, ngettext
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -54,7 +54,7 @@ def draw_question(docmind: DocMind, thread: Thread, turn: Turn, key: str, *, is_
                 key=f"{key}-edit",
                 icon=":material/edit:",
                 type="tertiary",
-                help="Edit the question and ask again",
+                help=_("Edit the question and ask again"),
                 disabled=not is_free,
                 on_click=_edit,
                 args=(turn,),
@@ -77,7 +77,7 @@ def draw_row(
             try_again(docmind, view.thread, turn, key, is_free=is_free)
         menu = f"{key}-menu-{turn.checkpoint_id}"
         st.menu_button(
-            "Menu",
+            _("Menu"),
             choices,
             key=menu,
             icon=":material/more_horiz:",
@@ -92,7 +92,7 @@ def draw_row(
 def try_again(docmind: DocMind, thread: Thread, turn: Turn, key: str, *, is_free: bool) -> None:
     """Draw the button that answers a stopped or failed turn again."""
     st.button(
-        "Try again",
+        _("Try again"),
         key=f"{key}-again",
         icon=":material/refresh:",
         disabled=not is_free,
@@ -103,15 +103,15 @@ def try_again(docmind: DocMind, thread: Thread, turn: Turn, key: str, *, is_free
 
 def _draw_editing(docmind: DocMind, thread: Thread, turn: Turn) -> None:
     st.chat_input(
-        "Your question",
+        _("Your question"),
         key=state.EDIT,
         max_chars=LONGEST,
         on_submit=run.ask,
         args=(docmind, state.EDIT, thread.thread_id, turn.before_id, turn.filters, turn.lists),
     )
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.button("Cancel", key="edit-cancel", type="tertiary", shortcut="Escape", on_click=_keep)
-        st.caption("The previous answer stays in the history.", width="content")
+        st.button(_("Cancel"), key="edit-cancel", type="tertiary", shortcut="Escape", on_click=_keep)
+        st.caption(_("The previous answer stays in the history."), width="content")
 
 
 def _edit(turn: Turn) -> None:
@@ -137,9 +137,9 @@ def _act(docmind: DocMind, thread_id: str, turn: Turn, menu: str) -> None:
 
 
 _MAYBE, _FIRST = 2, 1  # sources that are open under quotes that may answer, and under an answer
-_MAY_ANSWER = "These passages may answer it:"
+_MAY_ANSWER = N_("These passages may answer it:")
 _NAMED = 3  # documents that are named
-_CUT_OFF = "This question was cut off before it was answered."
+_CUT_OFF = N_("This question was cut off before it was answered.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,7 @@ def draw_turn(docmind: DocMind, view: ThreadView, turn: Turn, place: Place, name
             _draw_notes(turn, names)
             if answer is not None and place.is_open and (answer.is_searched or answer.model):
                 standing = _MAYBE if answer.outcome == "maybe" else _FIRST
-                label = "Also relevant" if answer.further else ""
+                label = _("Also relevant") if answer.further else ""
                 draw_sources(
                     docmind,
                     answer.sources,
@@ -200,9 +200,9 @@ def _draw_answer(docmind: DocMind, turn: Turn, answer: Answer, place: Place) -> 
         _draw_noted(answer)
         return
     for fact in answer.told:
-        st.markdown(f":material/bookmark: {TOLD}: “{escape(fact)}”")
+        st.markdown(f":material/bookmark: {_(TOLD)}: “{escape(fact)}”")
     if answer.outcome == "maybe" and quotes:
-        _draw_passages(answer, quotes, answer.answer.partition("\n\n")[0] if answer.needs else _MAY_ANSWER)
+        _draw_passages(answer, quotes, answer.answer.partition("\n\n")[0] if answer.needs else _(_MAY_ANSWER))
     elif answer.found or answer.model:
         st.markdown(answer_markdown(answer))
         shown = [source for source in quotes if source not in answer.further]
@@ -211,15 +211,15 @@ def _draw_answer(docmind: DocMind, turn: Turn, answer: Answer, place: Place) -> 
     elif answer.outcome != "not found":
         st.markdown(answer_markdown(answer))
     elif turn.state != "stopped":
-        st.markdown("**I couldn't find this in your documents.**")
+        st.markdown(_("**I couldn't find this in your documents.**"))
         if answer.needs:
             st.markdown(escape(answer.needs))
     if answer.needs:
-        st.page_link("settings.py", label="Set up a language model", icon=":material/tune:")
+        st.page_link("settings.py", label=_("Set up a language model"), icon=":material/tune:")
     if answer.found or turn.state == "stopped" or not answer.is_searched:
         return
     if turn.nearest and place.is_open:
-        st.caption("Closest pages:")
+        st.caption(_("Closest pages:"))
         draw_nearest(docmind, turn.nearest, f"{place.key}-near", cited_in(answer))
 
 
@@ -245,9 +245,9 @@ def _draw_filters(docmind: DocMind, thread: Thread, turn: Turn, place: Place, na
 
 def _draw_noted(answer: Answer) -> None:
     """Draw what was stored because the user asked for it."""
-    st.markdown(f"**{NOTED}**")
+    st.markdown(f"**{_(NOTED)}**")
     st.markdown("\n".join(f"- {escape(fact)}" for fact in answer.told))
-    st.caption("For all conversations. *Memory* lists it; correct or delete it there.")
+    st.caption(_("For all conversations. *Memory* lists it; correct or delete it there."))
 
 
 def _draw_passages(answer: Answer, cited: Sequence[Source], lead: str) -> None:
@@ -265,7 +265,7 @@ def _draw_passages(answer: Answer, cited: Sequence[Source], lead: str) -> None:
 
 
 def _place(source: Source) -> str:
-    return f"— {escape(source.document, limit=72)}, page {source.page_no}"
+    return _("— {document}, page {page_no}").format(document=escape(source.document, limit=72), page_no=source.page_no)
 
 
 def _asked(turn: Turn) -> str:
@@ -284,7 +284,7 @@ def _draw_trouble(docmind: DocMind, view: ThreadView, turn: Turn, place: Place) 
         with st.container(gap="xxsmall"):
             st.markdown(f":material/error: {escape(message)}")
             is_quoted = turn.answer is not None and turn.answer.found and not turn.answer.model
-            instead = "Below are quotes from your pages instead. " if is_quoted else ""
+            instead = _("Below are quotes from your pages instead. ") if is_quoted else ""
             if instead or hint:
                 st.caption(instead + escape(hint))
         try_again(docmind, view.thread, turn, place.key, is_free=place.is_free)
@@ -296,7 +296,7 @@ def _last_failure(docmind: DocMind, thread_id: str, turn: Turn) -> tuple[str, st
     run = errors.attempt(lambda: docmind.conversations.run(asked)) if asked else None
     if isinstance(run, RunProgress) and run.message and (run.thread_id, run.question) == (thread_id, turn.question):
         return run.message, run.hint
-    return _CUT_OFF, "It is kept."
+    return _(_CUT_OFF), _("It is kept.")
 
 
 def _told(turn: Turn) -> str:
@@ -305,10 +305,11 @@ def _told(turn: Turn) -> str:
     timings = dict(answer.timings_ms) if answer is not None else {}
     took = duration(timings["total"]) if "total" in timings else ""
     if turn.state == "stopped":
-        kept = "what was written is kept" if answer is not None and answer.answer else "nothing was written yet"
-        told = f":material/stop_circle: Stopped{f' after {took}' if took else ''}; {kept}"
+        kept = _("what was written is kept") if answer is not None and answer.answer else _("nothing was written yet")
+        stopped = _("Stopped after {time}; {kept}") if took else _("Stopped; {kept}")
+        told = f":material/stop_circle: {stopped.format(time=took, kept=kept)}"
     else:
-        told = f"Answered in {took}" if took else ""
+        told = _("Answered in {took}").format(took=took) if took else ""
     if answer is None or not answer.model:
         return told
     name = escape(answer.model.partition("/")[2] or answer.model, limit=48)
@@ -317,20 +318,34 @@ def _told(turn: Turn) -> str:
 
 def _draw_notes(turn: Turn, names: Mapping[str, str]) -> None:
     if turn.asked_as and turn.asked_as != turn.question:
-        st.caption(f":material/subdirectory_arrow_right: Understood as: {escape(turn.asked_as, limit=240)}")
+        st.caption(
+            _(":material/subdirectory_arrow_right: Understood as: {asked_as}").format(
+                asked_as=escape(turn.asked_as, limit=240)
+            )
+        )
     known = [names[doc_id] for doc_id in turn.recalled if doc_id in names]
     if known:
         listed = ", ".join(escape(shorten(name, 48)) for name in known[:_NAMED])
-        more = f" and {len(known) - _NAMED} more" if len(known) > _NAMED else ""
-        st.caption(f":material/history: Looked again in {listed}{more}, where the answer before came from.")
+        more = _(" and {count} more").format(count=len(known) - _NAMED) if len(known) > _NAMED else ""
+        st.caption(
+            _(":material/history: Looked again in {listed}{more}, where the answer before came from.").format(
+                listed=listed, more=more
+            )
+        )
     for degraded in turn.answer.degraded if turn.answer is not None else ():
         if degraded.reason != turn.message:  # it is shown above
-            st.caption(f":material/info: Without {escape(degraded.stage)}: {escape(degraded.reason)}")
+            st.caption(
+                _(":material/info: Without {stage}: {reason}").format(
+                    stage=escape(stage_name(degraded.stage)), reason=escape(degraded.reason)
+                )
+            )
 
 
 def draw_web(results: tuple[WebResult, ...], key: str) -> None:
     """Draw results from the web, apart from the documents. Addresses are text, not links."""
-    label = f"{count(len(results), 'result')} from the web, not from your documents"
+    label = _("{count} from the web, not from your documents").format(
+        count=count(ngettext("{n} result", "{n} results", len(results)), len(results))
+    )
     with st.expander(label, icon=":material/public:", key=f"{key}-web"):
         for result in results:
             st.markdown(f"**{escape(result.title, limit=120)}** · {escape(_host(result.url), limit=60)}")

@@ -108,7 +108,7 @@ class PictureSearch:
     def _first(self, found: MultimodalResult) -> None:
         with self._changed:
             if self._look.is_over:
-                raise CancelledError("The search by picture was stopped.")
+                raise CancelledError(_("The search by picture was stopped."))
             self._show(Look(found))
 
     def _show(self, look: Look) -> None:

@@ -16,7 +16,7 @@ from docmind.ui.app.format import count, kind, language, languages, size, when
 from docmind.ui.app.page_links import reader_link
 from docmind.ui.chat.filters import look_in
 from docmind.ui.documents import embedding, library
-from docmind.wording import _, ngettext
+from docmind.wording import _, ngettext, number_text
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -84,7 +84,7 @@ def _go_and_ask(info: DocumentInfo) -> None:
 
 
 def _draw_facts(docmind: DocMind, info: DocumentInfo) -> None:
-    facts = [kind(info.kind), count(info.pages, "page"), size(info.bytes)]
+    facts = [kind(info.kind), count(ngettext("{n} page", "{n} pages", info.pages), info.pages), size(info.bytes)]
     st.markdown(" · ".join(escape(fact) for fact in facts))
     st.caption(_("Added {when}").format(when=when(info.added_at_ms)))
     reading = errors.attempt(lambda: docmind.library.reading(info.doc_id))
@@ -100,15 +100,17 @@ def _draw_facts(docmind: DocMind, info: DocumentInfo) -> None:
             st.caption(f":material/hourglass_top: {told.format(n=f'{reading.unprepared:,}')}")
     if info.pages_done != info.pages:
         st.caption(
-            f":material/hourglass_top: {info.pages_done:,} of {count(info.pages, 'page')} read; it can be searched once"
-            " all are"
+            _(":material/hourglass_top: {pages_done} of {count} read; it can be searched once all are").format(
+                pages_done=number_text(info.pages_done),
+                count=count(ngettext("{n} page", "{n} pages", info.pages), info.pages),
+            )
         )
     if info.message:
         st.caption(f":material/{'error' if info.status == 'failed' else 'info'}: {escape(info.message)}")
 
 
 def _read_as(source: str, pages: int, confidence: float) -> str:
-    number = count(pages, "page")
+    number = count(ngettext("{n} page", "{n} pages", pages), pages)
     if source == "ocr":
         return _("Text by OCR: {pages}, {sure} % confidence").format(pages=number, sure=round(confidence * 100))
     return (_("Text from the file: {pages}") if source == "layer" else _("No text: {pages}")).format(pages=number)

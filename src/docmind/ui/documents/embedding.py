@@ -11,14 +11,16 @@ from docmind.errors import DocMindError
 from docmind.records.models import EmbeddingProgress, ModelCard
 from docmind.rich_text import escape
 from docmind.ui.app import errors, state
+from docmind.ui.app.dialogs import dialog
 from docmind.ui.app.format import about, count, duration, pace
+from docmind.wording import N_, _, ngettext, number_text
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
 
 _POLL_S = 0.8
 _TROUBLE = "embedding"
-_HELP = "The model in use looks at every part of each page, so that it finds them and draws heat maps"
+_HELP = N_("The model in use looks at every part of each page, so that it finds them and draws heat maps")
 
 
 def progress(docmind: DocMind) -> None:
@@ -47,18 +49,26 @@ def offer(docmind: DocMind, doc_id: str = "") -> None:
     left = estimate[0]
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="embedding-offer"):
         if not left:
-            st.caption(f":material/grid_on: Every page has been looked at by {_name(card.name)}", width="content")
+            st.caption(
+                _(":material/grid_on: Every page has been looked at by {name}").format(name=_name(card.name)),
+                width="content",
+            )
             return
         st.button(
-            "Look at its pages closely" if doc_id else "Look at all pages closely",
+            _("Look at its pages closely") if doc_id else _("Look at all pages closely"),
             key="embed-offer",
             icon=":material/grid_on:",
-            help=_HELP,
+            help=_(_HELP),
             disabled=_is_moving(docmind.visual.embeddings()),
             on_click=_ask_for,
             args=(ids,),
         )
-        st.caption(f"{count(left, 'page')} to do with {_name(card.name)}", width="content")
+        st.caption(
+            _("{count} to do with {name}").format(
+                count=count(ngettext("{n} page", "{n} pages", left), left), name=_name(card.name)
+            ),
+            width="content",
+        )
 
 
 def draw_question(docmind: DocMind) -> None:
@@ -86,7 +96,7 @@ def _close() -> None:
     st.session_state.pop(state.EMBEDDING, None)
 
 
-@st.dialog("Look at these pages closely?", icon=":material/grid_on:", on_dismiss=_close)
+@dialog(N_("Look at these pages closely?"), icon=":material/grid_on:", on_dismiss=_close)
 def _confirm(docmind: DocMind, card: ModelCard, ids: tuple[str, ...]) -> None:
     if state.EMBEDDING not in st.session_state:
         st.rerun()  # it was answered
@@ -97,20 +107,26 @@ def _confirm(docmind: DocMind, card: ModelCard, ids: tuple[str, ...]) -> None:
     pages, seconds = estimate
     if seconds is None:
         st.markdown(
-            f"**{count(pages, 'page')}** with {_name(card.name)}. How long a page takes on this machine has not been "
-            "measured: it may be a fraction of a second with a graphics card, and half a minute without. "
-            "*Measure here* in Settings tells."
+            _(
+                "**{count}** with {name}. How long a page takes on this computer has not been measured: it "
+                "may be a fraction of a second with a graphics card, and half a minute without. *Measure "
+                "here* in Settings tells."
+            ).format(count=count(ngettext("{n} page", "{n} pages", pages), pages), name=_name(card.name))
         )
     else:
         st.markdown(
-            f"**{count(pages, 'page')}** with {_name(card.name)}, {pace(seconds / max(1, pages))} each as measured on "
-            f"this machine: about **{about(seconds * 1000)}**."
+            _("**{pages}** with {name}, {pace} each as measured on this computer: about **{time}**.").format(
+                pages=count(ngettext("{n} page", "{n} pages", pages), pages),
+                name=_name(card.name),
+                pace=pace(seconds / max(1, pages)),
+                time=about(seconds * 1000),
+            )
         )
-    st.caption("You can go on working, pause it, and close the app: what is done is kept.")
+    st.caption(_("You can go on working, pause it, and close the app: what is done is kept."))
     with st.container(horizontal=True):
         icon, args = ":material/play_arrow:", (docmind, card, ids)
-        st.button("Start", type="primary", icon=icon, key="embed-yes", on_click=_start, args=args)
-        st.button("Not now", key="embed-no", on_click=_close)
+        st.button(_("Start"), type="primary", icon=icon, key="embed-yes", on_click=_start, args=args)
+        st.button(_("Not now"), key="embed-no", on_click=_close)
 
 
 def _start(docmind: DocMind, card: ModelCard, ids: tuple[str, ...]) -> None:
@@ -147,17 +163,25 @@ def _draw_moving(docmind: DocMind, job: EmbeddingProgress) -> None:
     with st.container(border=True, key=f"embedding-{job.job_id}"):
         words, acts = st.columns([0.72, 0.28], vertical_alignment="center")
         with words:
-            state_told = "Paused" if is_paused else "Looking at pages"
-            told = f"{state_told} with **{_name(job.model)}**: {job.pages_done:,} of {count(job.pages_total, 'page')}"
+            state_told = _("Paused") if is_paused else _("Looking at pages")
+            told = _("{state_told} with **{name}**: {pages_done} of {count}").format(
+                state_told=state_told,
+                name=_name(job.model),
+                pages_done=number_text(job.pages_done),
+                count=count(ngettext("{n} page", "{n} pages", job.pages_total), job.pages_total),
+            )
             st.progress(min(1.0, job.pages_done / job.pages_total) if job.pages_total else 0.0, text=told)
         with acts, st.container(horizontal=True, horizontal_alignment="right", gap="small"):
             if is_paused:
                 _act(
-                    f"resume-{job.job_id}", "Resume", ":material/play_arrow:", lambda: docmind.visual.resume(job.job_id)
+                    f"resume-{job.job_id}",
+                    _("Resume"),
+                    ":material/play_arrow:",
+                    lambda: docmind.visual.resume(job.job_id),
                 )
             else:
-                _act(f"pause-{job.job_id}", "Pause", ":material/pause:", lambda: docmind.visual.pause(job.job_id))
-            _act(f"cancel-{job.job_id}", "Cancel", ":material/close:", lambda: docmind.visual.cancel(job.job_id))
+                _act(f"pause-{job.job_id}", _("Pause"), ":material/pause:", lambda: docmind.visual.pause(job.job_id))
+            _act(f"cancel-{job.job_id}", _("Cancel"), ":material/close:", lambda: docmind.visual.cancel(job.job_id))
         st.caption(_details(job))
 
 
@@ -170,13 +194,13 @@ def _details(job: EmbeddingProgress) -> str:
     if job.message:
         facts.append(escape(job.message))
     elif job.state == "queued":
-        facts.append("Other pages come first")
+        facts.append(_("Other pages come first"))
     if job.seconds_per_page is not None:
-        facts.append(f"{pace(job.seconds_per_page)} a page")
+        facts.append(_("{pace} a page").format(pace=pace(job.seconds_per_page)))
     if job.eta_ms is not None:
-        facts.append(f"about {about(job.eta_ms)} left")
+        facts.append(_("about {time} left").format(time=about(job.eta_ms)))
     if not facts:
-        return "*Resume* goes on where it stopped" if job.state == "paused" else "The model is being loaded"
+        return _("*Resume* goes on where it stopped") if job.state == "paused" else _("The model is being loaded")
     return " · ".join(facts)
 
 
@@ -189,29 +213,44 @@ def _draw_over(docmind: DocMind, job: EmbeddingProgress) -> None:
             key=f"dismiss-{job.job_id}",
             icon=":material/close:",
             type="tertiary",
-            help="Dismiss",
+            help=_("Dismiss"),
             on_click=errors.heed,
             args=(_TROUBLE, lambda: _followed().discard(job.job_id)),
         )
         if job.state == "failed":
             errors.tell(job.message)
-            _act(f"resume-{job.job_id}", "Go on", ":material/play_arrow:", lambda: docmind.visual.resume(job.job_id))
+            _act(f"resume-{job.job_id}", _("Go on"), ":material/play_arrow:", lambda: docmind.visual.resume(job.job_id))
 
 
 def _summary(job: EmbeddingProgress) -> str:
     if job.state == "cancelled":
-        return f"**Cancelled** after {job.pages_done:,} of {count(job.pages_total, 'page')}; what was done is kept"
+        return _("**Cancelled** after {pages_done} of {count}; what was done is kept").format(
+            pages_done=number_text(job.pages_done),
+            count=count(ngettext("{n} page", "{n} pages", job.pages_total), job.pages_total),
+        )
     if job.state == "failed":
-        return f"**Broke off** after {job.pages_done:,} of {count(job.pages_total, 'page')}; what was done is kept"
+        return _("**Broke off** after {pages_done} of {count}; what was done is kept").format(
+            pages_done=number_text(job.pages_done),
+            count=count(ngettext("{n} page", "{n} pages", job.pages_total), job.pages_total),
+        )
     result = job.result
     if result is None:
-        return f"**{count(job.pages_done, 'page')}** looked at with {_name(job.model)}"
-    parts = [f"**{count(result.pages_added, 'page')}** looked at with {_name(job.model)}"]
+        return _("**{count}** looked at with {name}").format(
+            count=count(ngettext("{n} page", "{n} pages", job.pages_done), job.pages_done), name=_name(job.model)
+        )
+    parts = [
+        _("**{count}** looked at with {name}").format(
+            count=count(ngettext("{n} page", "{n} pages", result.pages_added), result.pages_added),
+            name=_name(job.model),
+        )
+    ]
     if result.pages_skipped:
-        parts.append(f"{result.pages_skipped:,} had been before")
+        parts.append(_("{n} had been before").format(n=number_text(result.pages_skipped)))
     if result.pages_failed:
-        parts.append(f"{result.pages_failed:,} failed")
-    return f":material/check_circle: {', '.join(parts)}, in {duration(result.duration_ms)}"
+        parts.append(_("{n} failed").format(n=number_text(result.pages_failed)))
+    return _(":material/check_circle: {done}, in {time}").format(
+        done=", ".join(parts), time=duration(result.duration_ms)
+    )
 
 
 def _name(name: str) -> str:

@@ -155,10 +155,13 @@ def draw_undo(docmind: DocMind) -> None:
         pages = sum(receipt.pages for receipt in receipts)
         if len(receipts) == 1:
             told = _("“{name}” was deleted ({pages}).").format(
-                name=escape(receipts[0].document, limit=80), pages=count(pages, "page")
+                name=escape(receipts[0].document, limit=80),
+                pages=count(ngettext("{n} page", "{n} pages", pages), pages),
             )
         else:
-            told = _("{n} documents were deleted ({pages}).").format(n=f"{len(receipts):,}", pages=count(pages, "page"))
+            told = _("{n} documents were deleted ({pages}).").format(
+                n=f"{len(receipts):,}", pages=count(ngettext("{n} page", "{n} pages", pages), pages)
+            )
         st.success(told, icon=":material/delete:")
     binned: tuple[DocumentInfo, ...] = st.session_state.get(state.BINNED, ())
     if not binned:
@@ -218,7 +221,11 @@ def draw_bin(docmind: DocMind) -> None:
         with st.container(horizontal=True, vertical_alignment="center", key=f"binned-{info.doc_id}"):
             with st.container(gap=None):
                 st.markdown(escape(info.shown_title or info.document, limit=90))
-                facts = (kind(info.kind), count(info.pages, "page"), size(info.bytes))
+                facts = (
+                    kind(info.kind),
+                    count(ngettext("{n} page", "{n} pages", info.pages), info.pages),
+                    size(info.bytes),
+                )
                 deleted = _("deleted {when}").format(when=when(info.deleted_at_ms or 0))
                 name = (info.document,) if info.shown_title else ()
                 st.caption(" · ".join(map(escape, (*name, *facts, deleted))))

@@ -18,6 +18,7 @@ from docmind.errors import ConfigError, NotFoundError
 from docmind.rich_text import one_line
 from docmind.ui.app.format import kind, language
 from docmind.ui.app.routes import attachment, route
+from docmind.wording import _
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -90,7 +91,7 @@ def _selection(docmind: DocMind, request: Request) -> Response:
     form = parse_qs(request.state.body.decode("ascii", "replace"))
     doc_ids = list(dict.fromkeys(filter(None, ".".join(form.get("ids", [])).split("."))))
     if not doc_ids:
-        raise ConfigError("No document is selected.", hint="Select at least one document.")
+        raise ConfigError(_("No document is selected."), hint="Select at least one document.")
     for doc_id in doc_ids:
         docmind.library.original_name(doc_id)  # raises where one is not there
     name = secrets.token_hex(8)
@@ -106,7 +107,7 @@ def _originals(docmind: DocMind, request: Request) -> Response:
     with _lock:
         doc_ids = _selections.get(request.path_params["selection"], [])
     if not doc_ids:
-        raise NotFoundError("There is no such selection of documents.", hint="Select them again.")
+        raise NotFoundError(_("There is no such selection of documents."), hint="Select them again.")
     names = _different([(doc_id, docmind.library.original_name(doc_id)) for doc_id in doc_ids])
     return StreamingResponse(_zipped(docmind, names), media_type="application/zip", headers=attachment("documents.zip"))
 

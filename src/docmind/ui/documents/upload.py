@@ -415,4 +415,5 @@ def _line(info: UploadInfo) -> str:
     if info.result != "added":
         return _("{name}: already in your library").format(name=name) + remark
     seen = ", " + _("{n} by OCR").format(n=f"{info.ocr_pages:,}") if info.ocr_pages else ""
-    return f"{name}: {count(info.pages, 'page')}{seen}{remark}"
+    pages = count(ngettext("{n} page", "{n} pages", info.pages), info.pages)
+    return f"{name}: {pages}{seen}{remark}"

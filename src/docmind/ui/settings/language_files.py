@@ -16,7 +16,9 @@ from docmind.rich_text import escape
 from docmind.runtime import free_memory, total_memory
 from docmind.storage import can_wish, wish, wishes
 from docmind.ui.app import errors, state
+from docmind.ui.app.dialogs import dialog
 from docmind.ui.app.format import size
+from docmind.wording import N_, _
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -31,17 +33,19 @@ def draw_install() -> bool:
     if importlib.util.find_spec("xllamacpp") is not None:
         return True
     if not can_wish():
-        st.caption("It needs llama.cpp, 34 MB. Nothing is fetched until you run this, then start DocMind again:")
+        st.caption(_("It needs llama.cpp, 34 MB. Nothing is fetched until you run this, then start DocMind again:"))
         st.code(INSTALL, language=None)
     elif _EXTRA in wishes():
-        st.caption("llama.cpp will be installed at the next start of DocMind. End it and start it again.")
-        st.button("Do not install", key="extra-undo", on_click=_wish, kwargs={"is_wanted": False})
+        st.caption(_("llama.cpp will be installed at the next start of DocMind. End it and start it again."))
+        st.button(_("Do not install"), key="extra-undo", on_click=_wish, kwargs={"is_wanted": False})
     else:
         st.caption(
-            "It needs llama.cpp, 34 MB. It can be fetched from the package index at the next start of DocMind, because "
-            "the running app may connect nowhere."
+            _(
+                "It needs llama.cpp, 34 MB. It can be fetched from the package index at the next start of "
+                "DocMind, because the running app may connect nowhere."
+            )
         )
-        st.button("Install at the next start", key="extra-install", icon=":material/download:", on_click=_wish)
+        st.button(_("Install at the next start"), key="extra-install", icon=":material/download:", on_click=_wish)
     errors.show_of(_EXTRA)
     return False
 
@@ -60,7 +64,7 @@ def draw_remove(docmind: DocMind, model: str) -> None:
     """Draw the button that removes an added or fetched file, beside its name."""
     if docmind.models.removal(model):
         st.button(
-            "Remove",
+            _("Remove"),
             key=f"remove-{_key(model)}",
             icon=":material/delete:",
             type="tertiary",
@@ -86,7 +90,11 @@ def _is_running(docmind: DocMind) -> bool:
 def _draw(docmind: DocMind, settings: Settings, was_running: bool) -> None:
     if st.session_state.get(state.MODEL_CHANGED) or _is_running(docmind) != was_running:
         st.rerun()  # the whole page: the models and the actions have changed
-    st.caption(f"Or have DocMind fetch one. {size(free_memory())} of {size(total_memory())} of memory are free here.")
+    st.caption(
+        _("Or have DocMind fetch one. {size} of {size2} of memory are free here.").format(
+            size=size(free_memory()), size2=size(total_memory())
+        )
+    )
     pulls = {pull.name: pull for pull in docmind.language_files.all()}
     for name, known in KNOWN_FILES.items():
         if not docmind.models.removal(known.source.name):
@@ -97,10 +105,10 @@ def _draw(docmind: DocMind, settings: Settings, was_running: bool) -> None:
             _draw_pull(docmind, pull)
     with st.form("gguf-fetch", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input(
-            "Another model to fetch", key=_OTHER, placeholder="OWNER/NAME FILE.gguf, or https://host/FILE.gguf"
+            _("Another model to fetch"), key=_OTHER, placeholder=_("OWNER/NAME FILE.gguf, or https://host/FILE.gguf")
         )
-        st.text_input("Its sha256, for an address", key=_SUM)
-        st.form_submit_button("Fetch…", on_click=_name_other)
+        st.text_input(_("Its sha256, for an address"), key=_SUM)
+        st.form_submit_button(_("Fetch…"), on_click=_name_other)
     errors.show_of(_OTHER)
 
 
@@ -110,23 +118,27 @@ def _draw_known(docmind: DocMind, settings: Settings, name: str, known: KnownFil
             st.markdown(f"**{escape(name)}**", width="content")
             needs = memory_needed(known.megabytes * 1_000_000, known.cache_per_token, settings.llm.context_tokens)
             if needs > total_memory():
-                st.badge("too large for this machine", icon=":material/error:", color="red")
+                st.badge(_("too large for this computer"), icon=":material/error:", color="red")
             elif needs > free_memory():
-                st.badge("more than is free now", icon=":material/warning:", color="orange")
+                st.badge(_("more than is free now"), icon=":material/warning:", color="orange")
             else:
                 st.badge("fits", icon=":material/check:", color="green")
             st.space("stretch")
             if pull is None or pull.is_over:
                 st.button(
-                    "Resume" if pull is not None and pull.error else "Fetch",
+                    _("Resume") if pull is not None and pull.error else _("Fetch"),
                     key=f"file-fetch-{_key(name)}",
                     icon=":material/download:",
                     on_click=_open,
                     args=(state.FETCHING_FILE, known.source),
                 )
         st.caption(
-            f"{escape(known.about)} {size(known.megabytes * 1_000_000)} to fetch · needs about {size(needs)} of memory "
-            f"· licence {escape(known.licence)}"
+            _("{about} {size} to fetch · needs about {size2} of memory · licence {licence}").format(
+                about=escape(_(known.about)),
+                size=size(known.megabytes * 1000000),
+                size2=size(needs),
+                licence=escape(known.licence),
+            )
         )
         if pull is not None:
             _draw_pull(docmind, pull)
@@ -139,13 +151,13 @@ def _draw_pull(docmind: DocMind, pull: PullProgress) -> None:
         return
     words, stop = st.columns([0.8, 0.2], vertical_alignment="center")
     part = min(1.0, pull.bytes_done / pull.bytes_total) if pull.bytes_total else 0.0
-    told = f"{size(pull.bytes_done)} of {size(pull.bytes_total)}" if pull.bytes_total else "Asking for the file…"
+    told = f"{size(pull.bytes_done)} of {size(pull.bytes_total)}" if pull.bytes_total else _("Asking for the file…")
     words.progress(part, text=told)
     stop.button(
-        "Stop",
+        _("Stop"),
         key=f"file-stop-{_key(pull.name)}",
         icon=":material/stop_circle:",
-        help="What has come is kept",
+        help=_("What has come is kept"),
         on_click=errors.heed,
         args=(pull.name, lambda: docmind.language_files.cancel(pull.name)),
     )
@@ -172,7 +184,7 @@ def _close() -> None:
     st.session_state.pop(state.REMOVING, None)
 
 
-@st.dialog("Fetch this model?", icon=":material/download:", on_dismiss=_close)
+@dialog(N_("Fetch this model?"), icon=":material/download:", on_dismiss=_close)
 def _ask(docmind: DocMind, settings: Settings, source: FileSource) -> None:
     if st.session_state.get(state.FETCHING_FILE) != source:
         st.rerun()  # it was answered
@@ -182,16 +194,22 @@ def _ask(docmind: DocMind, settings: Settings, source: FileSource) -> None:
     if source.repository:
         st.caption(escape(source.repository, limit=90))
     much = f" about **{size(known.megabytes * 1_000_000)}**" if known else " it"
-    licence = f" Its licence is {escape(known.licence, limit=60)}." if known else " Look at its licence there."
+    licence = (
+        _(" Its licence is {licence}.").format(licence=escape(known.licence, limit=60))
+        if known
+        else _(" Look at its licence there.")
+    )
     st.markdown(
-        f"DocMind will connect to **{escape(urlsplit(address).netloc or address, limit=90)}** and fetch{much}.{licence}"
-        "\n\nThis is the only time it connects there. Nothing of yours is sent: it asks for the file, checks its "
-        "sha256, and runs it on this machine."
+        _(
+            "DocMind will connect to **{netloc}** and fetch{much}.{licence}\n\nThis is the only time it "
+            "connects there. Nothing of yours is sent: it asks for the file, checks its sha256, and runs "
+            "it on this computer."
+        ).format(netloc=escape(urlsplit(address).netloc or address, limit=90), much=much, licence=licence)
     )
     with st.container(horizontal=True):
         icon, work = ":material/download:", (docmind, source)
-        st.button("Fetch", type="primary", icon=icon, key="file-yes", on_click=_fetch, args=work)
-        st.button("Not now", key="file-no", on_click=_close)
+        st.button(_("Fetch"), type="primary", icon=icon, key="file-yes", on_click=_fetch, args=work)
+        st.button(_("Not now"), key="file-no", on_click=_close)
 
 
 def _fetch(docmind: DocMind, source: FileSource) -> None:
@@ -199,7 +217,7 @@ def _fetch(docmind: DocMind, source: FileSource) -> None:
     errors.heed(_OTHER, lambda: docmind.language_files.submit(source))
 
 
-@st.dialog("Remove this model?", icon=":material/delete:", on_dismiss=_close)
+@dialog(N_("Remove this model?"), icon=":material/delete:", on_dismiss=_close)
 def _confirm(docmind: DocMind, model: str) -> None:
     if st.session_state.get(state.REMOVING) != model:
         st.rerun()  # it was answered
@@ -207,8 +225,8 @@ def _confirm(docmind: DocMind, model: str) -> None:
     st.markdown(escape(docmind.models.removal(model)))
     with st.container(horizontal=True):
         icon, work = ":material/delete:", (docmind, model)
-        st.button("Remove", type="primary", icon=icon, key="remove-yes", on_click=_remove, args=work)
-        st.button("Keep it", key="remove-no", on_click=_close)
+        st.button(_("Remove"), type="primary", icon=icon, key="remove-yes", on_click=_remove, args=work)
+        st.button(_("Keep it"), key="remove-no", on_click=_close)
 
 
 def _remove(docmind: DocMind, model: str) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 _SHOWN = 8  # models of one server that are listed openly
-_PROTOCOLS = {"ollama": "Ollama", "openai": "OpenAI-compatible server"}
+_PROTOCOLS = {"ollama": "Ollama", "openai": N_("OpenAI-compatible server")}
 _FILE = "gguf-file"
 _CHOSEN, _OTHER = ":material/radio_button_checked:", ":material/radio_button_unchecked:"
 _PROVIDERS = {
@@ -38,14 +38,14 @@ _PROVIDERS = {
 def section(docmind: DocMind, settings: Settings) -> None:
     """Draw the models by server with a choice, the form of a server, and how to add a model."""
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.subheader("Language model", anchor=False)
-        is_asked = st.button("Look again", key="models-refresh", icon=":material/refresh:", type="tertiary")
-    st.caption("It writes answers from your pages, and every sentence is checked against them. Without one: quotes.")
+        st.subheader(_("Language model"), anchor=False)
+        is_asked = st.button(_("Look again"), key="models-refresh", icon=":material/refresh:", type="tertiary")
+    st.caption(_("It writes answers from your pages, and every sentence is checked against them. Without one: quotes."))
     if settings.llm.provider == "off":
         with st.container(border=True):
             st.write(_("Language models are off. Answers are quotes from your documents."))
     else:
-        with st.spinner("Looking for language models…"):
+        with st.spinner(_("Looking for language models…")):
             found = docmind.models.list(refresh=is_asked)
         _draw_found(docmind, found, settings)
         language_server.draw(docmind, settings)
@@ -60,20 +60,22 @@ def _draw_found(docmind: DocMind, found: ModelList, settings: Settings) -> None:
         st.warning(escape(degraded.reason), icon=":material/info:")
     with st.container(border=True, gap=None, key="models"):
         if not found.models:
-            st.markdown("**No language model was found.** Answers are quotes from your pages until there is one.")
+            st.markdown(_("**No language model was found.** Answers are quotes from your pages until there is one."))
         for (provider, url), models in groupby(found.models, key=lambda model: (model.provider, model.url)):
             _draw_server(docmind, provider, url, list(models), found.chosen)
         if found.waiting is not None:
-            st.caption("Press one to let it write the answers: its server then gets your questions and passages.")
+            st.caption(_("Press one to let it write the answers: its server then gets your questions and passages."))
         if found.models:
-            st.caption("Without a model")
+            st.caption(_("Without a model"))
             _row(docmind, None, is_chosen=found.is_off or found.chosen is None)
     if found.chosen is not None and found.chosen.is_remote:
         model, host = escape(found.chosen.model, limit=60), escape(_host(found.chosen.url))
         st.warning(
-            f"**{model}** runs on another machine, {host}. Sent there with each question: the question, what was said "
-            "before it in the conversation, your instructions, what you had remembered about it, and the passages of "
-            f"your documents that may answer it. {_pictures(found.chosen, settings)}",
+            _(
+                "**{model}** runs on another computer, {host}. Sent there with each question: the question, "
+                "what was said before it in the conversation, your instructions, what you had remembered "
+                "about it, and the passages of your documents that may answer it. {pictures}"
+            ).format(model=model, host=host, pictures=_pictures(found.chosen, settings)),
             icon=":material/public:",
         )
 
@@ -81,26 +83,34 @@ def _draw_found(docmind: DocMind, found: ModelList, settings: Settings) -> None:
 def _pictures(model: ModelInfo, settings: Settings) -> str:
     """Return the sentence that says whether images of pages are sent to a model."""
     if not model.takes_images or not settings.llm.images:
-        return "Pictures of pages are not."
-    pages = "the picture of one page" if settings.llm.images == 1 else f"pictures of up to {settings.llm.images} pages"
-    return f"It accepts images: {pages} that may answer it are sent too."
+        return _("Pictures of pages are not.")
+    pages = (
+        _("the picture of one page")
+        if settings.llm.images == 1
+        else _("pictures of up to {images} pages").format(images=settings.llm.images)
+    )
+    return _("It accepts images: {pages} that may answer it are sent too.").format(pages=pages)
 
 
 def _draw_server(
     docmind: DocMind, provider: str, url: str, models: Sequence[ModelInfo], chosen: ModelInfo | None
 ) -> None:
-    where = ":orange-badge[:material/public: another machine]" if models[0].is_remote else "on this machine"
+    where = _(":orange-badge[:material/public: another computer]") if models[0].is_remote else _("on this computer")
     if provider == "inside":
-        st.caption("Inside DocMind · on this machine, in a process of its own that ends when it is idle")
+        st.caption(_("Inside DocMind · on this computer, in a process of its own that ends when it is idle"))
         for model in models:
             _row(docmind, model, is_chosen=model == chosen)
             st.caption(escape(model.note))
         return
-    st.caption(f"{_PROTOCOLS.get(provider, escape(provider))} at {escape(_host(url), limit=60)} · {where}")
+    st.caption(
+        _("{name} at {host} · {where}").format(
+            name=_(_PROTOCOLS.get(provider, escape(provider))), host=escape(_host(url), limit=60), where=where
+        )
+    )
     for model in models[:_SHOWN]:
         _row(docmind, model, is_chosen=model == chosen)
     if more := models[_SHOWN:]:
-        with st.expander(f"{len(more)} more of this server", expanded=chosen in more):
+        with st.expander(_("{count} more of this server").format(count=len(more)), expanded=chosen in more):
             for model in more:
                 _row(docmind, model, is_chosen=model == chosen)
 
@@ -108,7 +118,7 @@ def _draw_server(
 def _row(docmind: DocMind, model: ModelInfo | None, *, is_chosen: bool) -> None:
     key = "quotes" if model is None else f"{model.provider}-{model.url}-{model.model}"
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        name = "Quotes only" if model is None else escape(model.model, limit=60)
+        name = _("Quotes only") if model is None else escape(model.model, limit=60)
         st.button(
             f"**{name}**" if is_chosen else name,
             key=f"choose-{key}",
@@ -118,11 +128,11 @@ def _row(docmind: DocMind, model: ModelInfo | None, *, is_chosen: bool) -> None:
             args=(docmind, model),
         )
         if is_chosen:
-            st.badge("in use", icon=":material/check:", color="green")
+            st.badge(_("in use"), icon=":material/check:", color="green")
         if model is not None and model.is_tool_calling:
-            st.badge("tools", icon=":material/build:", color="gray", help="It can use tools, as agent mode needs")
+            st.badge("tools", icon=":material/build:", color="gray", help=_("It can use tools, as agent mode needs"))
         if model is not None and model.takes_images:
-            st.badge("images", icon=":material/image:", color="gray", help="It accepts pictures of pages")
+            st.badge("images", icon=":material/image:", color="gray", help=_("It accepts pictures of pages"))
         if model is not None and model.provider == "inside":
             language_files.draw_remove(docmind, model.model)
 
@@ -148,23 +158,28 @@ def _add_file(docmind: DocMind) -> None:
 def _draw_inside(docmind: DocMind, settings: Settings) -> None:
     """Draw how a GGUF file becomes a model inside DocMind: the command that it needs, and where the file is."""
     st.markdown(
-        "Inside DocMind, without another program: a language model in one **GGUF** file of this machine. Its answers "
-        "take their time on a processor; a model of 1 to 4 billion parameters is a good start."
+        _(
+            "Inside DocMind, without another program: a language model in one **GGUF** file of this "
+            "computer. Its answers take their time on a processor; a model of 1 to 4 billion parameters "
+            "is a good start."
+        )
     )
     if not language_files.draw_install():
         return
     with st.form("gguf", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
-        st.text_input("GGUF file", key=_FILE, placeholder="~/models/model.gguf")
-        st.form_submit_button("Use this file", on_click=_add_file, args=(docmind,))
+        st.text_input(_("GGUF file"), key=_FILE, placeholder="~/models/model.gguf")
+        st.form_submit_button(_("Use this file"), on_click=_add_file, args=(docmind,))
     language_files.draw_fetch(docmind, settings)
 
 
 def _draw_how(docmind: DocMind, settings: Settings, *, is_open: bool) -> None:
-    with st.expander("How to add a language model", icon=":material/add:", expanded=is_open):
+    with st.expander(_("How to add a language model"), icon=":material/add:", expanded=is_open):
         st.markdown(
-            "On this machine: start **Ollama**, **llama.cpp**, **LM Studio** or **vLLM** with a model, then press "
-            "*Look again*. Each is found by itself on its usual port. On another "
-            "computer or port: type its address above."
+            _(
+                "On this computer: start **Ollama**, **llama.cpp**, **LM Studio** or **vLLM** with a model, "
+                "then press *Look again*. Each is found by itself on its usual port. On another computer or "
+                "port: type its address above."
+            )
         )
         _draw_inside(docmind, settings)
 

@@ -16,7 +16,7 @@ from docmind.ui.app.browser_part import browser_part
 from docmind.ui.app.desk import desk
 from docmind.ui.app.format import count, size
 from docmind.ui.settings import fields
-from docmind.wording import LANGUAGES, N_, _
+from docmind.wording import LANGUAGES, N_, _, ngettext
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -150,7 +150,11 @@ def _rebuilding() -> None:
     if going is None or going.is_over:
         st.rerun()
     else:
-        told = f"{going.done} / {count(going.total, 'document')}" if going.total else _("Getting ready…")
+        told = (
+            f"{going.done} / {count(ngettext('{n} document', '{n} documents', going.total), going.total)}"
+            if going.total
+            else _("Getting ready…")
+        )
         st.progress(going.done / going.total if going.total else 0.0, text=told)
 
 
@@ -283,12 +287,11 @@ _ICONS: dict[CapabilityState, str] = {
 _STATES: dict[CapabilityState, str] = {"present": N_("ready"), "missing": N_("not here"), "off": N_("off")}
 _SET_ABOVE = ("answers", "web search", "index at rest")  # shown where they are set
 _NAMES = {
-    "sealing": "Encryption",
     "ocr": "OCR",
     "rapidocr": "RapidOCR",
     "qdrant-edge": "Qdrant Edge",
     "qdrant-server": "Qdrant server",
-    "late interaction on pages": "Model for parts of pages",
+    "late interaction on pages": N_("Model for parts of pages"),
 }
 
 
@@ -304,11 +307,11 @@ def components(status: Status) -> None:
 
 def draw_capability(capability: Capability) -> None:
     """Draw the line, with how to get it until it is there."""
+    shown = _(_NAMES.get(capability.name, capability.name))
+    told = one_line(_(capability.detail)).rstrip(".") + "."
     name, detail, state = st.columns([0.24, 0.58, 0.18], vertical_alignment="center")
-    shown = _NAMES.get(capability.name, capability.name[:1].upper() + capability.name[1:])
-    name.markdown(f"**{escape(shown)}**")
+    name.markdown(f"**{escape(shown[:1].upper() + shown[1:])}**")
     hint = one_line(capability.hint) if capability.hint and capability.state != "present" else ""
-    told = one_line(capability.detail).rstrip(".") + "."
     detail.caption(escape(f"{told[:1].upper()}{told[1:]} {hint}".strip()))
     with state:
         st.badge(_(_STATES[capability.state]), icon=_ICONS[capability.state], color=_COLOURS[capability.state])

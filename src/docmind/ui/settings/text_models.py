@@ -26,12 +26,12 @@ def section(docmind: DocMind, settings: Settings) -> None:
     )
     cards = [card for card in docmind.text_models() if card.kind == "embed"]
     present = [card.name for card in cards if card.state == "present"]
-    about = {card.name: card.about for card in cards}
+    about = {card.name: _(card.about) for card in cards}
     used = next((card.name for card in cards if card.in_use), None)
     is_set = settings.embedding.model != "auto"
     with st.container(border=True):
         chosen = st.selectbox(
-            "Model",
+            _("Model"),
             present,
             index=present.index(used) if used in present else None,
             format_func=lambda name: f"{name}: {about[name]}",

@@ -18,8 +18,10 @@ from docmind.errors import DocMindError
 from docmind.records.models import ModelBench, ModelCard, ModelKind, PullProgress
 from docmind.rich_text import escape
 from docmind.ui.app import errors, state
+from docmind.ui.app.dialogs import dialog
 from docmind.ui.app.errors import attempt
 from docmind.ui.app.format import about, count, duration, pace, size
+from docmind.wording import N_, _, ngettext, number_text
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -68,14 +70,18 @@ def measuring() -> Measuring:
 _POLL_S, _GLANCE_S = 0.8, 3.0  # while something is waited for, and while pages are embedded in the background
 _KINDS: dict[ModelKind, tuple[str, str]] = {
     "image": (
-        "Find pages by describing them",
-        "Words find figures, photographs and tables that have no words of their own. Works on any laptop; all pages "
-        "are looked at in the background.",
+        N_("Find pages by describing them"),
+        N_(
+            "Words find figures, photographs and tables that have no words of their own. Works on any "
+            "laptop; all pages are looked at in the background."
+        ),
     ),
     "late": (
-        "Look at every part of a page",
-        "Finds small things on crowded pages and draws heat maps. Slow without a graphics card: then it looks at the "
-        "pages you choose, on the Documents page.",
+        N_("Look at every part of a page"),
+        N_(
+            "Finds small things on crowded pages and draws heat maps. Slow without a graphics card: then "
+            "it looks at the pages you choose, on the Documents page."
+        ),
     ),
 }
 _VARIABLES: dict[ModelKind, str] = {"image": "DOCMIND_VISUAL__IMAGE_MODEL", "late": "DOCMIND_VISUAL__LATE_MODEL"}
@@ -85,18 +91,22 @@ _Colour = Literal["green", "blue", "gray", "red"]
 
 def section(docmind: DocMind, settings: Settings) -> None:
     """Draw every known model by its purpose; polls downloads and measurements by itself."""
-    st.subheader("Models that look at pages", anchor=False)
+    st.subheader(_("Models that look at pages"), anchor=False)
     st.caption(
-        "Optional. Search by words, and finding a page by a picture of it, work without them. Nothing is fetched until "
-        "you press *Fetch*, and pages never leave this machine."
+        _(
+            "Optional. Search by words, and finding a page by a picture of it, work without them. "
+            "Nothing is fetched until you press *Fetch*, and pages never leave this computer."
+        )
     )
     st.session_state.pop(state.MODEL_CHANGED, None)
     pace_s = _pace_s(docmind)
     st.fragment(_draw, run_every=pace_s)(docmind, settings, pace_s)
-    with st.expander("A model from a folder of your own", icon=":material/folder:"):
+    with st.expander(_("A model from a folder of your own"), icon=":material/folder:"):
         st.markdown(
-            "Any SigLIP, SigLIP 2, ColPali, ColQwen2 or ColModernVBERT model, as a folder with its *config.json* and "
-            "*safetensors* files. Set, then start DocMind again:"
+            _(
+                "Any SigLIP, SigLIP 2, ColPali, ColQwen2 or ColModernVBERT model, as a folder with its "
+                "*config.json* and *safetensors* files. Set, then start DocMind again:"
+            )
         )
         st.code(_OWN, language=None)
     _fetching(docmind, settings)
@@ -124,7 +134,7 @@ def _draw(docmind: DocMind, settings: Settings, pace_s: float | None) -> None:
     pulls = {pull.name: pull for pull in docmind.visual.pulls()}
     for kind, (title, about_kind) in _KINDS.items():
         with st.container(border=True, key=f"seeing-{kind}", gap="small"):
-            st.markdown(f"**{title}**")
+            st.markdown(f"**{_(title)}**")
             st.caption(about_kind)
             of_kind = [card for card in cards if card.kind == kind]
             here = [card for card in of_kind if card.state != "missing" or card.in_use or card.name in pulls]
@@ -133,7 +143,12 @@ def _draw(docmind: DocMind, settings: Settings, pace_s: float | None) -> None:
                 _draw_card(docmind, settings, card, pulls.get(card.name), before=before)
             rest = [card for card in of_kind if card not in here]
             if rest and here:
-                with st.expander(f"{count(len(rest), 'more model')} to fetch", key=f"seeing-more-{kind}"):
+                with st.expander(
+                    _("{count} to fetch").format(
+                        count=count(ngettext("{n} more model", "{n} more models", len(rest)), len(rest))
+                    ),
+                    key=f"seeing-more-{kind}",
+                ):
                     for card in rest:
                         _draw_card(docmind, settings, card, None)
             else:
@@ -156,14 +171,18 @@ def _draw_card(
             if pull is None or pull.is_over:
                 _buttons(docmind, settings, card, pull)
         if card.about:
-            st.caption(escape(card.about))
+            st.caption(escape(_(card.about)))
         st.caption(_facts(card))
         if card.reason and (card.state == "broken" or card.in_use):
             errors.tell(card.reason, card.hint)
         if before and card.kind == "image" and card.in_use and card.state == "present":
-            st.caption(f"{escape(before, limit=60)} finds pages until this one has looked at all of them.")
+            st.caption(
+                _("{before} finds pages until this one has looked at all of them.").format(
+                    before=escape(before, limit=60)
+                )
+            )
             work = (_key(card), lambda: docmind.visual.submit_embedding(card.name))
-            st.button("Look at all pages", key=f"embed-{_key(card)}", on_click=errors.heed, args=work)
+            st.button(_("Look at all pages"), key=f"embed-{_key(card)}", on_click=errors.heed, args=work)
         errors.show_of(_key(card))
         if pull is not None:
             _draw_pull(docmind, card, pull)
@@ -174,12 +193,12 @@ def _buttons(docmind: DocMind, settings: Settings, card: ModelCard, pull: PullPr
     """Draw the actions that are possible now; each reports its result or its error."""
     key = _key(card)
     is_set = getattr(settings.visual, f"{card.kind}_model") != "auto"
-    why = f"{_VARIABLES[card.kind]} decides this" if is_set else None
+    why = _("{variable} decides this").format(variable=_VARIABLES[card.kind]) if is_set else None
     now = measuring().now
     is_busy = now is not None and not now.is_over
     if card.state == "present":
         st.button(
-            "Measure here",
+            _("Measure here"),
             key=f"measure-{key}",
             type="tertiary",
             icon=":material/timer:",
@@ -189,12 +208,18 @@ def _buttons(docmind: DocMind, settings: Settings, card: ModelCard, pull: PullPr
         )
     if card.in_use:
         work = (key, lambda: docmind.visual.disable(card.kind))
-        st.button("Disable", key=f"disable-{key}", disabled=is_set, help=why, on_click=errors.heed, args=work)
+        st.button(_("Disable"), key=f"disable-{key}", disabled=is_set, help=why, on_click=errors.heed, args=work)
     elif card.state == "present":
         work = (key, lambda: docmind.visual.enable(card.name))
-        st.button("Enable", key=f"enable-{key}", disabled=is_set, help=why, on_click=errors.heed, args=work)
+        st.button(_("Enable"), key=f"enable-{key}", disabled=is_set, help=why, on_click=errors.heed, args=work)
     if card.state != "present" and card.repository:
-        label = "Resume" if pull is not None and pull.error else "Fetch again" if card.state == "broken" else "Fetch"
+        label = (
+            _("Resume")
+            if pull is not None and pull.error
+            else _("Fetch again")
+            if card.state == "broken"
+            else _("Fetch")
+        )
         st.button(label, key=f"fetch-{key}", icon=":material/download:", on_click=_ask_for, args=(card.name,))
 
 
@@ -210,17 +235,19 @@ def _draw_pull(docmind: DocMind, card: ModelCard, pull: PullProgress) -> None:
         return
     words, stop = st.columns([0.8, 0.2], vertical_alignment="center")
     done = (
-        f"{size(pull.bytes_done)} of {size(pull.bytes_total)}" if pull.bytes_total else "Asking which files there are…"
+        f"{size(pull.bytes_done)} of {size(pull.bytes_total)}"
+        if pull.bytes_total
+        else _("Asking which files there are…")
     )
     words.progress(
         min(1.0, pull.bytes_done / pull.bytes_total) if pull.bytes_total else 0.0,
         text=f"{done} {escape(pull.file, limit=40)}".rstrip(),
     )
     stop.button(
-        "Stop",
+        _("Stop"),
         key=f"stop-pull-{_key(card)}",
         icon=":material/stop_circle:",
-        help="What has come is kept",
+        help=_("What has come is kept"),
         on_click=errors.heed,
         args=(_key(card), lambda: docmind.visual.cancel_pull(card.name)),
     )
@@ -234,35 +261,50 @@ def _draw_measured(card: ModelCard, now: Measured | None) -> None:
     elif now.bench is not None:
         bench = now.bench
         st.caption(
-            f":material/timer: Measured on {count(bench.pages, 'page')} ({escape(bench.device)}, "
-            f"{escape(bench.precision)}): {pace(bench.seconds_per_page)} a page, "
-            f"{pace(bench.query_ms / 1000)} a question, {duration(bench.load_s * 1000)} to load."
+            _(
+                ":material/timer: Measured on {count} ({device}, {precision}): {pace} a page, {pace2} a "
+                "question, {time} to load."
+            ).format(
+                count=count(ngettext("{n} page", "{n} pages", bench.pages), bench.pages),
+                device=escape(bench.device),
+                precision=escape(bench.precision),
+                pace=pace(bench.seconds_per_page),
+                pace2=pace(bench.query_ms / 1000),
+                time=duration(bench.load_s * 1000),
+            )
         )
     else:
-        st.caption(":material/hourglass_top: Measuring: the model is loaded, then shown some pages…")
+        st.caption(_(":material/hourglass_top: Measuring: the model is loaded, then shown some pages…"))
 
 
 def _close() -> None:
     st.session_state.pop(state.FETCHING, None)
 
 
-@st.dialog("Fetch this model?", icon=":material/download:", on_dismiss=_close)
+@dialog(N_("Fetch this model?"), icon=":material/download:", on_dismiss=_close)
 def _ask(docmind: DocMind, settings: Settings, card: ModelCard) -> None:
     if st.session_state.get(state.FETCHING) != card.name:
         st.rerun()  # it was answered
     host = urlsplit(settings.visual.hub_url).netloc or settings.visual.hub_url
     st.markdown(f"**{escape(card.repository, limit=90)}**")
-    licence = f" Its licence is {escape(card.licence, limit=60)}." if card.licence else ""
+    licence = _(" Its licence is {licence}.").format(licence=escape(card.licence, limit=60)) if card.licence else ""
     st.markdown(
-        f"DocMind will connect to **{escape(host, limit=90)}** and fetch about **{size(card.bytes)}**.{licence}\n\n"
-        "This is the only time it connects there. Nothing of yours is sent: it asks for the files of the model, checks "
-        "each by its sum, and runs it on this machine."
+        _(
+            "DocMind will connect to **{host}** and fetch about **{size}**.{licence}\n\nThis is the only "
+            "time it connects there. Nothing of yours is sent: it asks for the files of the model, "
+            "checks each by its sum, and runs it on this computer."
+        ).format(host=escape(host, limit=90), size=size(card.bytes), licence=licence)
     )
     with st.container(horizontal=True):
         st.button(
-            "Fetch", type="primary", icon=":material/download:", key="fetch-yes", on_click=_fetch, args=(docmind, card)
+            _("Fetch"),
+            type="primary",
+            icon=":material/download:",
+            key="fetch-yes",
+            on_click=_fetch,
+            args=(docmind, card),
         )
-        st.button("Not now", key="fetch-no", on_click=_close)
+        st.button(_("Not now"), key="fetch-no", on_click=_close)
 
 
 def _fetch(docmind: DocMind, card: ModelCard) -> None:
@@ -280,38 +322,51 @@ def _fetching(docmind: DocMind, settings: Settings) -> None:
 
 def _badge(card: ModelCard) -> tuple[str, str, _Colour]:
     if card.state == "broken":
-        return "broken", ":material/error:", "red"
+        return _("broken"), ":material/error:", "red"
     if card.state == "missing":
         if card.in_use:
-            return "its files are gone", ":material/error:", "red"
-        return "not fetched", ":material/download:", "gray"
+            return _("its files are gone"), ":material/error:", "red"
+        return _("not fetched"), ":material/download:", "gray"
     if card.in_use:
-        return "in use", ":material/check:", "green"
-    return "here, not in use", ":material/toggle_off:", "blue"
+        return _("in use"), ":material/check:", "green"
+    return _("here, not in use"), ":material/toggle_off:", "blue"
 
 
 def _facts(card: ModelCard) -> str:
     """Describe size, licence, time per page here, time for all pages, pages done."""
     facts = []
     if card.bytes:
-        facts.append(size(card.bytes) if card.state == "present" else f"about {size(card.bytes)} to fetch")
+        facts.append(
+            size(card.bytes) if card.state == "present" else _("about {size} to fetch").format(size=size(card.bytes))
+        )
     if card.licence:
-        facts.append(f"licence {card.licence}")
+        facts.append(_("licence {licence}").format(licence=card.licence))
     if card.state == "present":
         facts += _times(card)
     if card.pages_total and (card.in_use or card.pages):
-        facts.append(f"{card.pages:,} of {count(card.pages_total, 'page')} done")
+        facts.append(
+            _("{pages} of {count} done").format(
+                pages=number_text(card.pages),
+                count=count(ngettext("{n} page", "{n} pages", card.pages_total), card.pages_total),
+            )
+        )
     return " · ".join(escape(fact) for fact in facts)
 
 
 def _times(card: ModelCard) -> Sequence[str]:
     if card.seconds_per_page is None:
-        return ["time per page not measured here"]
-    told = f"{pace(card.seconds_per_page)} a page here"
+        return [_("time per page not measured here")]
+    told = _("{pace} a page here").format(pace=pace(card.seconds_per_page))
     left = card.pages_total - card.pages
     if left <= 0:
         return [told]
-    return [f"{told}: {count(left, 'page')} would take about {about(left * card.seconds_per_page * 1000)}"]
+    return [
+        _("{told}: {count} would take about {time}").format(
+            told=told,
+            count=count(ngettext("{n} page", "{n} pages", left), left),
+            time=about(left * card.seconds_per_page * 1000),
+        )
+    ]
 
 
 def _key(card: ModelCard) -> str:
