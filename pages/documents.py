@@ -31,9 +31,11 @@ def documents_page(docmind: DocMind) -> None:
         st.title(_("Documents"), anchor=False, width="content")
         library.draw_bin_link(docmind)
     upload.uploader(docmind)
-    once, followed = st.columns(2)
+    once, web, followed = st.columns(3)
     with once:
         upload.whole_folder(docmind)
+    with web:
+        upload.web_page(docmind)
     with followed:
         folders.draw(docmind)
     upload.progress(docmind)
