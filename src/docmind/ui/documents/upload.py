@@ -73,7 +73,7 @@ def web_page(docmind: DocMind) -> None:
     """Draw the field that adds a web page by its address; where that is not allowed, how to allow it."""
     with st.expander(_("Add a web page"), icon=":material/language:"):
         if not docmind.settings.now.web.may_fetch_pages:
-            st.caption(_("Fetching web pages is not allowed. Allow it in Settings, under “Web search”."))
+            st.caption(_("Fetching web pages is not allowed. Allow it in Settings, under “Answers”."))
             if st.button(_("Open Settings"), key="web-page-settings", icon=":material/settings:"):
                 st.switch_page("settings.py")
             return
