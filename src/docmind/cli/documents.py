@@ -257,7 +257,7 @@ _WEB_ADDRESS = re.compile(r"https?://", re.IGNORECASE)  # no path begins so
 @click.option("--tag", "tags", multiple=True, help="A tag for these documents. May be repeated.")
 @json_option
 def add(paths: tuple[str, ...], password_file: Path | None, tags: tuple[str, ...], as_json: bool) -> None:
-    """Add files, folders and web pages (https://…) to the library."""
+    """Add files, folders and web pages to the library."""
 
     passwords = read_passwords(password_file) if password_file else []
     with opened() as desk:
