@@ -32,9 +32,11 @@ def documents_page(docmind: DocMind) -> None:
         library.draw_bin_link(docmind)
     upload.uploader(docmind)
     with st.container(key="ways-to-add"):
-        once, followed = st.columns(2)
+        once, web, followed = st.columns(3)
         with once:
             upload.whole_folder(docmind)
+        with web:
+            upload.web_page(docmind)
         with followed:
             folders.draw(docmind)
     upload.progress(docmind)

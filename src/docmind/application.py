@@ -412,6 +412,18 @@ class DocMind:
         """
         return self.queue.add(uploads, files_total, progress)
 
+    def web_page(self, address: str, *, tags: tuple[str, ...] = ()) -> Upload:
+        """Fetch a web page or PDF, to be added like a file; only where the settings allow it.
+
+        One request for the page alone. Raises `ConfigError` where it is not allowed or this is no address,
+        `WebPageError` where it cannot be fetched, `VaultError` where the vault is read-only.
+        """
+        from docmind.network import fetch_page
+
+        self._database.check_writable()
+        page = fetch_page(self.settings.now.web, address)
+        return Upload(page.name, page.data, tags=tags, address=page.address, fetched_at_ms=page.fetched_at_ms)
+
     def submit(self, uploads: Iterable[Upload], *, total_bytes: int = 0) -> tuple[int, ...]:
         """Queue files to be read in the background and return their ids; see `queue` for progress.
 

@@ -209,12 +209,22 @@ class SummarySettings(_Group):
 
 
 class WebSettings(_Group):
-    """Web search for agent mode: off unless set, and confirmed by the user with each question."""
+    """Web search for agent mode, off unless set and confirmed with each question; and web pages added by address."""
 
     provider: Literal["off", "searxng", "brave"] = "off"
     url: str | None = None
     api_key: SecretStr | None = None
     timeout_s: float = Field(default=10.0, gt=0)
+    pages: Literal["auto", "on", "off"] = Field(
+        default="auto", description="whether pages may be fetched; auto: where a search provider is set"
+    )
+    max_page_mb: int = Field(default=50, ge=1, le=2_000)
+    page_timeout_s: float = Field(default=30.0, gt=0, description="longest time for one page, redirects included")
+
+    @property
+    def may_fetch_pages(self) -> bool:
+        """Whether the user allows web pages to be fetched by their address."""
+        return self.pages == "on" or (self.pages == "auto" and self.provider != "off")
 
 
 class MemorySettings(_Group):

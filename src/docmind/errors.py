@@ -35,6 +35,7 @@
     ├── VisualModelError            a page image model cannot answer; the other result lists are given
     ├── DownloadError               a model could not be fetched; what has arrived is kept for the next try
     ├── WebSearchError              the web could not be searched; the answer then uses the documents only
+    ├── WebPageError                a web page could not be fetched
     ├── WorkerFailedError           a child process died or broke off; each package says what that means for it
     └── CancelledError              the user stopped it
 
@@ -279,6 +280,13 @@ class WebSearchError(DocMindError):
 
     hint = N_("Check DOCMIND_WEB__PROVIDER and its address. Your documents are still searched.")
     exit_code = 44
+
+
+class WebPageError(DocMindError):
+    """A web page could not be fetched, or is not one that can be read."""
+
+    hint = N_("Open the address in a browser. If the page is there, save it and add the file.")
+    exit_code = 50
 
 
 class VisualModelError(DocMindError):

@@ -104,6 +104,7 @@ THREAD = {
     "deleted_at_ms",
     "is_pinned",
     "is_archived",
+    "collections",
 }
 QUESTIONS = ("Where do herons nest?", "Where do owls nest?", "What are nests made of?")
 

@@ -239,3 +239,22 @@ def test_threads_make_conversations_side_by_side(sessions: Sessions) -> None:
     found = sessions.all()
     assert len(found) == 120
     assert all(thread.title.replace("/", ".") == thread.checkpoint_id for thread in found)
+
+
+def test_a_conversation_is_bound_to_collections(sessions: Sessions, db: Database) -> None:
+    with db.transaction() as rows:
+        for one in ("c1", "c2"):
+            rows.execute("INSERT INTO collections VALUES (?, ?, 1)", (one, one))
+    thread = sessions.create()
+    assert sessions.get(thread.thread_id).collections == ()
+    assert sessions.bind(thread.thread_id, ["c2", "c1", "c1", "unknown"]).collections == ("c1", "c2")
+    assert sessions.all()[0].collections == ("c1", "c2")
+    with db.transaction() as rows:
+        rows.execute("DELETE FROM collections WHERE collection_id = 'c1'")
+    assert sessions.get(thread.thread_id).collections == ("c2",), "a deleted collection binds nothing"
+    assert sessions.bind(thread.thread_id, []).collections == ()
+    sessions.bind(thread.thread_id, ["c2"])
+    sessions.drop(thread.thread_id)
+    assert db.one("SELECT count(*) FROM bound") == (0,)
+    with pytest.raises(NotFoundError):
+        sessions.bind(thread.thread_id, ["c2"])

@@ -36,6 +36,7 @@ from docmind.ui.app.page_view import forget
 from docmind.ui.documents.served import rows_of
 from llm_server import FALSE_SENTENCE, Behaviour, LLMServer, Model, images_of, serving, text_of
 from papers import line, pdf, word_file
+from websites import serving_pages
 
 REPORT = pdf([line("The warranty lasts for twenty-four months from delivery."), line("Returns are free of charge.")])
 NAME = "report.pdf"
@@ -925,6 +926,25 @@ def test_the_web_service_is_set_and_a_bad_value_is_refused() -> None:
     assert desk().open().settings.now.web.url == "http://127.0.0.1:9"
     with pytest.raises(DocMindError, match="from 1 to 50"):
         desk().change({"agent.max_steps": 0})
+
+
+def test_a_web_page_is_added_by_its_address_where_that_is_allowed() -> None:
+    with serving_pages({"/bees": b"<!doctype html><title>On bees</title><p>Bees fan the nectar.</p>"}) as site:
+        test = app("documents.py")
+        assert "Fetching web pages is not allowed. Allow it in Settings" in said(test)
+        assert not any(field.key == state.WEB_ADDRESS for field in test.text_input)
+        desk().change({"web.pages": "on"})
+        test.run()
+        for path, told in (("/none", "127.0.0.1 has no such page."), ("/bees", "1 added")):
+            test.text_input(key=state.WEB_ADDRESS).set_value(f"{site.url}{path}")
+            next(button for button in test.button if button.label == "Add web page").click().run()
+            assert told in said(finish(test))
+        assert [path for path, _ in site.asked] == ["/none", "/bees"]
+        assert test.text_input(key=state.WEB_ADDRESS).value == ""
+        (info,) = desk().open().documents()
+        test.query_params[state.OPEN_DOCUMENT] = info.doc_id
+        assert f"from {site.url}/bees" in said(test.run())
+        assert "On bees" in said(test)
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from types import FrameType
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from docmind.cli.context import filtered, filters_of, is_asking, json_option, opened, print_json
+from docmind.cli.context import bound_filters, filtered, filters_of, is_asking, json_option, opened, print_json
 from docmind.cli.help import Number, command
 from docmind.cli.output import inert, marked, one_line, page_of, short, tell_narrow, tell_turn, turn_data
 from docmind.errors import CancelledError, ConfigError, NotFoundError
@@ -143,8 +143,8 @@ _SHORTEST = 4
 _WHOLE = 36  # characters of a whole id; the conversation checks whether it has it
 
 
-def thread_to_ask_in(desk: DocMind, name: str, *, is_begun: bool = False) -> Thread:
-    """Return the conversation of this name; create it where there is none.
+def thread_to_ask_in(desk: DocMind, name: str, *, is_begun: bool = False, collections: Sequence[str] = ()) -> Thread:
+    """Return the conversation of this name; create it, bound to these collections, where there is none.
 
     A new conversation has the name as its id and is reported on stderr.
 
@@ -152,7 +152,7 @@ def thread_to_ask_in(desk: DocMind, name: str, *, is_begun: bool = False) -> Thr
     what cannot be an id.
     """
     if name == NEW and not is_begun:
-        return desk.conversations.create()
+        return desk.conversations.create(collections=collections)
     try:
         thread = desk.conversations.find_thread(name)
     except NotFoundError:
@@ -166,7 +166,7 @@ def thread_to_ask_in(desk: DocMind, name: str, *, is_begun: bool = False) -> Thr
                 hint=_("An id has 1 to 64 of the characters A-Z a-z 0-9 _ -; `--thread new` makes one."),
             ) from None
         click.echo(_("New conversation: {name}").format(name=name), err=True)
-        return desk.conversations.create(thread_id=name)
+        return desk.conversations.create(thread_id=name, collections=collections)
     if thread.deleted_at_ms is not None:
         raise NotFoundError(
             _("This conversation was deleted."),
@@ -346,7 +346,9 @@ def ask(
             turn = _quoted(desk, question, k, filters, lists, () if quotes else desk.models.degraded())
         else:
             with stoppable(desk, stream.show) as look:
-                thread_id, checkpoint_id = _place(desk, thread, at)
+                thread_id, checkpoint_id = _place(desk, thread, at, filters)
+                if thread_id is not None:
+                    filters = bound_filters(filters, desk.conversations.thread(thread_id))
                 try:
                     turn = desk.conversations.ask(
                         question,
@@ -411,11 +413,12 @@ def web_mode(desk: DocMind, mode: Mode | None) -> Mode:
     return "agent"
 
 
-def _place(desk: DocMind, thread: str | None, at: str | None) -> tuple[str | None, str | None]:
-    """Return the conversation and the checkpoint to ask at."""
+def _place(desk: DocMind, thread: str | None, at: str | None, filters: Filters) -> tuple[str | None, str | None]:
+    """Return the conversation and the checkpoint to ask at; a new conversation is bound to the filter's collections."""
     if thread is None:
         return None, None
-    thread_id = thread_to_ask_in(desk, thread, is_begun=at is not None).thread_id
+    found = thread_to_ask_in(desk, thread, is_begun=at is not None, collections=filters.collections)
+    thread_id = found.thread_id
     return thread_id, checkpoint_named(desk, thread_id, at) if at is not None else None
 
 

@@ -15,7 +15,7 @@ import click
 
 from docmind.cli.ask import Stream, ask_about_model, follow, thread_to_ask_in, web_mode
 from docmind.cli.chat_commands import COMMANDS, Here, Said
-from docmind.cli.context import filtered, filters_of, is_asking, json_option, opened, print_json
+from docmind.cli.context import bound_filters, filtered, filters_of, is_asking, json_option, opened, print_json
 from docmind.cli.help import command
 from docmind.cli.output import inert, one_line, tell_narrow, tell_turns, turn_data
 from docmind.errors import ConfigError, DocMindError
@@ -129,7 +129,8 @@ def chat(
     """Ask your documents in a conversation. /help lists what else you can type."""
     with opened() as desk:
         filters = filters_of(desk, docs, languages, tags, collections)
-        here = Here(desk, thread_to_ask_in(desk, thread) if thread is not None else None)
+        chosen = None if thread is None else thread_to_ask_in(desk, thread, collections=filters.collections)
+        here = Here(desk, chosen)
         code = Chat(here, filters, mode, as_json).run()
     if code:
         sys.exit(code)
@@ -207,10 +208,14 @@ class Chat:
             ask_about_model(self._here.desk, is_quiet=self._as_json)
             self._is_first = False
         if self._here.thread is None:
-            self._here.thread = conversations.create()
+            self._here.thread = conversations.create(collections=self._filters.collections)
         thread_id = self._here.thread.thread_id
-        run_id = conversations.start(question, thread_id=thread_id, filters=self._filters, mode=mode, web=web)
+        run_id = conversations.start(question, thread_id=thread_id, filters=self._bound(), mode=mode, web=web)
         self._follow(run_id)
+
+    def _bound(self) -> Filters:
+        thread = self._here.thread
+        return bound_filters(self._filters, thread and self._here.desk.conversations.thread(thread.thread_id))
 
     def _follow(self, run_id: str) -> None:
         stream = Stream(is_live=False if self._as_json else None)
@@ -233,7 +238,7 @@ class Chat:
             return
         stream.end(turn)
         if turn.answer is not None and turn.answer.outcome == "not found" and turn.state == "answered":
-            tell_narrow(self._here.desk.documents(), self._filters)
+            tell_narrow(self._here.desk.documents(), self._bound())
         if self._lines.is_asking:
             for fact in turn.memories:
                 click.echo(_("Save this to memory? /remember {fact}").format(fact=one_line(fact)), err=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,6 +21,7 @@ from docmind.wording import _
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
+    from docmind.records.conversations import Thread
 
 
 _INNER = frozenset({"nearest_cosine"})  # passed between stages, of no use to other programs
@@ -43,6 +44,7 @@ def _value(value: Any) -> Any:
 
 
 __all__ = [
+    "bound_filters",
     "confirm",
     "filtered",
     "filters_of",
@@ -81,6 +83,13 @@ def filters_of(
     ids = tuple(desk.library.collection(name).collection_id for name in collections)
     spoken = tuple(language.lower() for language in languages)
     return Filters(doc_ids=doc_ids, languages=spoken, tags=tags, collections=ids)
+
+
+def bound_filters(filters: Filters, thread: Thread | None) -> Filters:
+    """Return the filters of a question in a conversation: in its collections, where the options name none."""
+    if thread is None or filters.collections:
+        return filters
+    return replace(filters, collections=thread.collections)
 
 
 def opened(*, reminds: bool = True, accept: bool = False) -> DocMind:

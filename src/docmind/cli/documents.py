@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import sys
 import threading
@@ -32,6 +33,7 @@ from docmind.errors import (
     NotFoundError,
     PasswordNeededError,
     TooLargeError,
+    WebPageError,
 )
 from docmind.records.documents import AddResult, QueueProgress, Upload
 from docmind.wording import _, ngettext
@@ -80,10 +82,10 @@ class Adding:
         self.unread = 0
         """How many of the submitted files are not read yet."""
 
-    def add(self, paths: Sequence[Path], tags: tuple[str, ...], limit_mb: int, show: Show) -> None:
-        """Queue all files, then read them.
+    def add(self, paths: Sequence[Path | str], tags: tuple[str, ...], limit_mb: int, show: Show) -> None:
+        """Queue all files, then read them. A text is the address of a web page, which is fetched.
 
-        A file that cannot be opened is refused like one that cannot be read.
+        A file that cannot be opened, and a page that cannot be fetched, is refused like one that cannot be read.
 
         Raises `DiskFullError` before any is read where there is no room for all of them.
         """
@@ -92,11 +94,15 @@ class Adding:
 
         def uploads() -> Iterator[Upload]:
             for number, file in enumerate(files):
-                show(QueueProgress("reading", len(files), number, file=file.name, stage="handing in"))
+                name = file if isinstance(file, str) else file.name
+                show(QueueProgress("reading", len(files), number, file=name, stage="handing in"))
                 try:
-                    yield Upload(file.name, _read(file, limit_mb), tags=tags)
-                except (NotFoundError, TooLargeError) as error:
-                    refused[number] = _refused(file.name, error)
+                    if isinstance(file, str):
+                        yield self._desk.web_page(file, tags=tags)
+                    else:
+                        yield Upload(name, _read(file, limit_mb), tags=tags)
+                except (NotFoundError, TooLargeError, ConfigError, WebPageError) as error:
+                    refused[number] = _refused(name, error)
 
         queue = self._desk.queue
         ids = list(queue.hold(uploads(), total_bytes=sum(_size(file, limit_mb) for file in files)))
@@ -191,8 +197,10 @@ def _read(file: Path, limit_mb: int) -> bytes:
         ) from error
 
 
-def _size(file: Path, limit_mb: int) -> int:
-    """Return how many bytes of a file will be stored; 0 for one that `_read` refuses."""
+def _size(file: Path | str, limit_mb: int) -> int:
+    """Return how many bytes of a file will be stored; 0 for one that `_read` refuses, and for a web page."""
+    if isinstance(file, str):
+        return 0
     try:
         stat = file.stat()
     except OSError:
@@ -200,10 +208,10 @@ def _size(file: Path, limit_mb: int) -> int:
     return stat.st_size if S_ISREG(stat.st_mode) and stat.st_size <= limit_mb << 20 else 0
 
 
-def _files(paths: Sequence[Path]) -> Iterator[Path]:
-    """Yield the paths, and the files inside folders; hidden files in folders are left out."""
+def _files(paths: Sequence[Path | str]) -> Iterator[Path | str]:
+    """Yield the paths and addresses, and the files inside folders; hidden files in folders are left out."""
     for path in paths:
-        if path.is_dir():
+        if not isinstance(path, str) and path.is_dir():
             yield from sorted(
                 file
                 for file in path.rglob("*")
@@ -236,10 +244,11 @@ def _refused(name: str, error: DocMindError) -> AddResult:
 
 
 _REFUSED = 20
+_WEB_ADDRESS = re.compile(r"https?://", re.IGNORECASE)  # no path begins so
 
 
 @command()
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, required=True, type=click.Path())
 @click.option(
     "--password-file",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
@@ -247,15 +256,15 @@ _REFUSED = 20
 )
 @click.option("--tag", "tags", multiple=True, help="A tag for these documents. May be repeated.")
 @json_option
-def add(paths: tuple[Path, ...], password_file: Path | None, tags: tuple[str, ...], as_json: bool) -> None:
-    """Add files and folders to the library."""
+def add(paths: tuple[str, ...], password_file: Path | None, tags: tuple[str, ...], as_json: bool) -> None:
+    """Add files, folders and web pages to the library."""
 
     passwords = read_passwords(password_file) if password_file else []
     with opened() as desk:
         limit_mb = desk.settings.now.reading.max_file_mb
         adding = Adding(desk, passwords, ask_password if is_asking() else None)
         with telling(adding, as_json=as_json), pausing(desk), progress_bar(quiet=as_json) as show:
-            adding.add(paths, tags, limit_mb, show)
+            adding.add([path if _WEB_ADDRESS.match(path) else Path(path) for path in paths], tags, limit_mb, show)
     if not adding.results and not as_json:
         click.echo(_("Nothing to add: there are only hidden files."), err=True)
     exit_with(adding.results)
@@ -326,7 +335,8 @@ def list_(
     for info in documents:
         language = info.language or "–"
         state = f"{_(info.status):8}"
-        click.echo(f"{info.doc_id[:12]}  {info.pages:>5} {_('p.')}  {language:2}  {state}  {inert(info.document)}")
+        name = f"{inert(info.document)}  {inert(info.address)}".rstrip()
+        click.echo(f"{info.doc_id[:12]}  {info.pages:>5} {_('p.')}  {language:2}  {state}  {name}")
     tell_queue(counts)
 
 

@@ -166,6 +166,20 @@ def pin(thread: str, undo: bool, as_json: bool) -> None:
 
 @threads.command()
 @click.argument("thread")
+@click.argument("collections", nargs=-1)
+@json_option
+def bind(thread: str, collections: tuple[str, ...], as_json: bool) -> None:
+    """Ask the questions of THREAD in these collections from now on; without any, in all documents."""
+    with opened() as desk:
+        chosen = [desk.library.collection(name) for name in collections]
+        found = desk.conversations.find_thread(thread).thread_id
+        bound = desk.conversations.bind(found, [one.collection_id for one in chosen])
+    names = inert(", ".join(one.name for one in chosen))
+    _tell(bound, f"{_titled(bound)} is asked in {names or 'all documents'}.", as_json)
+
+
+@threads.command()
+@click.argument("thread")
 @click.option("--undo", is_flag=True, help="Move it back to the list.")
 @json_option
 def archive(thread: str, undo: bool, as_json: bool) -> None:

@@ -142,12 +142,20 @@ class Conversations:
         """Return the one thread with this id, start of an id, or title. Raises `NotFoundError`."""
         return self._sessions.find(name)
 
-    def create(self, title: str = "", *, thread_id: str | None = None) -> Thread:
-        """Create a thread; without a title, its first question becomes the title.
+    def create(self, title: str = "", *, thread_id: str | None = None, collections: Sequence[str] = ()) -> Thread:
+        """Create a thread, bound to these collections; without a title, its first question becomes the title.
 
         Raises `ConfigError`.
         """
-        return self._sessions.create(title, thread_id)
+        made = self._sessions.create(title, thread_id)
+        return self._sessions.bind(made.thread_id, collections) if collections else made
+
+    def bind(self, thread_id: str, collections: Sequence[str]) -> Thread:
+        """Bind a thread to these collections, by their ids, instead of those it is bound to; none: to all documents.
+
+        The thread keeps them; whoever asks in it passes them on as `Filters`. Raises `NotFoundError`.
+        """
+        return self._sessions.bind(thread_id, collections)
 
     def rename(self, thread_id: str, title: str) -> Thread:
         """Rename a thread. Raises `NotFoundError`, `ConfigError`."""

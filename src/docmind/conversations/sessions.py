@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 import time
+from collections.abc import Sequence
 
 from docmind.errors import ConfigError, NotFoundError
 from docmind.records.conversations import Thread
@@ -16,7 +17,10 @@ LONGEST_TITLE = 200
 SHORTEST_BEGINNING = 4
 _HINT = N_("Run `docmind threads list` to see the conversations.")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_COLUMNS = "thread_id, title, created_at_ms, updated_at_ms, last_checkpoint_id, deleted_at_ms, is_pinned, is_archived"
+_COLUMNS = (
+    "thread_id, title, created_at_ms, updated_at_ms, last_checkpoint_id, deleted_at_ms, is_pinned, is_archived,"
+    " (SELECT group_concat(b.collection_id, ' ') FROM bound b WHERE b.thread_id = chat_session.thread_id)"
+)
 
 
 class Sessions:
@@ -48,6 +52,21 @@ class Sessions:
             if not made.rowcount:
                 raise ConfigError(_("The conversation {name} already exists.").format(name=name), hint=_(_HINT))
         return Thread(name, clip(title, LONGEST_TITLE), now, now)
+
+    def bind(self, thread_id: str, collections: Sequence[str]) -> Thread:
+        """Bind a conversation to these collections, and to no others; ids that there are not are left out.
+
+        Raises `NotFoundError`.
+        """
+        with self._db.transaction() as db:
+            self.get(thread_id)
+            db.execute("DELETE FROM bound WHERE thread_id = ?", (thread_id,))
+            db.executemany(
+                "INSERT OR IGNORE INTO bound (thread_id, collection_id)"
+                " SELECT ?, collection_id FROM collections WHERE collection_id = ?",
+                [(thread_id, one) for one in collections],
+            )
+            return self.get(thread_id)
 
     def get(self, thread_id: str) -> Thread:
         """Return a conversation, even a deleted one. Raises `NotFoundError`."""
@@ -168,5 +187,6 @@ def _now_ms() -> int:
 
 
 def _thread(row: Row) -> Thread:
-    *fields, is_pinned, is_archived = row
-    return Thread(*fields, is_pinned=bool(is_pinned), is_archived=bool(is_archived))
+    *fields, is_pinned, is_archived, bound = row
+    collections = tuple(sorted((bound or "").split()))
+    return Thread(*fields, is_pinned=bool(is_pinned), is_archived=bool(is_archived), collections=collections)

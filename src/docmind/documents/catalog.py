@@ -455,8 +455,8 @@ class Catalog:
             " (SELECT u.state FROM uploads u WHERE u.doc_id = d.doc_id AND u.state <> 'done'"
             "  ORDER BY u.upload_id DESC LIMIT 1),"
             " (SELECT group_concat(c.collection_id, ' ') FROM collected c WHERE c.doc_id = d.doc_id),"
-            " d.heading, d.read_as, d.deleted_at_ms"
-            f" FROM documents d {where}",
+            " d.heading, d.read_as, d.deleted_at_ms, coalesce(w.address, ''), coalesce(w.fetched_at_ms, 0)"
+            f" FROM documents d LEFT JOIN web_pages w ON w.doc_id = d.doc_id {where}",
             parameters,
         )
         return [_document(row) for row in rows]
@@ -464,7 +464,7 @@ class Catalog:
 
 def _document(row: Row) -> DocumentInfo:
     doc_id, document, title, kind, status, pages, language, size, added, message, tags, done, ocr, queued = row[:14]
-    collections, heading, read_as, deleted = row[14:]
+    collections, heading, read_as, deleted, address, fetched = row[14:]
     # The state of a document that is not ready is that of its file in the queue.
     status_: DocumentStatus = _QUEUED[queued] if status != "ready" and queued in _QUEUED else status
     return DocumentInfo(
@@ -485,6 +485,8 @@ def _document(row: Row) -> DocumentInfo:
         heading,
         tuple(json.loads(read_as)),
         deleted,
+        address,
+        fetched,
     )
 
 

@@ -277,6 +277,11 @@ class Uploads:
         db.execute(
             "DELETE FROM uploads WHERE doc_id = ? AND state IN ('failed', 'locked', 'cancelled', 'done')", (doc_id,)
         )
+        if upload.address:  # a page of the same content keeps the address that it came from first
+            db.execute(
+                "INSERT INTO web_pages (doc_id, address, fetched_at_ms) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                (doc_id, _text(upload.address), upload.fetched_at_ms),
+            )
         name, tags = _text(upload.name), json.dumps([_text(tag) for tag in upload.tags])
         cursor = db.execute(
             "INSERT INTO uploads (batch, name, tags, doc_id, artifact, artifact_suffix, bytes, state, added_at_ms,"

@@ -136,7 +136,7 @@ class Hub:
                 hop = next_hop(self._root, url)
             except EndpointRefusedError as error:
                 raise self._elsewhere() from error
-            connection = _Hop(hop, lambda piece: None, headers=headers)
+            connection = Connection(hop, lambda piece: None, headers=headers, returns_redirects=True)
             with _looking(self._check, connection) as stopped:
                 try:
                     with (
@@ -303,13 +303,6 @@ def _permitted(url: str) -> Endpoint:
     """
     host = urlsplit(url).hostname or ""
     return permit(url, f"[{host}]" if ":" in host else host)
-
-
-class _Hop(Connection):
-    """A connection that returns redirects to its caller."""
-
-    def _checked(self, response: httpx.Response) -> httpx.Response:
-        return response if 300 <= response.status_code < 400 else super()._checked(response)
 
 
 @contextmanager

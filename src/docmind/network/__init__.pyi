@@ -1,5 +1,6 @@
 from .endpoint import Connection, Endpoint, Resolve, at_socket, fetch, permit, resolve_here
 from .guard import Guard, GuardState, Mode, network_guard
+from .web_page import WebPage, fetch_page
 from .web_search import search_web
 
 __all__ = [
@@ -9,8 +10,10 @@ __all__ = [
     "GuardState",
     "Mode",
     "Resolve",
+    "WebPage",
     "at_socket",
     "fetch",
+    "fetch_page",
     "network_guard",
     "permit",
     "resolve_here",

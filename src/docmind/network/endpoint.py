@@ -2,8 +2,8 @@
 
 This machine may always be reached, any other host only where the user has allowed it. A name is resolved, every address
 of it is checked, and the connection uses the checked address: a later change of the name has no effect (no DNS
-rebinding). Where `docmind.network` guards the process, the guard is told of that address. No redirects, no proxies, no
-cookies, no compressed bodies, and a limit on the bytes read.
+rebinding). Where `docmind.network` guards the process, the guard is told of that address. No proxies, no cookies,
+no compressed bodies, and a limit on the bytes read. Redirects are errors, unless a caller asks to see them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -160,10 +160,15 @@ def allow_list(text: str) -> tuple[tuple[str, int | None], ...]:
     return tuple(entries)
 
 
+class TooManyBytesError(httpx.RemoteProtocolError):
+    """A response has more bytes than its limit."""
+
+
 class Connection(httpx.BaseTransport):
     """An httpx transport for one endpoint and one request at a time.
 
-    `abort` may be called from any thread.
+    A redirect is an `EndpointRefusedError`; with `returns_redirects` the caller gets it like any response. `abort` may
+    be called from any thread.
     """
 
     def __init__(
@@ -173,8 +178,10 @@ class Connection(httpx.BaseTransport):
         *,
         headers: Mapping[str, str] | None = None,
         resolve: Resolve = resolve_here,
+        returns_redirects: bool = False,
     ) -> None:
         self.endpoint = endpoint
+        self._returns_redirects = returns_redirects
         self._watch = watch
         self._headers = dict(headers or {})
         self._resolve = resolve
@@ -192,7 +199,8 @@ class Connection(httpx.BaseTransport):
         Raises `EndpointRefusedError` and httpx's errors.
         """
         url, there = request.url, self.endpoint
-        if (url.scheme, url.host, url.port or _default_port(url.scheme)) != (there.scheme, there.host, there.port):
+        asked = url.raw_host.decode("ascii")  # `host` would be what IDNA decodes to
+        if (url.scheme, asked, url.port or _default_port(url.scheme)) != (there.scheme, there.host, there.port):
             raise EndpointRefusedError(
                 _("Only {label} may be contacted, not {url}.").format(label=there.label, url=_short(str(url)))
             )
@@ -238,6 +246,8 @@ class Connection(httpx.BaseTransport):
 
     def _checked(self, response: httpx.Response) -> httpx.Response:
         if 300 <= response.status_code < 400:
+            if self._returns_redirects:
+                return response
             response.close()
             raise EndpointRefusedError(
                 _("{label} sends the request on to another address, which is not followed.").format(
@@ -288,25 +298,50 @@ def fetch(
     It ends after `timeout_s` in total, even where the server sends slowly. Raises `EndpointRefusedError` and httpx's
     errors.
     """
+    with limited(endpoint, timeout_s=timeout_s, max_bytes=max_bytes, headers=headers, resolve=resolve) as client:
+        method = "GET" if body is None else "POST"
+        answer = client.request(method, f"{endpoint.url}{path}", params=query, json=body)
+        return answer.status_code, answer.content
+
+
+@contextmanager
+def limited(
+    endpoint: Endpoint,
+    *,
+    timeout_s: float,
+    max_bytes: int,
+    headers: Mapping[str, str] | None = None,
+    resolve: Resolve = resolve_here,
+    returns_redirects: bool = False,
+) -> Iterator[httpx.Client]:
+    """Give a client for one request to the endpoint; its connection is closed after `timeout_s` in total.
+
+    A body of more than `max_bytes` is a `TooManyBytesError`.
+    """
     taken = 0
 
     def watch(piece: bytes) -> None:
         nonlocal taken
         taken += len(piece)
         if taken > max_bytes:
-            raise httpx.RemoteProtocolError(f"more than {max_bytes} bytes")
+            raise TooManyBytesError(f"more than {max_bytes} bytes")
 
-    connection = Connection(endpoint, watch, headers=headers, resolve=resolve)
+    connection = Connection(endpoint, watch, headers=headers, resolve=resolve, returns_redirects=returns_redirects)
     limit = threading.Timer(timeout_s, connection.abort)
     limit.daemon = True
     limit.start()
     try:
         with httpx.Client(transport=connection, trust_env=False, timeout=timeout_s) as client:
-            method = "GET" if body is None else "POST"
-            answer = client.request(method, f"{endpoint.url}{path}", params=query, json=body)
-            return answer.status_code, answer.content
+            yield client
     finally:
         limit.cancel()
+
+
+def is_public(address: Address) -> bool:
+    """Return whether an address is one of the internet: neither this machine nor one of a local network."""
+    if isinstance(address, ipaddress.IPv6Address) and address in _NAT64:
+        address = ipaddress.IPv4Address(address.packed[-4:])
+    return address.is_global
 
 
 def _literal(host: str) -> Address | None:

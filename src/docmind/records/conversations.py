@@ -23,7 +23,10 @@ ExportFormat = Literal["markdown", "pdf"]
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """One entry of the list of conversations. `checkpoint_id` is its current state."""
+    """One entry of the list of conversations. `checkpoint_id` is its current state.
+
+    `collections` are the ids of those that it is bound to: its questions are asked in them. Empty: in all documents.
+    """
 
     thread_id: str
     title: str
@@ -33,6 +36,7 @@ class Thread:
     deleted_at_ms: int | None = None
     is_pinned: bool = False
     is_archived: bool = False
+    collections: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

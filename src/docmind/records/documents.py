@@ -54,12 +54,17 @@ class ArtifactRef:
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """One uploaded file: its name (for display, never opened), its bytes, a password if it is locked, and tags."""
+    """One uploaded file: its name (for display, never opened), its bytes, a password if it is locked, and tags.
+
+    `address` is that of a web page, which was fetched at `fetched_at_ms`; empty for a file.
+    """
 
     name: str
     data: bytes = field(repr=False)
     password: str | None = field(default=None, repr=False)
     tags: tuple[str, ...] = ()
+    address: str = ""
+    fetched_at_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +114,8 @@ class DocumentInfo:
     `document` is its name, the file's unless it was renamed. `title` is the one in the file's metadata or set by hand,
     `heading` the one found on its first page. `language` is the ISO 639-1 code of most of its pages, or an empty
     string. `collections` are ids. `read_as` is the name and title under which an edited document was read, empty for
-    others. `deleted_at_ms` is when it was moved to the bin, None outside it.
+    others. `deleted_at_ms` is when it was moved to the bin, None outside it. `address` is where a web page was fetched,
+    at `fetched_at_ms`; empty and 0 for others.
     """
 
     doc_id: str
@@ -129,6 +135,8 @@ class DocumentInfo:
     heading: str = ""
     read_as: tuple[str, ...] = ()
     deleted_at_ms: int | None = None
+    address: str = ""
+    fetched_at_ms: int = 0
 
     @property
     def shown_title(self) -> str:

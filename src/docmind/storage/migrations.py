@@ -227,6 +227,30 @@ def m012_pinned_and_archived(db: Connection) -> None:
         )
 
 
+def m013_web_pages_and_bound_conversations(db: Connection) -> None:
+    """Create the table of addresses that documents were fetched from, and that of conversations bound to collections.
+
+    An address is written when its page is handed in, and deleted with the last row that refers to the document.
+    """
+    db.execute(
+        "CREATE TABLE web_pages (doc_id TEXT PRIMARY KEY, address TEXT NOT NULL, fetched_at_ms INTEGER NOT NULL)"
+        " WITHOUT ROWID"
+    )
+    for table, other in (("documents", "uploads"), ("uploads", "documents")):
+        db.execute(
+            f"CREATE TRIGGER web_pages_follow_{table} AFTER DELETE ON {table}"
+            f" WHEN NOT EXISTS (SELECT 1 FROM {other} WHERE doc_id = OLD.doc_id)"
+            " BEGIN DELETE FROM web_pages WHERE doc_id = OLD.doc_id; END"
+        )
+    db.execute(
+        """CREATE TABLE bound (
+            thread_id TEXT NOT NULL REFERENCES chat_session ON DELETE CASCADE,
+            collection_id TEXT NOT NULL REFERENCES collections ON DELETE CASCADE,
+            PRIMARY KEY (thread_id, collection_id)) WITHOUT ROWID"""
+    )
+    db.execute("CREATE INDEX bound_collection ON bound (collection_id)")
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     m001_documents,
     m002_epochs,
@@ -240,4 +264,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     m010_library,
     m011_folders,
     m012_pinned_and_archived,
+    m013_web_pages_and_bound_conversations,
 )

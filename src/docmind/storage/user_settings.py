@@ -53,6 +53,7 @@ SETTABLE: dict[str, Settable] = {
     "web.provider": Settable("web", N_("Web search service")),
     "web.url": Settable("web", N_("Address of the SearXNG server")),
     "web.api_key": Settable("web", N_("Brave API key")),
+    "web.pages": Settable("web", N_("Web pages added by their address"), "now"),
     "retrieve.fusion": Settable("search", N_("Search by")),
     "retrieve.rerank": Settable("search", N_("Second look at the first pages")),
     "retrieve.expand": Settable("search", N_("Search related lines of statements")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -24,7 +25,10 @@ def info(name: str, kind: str = "pdf", language: str = "en", added: int = NEW, *
 DOCUMENTS = (info("a"), info("b", "docx", "pt"), info("c", "pdf", "pt", OLD, "tax"), info("d", "xlsx", "en", OLD))
 
 
-def page(documents: list) -> None:
+COLLECTIONS = {"c1": "Taxes"}
+
+
+def page(documents: list, collections: dict) -> None:
     from types import SimpleNamespace
     from typing import cast
 
@@ -33,13 +37,14 @@ def page(documents: list) -> None:
     from docmind.application import DocMind
     from docmind.ui.chat.filters import choose_filters, chosen_filters, matching
 
-    choose_filters(documents)
+    choose_filters(documents, collections)
     docmind = cast("DocMind", SimpleNamespace(documents=lambda: documents))
-    st.json({"filters": chosen_filters(docmind).doc_ids, "count": len(matching(documents))})
+    chosen = chosen_filters(docmind)
+    st.json({"filters": chosen.doc_ids, "count": len(matching(documents)), "collections": chosen.collections})
 
 
 def drawn(*documents: DocumentInfo, **address: str) -> AppTest:
-    test = AppTest.from_function(page, default_timeout=60, args=(documents or DOCUMENTS,))
+    test = AppTest.from_function(page, default_timeout=60, args=(documents or DOCUMENTS, COLLECTIONS))
     for name, value in address.items():
         test.query_params[name] = value
     test.run()
@@ -50,7 +55,8 @@ def drawn(*documents: DocumentInfo, **address: str) -> AppTest:
 def found(test: AppTest) -> dict[str, Any]:
     import json
 
-    return json.loads(test.json[0].value)
+    told = json.loads(test.json[0].value)
+    return told if told["collections"] else {name: told[name] for name in ("filters", "count")}
 
 
 def test_nothing_chosen_is_all_documents() -> None:
@@ -75,6 +81,19 @@ def test_what_matches_no_document_says_so_and_finds_none() -> None:
     assert found(test) == {"filters": ["none"], "count": 0}
 
 
+def test_a_collection_is_chosen_and_goes_with_the_other_choices() -> None:
+    taxes = replace(DOCUMENTS[2], collections=("c1",))
+    test = drawn(DOCUMENTS[0], taxes, collection="c1")
+    assert found(test) == {"filters": [], "count": 1, "collections": ["c1"]}
+    assert "".join(test.query_params["collection"]) == "c1"
+    assert [button.label for button in test.button] == ["Search all"]
+    test.session_state[state.FILTER_KINDS] = ["pdf"]
+    assert found(test.run()) == {"filters": [taxes.doc_id], "count": 1, "collections": ["c1"]}
+    test.button(key="filters-none").click().run()
+    assert found(test) == {"filters": [], "count": 2}
+    assert found(drawn(taxes, collection="c2")) == {"filters": [], "count": 1}
+
+
 def test_one_that_is_gone_is_left_out() -> None:
     assert found(drawn(DOCUMENTS[0], **{"in": DOCUMENTS[1].doc_id[:12]})) == {"filters": [], "count": 1}
 
@@ -87,6 +106,7 @@ def test_one_that_is_gone_is_left_out() -> None:
         (Filters(doc_ids=("x", "y")), (), "2 documents"),
         (Filters(doc_ids=("gone",), languages=("pt",)), (), "1 document · Portuguese"),
         (Filters(tags=("tax",)), ("image", "visual"), "tax · by look"),
+        (Filters(collections=("x", "gone")), (), "a\\_b · a deleted collection"),
     ],
 )
 def test_a_turn_says_what_it_was_asked_in(filters: Filters, lists: Any, told: str) -> None:

@@ -46,7 +46,7 @@ def draw_question_box(
     with st.bottom:
         dropped.draw(docmind, thread_id)
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="choices"):
-            choose_filters(documents, has_look=has_look(docmind), clear=lambda: dropped.search_all(docmind, thread_id))
+            _choose_filters(docmind, thread_id, documents)
             _draw_modes(docmind)
             _draw_instructions(docmind, thread_id)
             st.space("stretch")
@@ -64,6 +64,27 @@ def draw_question_box(
     if typed and not was_taken():
         _ask(docmind, thread_id)
         st.rerun()
+
+
+def _choose_filters(docmind: DocMind, thread_id: str | None, documents: Sequence[DocumentInfo]) -> None:
+    """Draw the filters; the collections among them are kept with the conversation."""
+    thread = docmind.conversations.thread(thread_id) if thread_id is not None else None
+
+    def bind(chosen: Sequence[str]) -> bool:
+        outcome = errors.attempt(lambda: docmind.conversations.bind(thread_id or "", chosen))
+        if isinstance(outcome, DocMindError):
+            st.session_state[state.REFUSED] = outcome
+        return not isinstance(outcome, DocMindError)
+
+    collections = {one.collection_id: one.name for one in docmind.library.collections()}
+    choose_filters(
+        documents,
+        collections,
+        thread,
+        bind,
+        has_look=has_look(docmind),
+        clear=lambda: dropped.search_all(docmind, thread_id),
+    )
 
 
 def draw_view(thread_id: str | None, turns: int = 0, run: RunProgress | None = None) -> None:
@@ -209,7 +230,9 @@ def draw_conversation(docmind: DocMind, thread_id: str, documents: Sequence[Docu
     main, side = side_panel.split()
     with main:
         is_past = history.banner(docmind, view)
-        shown = _draw_turns(docmind, view, run, {info.doc_id: info.document for info in documents}, is_past=is_past)
+        names = {info.doc_id: info.document for info in documents}
+        names |= {one.collection_id: one.name for one in docmind.library.collections()}
+        shown = _draw_turns(docmind, view, run, names, is_past=is_past)
     side_panel.draw(docmind, side, view)
     draw_view(thread_id, shown, run)
     return not is_past

@@ -1,6 +1,7 @@
-"""Filters of a question: some documents, kinds, tags, languages and dates; by words, by look, or by both.
+"""Filters of a question: some documents, collections, kinds, tags, languages and dates; by words, by look, or by both.
 
 The choice is kept in the address of the page, so that a reload keeps it, and for the other pages in this tab.
+Collections are also kept with the open conversation, which is bound to them.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from docmind.records.conversations import Thread
 from docmind.records.documents import DocumentInfo
 from docmind.records.search import Filters, ListName
 from docmind.rich_text import escape, shorten
@@ -29,6 +31,7 @@ _NONE = "none"
 
 _KEYS = {
     state.FILTER_DOCUMENTS: "in",
+    state.FILTER_COLLECTIONS: "collection",
     state.FILTER_KINDS: "kind",
     state.FILTER_TAGS: "tag",
     state.FILTER_LANGUAGES: "language",
@@ -41,16 +44,24 @@ _MOST_IDS = 100  # in the address
 
 
 def choose_filters(
-    documents: Sequence[DocumentInfo], *, has_look: bool = False, clear: Callable[[], None] | None = None
+    documents: Sequence[DocumentInfo],
+    collections: Mapping[str, str],
+    thread: Thread | None = None,
+    bind: Callable[[Sequence[str]], bool] = lambda chosen: True,
+    *,
+    has_look: bool = False,
+    clear: Callable[[], None] | None = None,
 ) -> None:
     """Draw a popover whose label shows the choice; nothing chosen means no filter.
 
-    Where a model for page images is in use (`has_look`), words or the look of pages can be chosen alone. `clear` is
-    called by the button that clears the choice, in place of `look_in`.
+    `collections` are their names by their ids. `bind` keeps the chosen ones with the open conversation `thread`, and
+    tells whether it could. Where a model for page images is in use (`has_look`), words or the look of pages can be
+    chosen alone. `clear` is called by the button that clears the choice, in place of `look_in`.
     """
-    names = {info.doc_id: info.document for info in documents}
+    names = {info.doc_id: info.document for info in documents} | dict(collections)
     offered = {
-        state.FILTER_DOCUMENTS: list(names),
+        state.FILTER_DOCUMENTS: [info.doc_id for info in documents],
+        state.FILTER_COLLECTIONS: list(collections),
         state.FILTER_KINDS: sorted({info.kind for info in documents}, key=kind),
         state.FILTER_TAGS: sorted({tag for info in documents for tag in info.tags}),
         state.FILTER_LANGUAGES: sorted({info.language for info in documents if info.language}, key=language),
@@ -58,6 +69,7 @@ def choose_filters(
         state.FILTER_LISTS: list(_WAYS) if has_look else [],
     }
     _restore(offered)
+    _follow(thread, bind)
     told = _told(documents, names)
     style = "secondary" if told else "tertiary"
     with st.popover(told or _("All documents"), icon=":material/filter_alt:", key="filters", type=style):
@@ -65,7 +77,7 @@ def choose_filters(
     if told:
         if not matching(documents):
             st.caption(f":material/warning: {_('No documents match these filters.')}", width="content")
-        label = _("Clear filter")
+        label = _("Search all") if _chosen(state.FILTER_COLLECTIONS) else _("Clear filter")
         st.button(label, key="filters-none", icon=":material/close:", type="tertiary", on_click=clear or look_in)
     _keep()
 
@@ -83,17 +95,25 @@ def look_in(*doc_ids: str) -> None:
     st.session_state[state.FILTER_DOCUMENTS] = list(doc_ids)
 
 
+def look_in_collection(collection_id: str) -> None:
+    """Set the filter to this collection for a new conversation, which is bound to it. For callbacks."""
+    look_in()
+    st.session_state[state.FILTER_COLLECTIONS] = [collection_id]
+    st.session_state[state.BOUND] = ("", (collection_id,))
+
+
 def chosen_filters(docmind: DocMind) -> Filters:
     """Return the filters that are chosen in this tab; kinds and dates become the documents that have them."""
-    languages = tuple(_chosen(state.FILTER_LANGUAGES))
+    languages, collections = tuple(_chosen(state.FILTER_LANGUAGES)), tuple(_chosen(state.FILTER_COLLECTIONS))
     if not any(_chosen(key) for key in (state.FILTER_KINDS, state.FILTER_SINCE)):
         return Filters(
             doc_ids=tuple(_chosen(state.FILTER_DOCUMENTS)),
             languages=languages,
             tags=tuple(_chosen(state.FILTER_TAGS)),
+            collections=collections,
         )
     found = tuple(info.doc_id for info in _narrowed(docmind.documents()))
-    return Filters(doc_ids=found or (_NONE,), languages=languages)
+    return Filters(doc_ids=found or (_NONE,), languages=languages, collections=collections)
 
 
 def chosen_lists() -> tuple[ListName, ...] | None:
@@ -103,12 +123,18 @@ def chosen_lists() -> tuple[ListName, ...] | None:
 
 
 def describe(filters: Filters, lists: Collection[ListName], names: Mapping[str, str]) -> str:
-    """Return what a question was asked in, as Markdown; empty for all documents."""
+    """Return what a question was asked in, as Markdown; empty for all documents.
+
+    `names` are those of documents and collections by their ids.
+    """
     parts = []
     if len(filters.doc_ids) == 1 and filters.doc_ids[0] in names:
         parts.append(escape(names[filters.doc_ids[0]], limit=48))
     elif filters.doc_ids:
         parts.append(_documents(len([doc_id for doc_id in filters.doc_ids if doc_id != _NONE])))
+    parts += [
+        escape(names[one], limit=48) if one in names else _("a deleted collection") for one in filters.collections
+    ]
     parts += [escape(tag, limit=32) for tag in filters.tags]
     parts += [language(code) for code in filters.languages]
     ways = [way for way, searched in _WAYS.items() if lists and set(lists) == set(searched)]
@@ -118,12 +144,14 @@ def describe(filters: Filters, lists: Collection[ListName], names: Mapping[str, 
 def _narrowed(documents: Sequence[DocumentInfo]) -> list[DocumentInfo]:
     """Return the documents that fit all choices but the language. A further way to choose documents belongs here."""
     ids, kinds, tags = map(_chosen, (state.FILTER_DOCUMENTS, state.FILTER_KINDS, state.FILTER_TAGS))
+    collections = _chosen(state.FILTER_COLLECTIONS)
     days = [int(each) for each in _chosen(state.FILTER_SINCE)]
     after = time.time() * 1000 - days[0] * _DAY_MS if days else 0.0
     return [
         info
         for info in documents
         if (not ids or info.doc_id in ids)
+        and (not collections or not set(collections).isdisjoint(info.collections))
         and (not kinds or info.kind in kinds)
         and (not tags or not set(tags).isdisjoint(info.tags))
         and info.added_at_ms >= after
@@ -138,6 +166,15 @@ def _draw_fields(offered: Mapping[str, Sequence[str]], names: Mapping[str, str])
         key=state.FILTER_DOCUMENTS,
         placeholder=_("All documents"),
     )
+    if offered[state.FILTER_COLLECTIONS]:
+        st.multiselect(
+            _("Collections"),
+            offered[state.FILTER_COLLECTIONS],
+            format_func=lambda one: shorten(names[one], 48),
+            key=state.FILTER_COLLECTIONS,
+            placeholder=_("All documents"),
+            help=_("This conversation is asked in these collections until you choose others."),
+        )
     fields = (
         (state.FILTER_KINDS, _("Kinds"), kind, 2),
         (state.FILTER_TAGS, _("Tags"), lambda tag: escape(tag, limit=32), 1),
@@ -183,6 +220,25 @@ def _restore(offered: Mapping[str, Sequence[str]]) -> None:
         st.session_state[key] = [value for value in values if value in offered[key]]
 
 
+def _follow(thread: Thread | None, bind: Callable[[Sequence[str]], bool]) -> None:
+    """Take the collections of a conversation that was opened, and keep those that were chosen in it.
+
+    A new conversation begins in all documents, unless a collection was chosen for it.
+    """
+    thread_id, bound = (thread.thread_id, thread.collections) if thread is not None else ("", ())
+    before: tuple[str, tuple[str, ...]] | None = st.session_state.get(state.BOUND)
+    chosen = tuple(sorted(_chosen(state.FILTER_COLLECTIONS)))
+    is_same = before is not None and before[0] == thread_id
+    if thread is None:
+        chosen = chosen if is_same or before is None else ()
+    else:
+        is_news = not is_same or before is None or before[1] != bound  # opened now, or changed elsewhere
+        if is_news or (chosen != bound and not bind(chosen)):
+            chosen = bound
+    st.session_state[state.FILTER_COLLECTIONS] = list(chosen)
+    st.session_state[state.BOUND] = (thread_id, chosen)
+
+
 def _keep() -> None:
     """Keep the choices for other pages and, in the address, for a reload."""
     st.session_state[state.FILTERS] = {key: _chosen(key) for key in _KEYS}
@@ -206,6 +262,7 @@ def _told(documents: Sequence[DocumentInfo], names: Mapping[str, str]) -> str:
         parts = [_documents(len(matching(documents)))]
     else:
         parts = []
+    parts += [escape(names[one], limit=36) for one in _chosen(state.FILTER_COLLECTIONS)]
     parts += [kind(each) for each in _chosen(state.FILTER_KINDS)]
     parts += [escape(tag, limit=24) for tag in _chosen(state.FILTER_TAGS)]
     parts += [language(code) for code in _chosen(state.FILTER_LANGUAGES)]

@@ -66,7 +66,7 @@ def ask(
     st.session_state[state.TAKEN] = True
 
     def begin() -> str:
-        chosen = thread_id or docmind.conversations.create().thread_id
+        chosen = thread_id or docmind.conversations.create(collections=filters.collections).thread_id
         is_agent, web = st.session_state.get(state.AGENT), bool(st.session_state.get(state.WEB))
         mode: Mode | None = None if is_agent is None else "agent" if is_agent else "standard"
         run_id = docmind.conversations.start(

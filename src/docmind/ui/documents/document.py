@@ -87,6 +87,9 @@ def _draw_facts(docmind: DocMind, info: DocumentInfo) -> None:
     facts = [kind(info.kind), count(ngettext("{n} page", "{n} pages", info.pages), info.pages), size(info.bytes)]
     st.markdown(" · ".join(escape(fact) for fact in facts))
     st.caption(_("Added {when}").format(when=when(info.added_at_ms)))
+    if info.address:
+        fetched = _("Fetched {when} from {address}")
+        st.caption(fetched.format(when=when(info.fetched_at_ms), address=escape(info.address, limit=300)))
     reading = errors.attempt(lambda: docmind.library.reading(info.doc_id))
     if not isinstance(reading, DocMindError):
         for source, pages, confidence in reading.sources:

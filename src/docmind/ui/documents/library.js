@@ -88,6 +88,10 @@ class Table {
       this.menus[name] = menu;
       bar.append(menu);
     }
+    this.ask = make("button", "lib-button lib-ask", undefined, { type: "button" });
+    this.ask.append(icon("forum"), make("span", "", words.ask));
+    this.ask.addEventListener("click", () => this.act("ask", [kept.filters.collection]));
+    bar.append(this.ask);
     this.clear = make("button", "lib-quiet", words.clear, { type: "button" });
     this.clear.addEventListener("click", () => this.forget());
     bar.append(this.clear);
@@ -198,6 +202,7 @@ class Table {
     this.active = isKept && active ? this.shown.findIndex((row) => row[ID] === active) : -1;
     const isNarrow = parts.length > 0 || Object.values(kept.filters).some(Boolean);
     this.clear.hidden = !isNarrow;
+    this.ask.hidden = !collection || !this.shown.length;
     this.none.hidden = this.shown.length > 0 || !this.rows.length;
     this.grid.hidden = !this.shown.length;
     const words = this.words, told = (count, one, many) => fill(count === 1 ? one : many, { n: number.format(count) });

@@ -14,6 +14,8 @@ from docmind.rich_text import escape, one_line
 from docmind.ui.app import errors, page_view, state
 from docmind.ui.app.browser_part import browser_part
 from docmind.ui.app.format import count, kind, size, when
+from docmind.ui.chat import threads
+from docmind.ui.chat.filters import look_in_collection
 from docmind.ui.documents import upload
 from docmind.wording import N_, _, ngettext
 
@@ -72,6 +74,7 @@ def _words() -> dict[str, Any]:
             "failed": _("Failed"),
         },
         "clear": _("Clear filters"),
+        "ask": _("Ask this collection"),
         "none": _("No documents match."),
         "whole": _("{documents}, {pages}, encrypted on this computer"),
         "one": _("1 document"),
@@ -102,7 +105,10 @@ def _act(docmind: DocMind) -> None:
     what = told.get("what")
     if not ids:
         return
-    if what == "open":
+    if what == "ask":
+        threads.begin()
+        look_in_collection(ids[0])
+    elif what == "open":
         open_document(ids[0])
     elif what == "delete":
         delete(docmind, ids)

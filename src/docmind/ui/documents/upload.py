@@ -69,6 +69,27 @@ def whole_folder(docmind: DocMind) -> None:
         _hand_in(docmind, folder, is_folder=True)
 
 
+def web_page(docmind: DocMind) -> None:
+    """Draw the field that adds a web page by its address; where that is not allowed, how to allow it."""
+    with st.expander(_("Add a web page"), icon=":material/language:"):
+        if not docmind.settings.now.web.may_fetch_pages:
+            st.caption(_("Fetching web pages is not allowed. Allow it in Settings, under “Answers”."))
+            if st.button(_("Open Settings"), key="web-page-settings", icon=":material/settings:"):
+                st.switch_page("settings.py")
+            return
+        if st.session_state.pop(state.WEB_PAGE_TAKEN, False):
+            st.session_state[state.WEB_ADDRESS] = ""
+        with st.form("web-page-form", border=False):
+            address = st.text_input(_("Address of the page"), placeholder="https://", key=state.WEB_ADDRESS)
+            st.caption(_("The page alone is fetched, without its pictures and scripts. Web pages and PDF files."))
+            wants = st.form_submit_button(_("Add web page"), icon=":material/add_link:")
+        if wants and address.strip():
+            with st.spinner(_("Fetching the page…")):
+                _act(lambda: docmind.submit([docmind.web_page(address)]))
+            st.session_state[state.WEB_PAGE_TAKEN] = state.QUEUE_TROUBLE not in st.session_state
+            st.rerun()
+
+
 def progress(docmind: DocMind) -> None:
     """Draw the queue, from any tab: what is read, what waits, and the results; polls by itself."""
     st.fragment(_panel, run_every=_POLL_S if docmind.queue.progress().is_busy else None)(docmind, _seen(docmind))

@@ -47,6 +47,11 @@ _OCR: _Texts = {
     "off": N_("Off"),
 }
 _WEB: _Texts = {"off": N_("Off"), "searxng": N_("A SearXNG server"), "brave": "Brave Search"}
+_PAGES: _Texts = {
+    "auto": N_("Allowed where a web search service is chosen"),
+    "on": N_("Allowed"),
+    "off": N_("Not allowed"),
+}
 _STRICT: _Texts = {"auto": N_("Used where this computer can"), "on": N_("Required: DocMind refuses to open without it")}
 _THEMES: _Texts = {"system": N_("Same as the system"), "light": N_("Light"), "dark": N_("Dark")}
 
@@ -99,6 +104,10 @@ def web(docmind: DocMind) -> None:
         fields.draw(docmind, "web.url", about=_("It must offer results as JSON"))
     elif provider == "brave":
         _draw_key(docmind, "web.api_key")
+    told = _(
+        "The site sees the address of the page and of your computer. Nothing else is sent, and nothing else fetched"
+    )
+    fields.draw(docmind, "web.pages", choices=_in_words(_PAGES), about=told)
 
 
 def _draw_key(docmind: DocMind, name: str) -> None:
