@@ -148,6 +148,17 @@ def _draw_documents(docmind: DocMind, dropped: Dropped) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="dropped-files"):
         st.markdown(f":material/attach_file: {_told(docmind, dropped, unread)}", width="stretch")
         _draw_dismiss()
+    if unread or _ready(docmind, dropped):
+        _draw_scope(docmind, dropped)
+    if dropped.question:
+        question = escape(dropped.question, limit=160)
+        st.caption(f":material/schedule: {_('Asked once they are read: “{question}”').format(question=question)}")
+    upload.draw_attention(docmind, _attention(docmind, dropped))
+    if unread:
+        st.fragment(_wait, run_every=_POLL_S)(docmind, dropped, unread)
+
+
+def _draw_scope(docmind: DocMind, dropped: Dropped) -> None:
     st.segmented_control(
         _("What the files are for"),
         list(_SCOPES),
@@ -160,12 +171,6 @@ def _draw_documents(docmind: DocMind, dropped: Dropped) -> None:
         args=(docmind,),
     )
     st.caption(_(_TOLD[_HERE if dropped.is_limiting else _LIBRARY]))
-    if dropped.question:
-        question = escape(dropped.question, limit=160)
-        st.caption(f":material/schedule: {_('Asked once they are read: “{question}”').format(question=question)}")
-    upload.draw_attention(docmind, _attention(docmind, dropped))
-    if unread:
-        st.fragment(_wait, run_every=_POLL_S)(docmind, dropped, unread)
 
 
 def _told(docmind: DocMind, dropped: Dropped, unread: int) -> str:
