@@ -8,7 +8,7 @@ import streamlit as st
 
 from docmind.ui.app import errors, state
 from docmind.ui.app.frame import frame
-from docmind.ui.chat import threads
+from docmind.ui.chat import filters, threads
 from docmind.ui.documents import document, embedding, folders, library, upload
 from docmind.wording import _
 
@@ -22,7 +22,7 @@ def documents_page(docmind: DocMind) -> None:
     embedding.draw_question(docmind)
     opened = st.query_params.get(state.OPEN_DOCUMENT)
     if opened and not isinstance(errors.attempt(lambda: docmind.document(opened)), Exception):
-        document.draw_document(docmind, opened)
+        document.draw_document(docmind, opened, look_in=filters.look_in)
         return
     if st.query_params.get(state.OPEN_BIN):
         library.draw_bin(docmind)

@@ -17,7 +17,7 @@ from docmind.records.documents import Upload, UploadInfo
 from docmind.rich_text import escape, one_line
 from docmind.ui.app import errors, state
 from docmind.ui.chat import visual_search
-from docmind.ui.chat.filters import chosen_filters, chosen_lists, look_in
+from docmind.ui.chat.filters import chosen_documents, chosen_filters, chosen_lists, look_in
 from docmind.ui.chat.run import ask, was_taken
 from docmind.ui.documents import upload
 from docmind.wording import N_, _, ngettext
@@ -121,7 +121,7 @@ def go_along(docmind: DocMind, thread_id: str | None) -> None:
 
 def search_all(docmind: DocMind, thread_id: str | None) -> None:
     """Clear the filters, and the limit of this conversation. For callbacks."""
-    if st.session_state.get(state.LIMITED, ("", False))[1]:
+    if st.session_state.get(state.LIMITED, ("", ()))[1]:
         _limit(docmind, thread_id, ())
     else:
         look_in()
@@ -148,6 +148,17 @@ def _draw_documents(docmind: DocMind, dropped: Dropped) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="dropped-files"):
         st.markdown(f":material/attach_file: {_told(docmind, dropped, unread)}", width="stretch")
         _draw_dismiss()
+    if unread or _ready(docmind, dropped):
+        _draw_scope(docmind, dropped)
+    if dropped.question:
+        question = escape(dropped.question, limit=160)
+        st.caption(f":material/schedule: {_('Asked once they are read: “{question}”').format(question=question)}")
+    upload.draw_attention(docmind, _attention(docmind, dropped))
+    if unread:
+        st.fragment(_wait, run_every=_POLL_S)(docmind, dropped, unread)
+
+
+def _draw_scope(docmind: DocMind, dropped: Dropped) -> None:
     st.segmented_control(
         _("What the files are for"),
         list(_SCOPES),
@@ -160,12 +171,6 @@ def _draw_documents(docmind: DocMind, dropped: Dropped) -> None:
         args=(docmind,),
     )
     st.caption(_(_TOLD[_HERE if dropped.is_limiting else _LIBRARY]))
-    if dropped.question:
-        question = escape(dropped.question, limit=160)
-        st.caption(f":material/schedule: {_('Asked once they are read: “{question}”').format(question=question)}")
-    upload.draw_attention(docmind, _attention(docmind, dropped))
-    if unread:
-        st.fragment(_wait, run_every=_POLL_S)(docmind, dropped, unread)
 
 
 def _told(docmind: DocMind, dropped: Dropped, unread: int) -> str:
@@ -291,18 +296,18 @@ def _limit(docmind: DocMind, thread_id: str | None, doc_ids: tuple[str, ...]) ->
         outcome = errors.attempt(lambda: docmind.conversations.limit_to(thread_id, doc_ids))
         if isinstance(outcome, DocMindError):
             st.session_state[state.REFUSED] = outcome
-    st.session_state[state.LIMITED] = (thread_id or "", bool(doc_ids))
+    st.session_state[state.LIMITED] = (thread_id or "", doc_ids)
 
 
 def _show_limit(docmind: DocMind, thread_id: str | None) -> None:
-    """Set the filters to the limit of a conversation when it is opened, and clear those of a limited one before it."""
-    before: tuple[str, bool] | None = st.session_state.get(state.LIMITED)
+    """Set the filters to the limit of a conversation when it is opened, and clear that of the one before it."""
+    before: tuple[str, tuple[str, ...]] | None = st.session_state.get(state.LIMITED)
     if before is not None and before[0] == (thread_id or ""):
         return
     st.session_state.pop(state.ONLY_HERE, None)
     limit = docmind.conversations.limit_of(thread_id) if thread_id is not None else ()
     if limit:
         look_in(*limit)
-    elif before is not None and before[1]:
+    elif before is not None and before[1] and set(before[1]) == set(chosen_documents()):
         look_in()
-    st.session_state[state.LIMITED] = (thread_id or "", bool(limit))
+    st.session_state[state.LIMITED] = (thread_id or "", limit)

@@ -88,6 +88,12 @@ def matching(documents: Sequence[DocumentInfo]) -> list[DocumentInfo]:
     return [info for info in _narrowed(documents) if not languages or info.language in languages]
 
 
+def chosen_documents() -> tuple[str, ...]:
+    """Return the documents that are chosen in this tab, on any page; none means all."""
+    kept: dict[str, list[str]] = st.session_state.get(state.FILTERS) or {}
+    return tuple(st.session_state.get(state.FILTER_DOCUMENTS, kept.get(state.FILTER_DOCUMENTS)) or ())
+
+
 def look_in(*doc_ids: str) -> None:
     """Set the filter to these documents; none means all. For callbacks."""
     for key in _KEYS:

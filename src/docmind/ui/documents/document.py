@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,6 @@ from docmind.ui.app import errors, state
 from docmind.ui.app.browser_part import browser_part
 from docmind.ui.app.format import count, kind, language, languages, size, when
 from docmind.ui.app.page_links import reader_link
-from docmind.ui.chat.filters import look_in
 from docmind.ui.documents import embedding, library
 from docmind.wording import _, ngettext, number_text
 
@@ -27,8 +27,8 @@ _CHAT = "chat.py"
 _HEADINGS, _TALLEST = 12, 360  # headings shown unfolded; pixels of a longer outline
 
 
-def draw_document(docmind: DocMind, doc_id: str) -> None:
-    """Draw one document; its pages open in the reader."""
+def draw_document(docmind: DocMind, doc_id: str, *, look_in: Callable[[str], None]) -> None:
+    """Draw one document; its pages open in the reader. `look_in` limits the next question to a document."""
     info = docmind.document(doc_id)
     st.button(_("All documents"), icon=":material/arrow_back:", type="tertiary", on_click=library.close_document)
     errors.show_of(_TROUBLE)
@@ -36,7 +36,7 @@ def draw_document(docmind: DocMind, doc_id: str) -> None:
     st.subheader(escape(title or info.document, limit=160), anchor=False)
     if title and title != one_line(info.document):
         st.caption(escape(info.document, limit=160))
-    _draw_actions(docmind, info)
+    _draw_actions(docmind, info, look_in)
     embedding.progress(docmind)
     with st.container(key="document"):
         facts, rest = st.columns([0.36, 0.64], gap="large")
@@ -52,16 +52,16 @@ def draw_document(docmind: DocMind, doc_id: str) -> None:
         _draw_pages(info)
 
 
-def _draw_actions(docmind: DocMind, info: DocumentInfo) -> None:
+def _draw_actions(docmind: DocMind, info: DocumentInfo, look_in: Callable[[str], None]) -> None:
     with st.container(horizontal=True, gap="small", key="document-actions"):
         is_ready = info.status == "ready"
         if st.button(
             _("Ask this document"), icon=":material/forum:", type="primary", key="document-ask", disabled=not is_ready
         ):
-            _go_and_ask(info)
+            _go_and_ask(info, look_in)
         if st.button(_("Summarize"), icon=":material/summarize:", key="document-summary", disabled=not is_ready):
             st.session_state[state.QUESTION] = _("Summarize this document")
-            _go_and_ask(info)
+            _go_and_ask(info, look_in)
         st.download_button(
             _("Download original"),
             lambda: docmind.library.original(info.doc_id),
@@ -77,7 +77,7 @@ def _draw_actions(docmind: DocMind, info: DocumentInfo) -> None:
         st.button(_("Delete"), icon=":material/delete:", key="document-delete", on_click=library.delete, args=gone)
 
 
-def _go_and_ask(info: DocumentInfo) -> None:
+def _go_and_ask(info: DocumentInfo, look_in: Callable[[str], None]) -> None:
     state.open_thread(None)
     look_in(info.doc_id)
     st.switch_page(_CHAT)
