@@ -480,7 +480,7 @@ def memory(walk: Walk) -> None:
     walk.key("memory-add")
     walk.text("Ann pays the rent")
     walk.take("list")
-    page.locator('[class*="st-key-edit-memory-"] button').first.click()
+    page.locator('[class*="st-key-edit-memory-"] button:visible').first.click()
     walk.tab.idle()
     walk.take("edit")
 
