@@ -55,7 +55,7 @@ class Walk:
     def take(self, state: str) -> None:
         """Save a picture of the window as it is."""
         self.page.mouse.move(2, 2)
-        self.page.wait_for_timeout(250)
+        self.page.wait_for_timeout(450)
         path = self.folder / f"{self.journey}-{state}.png"
         self.page.screenshot(path=path)
         Image.open(path).convert("RGB").quantize(128, dither=Image.Dither.NONE).save(path)
@@ -480,7 +480,7 @@ def memory(walk: Walk) -> None:
     walk.key("memory-add")
     walk.text("Ann pays the rent")
     walk.take("list")
-    page.locator('[class*="st-key-edit-memory-"] button').first.click()
+    page.locator('[class*="st-key-edit-memory-"] button:visible').first.click()
     walk.tab.idle()
     walk.take("edit")
 
