@@ -44,11 +44,17 @@ def documents_page(docmind: DocMind) -> None:
     upload.preparing(docmind)
     if docmind.counts()[0]:
         embedding.offer(docmind)
-        library.draw_list(docmind)
+        library.draw_list(docmind, ask_collection=ask_collection)
         return
     library.draw_undo(docmind)
     if upload.is_empty(docmind):
         nothing_yet()
+
+
+def ask_collection(collection_id: str) -> None:
+    """Begin a conversation that asks this collection only. For callbacks."""
+    threads.begin()
+    filters.look_in_collection(collection_id)
 
 
 def nothing_yet() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,6 @@ from docmind.rich_text import escape, one_line
 from docmind.ui.app import errors, page_view, state
 from docmind.ui.app.browser_part import browser_part
 from docmind.ui.app.format import count, kind, size, when
-from docmind.ui.chat import threads
-from docmind.ui.chat.filters import look_in_collection
 from docmind.ui.documents import upload
 from docmind.wording import N_, _, ngettext
 
@@ -28,8 +26,11 @@ _SHOWN = 50  # rows of the bin
 TAG, COLLECT, RENAME, PURGE, EMPTY = "tag", "collect", "rename", "purge", "empty"
 
 
-def draw_list(docmind: DocMind) -> None:
-    """Draw the table; its rows come from `served`, not through the run of the page."""
+def draw_list(docmind: DocMind, *, ask_collection: Callable[[str], None]) -> None:
+    """Draw the table; its rows come from `served`, not through the run of the page.
+
+    `ask_collection` begins a conversation that asks one collection only.
+    """
     errors.show_of(_TROUBLE)
     draw_undo(docmind)
     data = {
@@ -37,7 +38,7 @@ def draw_list(docmind: DocMind) -> None:
         "embeds": errors.attempt(lambda: docmind.visual.is_on("late")) is True,
         "turn": st.session_state.get(state.LIBRARY_TURN, 0),
     }
-    browser_part(_FOLDER, "library")(data=data, key=state.LIBRARY, on_act_change=lambda: _act(docmind))
+    browser_part(_FOLDER, "library")(data=data, key=state.LIBRARY, on_act_change=lambda: _act(docmind, ask_collection))
 
 
 def _words() -> dict[str, Any]:
@@ -98,7 +99,7 @@ def _words() -> dict[str, Any]:
     }
 
 
-def _act(docmind: DocMind) -> None:
+def _act(docmind: DocMind, ask_collection: Callable[[str], None]) -> None:
     """Do what the table was told. What comes from the browser is checked like any input."""
     told = (st.session_state.get(state.LIBRARY) or {}).get("act") or {}
     ids = tuple(one for one in told.get("ids", ()) if isinstance(one, str))
@@ -106,8 +107,7 @@ def _act(docmind: DocMind) -> None:
     if not ids:
         return
     if what == "ask":
-        threads.begin()
-        look_in_collection(ids[0])
+        ask_collection(ids[0])
     elif what == "open":
         open_document(ids[0])
     elif what == "delete":
