@@ -75,7 +75,7 @@ def test_two_read_at_a_time() -> None:
 def test_what_failed_stays_as_it_was_and_is_told() -> None:
     done, told = through([page(13, text="poor"), page(2)])
     assert [one.text for one in done] == ["poor", "read 2"]
-    assert told == "One page is a picture whose text was not read: The engine gave up."
+    assert told == "1 page is a picture whose text was not read: The engine gave up."
 
 
 def test_a_poor_layer_is_better_than_nothing_read() -> None:

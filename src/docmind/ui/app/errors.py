@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -12,6 +13,7 @@ from docmind.rich_text import escape
 from docmind.ui.app import state
 
 T = TypeVar("T")
+_COMMAND = re.compile(r"`(docmind [a-z -]+)`")
 
 
 def attempt(work: Callable[[], T]) -> T | DocMindError:
@@ -49,4 +51,10 @@ def show(error: DocMindError) -> None:
 
 def tell(message: str, hint: str = "") -> None:
     """Show the message of another failure (a refused file) in the same style."""
-    st.error(f"{escape(message)}  \n{escape(hint)}" if hint else escape(message), icon=":material/error:")
+    st.error(f"{_marked(message)}  \n{_marked(hint)}" if hint else _marked(message), icon=":material/error:")
+
+
+def _marked(text: str) -> str:
+    """Return the text as Markdown that shows DocMind's own commands as code and all else as it is written."""
+    parts = _COMMAND.split(text)
+    return "".join(f"`{part}`" if at % 2 else escape(part) for at, part in enumerate(parts))

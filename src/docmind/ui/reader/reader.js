@@ -290,6 +290,7 @@ function build() {
   }
 
   function go(page) {
+    unfold(false);
     const wanted = Math.min(Math.max(1, page), facts?.pages || 1);
     number.value = ref.page;
     if (!facts || wanted === ref.page) return;

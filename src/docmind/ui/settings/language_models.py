@@ -57,7 +57,7 @@ def section(docmind: DocMind, settings: Settings) -> None:
 
 def _draw_found(docmind: DocMind, found: ModelList, settings: Settings) -> None:
     for degraded in found.degraded:
-        st.warning(escape(degraded.reason), icon=":material/info:")
+        st.warning(escape(degraded.reason[:1].upper() + degraded.reason[1:]), icon=":material/info:")
     with st.container(border=True, gap=None, key="models"):
         if not found.models:
             st.markdown(_("**No language model was found.** Answers are quotes from your pages until there is one."))
