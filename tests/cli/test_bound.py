@@ -38,8 +38,8 @@ def test_a_conversation_begun_in_a_collection_stays_in_it(shell: Shell) -> None:
 def test_it_is_bound_and_unbound(shell: Shell) -> None:
     assert "owls.txt" in cited(shell, "--thread", "trees")
     bound = shell.json("threads", "bind", "trees", "Waders")
-    assert len(bound["collections"]) == 1
+    assert len(bound["bound"]["collections"]) == 1
     assert cited(shell, "--thread", "trees") == {"herons.txt"}
     assert "is asked in all documents." in shell.run("threads", "bind", "trees").stdout
-    assert shell.json("threads", "bind", "trees")["collections"] == []
+    assert shell.json("threads", "bind", "trees")["bound"]["collections"] == []
     shell.run("threads", "bind", "trees", "No such", code=4)

@@ -15,6 +15,7 @@ from conftest import ROOT
 from desks import environment_of, text_pdf
 from docmind.application import DocMind
 from docmind.records.documents import Upload
+from docmind.records.search import Filters
 from docmind.ui.app import state
 from docmind.ui.app.desk import desk
 
@@ -118,7 +119,7 @@ def test_a_conversation_is_limited_to_its_files_until_it_is_left(docmind: DocMin
     (thread,) = docmind.conversations.threads()
     (turn,) = docmind.conversations.view(thread.thread_id).turns
     assert sorted(turn.filters.doc_ids) == sorted(only)
-    assert sorted(docmind.conversations.limit_of(thread.thread_id)) == sorted(only)
+    assert docmind.conversations.thread(thread.thread_id).bound.doc_ids == tuple(sorted(only))
     click(test, "new-thread")
     assert test.session_state[state.FILTER_DOCUMENTS] == []
     click(test, f"show-{thread.thread_id}")
@@ -129,7 +130,7 @@ def test_a_conversation_is_limited_to_its_files_until_it_is_left(docmind: DocMin
     assert sorted(again.session_state[state.FILTER_DOCUMENTS]) == sorted(only)
     click(again, "filters-none")
     assert again.session_state[state.FILTER_DOCUMENTS] == []
-    assert docmind.conversations.limit_of(thread.thread_id) == ()
+    assert docmind.conversations.thread(thread.thread_id).bound == Filters()
 
 
 def test_a_limit_can_be_chosen_and_taken_back_after_reading(docmind: DocMind) -> None:
