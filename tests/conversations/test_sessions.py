@@ -258,6 +258,10 @@ def test_a_conversation_is_bound_to_collections_and_documents(sessions: Sessions
     assert sessions.all()[0].bound == both
     sessions.delete(thread_id)
     assert sessions.restore(thread_id).bound == both
+    for binned, left in ((1, ("d2",)), (None, ("d1", "d2"))):
+        with db.transaction() as rows:
+            rows.execute("UPDATE documents SET deleted_at_ms = ? WHERE doc_id = 'd1'", (binned,))
+        assert sessions.get(thread_id).bound.doc_ids == left, "what is in the bin stays bound"
     with db.transaction() as rows:
         rows.execute("DELETE FROM collections WHERE collection_id = 'c1'")
         rows.execute("DELETE FROM documents WHERE doc_id = 'd1'")

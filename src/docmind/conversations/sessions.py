@@ -20,7 +20,8 @@ _HINT = N_("Run `docmind threads list` to see the conversations.")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _COLUMNS = (
     "thread_id, title, created_at_ms, updated_at_ms, last_checkpoint_id, deleted_at_ms, is_pinned, is_archived,"
-    " (SELECT group_concat(b.doc_id, ' ') FROM bound_documents b WHERE b.thread_id = chat_session.thread_id),"
+    " (SELECT group_concat(b.doc_id, ' ') FROM bound_documents b JOIN documents d ON d.doc_id = b.doc_id"
+    " WHERE b.thread_id = chat_session.thread_id AND d.deleted_at_ms IS NULL),"
     " (SELECT group_concat(b.collection_id, ' ') FROM bound_collections b WHERE b.thread_id = chat_session.thread_id)"
 )
 

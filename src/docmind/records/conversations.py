@@ -26,7 +26,7 @@ class Thread:
     """One entry of the list of conversations. `checkpoint_id` is its current state.
 
     `bound` has the ids of the documents and of the collections that it is bound to: its questions are asked in them.
-    Empty: in all documents.
+    Empty: in all documents. A document in the bin is left out until it is restored.
     """
 
     thread_id: str
