@@ -26,8 +26,9 @@ def chat(docmind: DocMind) -> None:
     st.html(turn.LOOKS)
     run.prepare()
     thread_id = threads.sidebar(docmind)
-    dropped.settle(docmind, thread_id)
     documents = docmind.documents()
+    conversation.follow(docmind, thread_id, documents)
+    dropped.settle(docmind, thread_id)
     if compare.draw(docmind):
         return
     refused: DocMindError | None = st.session_state.pop(state.REFUSED, None)

@@ -22,7 +22,7 @@ def documents_page(docmind: DocMind) -> None:
     embedding.draw_question(docmind)
     opened = st.query_params.get(state.OPEN_DOCUMENT)
     if opened and not isinstance(errors.attempt(lambda: docmind.document(opened)), Exception):
-        document.draw_document(docmind, opened, look_in=filters.look_in)
+        document.draw_document(docmind, opened, begin_in=filters.begin_in)
         return
     if st.query_params.get(state.OPEN_BIN):
         library.draw_bin(docmind)
@@ -54,7 +54,7 @@ def documents_page(docmind: DocMind) -> None:
 def ask_collection(collection_id: str) -> None:
     """Begin a conversation that asks this collection only. For callbacks."""
     threads.begin()
-    filters.look_in_collection(collection_id)
+    filters.begin_in(collections=[collection_id])
 
 
 def nothing_yet() -> None:

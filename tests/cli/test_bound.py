@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from docmind.cli.context import bound_filters
+from docmind.records.conversations import Thread
+from docmind.records.search import Filters
 from shells import Shell
 
 
@@ -35,11 +39,18 @@ def test_a_conversation_begun_in_a_collection_stays_in_it(shell: Shell) -> None:
     assert "owls.txt" not in told
 
 
+def test_options_replace_what_a_conversation_is_bound_to() -> None:
+    thread = Thread("t", "", 0, 0, bound=Filters(doc_ids=("d",), collections=("c",)))
+    assert bound_filters(Filters(languages=("pt",)), thread) == replace(thread.bound, languages=("pt",))
+    assert bound_filters(Filters(doc_ids=("other",)), thread) == Filters(doc_ids=("other",))
+    assert bound_filters(Filters(), None) == Filters()
+
+
 def test_it_is_bound_and_unbound(shell: Shell) -> None:
     assert "owls.txt" in cited(shell, "--thread", "trees")
     bound = shell.json("threads", "bind", "trees", "Waders")
-    assert len(bound["collections"]) == 1
+    assert len(bound["bound"]["collections"]) == 1
     assert cited(shell, "--thread", "trees") == {"herons.txt"}
     assert "is asked in all documents." in shell.run("threads", "bind", "trees").stdout
-    assert shell.json("threads", "bind", "trees")["collections"] == []
+    assert shell.json("threads", "bind", "trees")["bound"]["collections"] == []
     shell.run("threads", "bind", "trees", "No such", code=4)

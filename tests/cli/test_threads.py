@@ -104,7 +104,7 @@ THREAD = {
     "deleted_at_ms",
     "is_pinned",
     "is_archived",
-    "collections",
+    "bound",
 }
 QUESTIONS = ("Where do herons nest?", "Where do owls nest?", "What are nests made of?")
 

@@ -10,6 +10,7 @@ import pytest
 
 from docmind.conversations.sessions import Sessions
 from docmind.errors import ConfigError, NotFoundError
+from docmind.records.search import Filters
 from docmind.storage.database import Database
 
 KEY = bytes(range(32))
@@ -241,20 +242,36 @@ def test_threads_make_conversations_side_by_side(sessions: Sessions) -> None:
     assert all(thread.title.replace("/", ".") == thread.checkpoint_id for thread in found)
 
 
-def test_a_conversation_is_bound_to_collections(sessions: Sessions, db: Database) -> None:
+def test_a_conversation_is_bound_to_collections_and_documents(sessions: Sessions, db: Database) -> None:
     with db.transaction() as rows:
-        for one in ("c1", "c2"):
-            rows.execute("INSERT INTO collections VALUES (?, ?, 1)", (one, one))
-    thread = sessions.create()
-    assert sessions.get(thread.thread_id).collections == ()
-    assert sessions.bind(thread.thread_id, ["c2", "c1", "c1", "unknown"]).collections == ("c1", "c2")
-    assert sessions.all()[0].collections == ("c1", "c2")
+        for one in ("1", "2"):
+            rows.execute("INSERT INTO collections VALUES (?, ?, 1)", (f"c{one}", one))
+            rows.execute(
+                "INSERT INTO documents (doc_id, document, kind, status, pages, bytes, original, original_suffix,"
+                " added_at_ms) VALUES (?, ?, 'pdf', 'ready', 1, 1, '', '', 1)",
+                (f"d{one}", one),
+            )
+    thread_id = sessions.create().thread_id
+    assert sessions.get(thread_id).bound == Filters()
+    both = Filters(doc_ids=("d1", "d2"), collections=("c1", "c2"))
+    assert sessions.bind(thread_id, ["c2", "c1", "c1", "unknown"], ["d2", "unknown", "d1", "d2"]).bound == both
+    assert sessions.all()[0].bound == both
+    sessions.delete(thread_id)
+    assert sessions.restore(thread_id).bound == both
+    for binned, left in ((1, ("d2",)), (None, ("d1", "d2"))):
+        with db.transaction() as rows:
+            rows.execute("UPDATE documents SET deleted_at_ms = ? WHERE doc_id = 'd1'", (binned,))
+        assert sessions.get(thread_id).bound.doc_ids == left, "what is in the bin stays bound"
     with db.transaction() as rows:
         rows.execute("DELETE FROM collections WHERE collection_id = 'c1'")
-    assert sessions.get(thread.thread_id).collections == ("c2",), "a deleted collection binds nothing"
-    assert sessions.bind(thread.thread_id, []).collections == ()
-    sessions.bind(thread.thread_id, ["c2"])
-    sessions.drop(thread.thread_id)
-    assert db.one("SELECT count(*) FROM bound") == (0,)
+        rows.execute("DELETE FROM documents WHERE doc_id = 'd1'")
+    assert sessions.get(thread_id).bound == Filters(doc_ids=("d2",), collections=("c2",)), (
+        "what is deleted binds nothing"
+    )
+    assert sessions.bind(thread_id, documents=["d2"]).bound == Filters(doc_ids=("d2",))
+    assert sessions.bind(thread_id).bound == Filters()
+    sessions.bind(thread_id, ["c2"], ["d2"])
+    sessions.drop(thread_id)
+    assert [db.one(f"SELECT count(*) FROM bound_{table}") for table in ("collections", "documents")] == [(0,), (0,)]
     with pytest.raises(NotFoundError):
-        sessions.bind(thread.thread_id, ["c2"])
+        sessions.bind(thread_id, ["c2"])

@@ -86,10 +86,13 @@ def filters_of(
 
 
 def bound_filters(filters: Filters, thread: Thread | None) -> Filters:
-    """Return the filters of a question in a conversation: in its collections, where the options name none."""
-    if thread is None or filters.collections:
+    """Return the filters of a question in a conversation: in what it is bound to, unless the options replace that.
+
+    They do where they name documents or collections.
+    """
+    if thread is None or filters.doc_ids or filters.collections:
         return filters
-    return replace(filters, collections=thread.collections)
+    return replace(filters, doc_ids=thread.bound.doc_ids, collections=thread.bound.collections)
 
 
 def opened(*, reminds: bool = True, accept: bool = False) -> DocMind:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal
 
 from docmind.config import Settings
 from docmind.conversations.instructions import Instructions
-from docmind.conversations.limits import Limits
 from docmind.conversations.sessions import Sessions
 from docmind.documents import Catalog
 from docmind.embedding import TextEmbedder
@@ -100,7 +99,6 @@ class Conversations:
             embedder, search, epoch, memories, models, direct,
         )  # fmt: skip
         self._sessions, self._instructions = Sessions(database), Instructions(database)
-        self._limits = Limits(database)
         self._lock = threading.Lock()
         self._talk: Talk | None = None
         self._said: dict[str, tuple[int, str]] = {}  # thread_id: when it was read, and its text in lower case
@@ -142,20 +140,30 @@ class Conversations:
         """Return the one thread with this id, start of an id, or title. Raises `NotFoundError`."""
         return self._sessions.find(name)
 
-    def create(self, title: str = "", *, thread_id: str | None = None, collections: Sequence[str] = ()) -> Thread:
-        """Create a thread, bound to these collections; without a title, its first question becomes the title.
+    def create(
+        self,
+        title: str = "",
+        *,
+        thread_id: str | None = None,
+        collections: Sequence[str] = (),
+        documents: Sequence[str] = (),
+    ) -> Thread:
+        """Create a thread, bound as `bind` does; without a title, its first question becomes the title.
 
         Raises `ConfigError`.
         """
         made = self._sessions.create(title, thread_id)
-        return self._sessions.bind(made.thread_id, collections) if collections else made
+        if collections or documents:
+            return self._sessions.bind(made.thread_id, collections, documents)
+        return made
 
-    def bind(self, thread_id: str, collections: Sequence[str]) -> Thread:
-        """Bind a thread to these collections, by their ids, instead of those it is bound to; none: to all documents.
+    def bind(self, thread_id: str, collections: Sequence[str] = (), documents: Sequence[str] = ()) -> Thread:
+        """Bind a thread to these collections and documents, by their ids, instead of those it is bound to.
 
-        The thread keeps them; whoever asks in it passes them on as `Filters`. Raises `NotFoundError`.
+        Without any, it asks all documents. The thread keeps them as `Thread.bound` until they are deleted. `ask` and
+        `start` do not look there: whoever asks passes them on as `filters`. Raises `NotFoundError`.
         """
-        return self._sessions.bind(thread_id, collections)
+        return self._sessions.bind(thread_id, collections, documents)
 
     def rename(self, thread_id: str, title: str) -> Thread:
         """Rename a thread. Raises `NotFoundError`, `ConfigError`."""
@@ -202,21 +210,6 @@ class Conversations:
             self._sessions.get_open(thread_id)
         return self._instructions.put(text, thread_id)
 
-    def limit_of(self, thread_id: str) -> tuple[str, ...]:
-        """Return the documents that a thread is meant to be asked alone, by id; empty for all.
-
-        `ask` and `start` do not look here: their `filters` say what is searched.
-        """
-        return self._limits.get(thread_id)
-
-    def limit_to(self, thread_id: str, doc_ids: Sequence[str]) -> None:
-        """Keep which documents a thread is to be asked alone; none means all.
-
-        Raises `NotFoundError`, and `ConfigError` for more than 400 documents.
-        """
-        self._sessions.get_open(thread_id)
-        self._limits.put(thread_id, doc_ids)
-
     def purge(self, thread_id: str) -> ThreadReceipt:
         """Erase a thread, its turns, its memories and its instructions; this cannot be undone.
 
@@ -233,7 +226,6 @@ class Conversations:
                 checkpoints = self._started().checkpoints.purge(thread_id)
                 memories = self._memories.drop(thread_id)
                 self._instructions.drop(thread_id)
-                self._limits.drop(thread_id)
                 self._sessions.drop(thread_id)
             self._said.pop(thread_id, None)
             self._database.scrub()

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from docmind.errors import ConfigError, NotFoundError
 from docmind.records.conversations import Thread
+from docmind.records.search import Filters
 from docmind.rich_text import clip
 from docmind.storage import Database, Row
 from docmind.wording import N_, _
@@ -19,7 +20,9 @@ _HINT = N_("Run `docmind threads list` to see the conversations.")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _COLUMNS = (
     "thread_id, title, created_at_ms, updated_at_ms, last_checkpoint_id, deleted_at_ms, is_pinned, is_archived,"
-    " (SELECT group_concat(b.collection_id, ' ') FROM bound b WHERE b.thread_id = chat_session.thread_id)"
+    " (SELECT group_concat(b.doc_id, ' ') FROM bound_documents b JOIN documents d ON d.doc_id = b.doc_id"
+    " WHERE b.thread_id = chat_session.thread_id AND d.deleted_at_ms IS NULL),"
+    " (SELECT group_concat(b.collection_id, ' ') FROM bound_collections b WHERE b.thread_id = chat_session.thread_id)"
 )
 
 
@@ -53,19 +56,23 @@ class Sessions:
                 raise ConfigError(_("The conversation {name} already exists.").format(name=name), hint=_(_HINT))
         return Thread(name, clip(title, LONGEST_TITLE), now, now)
 
-    def bind(self, thread_id: str, collections: Sequence[str]) -> Thread:
-        """Bind a conversation to these collections, and to no others; ids that there are not are left out.
+    def bind(self, thread_id: str, collections: Sequence[str] = (), documents: Sequence[str] = ()) -> Thread:
+        """Bind a conversation to these collections and documents, and to no others.
 
-        Raises `NotFoundError`.
+        Ids of what does not exist are left out. Raises `NotFoundError`.
         """
         with self._db.transaction() as db:
             self.get(thread_id)
-            db.execute("DELETE FROM bound WHERE thread_id = ?", (thread_id,))
-            db.executemany(
-                "INSERT OR IGNORE INTO bound (thread_id, collection_id)"
-                " SELECT ?, collection_id FROM collections WHERE collection_id = ?",
-                [(thread_id, one) for one in collections],
-            )
+            for table, column, ids in (
+                ("collections", "collection_id", collections),
+                ("documents", "doc_id", documents),
+            ):
+                db.execute(f"DELETE FROM bound_{table} WHERE thread_id = ?", (thread_id,))
+                db.executemany(
+                    f"INSERT OR IGNORE INTO bound_{table} (thread_id, {column})"
+                    f" SELECT ?, {column} FROM {table} WHERE {column} = ?",
+                    [(thread_id, one) for one in ids],
+                )
             return self.get(thread_id)
 
     def get(self, thread_id: str) -> Thread:
@@ -187,6 +194,7 @@ def _now_ms() -> int:
 
 
 def _thread(row: Row) -> Thread:
-    *fields, is_pinned, is_archived, bound = row
-    collections = tuple(sorted((bound or "").split()))
-    return Thread(*fields, is_pinned=bool(is_pinned), is_archived=bool(is_archived), collections=collections)
+    *fields, is_pinned, is_archived, documents, collections = row
+    doc_ids, collections = (tuple(sorted((ids or "").split())) for ids in (documents, collections))
+    bound = Filters(doc_ids=doc_ids, collections=collections)
+    return Thread(*fields, is_pinned=bool(is_pinned), is_archived=bool(is_archived), bound=bound)

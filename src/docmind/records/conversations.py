@@ -25,7 +25,8 @@ ExportFormat = Literal["markdown", "pdf"]
 class Thread:
     """One entry of the list of conversations. `checkpoint_id` is its current state.
 
-    `collections` are the ids of those that it is bound to: its questions are asked in them. Empty: in all documents.
+    `bound` has the ids of the documents and of the collections that it is bound to: its questions are asked in them.
+    Empty: in all documents. A document in the bin is left out until it is restored.
     """
 
     thread_id: str
@@ -36,7 +37,7 @@ class Thread:
     deleted_at_ms: int | None = None
     is_pinned: bool = False
     is_archived: bool = False
-    collections: tuple[str, ...] = ()
+    bound: Filters = Filters()
 
 
 @dataclass(frozen=True, slots=True)

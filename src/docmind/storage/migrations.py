@@ -228,7 +228,7 @@ def m012_pinned_and_archived(db: Connection) -> None:
 
 
 def m013_web_pages_and_bound_conversations(db: Connection) -> None:
-    """Create the table of addresses that documents were fetched from, and that of conversations bound to collections.
+    """Create the table of addresses that documents were fetched from, and those of what conversations are bound to.
 
     An address is written when its page is handed in, and deleted with the last row that refers to the document.
     """
@@ -242,13 +242,13 @@ def m013_web_pages_and_bound_conversations(db: Connection) -> None:
             f" WHEN NOT EXISTS (SELECT 1 FROM {other} WHERE doc_id = OLD.doc_id)"
             " BEGIN DELETE FROM web_pages WHERE doc_id = OLD.doc_id; END"
         )
-    db.execute(
-        """CREATE TABLE bound (
-            thread_id TEXT NOT NULL REFERENCES chat_session ON DELETE CASCADE,
-            collection_id TEXT NOT NULL REFERENCES collections ON DELETE CASCADE,
-            PRIMARY KEY (thread_id, collection_id)) WITHOUT ROWID"""
-    )
-    db.execute("CREATE INDEX bound_collection ON bound (collection_id)")
+    for table, column in (("collections", "collection_id"), ("documents", "doc_id")):
+        db.execute(
+            f"CREATE TABLE bound_{table} (thread_id TEXT NOT NULL REFERENCES chat_session ON DELETE CASCADE,"
+            f" {column} TEXT NOT NULL REFERENCES {table} ON DELETE CASCADE,"
+            f" PRIMARY KEY (thread_id, {column})) WITHOUT ROWID"
+        )
+        db.execute(f"CREATE INDEX bound_{table}_{column} ON bound_{table} ({column})")
 
 
 MIGRATIONS: tuple[Migration, ...] = (

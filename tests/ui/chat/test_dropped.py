@@ -15,6 +15,7 @@ from conftest import ROOT
 from desks import environment_of, text_pdf
 from docmind.application import DocMind
 from docmind.records.documents import Upload
+from docmind.records.search import Filters
 from docmind.ui.app import state
 from docmind.ui.app.desk import desk
 
@@ -118,7 +119,7 @@ def test_a_conversation_is_limited_to_its_files_until_it_is_left(docmind: DocMin
     (thread,) = docmind.conversations.threads()
     (turn,) = docmind.conversations.view(thread.thread_id).turns
     assert sorted(turn.filters.doc_ids) == sorted(only)
-    assert sorted(docmind.conversations.limit_of(thread.thread_id)) == sorted(only)
+    assert docmind.conversations.thread(thread.thread_id).bound.doc_ids == tuple(sorted(only))
     click(test, "new-thread")
     assert test.session_state[state.FILTER_DOCUMENTS] == []
     click(test, f"show-{thread.thread_id}")
@@ -129,7 +130,29 @@ def test_a_conversation_is_limited_to_its_files_until_it_is_left(docmind: DocMin
     assert sorted(again.session_state[state.FILTER_DOCUMENTS]) == sorted(only)
     click(again, "filters-none")
     assert again.session_state[state.FILTER_DOCUMENTS] == []
-    assert docmind.conversations.limit_of(thread.thread_id) == ()
+    assert docmind.conversations.thread(thread.thread_id).bound == Filters()
+
+
+def test_what_is_chosen_stays_with_the_conversation_and_follows_the_bin(docmind: DocMind) -> None:
+    docmind.add([Upload(*BOILER), Upload(*OWLS)])
+    boiler, owls = (doc_id(docmind, name) for name in ("boiler.pdf", "owls.pdf"))
+    bound, free = (docmind.conversations.create(name).thread_id for name in ("Bound", "Free"))
+    test = click(app(), f"show-{bound}")
+    test.session_state[state.FILTER_DOCUMENTS] = [boiler, owls]
+    checked(test.run())
+    assert docmind.conversations.thread(bound).bound.doc_ids == tuple(sorted((boiler, owls)))
+    click(test, f"show-{free}")
+    assert test.session_state[state.FILTER_DOCUMENTS] == []
+    docmind.library.delete([boiler])
+    click(test, f"show-{bound}")
+    assert test.session_state[state.FILTER_DOCUMENTS] == [owls]
+    docmind.library.restore([boiler])
+    checked(test.run())
+    assert sorted(test.session_state[state.FILTER_DOCUMENTS]) == sorted((boiler, owls))
+    docmind.delete(owls)
+    checked(test.run())
+    assert test.session_state[state.FILTER_DOCUMENTS] == [boiler]
+    assert docmind.conversations.thread(free).bound == Filters()
 
 
 def test_a_limit_can_be_chosen_and_taken_back_after_reading(docmind: DocMind) -> None:

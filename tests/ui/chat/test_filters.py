@@ -35,8 +35,9 @@ def page(documents: list, collections: dict) -> None:
     import streamlit as st
 
     from docmind.application import DocMind
-    from docmind.ui.chat.filters import choose_filters, chosen_filters, matching
+    from docmind.ui.chat.filters import choose_filters, chosen_filters, follow, matching
 
+    follow(documents, collections)
     choose_filters(documents, collections)
     docmind = cast("DocMind", SimpleNamespace(documents=lambda: documents))
     chosen = chosen_filters(docmind)

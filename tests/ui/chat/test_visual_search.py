@@ -111,7 +111,7 @@ def test_a_page_is_found_opened_and_asked_about() -> None:
     assert f"[Page 1]({reader_link(hit.doc_id, 1, quad=hit.quad)})" in told(test)
     click(test, "picture-ask-1")
     assert test.session_state[state.FILTER_DOCUMENTS] == [hit.doc_id]
-    assert test.button(key="filters-none").label == "Clear filter"
+    assert test.button(key="filters-none").label == "Search all"
     assert "Found on this page" not in told(test), "the pages make room for the question"
     click(test, "picture-show")
     assert "Found on this page" in told(test)

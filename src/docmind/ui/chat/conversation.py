@@ -17,13 +17,13 @@ from docmind.conversations import LONGEST_INSTRUCTIONS
 from docmind.errors import DocMindError, NotFoundError
 from docmind.records.conversations import ModelInfo, RunProgress, Thread, ThreadView
 from docmind.records.documents import DocumentInfo
+from docmind.records.search import Filters
 from docmind.rich_text import escape, one_line
 from docmind.ui.app import errors, state
 from docmind.ui.app.browser_part import browser_part
 from docmind.ui.app.desk import desk
 from docmind.ui.app.format import conversation, count, place_of_model
-from docmind.ui.chat import dropped, history, side_panel
-from docmind.ui.chat.filters import choose_filters, chosen_filters, chosen_lists
+from docmind.ui.chat import dropped, filters, history, side_panel
 from docmind.ui.chat.run import ask, draw_run, was_taken, watch
 from docmind.ui.chat.sources import has_look
 from docmind.ui.chat.turn import LONGEST, Place, draw_turn
@@ -46,7 +46,12 @@ def draw_question_box(
     with st.bottom:
         dropped.draw(docmind, thread_id)
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="choices"):
-            _choose_filters(docmind, thread_id, documents)
+            filters.choose_filters(
+                documents,
+                _collections(docmind),
+                has_look=has_look(docmind),
+                clear=lambda: dropped.search_all(thread_id),
+            )
             _draw_modes(docmind)
             _draw_instructions(docmind, thread_id)
             st.space("stretch")
@@ -66,25 +71,26 @@ def draw_question_box(
         st.rerun()
 
 
-def _choose_filters(docmind: DocMind, thread_id: str | None, documents: Sequence[DocumentInfo]) -> None:
-    """Draw the filters; the collections among them are kept with the conversation."""
+def follow(docmind: DocMind, thread_id: str | None, documents: Sequence[DocumentInfo]) -> None:
+    """Show what the open conversation is bound to in the filters, and keep what was chosen there with it.
+
+    Call it before the filters are used. Raises `NotFoundError` where there is no such conversation.
+    """
     thread = docmind.conversations.thread(thread_id) if thread_id is not None else None
 
-    def bind(chosen: Sequence[str]) -> bool:
-        outcome = errors.attempt(lambda: docmind.conversations.bind(thread_id or "", chosen))
+    def bind(chosen: Filters) -> bool:
+        outcome = errors.attempt(
+            lambda: docmind.conversations.bind(thread_id or "", chosen.collections, chosen.doc_ids)
+        )
         if isinstance(outcome, DocMindError):
             st.session_state[state.REFUSED] = outcome
         return not isinstance(outcome, DocMindError)
 
-    collections = {one.collection_id: one.name for one in docmind.library.collections()}
-    choose_filters(
-        documents,
-        collections,
-        thread,
-        bind,
-        has_look=has_look(docmind),
-        clear=lambda: dropped.search_all(docmind, thread_id),
-    )
+    filters.follow(documents, _collections(docmind), thread, bind, has_look=has_look(docmind))
+
+
+def _collections(docmind: DocMind) -> dict[str, str]:
+    return {one.collection_id: one.name for one in docmind.library.collections()}
 
 
 def draw_view(thread_id: str | None, turns: int = 0, run: RunProgress | None = None) -> None:
@@ -126,8 +132,9 @@ def _ask(docmind: DocMind, thread_id: str | None) -> None:
 
 
 def _ask_from(docmind: DocMind, key: str, thread_id: str | None) -> None:
-    ask(docmind, key, thread_id, filters=chosen_filters(docmind), lists=chosen_lists())
-    dropped.go_along(docmind, thread_id)
+    chosen, lists = filters.chosen_filters(docmind), filters.chosen_lists()
+    ask(docmind, key, thread_id, filters=chosen, lists=lists, bound=filters.to_bind())
+    dropped.go_along(thread_id)
 
 
 def _draw_modes(docmind: DocMind) -> None:
@@ -231,7 +238,7 @@ def draw_conversation(docmind: DocMind, thread_id: str, documents: Sequence[Docu
     with main:
         is_past = history.banner(docmind, view)
         names = {info.doc_id: info.document for info in documents}
-        names |= {one.collection_id: one.name for one in docmind.library.collections()}
+        names |= _collections(docmind)
         shown = _draw_turns(docmind, view, run, names, is_past=is_past)
     side_panel.draw(docmind, side, view)
     draw_view(thread_id, shown, run)

@@ -17,7 +17,7 @@ from docmind.records.documents import Upload, UploadInfo
 from docmind.rich_text import escape, one_line
 from docmind.ui.app import errors, state
 from docmind.ui.chat import visual_search
-from docmind.ui.chat.filters import chosen_documents, chosen_filters, chosen_lists, look_in
+from docmind.ui.chat.filters import chosen_filters, chosen_lists, look_in, to_bind
 from docmind.ui.chat.run import ask, was_taken
 from docmind.ui.documents import upload
 from docmind.wording import N_, _, ngettext
@@ -84,47 +84,41 @@ def take(docmind: DocMind, typed: object, thread_id: str | None) -> bool:
 
 
 def settle(docmind: DocMind, thread_id: str | None) -> None:
-    """Show the filters of the open conversation; ask the question that waits once the dropped files are read.
+    """Once the dropped files are read, set the filter to them where that was chosen, and ask the question that waits.
 
-    Call it before the filters and the question box are drawn.
+    Call it after the filters follow the open conversation, before they and the question box are drawn.
     """
-    _show_limit(docmind, thread_id)
     dropped = _held(thread_id)
     if dropped is None or not dropped.upload_ids or dropped.is_settled or _unread(docmind, dropped):
         return
     ready = _ready(docmind, dropped)
     _hold(replace(dropped, question="", is_settled=True))
     if dropped.is_limiting and ready:
-        _limit(docmind, thread_id, ready)
+        look_in(*ready)
     if dropped.question and ready:
         st.session_state[state.EXAMPLE] = dropped.question
-        ask(docmind, state.EXAMPLE, thread_id, filters=chosen_filters(docmind), lists=chosen_lists())
-        go_along(docmind, thread_id)
+        ask(docmind, state.EXAMPLE, thread_id, filters=chosen_filters(docmind), lists=chosen_lists(), bound=to_bind())
+        go_along(thread_id)
         was_taken()
-        st.rerun()
     elif dropped.question:
         st.session_state[state.QUESTION] = dropped.question
+    if ready:
+        st.rerun()  # with the filters as they are now
 
 
-def go_along(docmind: DocMind, thread_id: str | None) -> None:
-    """Have dropped files and their limit follow into the conversation that a first question has begun."""
+def go_along(thread_id: str | None) -> None:
+    """Have dropped files follow into the conversation that a first question has begun."""
     begun: str | None = st.session_state.get(state.THREAD)
     if thread_id is not None or begun is None:
         return
     dropped = _held(None)
     if dropped is not None:
         _hold(replace(dropped, thread_id=begun))
-    only: tuple[str, ...] = st.session_state.pop(state.ONLY_HERE, ())
-    if only:
-        _limit(docmind, begun, only)
 
 
-def search_all(docmind: DocMind, thread_id: str | None) -> None:
-    """Clear the filters, and the limit of this conversation. For callbacks."""
-    if st.session_state.get(state.LIMITED, ("", ()))[1]:
-        _limit(docmind, thread_id, ())
-    else:
-        look_in()
+def search_all(thread_id: str | None) -> None:
+    """Clear the filters, also for the dropped files of this conversation. For callbacks."""
+    look_in()
     dropped = _held(thread_id)
     if dropped is not None:
         _hold(replace(dropped, is_limiting=False))
@@ -211,7 +205,7 @@ def _choose(docmind: DocMind) -> None:
     dropped = replace(dropped, is_limiting=st.session_state[state.DROPPED_SCOPE] == _HERE)
     _hold(dropped)
     if dropped.is_settled:
-        _limit(docmind, dropped.thread_id, _ready(docmind, dropped) if dropped.is_limiting else ())
+        look_in(*(_ready(docmind, dropped) if dropped.is_limiting else ()))
 
 
 def _find(docmind: DocMind, number: int) -> None:
@@ -285,29 +279,3 @@ def _ready(docmind: DocMind, dropped: Dropped) -> tuple[str, ...]:
     """Return the documents that are read, without those that were deleted meanwhile."""
     there = {info.doc_id for info in docmind.documents() if info.status == "ready"}
     return tuple(doc_id for doc_id in dict.fromkeys(dropped.doc_ids) if doc_id in there)
-
-
-def _limit(docmind: DocMind, thread_id: str | None, doc_ids: tuple[str, ...]) -> None:
-    """Limit a conversation to these documents, none: to all; kept with it, or until it is begun."""
-    look_in(*doc_ids)
-    if thread_id is None:
-        st.session_state[state.ONLY_HERE] = doc_ids
-    else:
-        outcome = errors.attempt(lambda: docmind.conversations.limit_to(thread_id, doc_ids))
-        if isinstance(outcome, DocMindError):
-            st.session_state[state.REFUSED] = outcome
-    st.session_state[state.LIMITED] = (thread_id or "", doc_ids)
-
-
-def _show_limit(docmind: DocMind, thread_id: str | None) -> None:
-    """Set the filters to the limit of a conversation when it is opened, and clear that of the one before it."""
-    before: tuple[str, tuple[str, ...]] | None = st.session_state.get(state.LIMITED)
-    if before is not None and before[0] == (thread_id or ""):
-        return
-    st.session_state.pop(state.ONLY_HERE, None)
-    limit = docmind.conversations.limit_of(thread_id) if thread_id is not None else ()
-    if limit:
-        look_in(*limit)
-    elif before is not None and before[1] and set(before[1]) == set(chosen_documents()):
-        look_in()
-    st.session_state[state.LIMITED] = (thread_id or "", limit)

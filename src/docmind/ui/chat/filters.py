@@ -1,7 +1,7 @@
 """Filters of a question: some documents, collections, kinds, tags, languages and dates; by words, by look, or by both.
 
 The choice is kept in the address of the page, so that a reload keeps it, and for the other pages in this tab.
-Collections are also kept with the open conversation, which is bound to them.
+Documents and collections are also kept with the open conversation, which is bound to them.
 """
 
 from __future__ import annotations
@@ -39,45 +39,50 @@ _KEYS = {
     state.FILTER_LISTS: "by",
 }
 """The choices and their names in the address."""
+_BINDING = (state.FILTER_DOCUMENTS, state.FILTER_COLLECTIONS)
 _ID_LENGTH = 12  # characters of a document's id in the address
 _MOST_IDS = 100  # in the address
+
+
+def follow(
+    documents: Sequence[DocumentInfo],
+    collections: Mapping[str, str],
+    thread: Thread | None = None,
+    bind: Callable[[Filters], bool] = lambda chosen: True,
+    *,
+    has_look: bool = False,
+) -> None:
+    """Show what the open conversation `thread` is bound to, and bind it to what was chosen in it.
+
+    Call it before the choice is used or drawn. `bind` keeps documents and collections with the conversation, and tells
+    whether it could. The other arguments are those of `choose_filters`.
+    """
+    offered = _offered(documents, collections, has_look=has_look)
+    _restore(offered)
+    _follow(thread, bind, offered)
 
 
 def choose_filters(
     documents: Sequence[DocumentInfo],
     collections: Mapping[str, str],
-    thread: Thread | None = None,
-    bind: Callable[[Sequence[str]], bool] = lambda chosen: True,
     *,
     has_look: bool = False,
     clear: Callable[[], None] | None = None,
 ) -> None:
     """Draw a popover whose label shows the choice; nothing chosen means no filter.
 
-    `collections` are their names by their ids. `bind` keeps the chosen ones with the open conversation `thread`, and
-    tells whether it could. Where a model for page images is in use (`has_look`), words or the look of pages can be
-    chosen alone. `clear` is called by the button that clears the choice, in place of `look_in`.
+    `collections` are their names by their ids. Where a model for page images is in use (`has_look`), words or the look
+    of pages can be chosen alone. `clear` is called by the button that clears the choice, in place of `look_in`.
     """
     names = {info.doc_id: info.document for info in documents} | dict(collections)
-    offered = {
-        state.FILTER_DOCUMENTS: [info.doc_id for info in documents],
-        state.FILTER_COLLECTIONS: list(collections),
-        state.FILTER_KINDS: sorted({info.kind for info in documents}, key=kind),
-        state.FILTER_TAGS: sorted({tag for info in documents for tag in info.tags}),
-        state.FILTER_LANGUAGES: sorted({info.language for info in documents if info.language}, key=language),
-        state.FILTER_SINCE: list(_SINCE),
-        state.FILTER_LISTS: list(_WAYS) if has_look else [],
-    }
-    _restore(offered)
-    _follow(thread, bind)
     told = _told(documents, names)
     style = "secondary" if told else "tertiary"
     with st.popover(told or _("All documents"), icon=":material/filter_alt:", key="filters", type=style):
-        _draw_fields(offered, names)
+        _draw_fields(_offered(documents, collections, has_look=has_look), names)
     if told:
         if not matching(documents):
             st.caption(f":material/warning: {_('No documents match these filters.')}", width="content")
-        label = _("Search all") if _chosen(state.FILTER_COLLECTIONS) else _("Clear filter")
+        label = _("Search all") if to_bind() != Filters() else _("Clear filter")
         st.button(label, key="filters-none", icon=":material/close:", type="tertiary", on_click=clear or look_in)
     _keep()
 
@@ -88,24 +93,27 @@ def matching(documents: Sequence[DocumentInfo]) -> list[DocumentInfo]:
     return [info for info in _narrowed(documents) if not languages or info.language in languages]
 
 
-def chosen_documents() -> tuple[str, ...]:
-    """Return the documents that are chosen in this tab, on any page; none means all."""
-    kept: dict[str, list[str]] = st.session_state.get(state.FILTERS) or {}
-    return tuple(st.session_state.get(state.FILTER_DOCUMENTS, kept.get(state.FILTER_DOCUMENTS)) or ())
+def to_bind() -> Filters:
+    """Return the documents and collections that are chosen in this tab: those to which a conversation is bound."""
+    documents, collections = (tuple(sorted(_chosen(key))) for key in _BINDING)
+    return Filters(doc_ids=documents, collections=collections)
 
 
-def look_in(*doc_ids: str) -> None:
-    """Set the filter to these documents; none means all. For callbacks."""
+def look_in(*doc_ids: str, collections: Sequence[str] = ()) -> None:
+    """Set the filter to these documents and collections; none means all. For callbacks.
+
+    The open conversation is then bound to them.
+    """
     for key in _KEYS:
         st.session_state[key] = []
     st.session_state[state.FILTER_DOCUMENTS] = list(doc_ids)
+    st.session_state[state.FILTER_COLLECTIONS] = list(collections)
 
 
-def look_in_collection(collection_id: str) -> None:
-    """Set the filter to this collection for a new conversation, which is bound to it. For callbacks."""
-    look_in()
-    st.session_state[state.FILTER_COLLECTIONS] = [collection_id]
-    st.session_state[state.BOUND] = ("", (collection_id,))
+def begin_in(*doc_ids: str, collections: Sequence[str] = ()) -> None:
+    """Set the filter for a new conversation, which is bound to these documents and collections."""
+    look_in(*doc_ids, collections=collections)
+    st.session_state[state.BOUND] = ("", to_bind())
 
 
 def chosen_filters(docmind: DocMind) -> Filters:
@@ -162,6 +170,21 @@ def _narrowed(documents: Sequence[DocumentInfo]) -> list[DocumentInfo]:
         and (not tags or not set(tags).isdisjoint(info.tags))
         and info.added_at_ms >= after
     ]
+
+
+def _offered(
+    documents: Sequence[DocumentInfo], collections: Mapping[str, str], *, has_look: bool
+) -> dict[str, list[str]]:
+    """Return what can be chosen, by the keys of the choices."""
+    return {
+        state.FILTER_DOCUMENTS: [info.doc_id for info in documents],
+        state.FILTER_COLLECTIONS: list(collections),
+        state.FILTER_KINDS: sorted({info.kind for info in documents}, key=kind),
+        state.FILTER_TAGS: sorted({tag for info in documents for tag in info.tags}),
+        state.FILTER_LANGUAGES: sorted({info.language for info in documents if info.language}, key=language),
+        state.FILTER_SINCE: list(_SINCE),
+        state.FILTER_LISTS: list(_WAYS) if has_look else [],
+    }
 
 
 def _draw_fields(offered: Mapping[str, Sequence[str]], names: Mapping[str, str]) -> None:
@@ -226,23 +249,36 @@ def _restore(offered: Mapping[str, Sequence[str]]) -> None:
         st.session_state[key] = [value for value in values if value in offered[key]]
 
 
-def _follow(thread: Thread | None, bind: Callable[[Sequence[str]], bool]) -> None:
-    """Take the collections of a conversation that was opened, and keep those that were chosen in it.
+def _follow(thread: Thread | None, bind: Callable[[Filters], bool], offered: Mapping[str, Sequence[str]]) -> None:
+    """Take what a conversation that was opened is bound to, and keep what was chosen in it.
 
-    A new conversation begins in all documents, unless a collection was chosen for it.
+    A new conversation begins in all documents, unless some were chosen for it. Documents in the bin stay bound until
+    others are chosen.
     """
-    thread_id, bound = (thread.thread_id, thread.collections) if thread is not None else ("", ())
-    before: tuple[str, tuple[str, ...]] | None = st.session_state.get(state.BOUND)
-    chosen = tuple(sorted(_chosen(state.FILTER_COLLECTIONS)))
-    is_same = before is not None and before[0] == thread_id
+    before: tuple[str, Filters] | None = st.session_state.get(state.BOUND)
+    chosen = to_bind()
     if thread is None:
-        chosen = chosen if is_same or before is None else ()
+        thread_id = ""
+        if before is not None and before[0]:
+            chosen = Filters()
     else:
-        is_news = not is_same or before is None or before[1] != bound  # opened now, or changed elsewhere
+        thread_id, bound = thread.thread_id, _among(thread.bound, offered)
+        is_news = before != (thread_id, bound)  # opened now, or changed elsewhere
         if is_news or (chosen != bound and not bind(chosen)):
             chosen = bound
-    st.session_state[state.FILTER_COLLECTIONS] = list(chosen)
+    if chosen != to_bind():
+        for key, ids in zip(_BINDING, (chosen.doc_ids, chosen.collections), strict=True):
+            st.session_state[key] = list(ids)
     st.session_state[state.BOUND] = (thread_id, chosen)
+
+
+def _among(bound: Filters, offered: Mapping[str, Sequence[str]]) -> Filters:
+    """Return what can be chosen of what a conversation is bound to."""
+    documents, collections = (set(offered[key]) for key in _BINDING)
+    return Filters(
+        doc_ids=tuple(one for one in bound.doc_ids if one in documents),
+        collections=tuple(one for one in bound.collections if one in collections),
+    )
 
 
 def _keep() -> None:

@@ -52,10 +52,11 @@ def ask(
     before_id: str | None = None,
     filters: Filters = Filters(),
     lists: Sequence[ListName] | None = None,
+    bound: Filters = Filters(),
 ) -> None:
     """Begin to answer what was typed into the input `key`. For callbacks.
 
-    A conversation is created where there is none yet.
+    A conversation is created where there is none yet, bound to the documents and collections of `bound`.
 
     `before_id` is the point to ask at. Where the question is not taken, it is put back into the input.
     """
@@ -66,7 +67,7 @@ def ask(
     st.session_state[state.TAKEN] = True
 
     def begin() -> str:
-        chosen = thread_id or docmind.conversations.create(collections=filters.collections).thread_id
+        chosen = thread_id or _created(docmind, bound).thread_id
         is_agent, web = st.session_state.get(state.AGENT), bool(st.session_state.get(state.WEB))
         mode: Mode | None = None if is_agent is None else "agent" if is_agent else "standard"
         run_id = docmind.conversations.start(
@@ -80,6 +81,10 @@ def ask(
         st.session_state[state.SENT] = True
     else:
         st.session_state[state.GIVEN_BACK] = (key, asked)
+
+
+def _created(docmind: DocMind, bound: Filters) -> Thread:
+    return docmind.conversations.create(collections=bound.collections, documents=bound.doc_ids)
 
 
 def prepare() -> None:

@@ -27,8 +27,8 @@ _CHAT = "chat.py"
 _HEADINGS, _TALLEST = 12, 360  # headings shown unfolded; pixels of a longer outline
 
 
-def draw_document(docmind: DocMind, doc_id: str, *, look_in: Callable[[str], None]) -> None:
-    """Draw one document; its pages open in the reader. `look_in` limits the next question to a document."""
+def draw_document(docmind: DocMind, doc_id: str, *, begin_in: Callable[[str], None]) -> None:
+    """Draw one document; its pages open in the reader. `begin_in` limits a new conversation to a document."""
     info = docmind.document(doc_id)
     st.button(_("All documents"), icon=":material/arrow_back:", type="tertiary", on_click=library.close_document)
     errors.show_of(_TROUBLE)
@@ -36,7 +36,7 @@ def draw_document(docmind: DocMind, doc_id: str, *, look_in: Callable[[str], Non
     st.subheader(escape(title or info.document, limit=160), anchor=False)
     if title and title != one_line(info.document):
         st.caption(escape(info.document, limit=160))
-    _draw_actions(docmind, info, look_in)
+    _draw_actions(docmind, info, begin_in)
     embedding.progress(docmind)
     with st.container(key="document"):
         facts, rest = st.columns([0.36, 0.64], gap="large")
@@ -52,16 +52,16 @@ def draw_document(docmind: DocMind, doc_id: str, *, look_in: Callable[[str], Non
         _draw_pages(info)
 
 
-def _draw_actions(docmind: DocMind, info: DocumentInfo, look_in: Callable[[str], None]) -> None:
+def _draw_actions(docmind: DocMind, info: DocumentInfo, begin_in: Callable[[str], None]) -> None:
     with st.container(horizontal=True, gap="small", key="document-actions"):
         is_ready = info.status == "ready"
         if st.button(
             _("Ask this document"), icon=":material/forum:", type="primary", key="document-ask", disabled=not is_ready
         ):
-            _go_and_ask(info, look_in)
+            _go_and_ask(info, begin_in)
         if st.button(_("Summarize"), icon=":material/summarize:", key="document-summary", disabled=not is_ready):
             st.session_state[state.QUESTION] = _("Summarize this document")
-            _go_and_ask(info, look_in)
+            _go_and_ask(info, begin_in)
         st.download_button(
             _("Download original"),
             lambda: docmind.library.original(info.doc_id),
@@ -77,9 +77,9 @@ def _draw_actions(docmind: DocMind, info: DocumentInfo, look_in: Callable[[str],
         st.button(_("Delete"), icon=":material/delete:", key="document-delete", on_click=library.delete, args=gone)
 
 
-def _go_and_ask(info: DocumentInfo, look_in: Callable[[str], None]) -> None:
+def _go_and_ask(info: DocumentInfo, begin_in: Callable[[str], None]) -> None:
     state.open_thread(None)
-    look_in(info.doc_id)
+    begin_in(info.doc_id)
     st.switch_page(_CHAT)
 
 
