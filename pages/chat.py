@@ -62,12 +62,14 @@ def first_question(docmind: DocMind) -> None:
     with main, st.container(key="first"):
         st.title(_("Ask your documents"), anchor=False)
         st.write(_("Ask in your own words. Every answer links to the exact place in your documents. For example:"))
-        examples(docmind)
+        are_made = examples(docmind)
         st.caption(":material/attach_file: " + _("You can drop files on the question box to add them."))
+        if not are_made:
+            st.fragment(_look, run_every=_NEWS_S)(docmind)
 
 
-def examples(docmind: DocMind) -> None:
-    """Draw questions that the documents answer; they replace the first one as soon as they are made."""
+def examples(docmind: DocMind) -> bool:
+    """Draw questions that the documents answer; return False while there is one that stands in for them."""
     found = errors.attempt(docmind.examples)
     made = None if isinstance(found, DocMindError) else found
     with st.container(gap=None, key="examples"):
@@ -80,9 +82,7 @@ def examples(docmind: DocMind) -> None:
                 on_click=conversation.ask_example,
                 args=(docmind, example),
             )
-
-    if found is None:
-        st.fragment(_look, run_every=_NEWS_S)(docmind)
+    return found is not None
 
 
 def _look(docmind: DocMind) -> None:

@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 
 BENCHES = {
-    "documents": ("seal", "read", "ingest", "growth"),
+    "documents": ("seal", "read", "ingest", "files", "growth"),
     "search": ("embed", "retrieve", "index", "search", "multimodal"),
     "pictures": ("looks", "visual"),
     "maxsim": ("maxsim",),
@@ -34,7 +34,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", choices=[*WHERE, []], help="which; all where none is named")
     parser.add_argument(
-        "--size", type=int, default=0, help="pages of looks and maxsim, memories of memory, documents of library"
+        "--size",
+        type=int,
+        default=0,
+        help="pages of looks and maxsim, memories of memory, documents of library, files of files",
     )
     parser.add_argument("--pdf", type=Path, nargs="+", default=[], help="looks: the pages that are looked at")
     parser.add_argument("--many", type=int, default=0, help="maxsim: pages that are searched through digests")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import tempfile
 from pathlib import Path
 
-from harness import Times, filled_vault, fresh_vault, paper, timed
+from harness import Times, filled_vault, fresh_vault, paper, questions, timed
 
 from docmind.application import DocMind
 from docmind.config import RetrieveSettings, Settings
@@ -96,6 +97,48 @@ def bench_ingest() -> None:
     nodes = status.nodes / status.pages
     print(f"ingest {60e3 / late.median:.1f} pages/s ({nodes:.1f} nodes a page; torch imported: {torch})")
     print(f"without late interaction {60e3 / off.median:.1f} pages/s")
+
+
+def bench_files(options: argparse.Namespace) -> None:
+    """Time many text files of about 1 KB, and a second comparison of their folder, against plain SQLite and a walk."""
+    import hashlib
+    import sqlite3
+    import time
+
+    count = options.size or 1_000
+    said = questions(count)
+    with fresh_vault() as settings:
+        folder = settings.data_dir.parent / "papers"
+        for number in range(count):
+            text = ". ".join(f"Entry {number}, {said[(number + at) % count]}" for at in range(14))
+            path = folder / f"{number % 20:02}" / f"note {number}.{('txt', 'md')[number % 2]}"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, "utf-8")
+        with DocMind(settings) as docmind:
+            docmind.add([Upload("warm.txt", b"Herons nest in tall trees.")])
+            followed = docmind.folders.add(folder, is_watched=False)
+            started = time.perf_counter()
+            first = docmind.folders.sync(followed.folder_id)
+            docmind.queue.finish()
+            reading = time.perf_counter() - started
+            again = timed(lambda: docmind.folders.sync(followed.folder_id), 5)
+            assert first.added == count, first
+        files = sorted(path for path in folder.rglob("*") if path.is_file())
+
+        def plainly() -> None:
+            (settings.data_dir.parent / "plain.db").unlink(missing_ok=True)
+            with sqlite3.connect(settings.data_dir.parent / "plain.db") as db:
+                db.execute("CREATE VIRTUAL TABLE page USING fts5(name, text)")
+                for path in files:
+                    db.execute("INSERT INTO page VALUES (?, ?)", (path.name, path.read_text("utf-8")))
+                    db.commit()
+
+        plain = timed(plainly, 1).median
+        hashing = timed(lambda: [hashlib.sha256(path.read_bytes()).digest() for path in files], 3).median
+    print(f"{count:,} text files: read, embedded, encrypted {count / reading:.1f} files/s")
+    print(f"SQLite FTS5, nothing embedded or encrypted, a commit each {count * 1e3 / plain:.0f} files/s")
+    second, digests = count * 1e3 / again.median, count * 1e3 / hashing
+    print(f"second sync, nothing changed {second:,.0f} files/s; a digest of each {digests:,.0f}")
 
 
 def bench_growth() -> None:

@@ -6,6 +6,7 @@ import io
 import re
 import shutil
 import tempfile
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import material
 from PIL import Image
 
 from llm_server import Behaviour, serving
+from loopback import LoopbackHandler, LoopbackServer
 from served import Server, Tab, choose_in_menu
 
 WAIT_MS = 30_000
@@ -239,6 +241,49 @@ def folders(walk: Walk) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def web(walk: Walk) -> None:
+    """Add a web page by its address: not allowed, allowed, and an address that is none."""
+
+    class Page(LoopbackHandler):
+        def do_GET(self) -> None:  # noqa: N802 - the name is the library's
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header("Content-Length", str(len(material.WEB_PAGE)))
+            self.end_headers()
+            self.wfile.write(material.WEB_PAGE)
+
+    def unfolded() -> None:
+        walk.go("/documents")
+        walk.text(re.compile("^Add a web page$")).click()
+        walk.tab.idle()
+
+    unfolded()
+    walk.text("Fetching web pages is not allowed")
+    walk.take("not-allowed")
+    walk.restart(DOCMIND_WEB__PAGES="on")
+    server = LoopbackServer(0, Page)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        unfolded()
+        walk.page.get_by_label("Address of the page").fill("ftp://paper")
+        walk.press("Add web page")
+        walk.text("isn't an address of a web page")
+        walk.take("refused")
+        walk.page.get_by_label("Address of the page").fill(f"{server.url}/warblers")
+        walk.take("form")
+        walk.press("Add web page")
+        walk.page.get_by_text(re.compile(r"\d+ added")).first.wait_for()
+        walk.tab.idle()
+        row = walk.listed("warblers")
+        row.locator(".lib-state").wait_for(state="detached")
+        row.get_by_role("link").click()
+        walk.text(re.compile(r"^Fetched \d"))
+        walk.take("document")
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
 def recovery(walk: Walk) -> None:
     walk.go("/")
     walk.take("reminder")
@@ -355,6 +400,36 @@ def ask(walk: Walk) -> None:
     walk.escape()
     walk.tab.ask("Who painted the ceiling of the chapel?")
     walk.take("filtered")
+
+
+def dropped(walk: Walk) -> None:
+    """Give a file and a picture to the question box, with a question."""
+    page = walk.page
+    walk.go("/")
+    box = page.locator('[data-testid="stChatInput"]')
+    box.locator("input[type=file]").set_input_files(
+        [{"name": "boiler.pdf", "mimeType": "application/pdf", "buffer": material.long_paper(40)}]
+    )
+    box.get_by_text("boiler.pdf").wait_for()
+    walk.tab.idle()
+    walk.take("attached")
+    walk.say("How many herons does page 7 count?")
+    panel = page.locator(".st-key-dropped")
+    panel.get_by_text("boiler.pdf").first.wait_for()
+    walk.take("reading")
+    panel.get_by_text("Only for this conversation").click()
+    page.get_by_text("Answered in").first.wait_for()
+    walk.tab.idle()
+    walk.take("only-here")
+    walk.go("/")
+    page.locator('[data-testid="stChatInput"] input[type=file]').set_input_files(
+        [{"name": "crop.png", "mimeType": "image/png", "buffer": material.stranger()}]
+    )
+    box.get_by_text("crop.png").wait_for()
+    walk.tab.idle()
+    page.get_by_placeholder("Ask your documents").press("Enter")
+    walk.text("Find its page")
+    walk.take("picture")
 
 
 def copying(walk: Walk) -> None:
@@ -725,6 +800,7 @@ JOURNEYS: dict[str, Callable[[Walk], None]] = {
     "bin": bin_,
     "document": document,
     "ask": ask,
+    "dropped": dropped,
     "copying": copying,
     "reader": reader,
     "history": history,
@@ -733,6 +809,7 @@ JOURNEYS: dict[str, Callable[[Walk], None]] = {
     "settings": settings,
     "model": model,
     "remote": remote,
+    "web": web,
     "behind": behind,
     "closed": closed,
     "locked": locked,

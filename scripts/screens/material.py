@@ -33,6 +33,10 @@ MANUAL = [
     "Clean the glass with a dry cloth once a month.",
     "The warranty lasts for twenty-four months from the day of delivery.",
 ]
+WEB_PAGE = (
+    b"<!doctype html><title>Warblers in spring</title><h1>Warblers in spring</h1>"
+    b"<p>The first warblers come in March and sing before sunrise.</p>"
+)
 MINUTES = [
     "Minutes of the owners' meeting",
     "The boiler is replaced before the winter of next year.",
