@@ -273,7 +273,7 @@ def test_this_machine_answers_where_the_server_cannot(
     monkeypatch.setattr(ServerIndex, "search", fail)
     failed = desk.page_search.search_late("red or blue")
     assert ranked(failed) == wanted
-    reason = "The Qdrant server did not do what was asked: refused Pages were scored on this machine."
+    reason = "The Qdrant server did not do what was asked: refused Pages were scored on this computer."
     assert failed.degraded[0].reason == reason
 
 
