@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psutil
@@ -35,7 +36,9 @@ from docmind.storage.mark import Mark
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTKIT = ROOT / "tests" / "support"
-sys.path.append(str(TESTKIT))  # for models without weights
+sys.path += [str(TESTKIT), str(TESTKIT.parent)]  # for models without weights, and papers
+
+CHROMIUM = Path("/usr/bin/chromium")
 
 WORDS = tuple(
     """controller liability personal data protection contract penalty revenue margin operating income fiscal year
@@ -238,8 +241,8 @@ def link_to(settings: Settings) -> str:
     return running.link()
 
 
-def wait_for_page(settings: Settings, port: int, timeout_s: float = 60.0) -> str:
-    """Wait until the app's first page is usable: in Chromium if present, else until the server answers."""
+def wait_for_server(port: int, timeout_s: float = 60.0) -> None:
+    """Wait until the server of `app_over` answers."""
     address = f"http://127.0.0.1:{port}"
     deadline = time.monotonic() + timeout_s
     while True:
@@ -252,19 +255,24 @@ def wait_for_page(settings: Settings, port: int, timeout_s: float = 60.0) -> str
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.02)
-    chromium = Path("/usr/bin/chromium")
-    if not chromium.exists():
-        return "a server that answers"
-    return _usable_in_browser(link_to(settings), chromium)
 
 
-def _usable_in_browser(link: str, chromium: Path) -> str:
+@contextmanager
+def chromium_page(**options: Any) -> Iterator[Any]:
+    """Yield a page of a new Chromium, None where there is none; `options` are those of Playwright's `new_page`."""
+    if not CHROMIUM.exists():
+        print("there is no Chromium to look with")
+        yield None
+        return
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=str(chromium), args=["--no-sandbox"])
-        page = browser.new_page()
-        page.goto(link)
-        page.get_by_test_id("stChatInput").wait_for()
+        browser = driver.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        yield browser.new_page(**options)
         browser.close()
-    return "a question box in Chromium"
+
+
+def open_first_page(page: Any, settings: Settings) -> None:
+    """Open the app of `app_over`, which answers already, and wait for its question box."""
+    page.goto(link_to(settings))
+    page.get_by_test_id("stChatInputTextArea").wait_for()

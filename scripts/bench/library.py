@@ -6,10 +6,20 @@ import argparse
 import hashlib
 import io
 import time
-from pathlib import Path
+from typing import Any
 
 import numpy as np
-from harness import WORDS, Times, app_over, fresh_vault, link_to, opened_stores, timed, wait_for_page
+from harness import (
+    WORDS,
+    Times,
+    app_over,
+    chromium_page,
+    fresh_vault,
+    open_first_page,
+    opened_stores,
+    timed,
+    wait_for_server,
+)
 from PIL import Image
 
 from docmind.application import DocMind
@@ -34,49 +44,40 @@ def bench_library(options: argparse.Namespace) -> None:
             made = timed(lambda: docmind.documents(), 5).median
             body = rows_of(docmind)[1]
         print(f"{number:,} documents: read in {made:.0f} ms, {len(body) / 1e6:.1f} MB of rows")
-        chromium = Path("/usr/bin/chromium")
-        if not chromium.exists():
-            print("there is no Chromium to look with")
-            return
-        with app_over(settings) as (port, _):
-            wait_for_page(settings, port)
-            paint, find, menu = _seen(link_to(settings), chromium, number)
+        with app_over(settings) as (port, _), chromium_page() as page:
+            if page is None:
+                return
+            wait_for_server(port)
+            open_first_page(page, settings)
+            paint, find, menu = _seen(page, number)
     print(f"first paint after pressing Documents: {paint}")
     print(f"find by a word, key to rows: {find}")
     print(f"filter by a language, choice to rows: {menu}")
 
 
-def _seen(link: str, chromium: Path, number: int) -> tuple[Times, Times, Times]:
-    from playwright.sync_api import sync_playwright
-
+def _seen(page: Any, number: int) -> tuple[Times, Times, Times]:
     paint, find, menu = Times(), Times(), Times()
     shown = f"{number:,} documents"
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=str(chromium), args=["--no-sandbox"])
-        page = browser.new_page()
-        page.goto(link)
+    for _ in range(RUNS):
+        page.get_by_role("link", name="Ask").click()
         page.get_by_test_id("stChatInput").wait_for()
-        for _ in range(RUNS):
-            page.get_by_role("link", name="Ask").click()
-            page.get_by_test_id("stChatInput").wait_for()
-            page.wait_for_timeout(500)
-            with paint.one():
-                page.get_by_role("link", name="Documents").click()
-                page.locator(".lib-row").first.wait_for()
+        page.wait_for_timeout(500)
+        with paint.one():
+            page.get_by_role("link", name="Documents").click()
+            page.locator(".lib-row").first.wait_for()
+    page.locator(".lib-count", has_text=shown).wait_for()
+    box, languages = page.get_by_placeholder("Find by title, name or tag"), page.get_by_label("Language")
+    for turn in range(RUNS):
+        page.wait_for_timeout(200)
+        with find.one():
+            box.fill(f"{WORDS[turn % len(WORDS)]} {turn}")
+            page.locator(".lib-count", has_text=f"of {shown}").wait_for()
+        box.fill("")
         page.locator(".lib-count", has_text=shown).wait_for()
-        box, languages = page.get_by_placeholder("Find by title, name or tag"), page.get_by_label("Language")
-        for turn in range(RUNS):
-            page.wait_for_timeout(200)
-            with find.one():
-                box.fill(f"{WORDS[turn % len(WORDS)]} {turn}")
-                page.locator(".lib-count", has_text=f"of {shown}").wait_for()
-            box.fill("")
-            page.locator(".lib-count", has_text=shown).wait_for()
-            with menu.one():
-                languages.select_option("pt")
-                page.locator(".lib-count", has_text=f"of {shown}").wait_for()
-            languages.select_option("")
-        browser.close()
+        with menu.one():
+            languages.select_option("pt")
+            page.locator(".lib-count", has_text=f"of {shown}").wait_for()
+        languages.select_option("")
     return paint, find, menu
 
 

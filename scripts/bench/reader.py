@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from harness import Times, app_over, filled_vault, link_to, wait_for_page
+from harness import Times, app_over, chromium_page, filled_vault, link_to, wait_for_server
 
 from desks import text_pdf
 from docmind.application import DocMind
 from docmind.llm.service import OneModel
 from docmind.records.documents import Upload
 
-if TYPE_CHECKING:
-    from playwright.sync_api import Playwright
-
 _PAGES, _RUNS = 60, 20
-_CHROMIUM = Path("/usr/bin/chromium")
 _MARKER = '[data-testid="stChatMessage"] a[href^="#read="]'
 # Resolves with the milliseconds from an action to the reader showing that page and, for a click, its highlight in view.
 _CLOCK = """([selector, key, page, isCited]) => new Promise((resolve, reject) => {
@@ -41,11 +36,6 @@ _CLOCK = """([selector, key, page, isCited]) => new Promise((resolve, reject) =>
 
 def bench_reader() -> None:
     """Time opening a cited page, turning pages, and a search within 60 pages, over 10,000 nodes."""
-    if not _CHROMIUM.exists():
-        print("there is no Chromium to look with")
-        return
-    from playwright.sync_api import sync_playwright
-
     with filled_vault(documents=500, nodes=10_000) as settings:
         with DocMind(settings, models=OneModel()) as docmind:
             lines = [f"Chapter {n} tells of harbours and of boats in {1900 + n}." for n in range(_PAGES)]
@@ -54,10 +44,10 @@ def bench_reader() -> None:
             thread = docmind.conversations.create()
             docmind.conversations.ask("Where do the herons of Vellamo nest?", thread_id=thread.thread_id)
             _search(docmind)
-        with app_over(settings) as (port, _):
-            wait_for_page(settings, port)
-            with sync_playwright() as driver:
-                _drive(driver, f"{link_to(settings)}&thread={thread.thread_id}")
+        with app_over(settings) as (port, _), chromium_page(viewport={"width": 1440, "height": 900}) as page:
+            wait_for_server(port)
+            if page is not None:
+                _drive(page, f"{link_to(settings)}&thread={thread.thread_id}")
 
 
 def _search(docmind: DocMind) -> None:
@@ -69,9 +59,7 @@ def _search(docmind: DocMind) -> None:
     print(f"search within {_PAGES} pages: {times}")
 
 
-def _drive(driver: Playwright, link: str) -> None:
-    browser = driver.chromium.launch(executable_path=str(_CHROMIUM), args=["--no-sandbox"])
-    page = browser.new_page(viewport={"width": 1440, "height": 900})
+def _drive(page: Any, link: str) -> None:
     page.goto(link)
     page.locator(_MARKER).first.wait_for()
     page.locator("#docmind-reader").wait_for(state="attached")
@@ -85,7 +73,6 @@ def _drive(driver: Playwright, link: str) -> None:
             turns.append(page.evaluate(_CLOCK, ["", "ArrowRight", at, False]))
             page.wait_for_timeout(300)
         page.keyboard.press("Escape")
-    browser.close()
     print(f"click on [1] to the page at its words, nothing loaded before: {cold}")
     print(f"click on [1] again: {warm}")
     print(f"page turn: {turns}")

@@ -19,9 +19,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from harness import Times, app_over, fresh_vault, link_to, wait_for_page
+from harness import Times, app_over, chromium_page, fresh_vault, open_first_page, wait_for_server
 
 from docmind.application import DocMind
 from docmind.config import LLMSettings, Settings
@@ -30,9 +30,6 @@ from docmind.records.answers import Answer
 from docmind.records.conversations import RunProgress
 from docmind.records.documents import Upload
 from docmind.ui.app.chat_message import answer_markdown
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Playwright
 
 _WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
 _CONTENT = re.compile(rb'"content":"[^"]')  # the first piece says who speaks, and has no words
@@ -148,29 +145,23 @@ def _wrongly(answer: Answer) -> int:
 
 
 def _on_screen(settings: Settings, relay: _Relay) -> None:
-    chromium = Path("/usr/bin/chromium")
-    if not chromium.exists() or importlib.util.find_spec("playwright") is None:
-        print("there is no Chromium to look with")
-        return
-    from playwright.sync_api import sync_playwright
-
-    environment = {"DOCMIND_LLM__TEMPERATURE": "0", "DOCMIND_LLM__MAX_TOKENS": "64"}
-    with app_over(settings, DOCMIND_LLM__PROVIDER="openai", DOCMIND_LLM__URL=f"{relay.url}/v1", **environment) as (
-        port,
-        _,
-    ):
-        wait_for_page(settings, port)
-        with sync_playwright() as driver:
-            seen = _screened(driver, chromium, settings, relay)
-    print(f"from the server's first words to the screen, in Chromium: {seen}")
+    variables = {
+        "DOCMIND_LLM__PROVIDER": "openai",
+        "DOCMIND_LLM__URL": f"{relay.url}/v1",
+        "DOCMIND_LLM__TEMPERATURE": "0",
+        "DOCMIND_LLM__MAX_TOKENS": "64",
+    }
+    with app_over(settings, **variables) as (port, _), chromium_page() as page:
+        if page is None:
+            return
+        wait_for_server(port)
+        open_first_page(page, settings)
+        print(f"from the server's first words to the screen, in Chromium: {_screened(page, relay)}")
 
 
-def _screened(driver: Playwright, chromium: Path, settings: Settings, relay: _Relay) -> Times:
-    browser = driver.chromium.launch(executable_path=str(chromium), args=["--no-sandbox"])
-    page = browser.new_page()
+def _screened(page: Any, relay: _Relay) -> Times:
     page.set_default_timeout(_PATIENCE_S * 1000)
     seen = Times()
-    page.goto(link_to(settings))
     for number in range(_RUNS + 1):
         box = page.get_by_test_id("stChatInputTextArea")
         box.fill(_ASKED[number])
@@ -182,7 +173,6 @@ def _screened(driver: Playwright, chromium: Path, settings: Settings, relay: _Re
         if number:  # the first loads the libraries
             seen.append(at - relay.first_ms)
         page.locator(f".st-key-turn-{number}-row").get_by_text("Answered in").wait_for()
-    browser.close()
     return seen
 
 
