@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib import import_module
 from pathlib import Path
 
 import streamlit as st
@@ -46,10 +47,16 @@ startup = Startup(None if isinstance(_settings, DocMindError) else _settings)
 async def _lifespan(_: st.App) -> AsyncIterator[None]:
     """Open the vault while the browser loads the page, which reports errors and tries again."""
     await run_in_threadpool(startup.begin)
-    threading.Thread(target=attempt, args=(desk().open,), name="open", daemon=True).start()
+    threading.Thread(target=_open, name="open", daemon=True).start()
     yield
     await run_in_threadpool(desk.clear)
     await run_in_threadpool(startup.end)
+
+
+def _open() -> None:
+    """Open the vault, and load what draws the first page."""
+    attempt(desk().open)
+    import_module("docmind.ui.chat.conversation")
 
 
 def _theme() -> str:

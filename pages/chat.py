@@ -9,6 +9,7 @@ import streamlit as st
 from docmind.errors import DocMindError
 from docmind.rich_text import escape
 from docmind.ui.app import errors, state
+from docmind.ui.app.desk import desk
 from docmind.ui.app.frame import frame
 from docmind.ui.chat import compare, conversation, dropped, run, side_panel, threads, turn, visual_search
 from docmind.ui.chat.conversation import draw_conversation
@@ -70,7 +71,7 @@ def first_question(docmind: DocMind) -> None:
 
 def examples(docmind: DocMind) -> bool:
     """Draw questions that the documents answer; return False while there is one that stands in for them."""
-    found = errors.attempt(docmind.examples)
+    found = _made(docmind)
     made = None if isinstance(found, DocMindError) else found
     with st.container(gap=None, key="examples"):
         for number, example in enumerate(made or map(_, _MEANWHILE)):
@@ -86,8 +87,13 @@ def examples(docmind: DocMind) -> bool:
 
 
 def _look(docmind: DocMind) -> None:
-    if errors.attempt(docmind.examples) is not None:
+    if _made(docmind) is not None:
         st.rerun()
+
+
+def _made(docmind: DocMind) -> tuple[str, ...] | DocMindError | None:
+    """Return the examples; None while they are made, which does not begin before a first page was drawn."""
+    return errors.attempt(docmind.examples) if desk().is_drawn else None
 
 
 def no_more_documents() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from docmind.picture_marks import KEY_BITS, KINDS, RUN, SHEET, SPOT, Marks, Pack
 
 _FARTHEST = 13  # bits of 64 in which two codes of one place may differ
 _BUCKET = 3_000  # marks under one key that are compared: more add no information
+_AT_ONCE = 120_000  # comparisons in one pass: 1 MB of codes
 _PAGES = 80  # whose matches are checked for agreement
 _MATCHES = 200  # of one page
 _TABLE = 30_000_000  # marks times pages that are counted in a table; for more, it would be too large
@@ -87,8 +89,9 @@ class Index:
         mine, theirs, bits = self._matches(query, allowed)
         if not len(mine):
             return []
-        weight = np.array([_WEIGHT[kind] for kind in range(KINDS)])[query.kinds[mine]] * (_FARTHEST + 1 - bits)
-        weight /= np.sqrt(np.bincount(mine, minlength=len(query))[mine])  # frequent marks carry little information
+        each = np.array([_WEIGHT[kind] for kind in range(KINDS)])[query.kinds]
+        each /= np.sqrt(np.maximum(np.bincount(mine, minlength=len(query)), 1))  # frequent marks tell little
+        weight = each[mine] * (_FARTHEST + 1 - bits)
         page = self._page[theirs]
         total = self._total(mine, page, weight, len(query))
         chosen = np.argsort(-total)[:_PAGES]
@@ -121,28 +124,39 @@ class Index:
         return table.reshape(marks, self.pages).sum(axis=0, dtype=np.float64)
 
     def _matches(self, query: Marks, allowed: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the numbers of similar marks of the query and of the index, and by how many bits they differ."""
+        """Return the numbers of similar marks of the query and of the index, and by how many bits they differ.
+
+        Three arrays of one length: int32, int32, uint8.
+        """
         assert query.numbers is not None
-        mine, theirs, bits = [], [], []
+        found = []
         for kind in range(KINDS):
-            members = np.nonzero(query.kinds == kind)[0]
-            if not len(members):
-                continue
+            members = np.nonzero(query.kinds == kind)[0].astype(np.int32)
             probes = probes_of(query.numbers[members]) + (kind << KEY_BITS)
-            first = self._starts[probes].ravel()
-            count = np.minimum(self._starts[probes + 1].ravel() - first, _BUCKET)
-            where = np.repeat(first - (np.cumsum(count) - count), count) + np.arange(count.sum())
-            who = np.repeat(np.repeat(members, probes.shape[1]), count)
-            differ = np.bitwise_count(self._codes[where] ^ query.codes[who])
-            near = differ <= _FARTHEST
-            if allowed is not None:
-                near &= allowed[self._page[where]]
-            mine.append(who[near])
-            theirs.append(where[near])
-            bits.append(differ[near])
-        if not mine:
-            return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.uint8)
+            first = self._starts[probes].astype(np.int32)
+            count = np.minimum(self._starts[probes + 1] - first, _BUCKET).astype(np.int32)
+            # A few marks of the query at a time: what is compared stays in the processor's cache.
+            parts = np.cumsum(count.sum(axis=1)) // _AT_ONCE
+            cuts = [0, *(np.nonzero(np.diff(parts))[0] + 1), len(members)]
+            for start, end in pairwise(cuts):
+                found.append(self._similar(query, members[start:end], first[start:end], count[start:end], allowed))
+        mine, theirs, bits = zip(*found, strict=True)
         return np.concatenate(mine), np.concatenate(theirs), np.concatenate(bits)
+
+    def _similar(
+        self, query: Marks, members: np.ndarray, first: np.ndarray, count: np.ndarray, allowed: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Compare marks of the query with those of the index from `first` on, `count` of them: int32 `(n, probes)`."""
+        each, before = count.sum(axis=1), np.cumsum(count) - count.ravel()
+        where = np.arange(each.sum(), dtype=np.int32) + np.repeat(
+            first.ravel() - before.astype(np.int32), count.ravel()
+        )
+        differ = np.bitwise_count(self._codes[where] ^ np.repeat(query.codes[members], each))
+        near = np.nonzero(differ <= _FARTHEST)[0]
+        if allowed is not None:
+            near = near[allowed[self._page[where[near]]]]
+        who = np.searchsorted(np.cumsum(each), near, side="right")
+        return members[who], where[near], differ[near]
 
 
 def _agreeing(pairs: np.ndarray, weight: np.ndarray, size: tuple[int, int]) -> np.ndarray:

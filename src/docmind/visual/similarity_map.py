@@ -24,6 +24,7 @@ _FLOOR = 0.25  # quantile of a page's patches below which nothing is drawn: a ma
 _COVER = 0.82  # opacity of the colour where the match is strongest
 _PRINT, _GROUND = 0.12, 0.5  # share of the colour on black print, and on a background that is black all over
 _STEPS = 256
+_STRONG = 0.9  # of the strongest
 _PATH = ((0.94, 0.09, 98.0), (0.855, 0.13, 74.0), (0.77, 0.15, 47.0), (0.685, 0.18, 20.0), (0.60, 0.20, 355.0))
 """Lightness, chroma and hue in OKLCH: amber to red with falling lightness, so it is readable without colour."""
 
@@ -69,6 +70,16 @@ def strength(heat: HeatMap, words: Sequence[Word] = ()) -> np.ndarray:
     if best - floor < 1.0:
         return np.zeros_like(merged)
     return np.clip((merged - floor) / (best - floor), 0.0, 1.0)
+
+
+def strongest_ninth(grid: np.ndarray) -> tuple[int, int] | None:
+    """Return row and column, 0..2 each, of the ninth of the page with most of the strong cells; None without any."""
+    rows, cols = np.nonzero(grid > _STRONG)
+    if not len(rows):
+        return None
+    ninths = (rows * 3 // grid.shape[0]) * 3 + cols * 3 // grid.shape[1]
+    row, col = divmod(int(np.bincount(ninths).argmax()), 3)
+    return row, col
 
 
 def drawn(image: bytes, grid: np.ndarray, *, width: int = 0) -> bytes:

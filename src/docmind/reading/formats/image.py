@@ -81,15 +81,15 @@ class Picture:
 
 
 def encode(image: Image.Image, rules: Rules) -> Picture:
-    """Encode a page of mode RGB or RGBX at its size, with its thumbnail, and make its marks for picture search.
+    """Encode a page of mode RGB, RGBX or L at its size, with its thumbnail, and make its marks for picture search.
 
     A printed page is stored without loss in 24 levels a channel, which is sharper than a lossy encoding and half its
     size; a page with photographs, in which levels would show as bands, with loss. A page without colour is grey.
     """
-    is_blank = all(low == high for low, high in (image.getchannel(band).getextrema() for band in "RGB"))
-    grey = image.convert("RGB").convert("L")
+    is_blank = all(low == high for low, high in (image.getchannel(band).getextrema() for band in image.getbands()[:3]))
+    grey = image if image.mode == "L" else image.convert("RGB").convert("L")
     pixels = np.asarray(grey)
-    stored = grey if _is_grey(image) else image.convert("RGB")
+    stored = grey if image.mode == "L" or _is_grey(image) else image.convert("RGB")
     if _is_smooth(pixels):
         data = _webp(stored, quality=rules.image_quality, method=2)
     else:

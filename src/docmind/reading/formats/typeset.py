@@ -348,7 +348,8 @@ class LaidOut:
         return page
 
     def _draw_page(self, sheet: Sheet, page_no: int) -> ParsedPage:
-        image, words = _draw(sheet, self._rules.image_side_px / HEIGHT)
+        height = HEIGHT if self.pages > 1 else _height_of(sheet)
+        image, words = _draw(sheet, height, self._rules.image_side_px / HEIGHT)
         picture = encode(image, self._rules)
         return ParsedPage(
             page_no=page_no,
@@ -364,9 +365,18 @@ class LaidOut:
         )
 
 
-def _draw(sheet: Sheet, scale: float) -> tuple[Image.Image, Words]:
+def _height_of(sheet: Sheet) -> int:
+    """Return the height of a sheet that ends with its text. A note of a few lines then costs half of what a page does.
+
+    It is at least that of a sheet on its side.
+    """
+    bottom = max((line.y + line_height(line.face) for line in sheet.lines), default=0.0)
+    return min(HEIGHT, max(round(bottom) + MARGIN, round(WIDTH / 2**0.5)))
+
+
+def _draw(sheet: Sheet, height: int, scale: float) -> tuple[Image.Image, Words]:
     """Draw a sheet in grey at the size of the layout, then scale it and its boxes to the requested size."""
-    image = Image.new("L", (WIDTH, HEIGHT), 255)
+    image = Image.new("L", (WIDTH, height), 255)
     pen = ImageDraw.Draw(image)
     spans: list[tuple[int, int]] = []
     boxes: list[tuple[float, float, float, float]] = []
@@ -383,6 +393,6 @@ def _draw(sheet: Sheet, scale: float) -> tuple[Image.Image, Words]:
             boxes.append((x * scale, line.y * scale, wide * scale, 0.9 * tall * scale))
             x, last = x + wide, match.end()
     if scale != 1.0:
-        size = (round(WIDTH * scale), round(HEIGHT * scale))
+        size = (round(WIDTH * scale), round(height * scale))
         image = image.resize(size, Image.Resampling.BILINEAR, reducing_gap=2.0)
-    return image.convert("RGB"), Words.of(spans, boxes)
+    return image, Words.of(spans, boxes)

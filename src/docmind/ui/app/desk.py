@@ -145,6 +145,11 @@ class AppState:
         """Note that a page was drawn."""
         self._is_drawn.set()
 
+    @property
+    def is_drawn(self) -> bool:
+        """Tell whether a page was drawn: what takes time in the background no longer delays the first one."""
+        return self._is_drawn.is_set()
+
     def rebuild(self) -> None:
         """Start to rebuild the index, unless that is running; `rebuilding` holds the progress."""
         docmind = self.open()

@@ -110,9 +110,8 @@ def _show(docmind: DocMind, code: str) -> None:
     st.caption(_("Once you confirm, DocMind doesn't keep it. You can make a new one in Settings at any time."))
     told = _(_FILE).format(vault_id=docmind.vault_id, code=code)
     with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
-        browser_part(Path(__file__).parent, "print")(
-            data={"label": _("Print"), "text": told}, key="recovery-print", width="content", height="content"
-        )
+        data = {"label": _("Print"), "text": told}
+        browser_part(Path(__file__).parent, "print", data=data, key="recovery-print", width="content", height="content")
         st.download_button(
             _("Save as a file"),
             told,

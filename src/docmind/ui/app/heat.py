@@ -6,18 +6,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import streamlit as st
 
+from docmind import visual
 from docmind.errors import DocMindError
 from docmind.records.search import HeatMap
 from docmind.rich_text import escape, one_line, shorten
 from docmind.ui.app import errors, state
 from docmind.ui.app.format import data_url
-from docmind.visual import similarity_map
 from docmind.wording import N_, _
 
 if TYPE_CHECKING:
+    import numpy as np
     from streamlit.delta_generator import DeltaGenerator
 
     from docmind.application import DocMind
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 _LOOKS = Path(__file__).with_suffix(".css")
 _ALL = N_("All words")
-_STRONG = 0.9  # of the strongest
 _MOST = 10  # words to choose from
 _HELP = N_("Shows where on the page the model sees your question")
 _THIRDS = (
@@ -70,11 +69,11 @@ def draw_heat(
     if isinstance(found, DocMindError):
         errors.show(found)
         return
-    words = similarity_map.words_of(found, question)
+    words = visual.similarity_map.words_of(found, question)
     with row:
         chosen = _choose(words, key)
-    grid = similarity_map.strength(found, chosen or words)
-    drawn = errors.attempt(lambda: similarity_map.drawn(docmind.page_image(doc_id, page_no), grid, width=width))
+    grid = visual.similarity_map.strength(found, chosen or words)
+    drawn = errors.attempt(lambda: visual.similarity_map.drawn(docmind.page_image(doc_id, page_no), grid, width=width))
     if isinstance(drawn, DocMindError):
         errors.show(drawn)
         return
@@ -97,7 +96,7 @@ def _heat_map(docmind: DocMind, question: str, doc_id: str, page_no: int) -> Hea
     return kept[1]
 
 
-def _choose(words: tuple[similarity_map.Word, ...], key: str) -> list[similarity_map.Word]:
+def _choose(words: tuple[visual.similarity_map.Word, ...], key: str) -> list[visual.similarity_map.Word]:
     """Return the word that is chosen, or none for all of them.
 
     Separate buttons: a control that holds the keyboard focus would keep the arrow keys from turning the page.
@@ -133,18 +132,15 @@ def _legend(found: HeatMap, *, is_flat: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
         st.caption(_("weaker"), width="content")
         with st.container(width=96):
-            st.image(data_url(similarity_map.legend()), width="stretch", alt=_("Colours from a weak to a strong match"))
+            st.image(
+                data_url(visual.similarity_map.legend()),
+                width="stretch",
+                alt=_("Colours from a weak to a strong match"),
+            )
         st.caption(_("strongest on this page, as {name} sees it").format(name=name), width="content")
 
 
 def strongest(grid: np.ndarray) -> str:
-    """Describe for screen readers where the match is strongest.
-
-    This is the ninth of the page with most of the strong cells.
-    """
-    rows, cols = np.nonzero(grid > _STRONG)
-    if not len(rows):
-        return _("no place stands out")
-    ninths = (rows * 3 // grid.shape[0]) * 3 + cols * 3 // grid.shape[1]
-    row, col = divmod(int(np.bincount(ninths).argmax()), 3)
-    return _(_THIRDS[row][col])
+    """Describe for screen readers where the match is strongest."""
+    ninth = visual.similarity_map.strongest_ninth(grid)
+    return _("no place stands out") if ninth is None else _(_THIRDS[ninth[0]][ninth[1]])

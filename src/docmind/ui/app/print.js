@@ -3,7 +3,7 @@ const ID = "docmind-print";
 const RULE = `@media screen { #${ID} { display: none } }
 @media print { body > :not(#${ID}) { display: none !important } #${ID} { font: 13pt/1.6 monospace; white-space: pre-wrap } }`;
 
-export default function ({ parentElement, data }) {
+export default function ({ parentElement, data: [data] }) {
   let button = parentElement.querySelector("button");
   if (!button) {
     button = document.createElement("button");

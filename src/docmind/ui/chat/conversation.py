@@ -103,7 +103,7 @@ def draw_view(thread_id: str | None, turns: int = 0, run: RunProgress | None = N
         "skip": _("Skip to the question box"),
     }
     with st.container(key="view"):
-        browser_part(Path(__file__).parent, "view")(data=data, key="view-part", height="content")
+        browser_part(Path(__file__).parent, "view", data=data, key="view-part", height="content")
 
 
 def _draw_writer(docmind: DocMind) -> None:

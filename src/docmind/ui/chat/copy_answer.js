@@ -36,7 +36,7 @@ function button(label, symbol, look) {
   return made;
 }
 
-export default function ({ parentElement, data }) {
+export default function ({ parentElement, data: [data] }) {
   const root = document.createElement("div");
   root.className = "copy-answer";
   const copy = button(data.copy, "content_copy", "button");

@@ -67,7 +67,7 @@ def draw_copy(answer: Answer, key: str) -> None:
         "copied": _("Copied"),
         "failed": _("The browser did not allow copying."),
     }
-    browser_part(Path(__file__).parent, "copy_answer")(data=data, key=f"{key}-copy", width="content")
+    browser_part(Path(__file__).parent, "copy_answer", data=data, key=f"{key}-copy", width="content")
 
 
 def _quoted(source: Source) -> str:

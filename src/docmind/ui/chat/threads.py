@@ -237,7 +237,7 @@ def _draw(docmind: DocMind, current: Thread | None, *, has_pictures: bool) -> No
             _draw_archived(docmind, archived, current)
             _draw_deleted_link(docmind)
         with st.container(key="threads-keys"):
-            browser_part(Path(__file__).parent, "thread_keys")(key="threads-part")
+            browser_part(Path(__file__).parent, "thread_keys", key="threads-part")
     _draw_dialog(docmind)
 
 

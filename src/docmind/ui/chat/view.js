@@ -124,7 +124,7 @@ document.addEventListener("click", ({ target }) => {
   if (withoutSlash(link.pathname) === withoutSlash(location.pathname)) focusBox();
 });
 
-export default function ({ data }) {
+export default function ({ data: [data] }) {
   clearTimeout(leaving);
   addSkip(data.skip);
   const isOpened = data.place !== seen.place;

@@ -202,4 +202,4 @@ def _draw_outline(docmind: DocMind, info: DocumentInfo) -> None:
 def _draw_pages(info: DocumentInfo) -> None:
     words = {"page": _("Page {n}"), "pages": _("Pages"), "unread": _("Not read yet")}
     data = {"doc_id": info.doc_id, "pages": info.pages, "done": info.pages_done, "words": words}
-    browser_part(_FOLDER, "pages")(data=data, key=state.PAGES)
+    browser_part(_FOLDER, "pages", data=data, key=state.PAGES)

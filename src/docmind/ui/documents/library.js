@@ -7,7 +7,7 @@ const DAY = 86400000;
 const kept = { find: "", filters: {}, sort: "added", down: true, top: 0 }; // as it was before a document was opened
 const tables = new WeakMap();
 
-export default function ({ parentElement, data, setTriggerValue }) {
+export default function ({ parentElement, data: [data], setTriggerValue }) {
   let table = tables.get(parentElement);
   if (!table) tables.set(parentElement, (table = new Table(parentElement)));
   table.update(data, setTriggerValue);

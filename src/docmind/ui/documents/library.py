@@ -38,7 +38,7 @@ def draw_list(docmind: DocMind, *, ask_collection: Callable[[str], None]) -> Non
         "embeds": errors.attempt(lambda: docmind.visual.is_on("late")) is True,
         "turn": st.session_state.get(state.LIBRARY_TURN, 0),
     }
-    browser_part(_FOLDER, "library")(data=data, key=state.LIBRARY, on_act_change=lambda: _act(docmind, ask_collection))
+    browser_part(_FOLDER, "library", data=data, key=state.LIBRARY, on_act_change=lambda: _act(docmind, ask_collection))
 
 
 def _words() -> dict[str, Any]:

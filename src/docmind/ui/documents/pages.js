@@ -2,7 +2,7 @@
 
 const seen = new WeakMap();
 
-export default function ({ parentElement, data }) {
+export default function ({ parentElement, data: [data] }) {
   const state = `${data.doc_id} ${data.pages} ${data.done}`;
   const before = seen.get(parentElement);
   if (before === state) return;

@@ -74,5 +74,5 @@ def mount_reader(ask: Callable[[str], object]) -> None:
         if isinstance(doc_id, str) and doc_id:
             ask(doc_id)
 
-    part = browser_part(_FOLDER, "reader")
-    part(data={"texts": {name: _(text) for name, text in _TEXTS.items()}}, key=_KEY, on_ask_change=asked)
+    texts = {name: _(text) for name, text in _TEXTS.items()}
+    browser_part(_FOLDER, "reader", data={"texts": texts}, key=_KEY, on_ask_change=asked)

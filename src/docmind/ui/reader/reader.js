@@ -18,7 +18,7 @@ const SHAPES = {
 
 let texts = {}, trigger = () => {}, source = null, reader = null;
 
-export default function ({ parentElement, data, setTriggerValue }) {
+export default function ({ parentElement, data: [data], setTriggerValue }) {
   texts = data.texts;
   trigger = setTriggerValue;
   source = parentElement;

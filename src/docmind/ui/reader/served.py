@@ -9,10 +9,10 @@ import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PIL import Image
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from docmind import visual
 from docmind.errors import NotFoundError
 from docmind.records.answers import Source
 from docmind.records.conversations import Turn
@@ -23,7 +23,6 @@ from docmind.ui.app.format import data_url, language
 from docmind.ui.app.heat import has_heat, strongest
 from docmind.ui.app.page_links import Cited, cited_of
 from docmind.ui.app.routes import ORIGINALS, PAGE_IMAGES, attachment, route
-from docmind.visual import similarity_map
 from docmind.wording import _, ngettext
 
 if TYPE_CHECKING:
@@ -104,16 +103,16 @@ def _heat(docmind: DocMind, request: Request) -> Response:
     doc_id, page_no = request.path_params["doc_id"], request.path_params["page_no"]
     question = _question(docmind, cited_of(request.query_params.get("from", "")))
     heat = docmind.page_search.heat_map(question, doc_id, page_no)
-    words = similarity_map.words_of(heat, question)
+    words = visual.similarity_map.words_of(heat, question)
     telling = [word for word in words if word.is_telling] or list(words)
     named = {word.text.casefold(): word for word in reversed(telling[:_WORDS_TO_CHOOSE])}
     chosen = named.get(request.query_params.get("word", "").casefold())
-    grid = similarity_map.strength(heat, [chosen] if chosen else words)
-    jpeg = similarity_map.drawn(docmind.page_image(doc_id, page_no), grid)
+    grid = visual.similarity_map.strength(heat, [chosen] if chosen else words)
+    jpeg = visual.similarity_map.drawn(docmind.page_image(doc_id, page_no), grid)
     return JSONResponse(
         {
             "image": data_url(jpeg),
-            "legend": data_url(similarity_map.legend()),
+            "legend": data_url(visual.similarity_map.legend()),
             "model": one_line(heat.model),
             "flat": not grid.any(),
             "strongest": strongest(grid),
@@ -125,6 +124,8 @@ def _heat(docmind: DocMind, request: Request) -> Response:
 
 def _page_download(docmind: DocMind, request: Request) -> Response:
     """Answer with a page as a PNG file."""
+    from PIL import Image  # loading it would delay the start of the app
+
     page = docmind.page(request.path_params["doc_id"], request.path_params["page_no"])
     out = io.BytesIO()
     Image.open(io.BytesIO(docmind.page_image(page.doc_id, page.page_no))).save(out, "PNG")

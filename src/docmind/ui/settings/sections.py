@@ -249,7 +249,7 @@ def appearance(docmind: DocMind) -> None:
     if len(LANGUAGES) > 1:
         fields.draw(docmind, "app.language", choices=LANGUAGES)
     theme = docmind.settings.now.app.theme
-    browser_part(Path(__file__).parent, "theme")(data={"theme": theme}, key="theme-part")
+    browser_part(Path(__file__).parent, "theme", data={"theme": theme}, key="theme-part")
 
 
 _USES: dict[StorageKind, str] = {
