@@ -8,6 +8,7 @@ import re
 import socket
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -114,6 +115,19 @@ def words_under(data: bytes, index: int, strokes: list[tuple[int, int]], size: t
         for band, row in sorted(rows.items())
     )  # fmt: skip
     return re.findall(r"\w+", said.casefold())
+
+
+def test_the_first_page_loads_no_pandas(browser: Any, tmp_path: Path) -> None:
+    server = Server(tmp_path)
+    server.start()
+    try:
+        with tab(browser, server) as one:
+            one.open()
+            loaded = server.libraries()
+            assert "sqlcipher" in loaded or not loaded  # the vault is open
+            assert "pandas" not in loaded
+    finally:
+        server.stop()
 
 
 def test_hostile_names_and_words_do_nothing(browser: Any, server: Server) -> None:

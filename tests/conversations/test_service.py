@@ -226,7 +226,8 @@ def test_even_the_first_question_can_be_asked_in_other_words(mind: DocMind) -> N
     assert compared.left == first
     assert compared.right == edited
     assert first.answer is not None
-    pages = {source.page_id for source in first.answer.sources}
+    cited = {n for sentence in first.answer.sentences for n in sentence.sources}
+    pages = {source.page_id for source in first.answer.sources if source.n in cited}
     assert set(compared.pages_left) | set(compared.pages_both) == pages
 
 

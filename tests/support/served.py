@@ -96,6 +96,12 @@ class Server:
             self._process.wait(60)
             self._process = None
 
+    def libraries(self) -> str:
+        """Return the files that the server has loaded into its memory; an empty text where the system tells none."""
+        assert self._process is not None
+        maps = Path(f"/proc/{self._process.pid}/maps")
+        return maps.read_text() if maps.exists() else ""
+
     def log(self) -> str:
         return (self._folder / "log").read_text("utf-8", "replace")
 

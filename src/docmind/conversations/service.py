@@ -72,7 +72,12 @@ def _sentences(turn: Turn) -> list[str]:
 
 
 def _pages(turn: Turn) -> list[str]:
-    return list(dict.fromkeys(source.page_id for source in turn.answer.sources)) if turn.answer else []
+    """Return the pages that sentences cite; those of all sources where no sentence cites one."""
+    if turn.answer is None:
+        return []
+    pages = {source.n: source.page_id for source in turn.answer.sources}
+    cited = [pages[n] for sentence in turn.answer.sentences for n in sentence.sources if n in pages]
+    return list(dict.fromkeys(cited or pages.values()))
 
 
 class Conversations:

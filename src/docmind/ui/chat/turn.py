@@ -233,7 +233,7 @@ def _draw_filters(docmind: DocMind, thread: Thread, turn: Turn, place: Place, na
         if is_missing and turn.filters != Filters():
             st.caption(f":material/filter_alt: {_('Only filtered documents were searched.')} ({told})", width="content")
             st.button(
-                _("Search all"),
+                _("Ask all documents"),
                 key=f"{place.key}-search-all",
                 disabled=not place.is_free,
                 on_click=run.ask_everywhere,
