@@ -1,0 +1,5 @@
+"""Care of the vault: checks and repairs, garbage collection, erasing with a receipt, rotation of keys."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
