@@ -52,7 +52,9 @@ TURNS = 200
 QUESTION = "When does the contract with the harbour authority end?"
 _SERVER = ROOT / "tests" / "support" / "llm_server.py"
 _TOKENS = 2_000
-_LAKES = tuple(enumerate(f"{a}{b}" for a in ("Vella", "Toru", "Kemi", "Sava") for b in ("mo", "nen", "ka", "ri", "lo")))
+_LAKES = tuple(
+    enumerate(f"{a}{b}" for a in ("Vella", "Toru", "Kemi", "Sava") for b in ("mo", "nen", "ka", "ri", "lo", "ta"))
+)
 # Resolves with the milliseconds from the Enter key to the quote, and to the picture of its page, which has its words.
 _FIRST_SEEN = """words => window.seen = new Promise((resolve, reject) => {
     let begun = 0, quote = 0;
@@ -135,8 +137,10 @@ def bench_screen() -> None:
                 quote, picture = page.evaluate("window.seen")
                 quotes.append(quote)
                 pictures.append(picture)
-    print(f"Enter to the first quote in Chromium: {quotes}")
-    print(f"Enter to the picture of its page: {pictures}")
+    # The first question meets an app that started a second ago and still loads its models.
+    first, its_picture = quotes.pop(0), pictures.pop(0)
+    print(f"Enter to the first quote in Chromium: {quotes}; right after the start {first:.0f} ms")
+    print(f"Enter to the picture of its page: {pictures}; right after the start {its_picture:.0f} ms")
 
 
 def _question(number: int) -> str:
