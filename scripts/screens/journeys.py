@@ -631,7 +631,7 @@ def model(walk: Walk) -> None:
         llm.queue(Behaviour(first_s=600))
         walk.say("How long does the warranty last?")
         walk.text("is reading your pages…")
-        walk.tab.idle()
+        page.wait_for_timeout(500)  # the page asks for news again and again: it is never idle
         walk.take("reading")
         walk.press("Stop")
         walk.page.locator(".st-key-turn-0-row").get_by_text("Stopped").wait_for()
