@@ -41,6 +41,7 @@ from docmind.errors import (
 )
 from docmind.ingest import Progress, one_named
 from docmind.llm import LanguageModels
+from docmind.maintenance import Bundles
 from docmind.memory import Memories
 from docmind.model_files import LanguageFiles, models_dir_of, pull_text_model
 from docmind.network import network_guard
@@ -86,8 +87,8 @@ class DocMind:
     """One open vault, owned by one process at a time (`VaultBusyError` otherwise).
 
     Thread-safe. Opening is cheap: models and the index engine start when they are first needed, or with `warm`.
-    `conversations`, `folders`, `library`, `lookalike`, `memories`, `models`, `page_search`, `queue`, `reader`,
-    `settings` and `visual` are public parts of the facade, like the methods here.
+    `bundles`, `conversations`, `folders`, `library`, `lookalike`, `memories`, `models`, `page_search`, `queue`,
+    `reader`, `settings` and `visual` are public parts of the facade, like the methods here.
     """
 
     def __init__(
@@ -211,6 +212,11 @@ class DocMind:
         self.conversations = Conversations(
             settings, self._database, self._artifacts, self._catalog, self._embedder, self.multimodal_search,
             self._catalog.epoch, self.memories, self.models, lambda: self._direct,
+        )  # fmt: skip
+
+        self.bundles = Bundles(
+            settings.data_dir, capabilities.version(), self._database, self._catalog, self._artifacts, self.memories,
+            self._embedder, self.library,
         )  # fmt: skip
 
     def _opened_database(self, *, accept: bool) -> Database:

@@ -1,3 +1,4 @@
+from .carrying import TABLES, CarriedDocument, adopt_document, carried_document, check_carried, doc_id_of, rows_of
 from .catalog import Catalog, PageRecord
 from .chunk_store import NodeRecord, NodeStore
 from .edits import Edits
@@ -12,6 +13,8 @@ from .words import Words
 __all__ = [
     "IMAGE_SUFFIX",
     "LONGEST_SEARCH",
+    "TABLES",
+    "CarriedDocument",
     "Catalog",
     "Edits",
     "HandedIn",
@@ -24,10 +27,15 @@ __all__ = [
     "Reader",
     "Uploads",
     "Words",
+    "adopt_document",
+    "carried_document",
+    "check_carried",
+    "doc_id_of",
     "language_of",
     "majority",
     "need_room",
     "outline_of",
     "refused",
+    "rows_of",
     "with_ordinals",
 ]

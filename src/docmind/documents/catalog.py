@@ -275,6 +275,10 @@ class Catalog:
         row = self._db.one("SELECT status, original, original_suffix FROM documents WHERE doc_id = ?", (doc_id,))
         return (row[0] == "ready", ArtifactRef(row[1], row[2])) if row else (False, None)
 
+    def is_known(self, doc_id: str) -> bool:
+        """Return whether there is a document of this id, in the bin or outside."""
+        return self._db.one("SELECT 1 FROM documents WHERE doc_id = ?", (doc_id,)) is not None
+
     def original(self, doc_id: str) -> ArtifactRef:
         """Return the sealed original of a document. Raises `NotFoundError`."""
         row = self._db.one("SELECT original, original_suffix FROM documents WHERE doc_id = ?", (doc_id,))

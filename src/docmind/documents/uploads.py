@@ -18,6 +18,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from docmind.config import Settings
+from docmind.documents.carrying import doc_id_of
 from docmind.documents.catalog import Catalog
 from docmind.errors import DocMindError, NotFoundError
 from docmind.records.documents import AddResult, AddStatus, ArtifactRef, Upload, UploadInfo, UploadState
@@ -25,7 +26,6 @@ from docmind.storage import ORIGINAL, Artifacts, Connection, Database, Label, Ro
 from docmind.wording import N_, _
 
 _TOGETHER, _TOGETHER_BYTES = 8, 32 << 20  # files sealed in parallel: the waits for the disk overlap
-_DOC_ID_DIGITS = 32
 _REMOVABLE: tuple[UploadState, ...] = ("waiting", "paused", "failed", "locked", "done", "cancelled")
 _TOO_FULL = N_("The disk holding {folder} has {free} MB free; {needed} MB are needed to add this.")
 _COLUMNS = (
@@ -265,15 +265,15 @@ class Uploads:
         refs, missing = [], []
         for upload in uploads:
             ref = self._artifacts.ref_of(upload.data, ORIGINAL)
-            is_ready, original = self._catalog.state_of(_doc_id(ref))
+            is_ready, original = self._catalog.state_of(doc_id_of(ref))
             refs.append(original or ref)
             if not is_ready:
-                missing.append(Sealable(upload.data, refs[-1].suffix, _label(upload, _doc_id(ref))))
+                missing.append(Sealable(upload.data, refs[-1].suffix, _label(upload, doc_id_of(ref))))
         self._artifacts.put_many(missing)
         return refs
 
     def _insert(self, db: Connection, batch: int, upload: Upload, ref: ArtifactRef) -> int:
-        doc_id, now = _doc_id(ref), _now_ms()
+        doc_id, now = doc_id_of(ref), _now_ms()
         db.execute(
             "DELETE FROM uploads WHERE doc_id = ? AND state IN ('failed', 'locked', 'cancelled', 'done')", (doc_id,)
         )
@@ -349,11 +349,6 @@ def _label(upload: Upload, doc_id: str) -> Label:
 def _text(name: str) -> str:
     """Return a name as valid text: bytes that are none become question marks."""
     return name.encode("utf-8", "replace").decode()
-
-
-def _doc_id(ref: ArtifactRef) -> str:
-    """Return the document id of a file in this vault: the first half of its keyed content hash."""
-    return ref.sha256[:_DOC_ID_DIGITS]
 
 
 def _marks(values: Sequence[object]) -> str:

@@ -11,7 +11,16 @@ from .base import (
     token_embedder,
 )
 from .bm25 import PREFIX, STOP_WORDS, fold, page_terms, prefix, query_terms, reads_as_english, words
-from .chunking import embedded_spans, embedded_text, label_of, name_of, nodes_of_page, whole_words, without_leaders
+from .chunking import (
+    embedded_spans,
+    embedded_text,
+    label_of,
+    name_of,
+    node_id_of,
+    nodes_of_page,
+    whole_words,
+    without_leaders,
+)
 from .llama_embedding import TextEmbedding
 from .registry import (
     AUTO,
@@ -48,6 +57,7 @@ __all__ = [
     "is_multilingual",
     "label_of",
     "name_of",
+    "node_id_of",
     "nodes_of_page",
     "open_cross_encoder",
     "open_image_model",

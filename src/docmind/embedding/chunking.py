@@ -117,6 +117,11 @@ def whole_words(text: str, spans: Iterable[tuple[int, int]]) -> list[tuple[int, 
     return found
 
 
+def node_id_of(doc_id: str, page_no: int, ordinal: int, start: int, end: int) -> str:
+    """Return the id of a node: it depends on its place in its document alone."""
+    return str(uuid.uuid5(_NODES, f"{doc_id}/{page_no}/{ordinal}/{start}/{end}"))
+
+
 def nodes_of_page(
     info: DocumentInfo, label: str, embedder: TextEmbedder, page_no: int, language: str, text: str
 ) -> Iterator[tuple[NodeRecord, str]]:
@@ -125,7 +130,7 @@ def nodes_of_page(
     clear = without_leaders(text)
     for ordinal, (start, end) in enumerate(windows(clear, embedder.pieces(clear), sizes_of(embedder)[0])):
         embedded = embedded_text(label, text[start:end])
-        node_id = str(uuid.uuid5(_NODES, f"{info.doc_id}/{page_no}/{ordinal}/{start}/{end}"))
+        node_id = node_id_of(info.doc_id, page_no, ordinal, start, end)
         content = hashlib.sha256(embedded.encode()).digest()[:16]
         yield (
             NodeRecord(node_id, info.doc_id, page_no, ordinal, start, end, modality, language, content),

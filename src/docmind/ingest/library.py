@@ -108,7 +108,7 @@ class Library:
         """
         self._db.check_writable()
         info = self._edits.rename(doc_id, document=document, title=title)
-        self._follow()
+        self.follow_changes()
         return info
 
     def set_language(self, doc_ids: Sequence[str], language: str) -> None:
@@ -118,7 +118,7 @@ class Library:
         """
         self._db.check_writable()
         self._edits.set_language(doc_ids, language)
-        self._follow()
+        self.follow_changes()
 
     def tag(self, doc_ids: Sequence[str], *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> None:
         """Add tags to documents and remove tags from them. Raises `NotFoundError`, `ConfigError`."""
@@ -174,7 +174,7 @@ class Library:
         found = [self._catalog.document(doc_id) for doc_id in dict.fromkeys(doc_ids)]
         kept = [info.doc_id for info in found if info.status == "ready" and self.bin_days]
         self._edits.bin(kept)
-        self._follow()
+        self.follow_changes()
         for info in found:
             if info.doc_id not in kept:
                 self.purge(info.doc_id)
@@ -192,7 +192,7 @@ class Library:
         """Take documents out of the bin; they are found again, and not read again. Raises `NotFoundError`."""
         self._db.check_writable()
         self._edits.restore(doc_ids)
-        self._follow()
+        self.follow_changes()
 
     def purge(self, doc_id: str) -> DeleteReceipt:
         """Delete a document for good, from the bin or from outside it, even on a full disk.
@@ -236,7 +236,7 @@ class Library:
         name = info.document if info.document.casefold().endswith(suffix.casefold()) else info.document + suffix
         return file_name(name)
 
-    def _follow(self) -> None:
+    def follow_changes(self) -> None:
         """Have the index follow the changes now; what cannot be done now is done at the next start."""
         with suppress(DiskFullError, IndexMismatchError):
             self._ingest.commit()

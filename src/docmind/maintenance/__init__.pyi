@@ -1,1 +1,6 @@
-__all__: list[str] = []
+from .bundle import SUFFIX, Bundles
+
+__all__ = [
+    "SUFFIX",
+    "Bundles",
+]

@@ -13,7 +13,7 @@ import threading
 import unicodedata
 import uuid
 from builtins import list as List  # noqa: N812  (the facade has a method of that name)
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -319,6 +319,13 @@ class Memories:
         dropped = self.drop(thread_id)
         self._database.scrub()
         return dropped
+
+    def adopt(self, rows: Iterable[Mapping[str, object]]) -> int:
+        """Take memories of another vault, as rows by column, and return how many were new.
+
+        Raises `StateRefusedError` where one is damaged.
+        """
+        return self._store.adopt(rows)
 
     def recall(self, question: str, *, thread_id: str | None = None, limit: int = 3) -> MemoryList:
         """Return the memories relevant to a question, the best first, of the vault and of this conversation.

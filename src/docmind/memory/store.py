@@ -258,6 +258,30 @@ class MemoryStore(BaseStore):
         """Write several values by namespace and key, all or none; None deletes."""
         self.batch([PutOp(*put) for put in puts])
 
+    def adopt(self, rows: Iterable[Mapping[str, object]]) -> int:
+        """Write items of another vault, with their vectors, unless their keys are taken; return how many were written.
+
+        Raises `StateRefusedError` for a value that is no JSON object or too large.
+        """
+        written = 0
+        with self._db.transaction() as db:
+            self._db.recount()
+            for row in rows:
+                value = json.loads(str(row["value"]))
+                given = {**row, "value": encoded(value)}
+                if not self._is_vector(given["vector"]):
+                    given |= {"vector": None, "fingerprint": ""}  # it is embedded again
+                names = [name for name in given if name != "item_id"]
+                written += db.execute(
+                    f"INSERT OR IGNORE INTO docmind_store_items ({', '.join(names)})"
+                    f" VALUES ({', '.join('?' * len(names))})",
+                    [given[name] for name in names],
+                ).rowcount
+            if written:
+                self._nearest.rebuild(db)
+        self._is_stale = True
+        return written
+
     def best(self, namespaces: Iterable[Namespace], query: str, limit: int) -> list[SearchItem]:
         """Return the best of several namespaces; `limit` of each. Items without a score come last."""
         found = [item for space in namespaces for item in self.search(space, query=query, limit=limit)]
@@ -411,6 +435,12 @@ class MemoryStore(BaseStore):
                 hint=_("Choose another text model with DOCMIND_EMBEDDING__MODEL, or install this one again."),
             )
         return vectors / lengths
+
+    def _is_vector(self, stored: object) -> bool:
+        """Return whether bytes of another vault are vectors of this model's length, or of none."""
+        if type(stored) is not bytes or len(stored) % (4 * self._embedder.dim):
+            return stored is None
+        return bool(np.isfinite(np.frombuffer(stored, "<f4")).all())
 
     def _embed_again(self) -> None:
         """Embed items without embeddings of this model, in batches, so that completed work is kept."""

@@ -1,6 +1,7 @@
-from .artifacts import ORIGINAL, Artifacts, Label, Sealable
-from .data_folder import LATE, check_folder, own_files, remove_strays
-from .database import Connection, Database, Row, check_whole, dbapi2
+from .artifacts import ORIGINAL, Artifacts, Label, Sealable, unseal_labelled
+from .bundle_file import DATABASE, KEYSET, MANIFEST, BundleReader, BundleWriter, Report
+from .data_folder import LATE, STAGED, check_folder, own_files, remove_strays
+from .database import Connection, Database, Row, check_whole, dbapi2, schema_of
 from .files import (
     OPENING,
     Reserve,
@@ -17,28 +18,38 @@ from .files import (
     replacing,
     write_private,
 )
-from .keys import SHORTEST_PASSPHRASE, AskPassphrase, OpenedKeys, change_passphrase, open_keys
+from .keys import SHORTEST_PASSPHRASE, AskPassphrase, Keyset, OpenedKeys, change_passphrase, open_keys
 from .lock import OwnerLock, hold
 from .mark import Mark
+from .migrations import MIGRATIONS
 from .preferences import Preferences
 from .user_settings import SETTABLE, UserSettings
 from .wish_list import can_wish, wish, wishes
 
 __all__ = [
+    "DATABASE",
+    "KEYSET",
     "LATE",
+    "MANIFEST",
+    "MIGRATIONS",
     "OPENING",
     "ORIGINAL",
     "SETTABLE",
     "SHORTEST_PASSPHRASE",
+    "STAGED",
     "Artifacts",
     "AskPassphrase",
+    "BundleReader",
+    "BundleWriter",
     "Connection",
     "Database",
+    "Keyset",
     "Label",
     "Mark",
     "OpenedKeys",
     "OwnerLock",
     "Preferences",
+    "Report",
     "Reserve",
     "Row",
     "Sealable",
@@ -63,6 +74,8 @@ __all__ = [
     "reading",
     "remove_strays",
     "replacing",
+    "schema_of",
+    "unseal_labelled",
     "wish",
     "wishes",
     "write_private",

@@ -32,7 +32,7 @@ import struct
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -246,6 +246,18 @@ class Artifacts:
         Raises `NotFoundError`, `DamagedError`, `WrongKeyError`, `TamperedError`.
         """
         return unseal(self._read(ref), self._keys, ref)
+
+    def sealed_for(self, ref: ArtifactRef, keys: Keyset) -> bytes:
+        """Return the file of an artifact under the primary key of another keyset, which has the same `id_key`.
+
+        Raises as `get` does.
+        """
+        plaintext, label = unseal_labelled(self._read(ref), self._keys, ref)
+        return seal(plaintext, keys, ref, salt=secrets.token_bytes(16), nonce=secrets.token_bytes(12), label=label)
+
+    def keys_for_carrying(self) -> Keyset:
+        """Return new keys, under which artifacts keep their names."""
+        return replace(Keyset.generate(), id_key=self._keys.id_key)
 
     def label(self, ref: ArtifactRef) -> Label | None:
         """Return the label of an artifact; None for those of an older DocMind. Raises as `get` does."""

@@ -7,6 +7,7 @@
     aside/                                                              sealed files that no row knows
     index/                                                              the embedded index: see `docmind.index`
     late/<16 hex>.i8  <16 hex>.p8                                       vectors of page patches
+    staging/<16 hex>.db (-wal, -shm, -journal)                          databases on their way in or out of a bundle
 
 A file with any other name is foreign: it is never removed, changed or read, in any subfolder; and no vault is made in a
 folder that holds foreign files.
@@ -26,7 +27,7 @@ from docmind.errors import VaultError
 from docmind.storage.files import is_folder, is_regular, read_own
 from docmind.wording import N_, _
 
-FOLDERS = ("artifacts", "aside", "index", "late")
+FOLDERS = ("artifacts", "aside", "index", "late", "staging")
 FILES = (
     "vault.json", "vault.db", "vault.db-wal", "vault.db-shm", "vault.db-journal", "lock", "mark", "reserve",
     "app.json", "open.html",
@@ -37,6 +38,7 @@ REPLACING = re.compile(
 """A file while it is replaced; a killed process leaves one behind. Earlier versions wrote the second form."""
 ARTIFACT = re.compile(r"[0-9a-f]{64}(?:\.[a-z0-9]{1,8}){1,2}")
 LATE = re.compile(r"[0-9a-f]{16}\.[ip]8")
+STAGED = re.compile(r"[0-9a-f]{16}\.db(?:-wal|-shm|-journal)?")
 
 _STRAY_DESCRIPTION = re.compile(r"\.vault\.json\.[0-9a-f]{8}\.new")
 _PROCESS = re.compile(rb"[0-9]{0,20}")  # all that a lock of ours holds
@@ -84,11 +86,11 @@ def own_files(folder: Path, form: re.Pattern[str]) -> Iterator[Path]:
 
 
 def remove_strays(data_dir: Path) -> None:
-    """Remove copies of `vault.json` that a killed process left half-written.
+    """Remove what a killed process left half-written: copies of `vault.json`, and databases of bundles.
 
     Only for the holder of the lock.
     """
-    for stray in own_files(data_dir, _STRAY_DESCRIPTION):
+    for stray in (*own_files(data_dir, _STRAY_DESCRIPTION), *own_files(data_dir / "staging", STAGED)):
         with contextlib.suppress(OSError):  # a read-only vault keeps them; they hold nothing in clear
             stray.unlink(missing_ok=True)
 

@@ -142,6 +142,31 @@ class Database:
         with self._hold():
             yield self._db
 
+    def copy_rows(self, path: Path, key: bytes, selections: Sequence[tuple[str, str]]) -> None:
+        """Copy rows into another database, which has the same tables and is closed: all as of one moment.
+
+        Each of `selections` is a table, which may be missing here, and the end of its query, which may name tables of
+        the other database as `other.…`. Other threads wait until it is done. Raises `DiskFullError`, `DamagedError`.
+        """
+        with self.outside() as db:
+            db.execute("ATTACH DATABASE ? AS other KEY ?", (str(path), f"x'{key.hex()}'"))
+            try:
+                db.execute("BEGIN")
+                try:
+                    for table, where in selections:
+                        columns = ", ".join(f'"{row[1]}"' for row in db.execute(f"PRAGMA main.table_info({table})"))
+                        if columns:
+                            db.execute(
+                                f"INSERT INTO other.{table} ({columns}) SELECT {columns} FROM main.{table} {where}"
+                            )
+                    db.execute("COMMIT")
+                except BaseException:
+                    if db.in_transaction:
+                        db.execute("ROLLBACK")
+                    raise
+            finally:
+                db.execute("DETACH DATABASE other")
+
     @contextmanager
     def outside(self) -> Iterator[Connection]:
         """Give the connection to statements that commit by themselves, such as scripts and VACUUM.
@@ -587,6 +612,34 @@ def check_whole(data_dir: Path) -> None:
         raise DamagedError(
             _("vault.db is missing from {data_dir}, but its encrypted files are there.").format(data_dir=data_dir)
         )
+
+
+def schema_of(path: Path, key: bytes) -> frozenset[Row]:
+    """Return type, name, table and statement of everything in a database file, and run nothing that it defines.
+
+    For files that somebody else may have made. Raises `DamagedError` where it does not open, or fails a check of
+    SQLite or SQLCipher.
+    """
+    name = path.name
+    try:
+        db = dbapi2.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True, isolation_level=None)
+        try:
+            db.execute("PRAGMA cipher_log_level = NONE")
+            db.execute(f"PRAGMA key = \"x'{key.hex()}'\"")
+            db.execute("PRAGMA trusted_schema = OFF")
+            db.execute("PRAGMA temp_store = MEMORY")
+            found = frozenset(db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall())
+            if db.execute("PRAGMA cipher_integrity_check").fetchall():
+                raise _damaged()
+            if db.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok" or not _is_whole(db):
+                raise _damaged()
+            return found
+        finally:
+            db.close()
+    except (dbapi2.Error, sqlite3.Error) as error:
+        raise DamagedError(
+            _("{name} is damaged or was changed: it does not open with its key.").format(name=name)
+        ) from error
 
 
 def _holds_something(path: Path) -> bool:

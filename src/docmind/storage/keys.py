@@ -111,8 +111,6 @@ def default_key_file(vault_id: str) -> Path:
 
 
 def _from_passphrase(cost: Any, settings: KeySettings, ask: AskPassphrase | None) -> bytes:
-    from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
-
     if settings.passphrase is not None:
         passphrase = settings.passphrase.get_secret_value()
     elif ask is not None:
@@ -122,14 +120,27 @@ def _from_passphrase(cost: Any, settings: KeySettings, ask: AskPassphrase | None
     if not passphrase:
         raise KeyUnavailableError(_("The passphrase is empty."))
     try:
+        return passphrase_key(passphrase, cost)
+    except ValueError as error:
+        raise VaultFormatError(_("vault.json doesn't say how to derive the key from a passphrase.")) from error
+
+
+def passphrase_key(passphrase: str, cost: Any) -> bytes:
+    """Derive 32 bytes from a passphrase by Argon2id with the parameters of `new_cost`.
+
+    Raises `ValueError` where the parameters are missing, or would take more than 1 GiB of memory.
+    """
+    from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
+
+    try:
         iterations, lanes, memory = (int(cost[name]) for name in _ARGON2)
         if not (1 <= iterations <= 64 and 1 <= lanes <= 64 and 8_192 <= memory <= 1 << 20):
             raise ValueError("cost out of range")
         salt = bytes.fromhex(cost["salt"])
         if len(salt) != 16:
             raise ValueError("not the salt that was made")
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise VaultFormatError(_("vault.json doesn't say how to derive the key from a passphrase.")) from error
+    except (KeyError, TypeError, OverflowError) as error:
+        raise ValueError("not the parameters of a passphrase") from error
     kdf = Argon2id(salt=salt, length=32, iterations=iterations, lanes=lanes, memory_cost=memory)
     # Keyboards encode é in two ways; both are the same passphrase.
     return kdf.derive(unicodedata.normalize("NFC", passphrase).encode("utf-8", "surrogatepass"))
@@ -276,14 +287,16 @@ class Keyset:
         """Return the key that blinds the index, derived from `id_key` and valid as long as it."""
         return derive(self.id_key, b"", b"docmind index")
 
-    def _pack(self) -> bytes:
+    def pack(self) -> bytes:
+        """Return the keys as one byte string, to be sealed."""
         data_keys = {key_id.hex(): key.hex() for key_id, key in self.data_keys.items()}
         return json.dumps(
             {"id": self.id_key.hex(), "db": self.db_key.hex(), "data": data_keys, "primary": self.primary.hex()}
         ).encode()
 
     @classmethod
-    def _unpack(cls, data: bytes) -> Keyset:
+    def unpack(cls, data: bytes) -> Keyset:
+        """Return the keys of `pack`. Raises `ValueError`, `KeyError` and `TypeError` for anything else."""
         raw = json.loads(data)
         data_keys = {bytes.fromhex(key_id): bytes.fromhex(key) for key_id, key in raw["data"].items()}
         return cls(bytes.fromhex(raw["id"]), bytes.fromhex(raw["db"]), data_keys, bytes.fromhex(raw["primary"]))
@@ -342,7 +355,7 @@ class RecoveryCode:
             code = _new_code()
             raw = {name: self._raw[name] for name in self._raw if name not in ("keyset", "recovery", "unconfirmed")}
             code_key = _code_key(code, raw["vault_id"])
-            raw["recovery"] = _sealed(code_key, self._keyset._pack(), _associated(raw, "recovery"))
+            raw["recovery"] = _sealed(code_key, self._keyset.pack(), _associated(raw, "recovery"))
             raw["unconfirmed"] = _sealed(self._holding, code.encode(), _associated(raw, "unconfirmed"))
             self._write(raw)
             return code
@@ -356,7 +369,7 @@ class RecoveryCode:
             raise TamperedError(_("The unconfirmed recovery code in vault.json is incomplete.")) from error
 
     def _write(self, raw: dict[str, Any]) -> None:
-        raw["keyset"] = _sealed(self._wrapping, self._keyset._pack(), _associated(raw, "keyset"))
+        raw["keyset"] = _sealed(self._wrapping, self._keyset.pack(), _associated(raw, "keyset"))
         write_private(self._path, json.dumps(raw, indent=1).encode() + b"\n", replace=True)
         self._raw = raw
 
@@ -490,7 +503,7 @@ def _unsealed(key: bytes, raw: dict[str, Any], part: str) -> bytes:
 
 def _unwrap(key: bytes, raw: dict[str, Any], part: str, what: str) -> Keyset:
     try:
-        return Keyset._unpack(_unsealed(key, raw, part))
+        return Keyset.unpack(_unsealed(key, raw, part))
     except InvalidTag as error:
         hint = (
             _("A code opens once: unset DOCMIND_KEYS__RECOVERY_CODE where it has been used.") if what == _CODE else None

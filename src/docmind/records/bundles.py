@@ -1,0 +1,35 @@
+"""Frozen records of bundles: files that carry a library to another computer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class BundleInfo:
+    """What a bundle holds. `left_out` names documents that could not be put into it; sizes are in bytes."""
+
+    version: str
+    created_at_ms: int
+    documents: int
+    pages: int
+    conversations: int
+    memories: int
+    files: int
+    bytes: int
+    text_model: str = ""
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BundleReport:
+    """What reading a bundle added; what was there already is counted in `known`."""
+
+    info: BundleInfo
+    documents: int
+    pages: int
+    conversations: int
+    memories: int
+    known: int
+    is_embedded: bool
+    """Whether the vectors in it are those of this library's text model; otherwise `docmind reindex` makes them."""
