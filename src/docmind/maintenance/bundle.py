@@ -186,7 +186,7 @@ class Bundles:
         carried, left_out = self._write_files(bundle, keys, report)
         with _staged(self._staging) as path:
             _blank(path, keys.db_key)
-            self._database.copyrows_of(path, keys.db_key, _selections(carried))
+            self._database.copy_rows(path, keys.db_key, _selections(carried))
             Database(path, keys.db_key).close()  # folds its log into the file
             bundle.add_file(DATABASE, path)
             counts = _counts(path, keys.db_key)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -14,23 +13,15 @@ from docmind.errors import BehindError, DocMindError, KeyUnavailableError
 from docmind.network import network_guard
 from docmind.runtime import start_logging
 from docmind.ui.app.errors import attempt
+from docmind.ui.app.long_work import LongWork, Report
 from docmind.wording import _, speak
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
 
 
+REBUILD = "rebuild"
 _FIRST_PAGE_S = 3.0  # longest wait of what is loaded in the background
-
-
-@dataclass(frozen=True, slots=True)
-class Rebuilding:
-    """The progress of an index rebuild. `error` is set where it failed."""
-
-    done: int = 0
-    total: int = 0
-    is_over: bool = False
-    error: DocMindError | None = None
 
 
 class AppState:
@@ -47,7 +38,7 @@ class AppState:
         self._is_drawn = threading.Event()  # a page was drawn: what is loaded in the background may take time now
         self._is_stale = False  # something was changed that takes effect once the vault was opened again
         self._unapplied: tuple[str, ...] = ()  # the settings among it
-        self.rebuilding: Rebuilding | None = None
+        self._works: dict[str, LongWork] = {}
 
     def open(self, passphrase: str | None = None, *, read_only: bool = False, accept: bool = False) -> DocMind:
         """Return the vault, opened at the first call.
@@ -118,8 +109,7 @@ class AppState:
 
     def _apply(self, docmind: DocMind) -> None:
         """Open the vault again under changed settings, unless something runs that this would break off."""
-        is_rebuilding = self.rebuilding is not None and not self.rebuilding.is_over
-        if is_rebuilding or _is_busy(docmind):
+        if any(not work.is_over for work in self._works.values()) or _is_busy(docmind):
             return
         unapplied, self._unapplied, self._is_stale = self._unapplied, (), False
         try:
@@ -150,14 +140,26 @@ class AppState:
         """Tell whether a page was drawn: what takes time in the background no longer delays the first one."""
         return self._is_drawn.is_set()
 
-    def rebuild(self) -> None:
-        """Start to rebuild the index, unless that is running; `rebuilding` holds the progress."""
+    def work(self, name: str) -> LongWork | None:
+        """Return the work of this name that runs, or ran last."""
+        return self._works.get(name)
+
+    def start(self, name: str, work: Callable[[DocMind, Report], object]) -> LongWork:
+        """Start work of minutes on the vault, unless one of this name is running; return what runs."""
         docmind = self.open()
         with self._lock:
-            if self.rebuilding is not None and not self.rebuilding.is_over:
-                return
-            self.rebuilding = Rebuilding()
-        threading.Thread(target=self._rebuild, args=(docmind,), name="rebuild", daemon=True).start()
+            going = self._works.get(name)
+            if going is not None and not going.is_over:
+                return going
+            begun = self._works[name] = LongWork()
+        threading.Thread(
+            target=begun.run, args=(lambda report: work(docmind, report),), name=name, daemon=True
+        ).start()
+        return begun
+
+    def rebuild(self) -> LongWork:
+        """Start to rebuild the index, unless that is running."""
+        return self.start(REBUILD, lambda docmind, report: docmind.reindex(report))
 
     def close(self) -> None:
         """Release the vault. Idempotent."""
@@ -190,13 +192,6 @@ class AppState:
         self._passphrase = None
         speak(opened.settings.now.app.language)
         return opened
-
-    def _rebuild(self, docmind: DocMind) -> None:
-        def progress(done: int, total: int) -> None:
-            self.rebuilding = Rebuilding(done, total)
-
-        outcome = attempt(lambda: docmind.reindex(progress))
-        self.rebuilding = Rebuilding(is_over=True, error=outcome if isinstance(outcome, DocMindError) else None)
 
 
 def _is_busy(docmind: DocMind) -> bool:

@@ -140,31 +140,22 @@ def index(docmind: DocMind, status: Status) -> None:
     is_behind = status.vault_epoch != status.index_epoch
     now = _("It is catching up now.") if is_behind else _("It is up to date.")
     st.markdown(_("What search looks through, made from your documents.") + " " + now)
-    going = desk().rebuilding
-    if going is None or going.is_over:
-        if going is not None:
-            if going.error is not None:
-                errors.show(going.error)
-            else:
-                st.success(_("The index was rebuilt."), icon=":material/check:")
-        if st.button(_("Rebuild index"), icon=":material/build:"):
-            desk().rebuild()
-            st.rerun()
-    else:
-        st.fragment(_rebuilding, run_every=0.7)()
-
-
-def _rebuilding() -> None:
-    going = desk().rebuilding
-    if going is None or going.is_over:
+    going = desk().work(REBUILD)
+    if going is not None and not going.is_over:
+        long_work.draw(going, _rebuilt, key=REBUILD, can_stop=False)
+        return
+    if going is not None:
+        if going.error is not None:
+            errors.show(going.error)
+        else:
+            st.success(_("The index was rebuilt."), icon=":material/check:")
+    if st.button(_("Rebuild index"), icon=":material/build:"):
+        desk().rebuild()
         st.rerun()
-    else:
-        told = (
-            f"{going.done} / {count(ngettext('{n} document', '{n} documents', going.total), going.total)}"
-            if going.total
-            else _("Getting ready…")
-        )
-        st.progress(going.done / going.total if going.total else 0.0, text=told)
+
+
+def _rebuilt(going: LongWork) -> str:
+    return f"{going.done} / {count(ngettext('{n} document', '{n} documents', going.total), going.total)}"
 
 
 def reading(docmind: DocMind) -> None:
