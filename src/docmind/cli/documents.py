@@ -354,10 +354,10 @@ def delete(docs: tuple[str, ...], permanently: bool, yes: bool, as_json: bool) -
         if lost:
             names = ", ".join(inert(info.document) for info in lost)
             confirm(_("Delete {names} permanently?").format(names=names), refusal=_("Nothing was deleted."), yes=yes)
-        receipts = [desk.library.purge(info.doc_id) for info in lost]
+        receipts = desk.erase([info.doc_id for info in lost])
         binned = desk.library.delete([doc_id for doc_id in found if doc_id not in {info.doc_id for info in lost}])
     if as_json:
-        print_json({"binned": [plain(info) for info in binned], "deleted": [plain(receipt) for receipt in receipts]})
+        print_json({"binned": [plain(info) for info in binned], "deleted": [plain_receipt(receipt) for receipt in receipts]})
         return
     for info in binned:
         told = _("{name} is in the bin. Undo: docmind bin restore {id}")

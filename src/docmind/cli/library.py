@@ -228,9 +228,9 @@ def empty(docs: tuple[str, ...], yes: bool, as_json: bool) -> None:
                 counted_documents=counted_documents(len(doc_ids))
             )
             confirm(what, refusal=_("Nothing was deleted."), yes=yes)
-        receipts = [desk.library.purge(doc_id) for doc_id in doc_ids]
+        receipts = desk.erase(doc_ids)
     if as_json:
-        print_json({"deleted": [plain(receipt) for receipt in receipts]})
+        print_json({"deleted": [plain_receipt(receipt) for receipt in receipts]})
     elif not receipts:
         click.echo(_("The bin is empty."))
     else:
