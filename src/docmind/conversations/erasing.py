@@ -19,6 +19,7 @@ from docmind.storage import Database
 _LEAST = 12  # characters of a quote that is looked for in other texts; a shorter one stands there by chance
 _MARKERS = re.compile(r"\[\d+\]")
 
+
 @dataclass(slots=True)
 class _Erasing:
     """One pass over the channels of a state. `texts` are what is replaced wherever it stands in an answer."""

@@ -34,8 +34,8 @@ from docmind.records.search import Filters, ListName
 from docmind.storage import Artifacts, Database
 
 if TYPE_CHECKING:
-    from docmind.conversations.erasing import Erasing
     from docmind.answers import DirectAnswers, DocumentSearch
+    from docmind.conversations.erasing import Erasing
     from docmind.conversations.runs import Watch
     from docmind.conversations.turns import Talk
 

@@ -74,7 +74,9 @@ class Erasures:
         `Catalog.naming`. Raises `DiskFullError`.
         """
         with self._db.transaction() as db:
-            contents = [row[0] for row in db.execute("SELECT DISTINCT content_hash FROM nodes WHERE doc_id = ?", (doc_id,))]
+            contents = [
+                row[0] for row in db.execute("SELECT DISTINCT content_hash FROM nodes WHERE doc_id = ?", (doc_id,))
+            ]
             images = [row[0] for row in db.execute("SELECT DISTINCT image FROM pages WHERE doc_id = ?", (doc_id,))]
             before = _counted(db, doc_id, contents, images)
             _, unreferenced = self._catalog.delete_document(doc_id)
@@ -187,7 +189,10 @@ def _counted(db: Connection, doc_id: str, contents: Sequence[bytes], images: Seq
         return int(db.execute(sql, (value,)).fetchone()[0])
 
     return {
-        **{name: number(f"SELECT count(*) FROM {table} WHERE doc_id = ?", doc_id) for name, table in _OF_DOCUMENT.items()},
+        **{
+            name: number(f"SELECT count(*) FROM {table} WHERE doc_id = ?", doc_id)
+            for name, table in _OF_DOCUMENT.items()
+        },
         **{
             name: sum(number(f"SELECT count(*) FROM {table} WHERE content_hash = ?", one) for one in contents)
             for name, table in _OF_CONTENT.items()

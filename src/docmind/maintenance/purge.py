@@ -112,9 +112,7 @@ class Purge:
                 made = {receipt.doc_id: receipt for receipt in self._finish(tell)}
             finally:
                 self._reserve.refill()
-        return tuple(
-            replace(made[doc_id], document=info.document) for doc_id, info in found.items() if doc_id in made
-        )
+        return tuple(replace(made[doc_id], document=info.document) for doc_id, info in found.items() if doc_id in made)
 
     def finish(self) -> tuple[ErasureReceipt, ...]:
         """Finish every erasure that was begun and interrupted; return their receipts. Idempotent."""
