@@ -36,20 +36,18 @@ def purge(doc: str, now: bool, keep_quotes: bool, memories: bool, file: Path | N
     Its pages, its original, its place in the index and its quotes in conversations are erased, the library is
     compacted, and all of its files are searched for the document's text.
     """
+
+    def tell(step: str, number: int, total: int) -> None:
+        if not as_json:
+            click.echo(f"{number}/{total} {_(step)}", err=True)
+
     with opened() as desk:
         info = _found(desk, doc, now=now)
         if file is not None and file.exists():
             raise ConfigError(_("{file} already exists.").format(file=file), hint=_("Choose another file."))
         what = _("Erase {document} for good? This can't be undone.").format(document=inert(info.document))
         confirm(what, refusal=_("Nothing was erased."), yes=yes)
-        (receipt,) = desk.erase(
-            [info.doc_id],
-            conversations=not keep_quotes,
-            memories=memories,
-            progress=None
-            if as_json
-            else lambda step, number, total: click.echo(f"{number}/{total} {_(step)}", err=True),
-        )
+        (receipt,) = desk.erase([info.doc_id], conversations=not keep_quotes, memories=memories, progress=tell)
         if file is not None and receipt.is_finished:
             write_whole(file, desk.receipt_text(receipt).encode(), over=False)
     if as_json:

@@ -118,8 +118,8 @@ class Erasures:
 
     def is_back(self, doc_id: str) -> bool:
         """Return whether a document is in the library, or waits to be read."""
-        sql = "SELECT EXISTS (SELECT 1 FROM documents WHERE doc_id = ?1) OR EXISTS (SELECT 1 FROM uploads WHERE doc_id = ?1)"
-        return bool((self._db.one(sql, (doc_id,)) or (0,))[0])
+        tables = ("documents", "uploads")
+        return any(self._db.one(f"SELECT 1 FROM {table} WHERE doc_id = ?", (doc_id,)) for table in tables)
 
     def left(self, erasure: Erasure) -> dict[str, int]:
         """Return how many rows still name the document or the files that only it had, by kind; all 0 when erased."""

@@ -264,10 +264,10 @@ class Ingest:
             self._index.started().mirror.put(text.info.doc_id)
         return results
 
-    def delete(self, doc_id: str, plan: ErasurePlan = ErasurePlan()) -> Erasure:
+    def delete(self, doc_id: str, plan: ErasurePlan | None = None) -> Erasure:
         """Begin the erasure of a document: delete it from the vault, the artifacts and the index.
 
-        `plan` says what else is to be erased; `docmind.maintenance` finishes it, at the next start if not before. An
+        `plan` says what else is to be erased, by default its quotes; `docmind.maintenance` finishes it, at the next start if not before. An
         index without disk space, or of another model, is updated later, because deleting must work on a full disk.
         Where there is no room for the log of the database, the page images are deleted first; a `DiskFullError` after
         that leaves a document without them, to be deleted again. Raises `NotFoundError`, `IndexEngineError`.
@@ -275,7 +275,7 @@ class Ingest:
         self.start()
         with contextlib.suppress(DiskFullError, IndexMismatchError):
             self._index.ready()
-        erasures = Erasures(self._db, self._catalog)
+        erasures, plan = Erasures(self._db, self._catalog), plan or ErasurePlan()
         traces = erasures.traces_of(doc_id)
         with self._rows:
             self._catalog.document_or_binned(doc_id)

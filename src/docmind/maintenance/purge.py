@@ -118,7 +118,7 @@ class Purge:
         """Finish every erasure that was begun and interrupted; return their receipts. Idempotent."""
         self._db.check_writable()
         with self._turn:
-            return self._finish(lambda step, number, total: None)
+            return tuple(self._finish(lambda step, number, total: None))
 
     def follow(self) -> None:
         """Run `finish` in the background, where anything is left to do. Idempotent."""

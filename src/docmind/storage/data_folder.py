@@ -29,9 +29,8 @@ from docmind.wording import N_, _
 
 FOLDERS = ("artifacts", "aside", "index", "late")
 FILES = (
-    "vault.json", "vault.db", "vault.db-wal", "vault.db-shm", "vault.db-journal", "vault.db-new", "vault.db-new-journal",
-    "lock", "mark", "reserve",
-    "app.json", "open.html",
+    "vault.json", "vault.db", "vault.db-wal", "vault.db-shm", "vault.db-journal", "vault.db-new",
+    "vault.db-new-journal", "lock", "mark", "reserve", "app.json", "open.html",
 )  # fmt: skip
 REPLACING = re.compile(
     r"\.(?:vault\.json|mark|app\.json|open\.html)\.[0-9a-f]{8}\.new|\.(?:app\.json|open\.html)\.[0-9a-f]{16}"
