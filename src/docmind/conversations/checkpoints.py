@@ -356,6 +356,10 @@ class Checkpoints(SqliteSaver):
             )
         return tuple(found.values())
 
+    def threads(self) -> tuple[str, ...]:
+        """Return the ids of all threads that have a state."""
+        return tuple(thread_id for (thread_id,) in self._database.all("SELECT DISTINCT thread_id FROM checkpoints"))
+
     def channels(
         self, thread_id: str, holds: Callable[[bytes], bool]
     ) -> Iterator[tuple[tuple[str, int], dict[str, Any]]]:

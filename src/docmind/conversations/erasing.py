@@ -14,7 +14,6 @@ from typing import Any
 
 from docmind.conversations.checkpoints import Checkpoints
 from docmind.records.answers import ERASED_TEXT
-from docmind.storage import Database
 
 _LEAST = 12  # characters of a quote that is looked for in other texts; a shorter one stands there by chance
 _MARKERS = re.compile(r"\[\d+\]")
@@ -122,19 +121,19 @@ def _erased_source(source: dict[str, Any]) -> dict[str, Any]:
 class Erasing:
     """The quotes of one document in all conversations. Every call reads each stored state once."""
 
-    def __init__(self, database: Database, checkpoints: Checkpoints, alone: Callable[[str], Any]) -> None:
+    def __init__(self, checkpoints: Checkpoints, alone: Callable[[str], Any]) -> None:
         """`alone` returns the lock of a conversation, so that no turn is written meanwhile."""
-        self._db, self._checkpoints, self._alone = database, checkpoints, alone
+        self._checkpoints, self._alone = checkpoints, alone
 
     def erase(self, doc_id: str, traces: Sequence[str]) -> int:
         """Erase what conversations hold of a document; return how many quotes and sentences. Idempotent.
 
-        `traces` are texts that stand in no other document. Each conversation is one transaction. Raises
-        `DiskFullError`, `StateRefusedError`.
+        `traces` are texts that stand in no other document. Each state is one transaction. Raises `DiskFullError`,
+        `StateRefusedError`.
         """
         texts = self._texts(doc_id, traces)
         erased = 0
-        for thread_id in self._threads():
+        for thread_id in self._checkpoints.threads():
             with self._alone(thread_id):
                 erased += self._erase_in(thread_id, doc_id, texts)
         return erased
@@ -143,21 +142,18 @@ class Erasing:
         """Return how many quotes, sentences and texts of a document conversations still hold."""
         texts = self._texts(doc_id, traces)
         left = 0
-        for thread_id in self._threads():
+        for thread_id in self._checkpoints.threads():
             for _, values in self._states(thread_id, doc_id, texts):
                 erasing = _Erasing(doc_id, texts)
                 erasing.channels(values)
                 left += erasing.erased
         return left
 
-    def _threads(self) -> list[str]:
-        return [thread_id for (thread_id,) in self._db.all("SELECT DISTINCT thread_id FROM checkpoints")]
-
     def _texts(self, doc_id: str, traces: Sequence[str]) -> list[str]:
         """Return the traces, and every quote of the document that conversations have, the longest first."""
         quotes = {
             source["quote"]
-            for thread_id in self._threads()
+            for thread_id in self._checkpoints.threads()
             for _, values in self._states(thread_id, doc_id, ())
             if isinstance(values.get("answer"), dict)
             for source in values["answer"]["sources"]

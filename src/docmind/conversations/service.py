@@ -257,12 +257,11 @@ class Conversations:
         from docmind.conversations.erasing import Erasing
 
         talk = self._started()
-        return Erasing(self._database, talk.checkpoints, talk.runs.alone)
+        return Erasing(talk.checkpoints, talk.runs.alone)
 
     def _has_states(self) -> bool:
-        if self._database.one("SELECT 1 FROM sqlite_master WHERE name = 'checkpoints'") is None:
-            return False
-        return self._database.one("SELECT 1 FROM checkpoints LIMIT 1") is not None
+        """Tell whether any thread was ever begun: without one, LangGraph need not be loaded."""
+        return self._database.one("SELECT 1 FROM chat_session LIMIT 1") is not None
 
     def view(self, thread_id: str, checkpoint_id: str | None = None, *, last: int | None = None) -> ThreadView:
         """Return a thread up to a point, by default where it stands, with its `last` turns.

@@ -125,7 +125,9 @@ class Erasures:
         """Return how many rows still name the document or the files that only it had, by kind; all 0 when erased."""
         images = [ref.sha256 for ref in erasure.refs]
         with self._db.reading() as db:
-            tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()]
+            # A virtual table needs its extension to be asked; those of memories have no documents.
+            sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
+            tables = [name for (name,) in db.execute(sql).fetchall()]
             rows = 0
             for table in tables:
                 columns = {row[1] for row in db.execute(f"PRAGMA table_info({table})").fetchall()}

@@ -267,8 +267,9 @@ class Ingest:
     def delete(self, doc_id: str, plan: ErasurePlan | None = None) -> Erasure:
         """Begin the erasure of a document: delete it from the vault, the artifacts and the index.
 
-        `plan` says what else is to be erased, by default its quotes; `docmind.maintenance` finishes it, at the next start if not before. An
-        index without disk space, or of another model, is updated later, because deleting must work on a full disk.
+        `plan` says what else is to be erased, by default its quotes; `docmind.maintenance` finishes it, at the next
+        start if not before. An index without disk space, or of another model, is updated later, because deleting must
+        work on a full disk.
         Where there is no room for the log of the database, the page images are deleted first; a `DiskFullError` after
         that leaves a document without them, to be deleted again. Raises `NotFoundError`, `IndexEngineError`.
         """
