@@ -362,27 +362,24 @@ class Checkpoints(SqliteSaver):
 
     def channels(
         self, thread_id: str, holds: Callable[[bytes], bool]
-    ) -> Iterator[tuple[tuple[str, int], dict[str, Any]]]:
+    ) -> Iterator[tuple[tuple[str, int], dict[str, Any] | None]]:
         """Yield the place and the channels of every state and pending write whose stored bytes `holds` accepts.
 
-        A pending write is one channel. Give the place to `rewrite`. Raises `StateRefusedError`.
+        A pending write is one channel. The channels of what is refused are None. Give the place to `rewrite`.
         """
-        for table, column in (("checkpoints", "checkpoint"), ("writes", "value")):
-            numbers = self._database.all(f"SELECT rowid FROM {table} WHERE thread_id = ?", (thread_id,))
-            for (number,) in numbers:
-                stored = self._database.one(f"SELECT type, {column} FROM {table} WHERE rowid = ?", (number,))
+        for table, columns in (("checkpoints", "type, checkpoint, ''"), ("writes", "type, value, channel")):
+            for (number,) in self._database.all(f"SELECT rowid FROM {table} WHERE thread_id = ?", (thread_id,)):
+                stored = self._database.one(f"SELECT {columns} FROM {table} WHERE rowid = ?", (number,))
                 if stored is None or not stored[1] or not holds(stored[1]):
                     continue
-                value = self.serde.loads_typed((stored[0], stored[1]))
+                try:
+                    value = self.serde.loads_typed((stored[0], stored[1]))
+                except StateRefusedError:
+                    value = None
                 if table == "checkpoints":
-                    if not _is_checkpoint(value):
-                        raise StateRefusedError(
-                            _("A stored state of the conversation is refused: it has not the shape of one.")
-                        )
-                    yield (table, number), value["channel_values"]
+                    yield (table, number), value["channel_values"] if _is_checkpoint(value) else None
                 else:
-                    named = self._database.one("SELECT channel FROM writes WHERE rowid = ?", (number,))
-                    yield (table, number), {named[0] if named else "": value}
+                    yield (table, number), None if value is None else {stored[2]: value}
 
     def rewrite(self, place: tuple[str, int], channels: dict[str, Any]) -> None:
         """Replace the channels of a state, or the value of a pending write, as `channels` yielded it."""

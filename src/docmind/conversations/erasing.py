@@ -128,8 +128,7 @@ class Erasing:
     def erase(self, doc_id: str, traces: Sequence[str]) -> int:
         """Erase what conversations hold of a document; return how many quotes and sentences. Idempotent.
 
-        `traces` are texts that stand in no other document. Each state is one transaction. Raises `DiskFullError`,
-        `StateRefusedError`.
+        `traces` are texts that stand in no other document. Each state is one transaction. Raises `DiskFullError`.
         """
         texts = self._texts(doc_id, traces)
         erased = 0
@@ -139,11 +138,17 @@ class Erasing:
         return erased
 
     def left(self, doc_id: str, traces: Sequence[str]) -> int:
-        """Return how many quotes, sentences and texts of a document conversations still hold."""
+        """Return how many quotes, sentences and texts of a document conversations still hold.
+
+        A damaged state that cannot be decoded and names the document counts as one.
+        """
         texts = self._texts(doc_id, traces)
         left = 0
         for thread_id in self._checkpoints.threads():
             for _, values in self._states(thread_id, doc_id, texts):
+                if values is None:
+                    left += 1
+                    continue
                 erasing = _Erasing(doc_id, texts)
                 erasing.channels(values)
                 left += erasing.erased
@@ -155,7 +160,7 @@ class Erasing:
             source["quote"]
             for thread_id in self._checkpoints.threads()
             for _, values in self._states(thread_id, doc_id, ())
-            if isinstance(values.get("answer"), dict)
+            if values is not None and isinstance(values.get("answer"), dict)
             for source in values["answer"]["sources"]
             if source["doc_id"] == doc_id and len(source["quote"]) >= _LEAST
         }
@@ -164,6 +169,8 @@ class Erasing:
     def _erase_in(self, thread_id: str, doc_id: str, texts: Sequence[str]) -> int:
         erased = 0
         for place, values in list(self._states(thread_id, doc_id, texts)):
+            if values is None:  # damaged: it is shown to nobody, and `left` counts it
+                continue
             erasing = _Erasing(doc_id, texts)
             channels = erasing.channels(values)
             if erasing.erased:
@@ -171,7 +178,7 @@ class Erasing:
                 erased += erasing.erased
         return erased
 
-    def _states(self, thread_id: str, doc_id: str, texts: Sequence[str]) -> Iterator[tuple[Any, dict[str, Any]]]:
+    def _states(self, thread_id: str, doc_id: str, texts: Sequence[str]) -> Iterator[tuple[Any, dict[str, Any] | None]]:
         """Yield the place and the channels of the states and writes that name the document or hold one of the texts."""
         wanted = [one.encode() for one in (doc_id, *texts)]
         yield from self._checkpoints.channels(thread_id, lambda data: any(one in data for one in wanted))

@@ -242,7 +242,7 @@ class Conversations:
 
         `traces` are texts that stand in no other document. Returns how many quotes and sentences were erased. The
         turns stay, and their sources say "erased". Waits for questions that are being answered. Idempotent. Raises
-        `DiskFullError`, `StateRefusedError`.
+        `DiskFullError`.
         """
         if not self._has_states():
             return 0

@@ -173,9 +173,10 @@ class Erasures:
     def _texts_beside(self, doc_id: str) -> Iterator[str]:
         last = 0
         while True:
-            with self._db.reading() as db:
+            rows: list[Row] = []
+            with suppress(DamagedError):  # deleting must work beside damage; then it may stand elsewhere too
                 sql = "SELECT rowid, doc_id, text FROM pages WHERE rowid > ? ORDER BY rowid LIMIT ?"
-                rows = db.execute(sql, (last, _BLOCK)).fetchall()
+                rows = self._db.all(sql, (last, _BLOCK))
             if not rows:
                 return
             last = rows[-1][0]

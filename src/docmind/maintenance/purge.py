@@ -24,7 +24,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docmind.documents import Catalog, Erasure, ErasurePlan, Erasures
-from docmind.errors import CancelledError, DiskFullError, DocMindError, IndexMismatchError, NotFoundError
+from docmind.errors import (
+    CancelledError,
+    DamagedError,
+    DiskFullError,
+    DocMindError,
+    IndexMismatchError,
+    NotFoundError,
+    VaultBusyError,
+)
 from docmind.maintenance.receipt import Signer
 from docmind.records.documents import ErasureReceipt
 from docmind.records.search import Filters
@@ -92,8 +100,9 @@ class Purge:
         """Erase documents, from the bin or from outside it; return one receipt each.
 
         With `conversations` their quotes in conversations are erased too, with `memories` the memories whose text
-        stands in a document or names it. On a full disk the documents are deleted, but the library cannot be compacted:
-        their receipts have no signature then, and the next start, or the next erasure, finishes them.
+        stands in a document or names it. Where the disk is too full for compacting the library, or a part of it is
+        damaged, the documents are deleted, and their receipts have no signature: the next start, or the next erasure,
+        finishes them.
 
         Raises `NotFoundError` before anything is erased, `DiskFullError` where not even rows can be deleted, and
         `VaultError`, `IndexEngineError`; what was begun is finished at the next start.
@@ -174,7 +183,7 @@ class Purge:
             return []
         try:
             made = self._steps(pending, tell)
-        except DiskFullError:
+        except (DiskFullError, DamagedError, VaultBusyError):
             return [self._receipt(erasure, 0, 0, {}, (0, 0)) for erasure in pending]
         for erasure, receipt in made:
             self._erasures.finish(erasure.erasure_id, self._signer.signed(receipt))
@@ -300,7 +309,10 @@ def search_files(folder: Path, texts: Iterable[str], check: Callable[[], None] =
 def told(receipt: ErasureReceipt) -> str:
     """Return one sentence about what a receipt says, without the document's name."""
     if not receipt.is_finished:
-        return _("The disk is too full to finish the erasure. It is finished at the next start.")
+        return _(
+            "It is deleted, but the erasure can't be finished now: the disk is too full, or vault.db is damaged, or in "
+            "use by another program. It is finished at the next start."
+        )
     if not receipt.is_clean:
         return _("Something of it was found again: see the receipt.")
     return _("Erased. All parts of the library and {files} files were searched; nothing was found.").format(
