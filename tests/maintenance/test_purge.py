@@ -296,3 +296,16 @@ def test_several_are_erased_together(tmp_path: Path) -> None:
         assert all(receipt.is_clean for receipt in receipts)
         with pytest.raises(TamperedError):
             docmind.verify_receipt(docmind.receipt_text(receipts[0]).replace('"files": ', '"files": 1').encode())
+
+
+def test_a_damaged_state_hinders_nothing_and_is_counted(tmp_path: Path) -> None:
+    with opened(tmp_path) as docmind:
+        doc_id, _thread_id = filled(docmind)
+        with docmind._database.transaction() as db:
+            row = db.execute("SELECT max(rowid) FROM checkpoints").fetchone()
+            db.execute("UPDATE checkpoints SET checkpoint = ? WHERE rowid = ?", (b"\xc1" + doc_id.encode(), row[0]))
+        (receipt,) = docmind.erase([doc_id])
+        assert receipt.is_finished
+        assert {name for name, number in receipt.found if number} == {"quotes"}
+        assert dict(receipt.found)["quotes"] == 1
+        assert dict(receipt.erased)["quotes"] > 1

@@ -377,7 +377,7 @@ class Checkpoints(SqliteSaver):
                 except StateRefusedError:
                     value = None
                 if table == "checkpoints":
-                    yield (table, number), value["channel_values"] if _is_checkpoint(value) else None
+                    yield (table, number), value["channel_values"] if value and _is_checkpoint(value) else None
                 else:
                     yield (table, number), None if value is None else {stored[2]: value}
 
