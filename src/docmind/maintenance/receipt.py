@@ -50,7 +50,7 @@ class Signer:
         """
         try:
             plain = json.loads(data) if len(data) <= LARGEST else None
-        except ValueError:
+        except (ValueError, RecursionError):
             plain = None
         if not isinstance(plain, dict) or plain.get("format") != FORMAT:
             raise VaultFormatError(_("This file is no receipt of an erasure, or one of a newer DocMind."))
