@@ -1,6 +1,7 @@
 from .catalog import Catalog, PageRecord
 from .chunk_store import NodeRecord, NodeStore
 from .edits import Edits
+from .erasures import Erasure, ErasurePlan, Erasures
 from .language import language_of, majority, with_ordinals
 from .page_images import IMAGE_SUFFIX, PageList, Place
 from .page_vectors import PageVectors
@@ -14,6 +15,9 @@ __all__ = [
     "LONGEST_SEARCH",
     "Catalog",
     "Edits",
+    "Erasure",
+    "ErasurePlan",
+    "Erasures",
     "HandedIn",
     "NodeRecord",
     "NodeStore",

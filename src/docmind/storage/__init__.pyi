@@ -17,7 +17,7 @@ from .files import (
     replacing,
     write_private,
 )
-from .keys import SHORTEST_PASSPHRASE, AskPassphrase, OpenedKeys, change_passphrase, open_keys
+from .keys import SHORTEST_PASSPHRASE, AskPassphrase, OpenedKeys, change_passphrase, derive, open_keys
 from .lock import OwnerLock, hold
 from .mark import Mark
 from .preferences import Preferences
@@ -49,6 +49,7 @@ __all__ = [
     "check_room",
     "check_whole",
     "dbapi2",
+    "derive",
     "disk_error",
     "free_bytes",
     "hold",
