@@ -24,6 +24,7 @@ BENCHES = {
     "reader": ("reader",),
     "written": ("written",),
     "library": ("library",),
+    "purge": ("purge",),
 }
 """By module; each function is named `bench_NAME`."""
 WHERE = {name: module for module, names in BENCHES.items() for name in names}

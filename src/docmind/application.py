@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Self
 from docmind import capabilities
 from docmind.config import Settings
 from docmind.conversations import Conversations
-from docmind.documents import Catalog, Edits, NodeStore, Reader
+from docmind.documents import Catalog, Edits, ErasurePlan, Erasures, NodeStore, Reader
 from docmind.embedding import (
     AUTO,
     TextEmbedder,
@@ -41,12 +41,12 @@ from docmind.errors import (
 )
 from docmind.ingest import Progress, one_named
 from docmind.llm import LanguageModels
-from docmind.maintenance import Bundles
+from docmind.maintenance import Bundles, Conversing, Purge, Signer
 from docmind.memory import Memories
 from docmind.model_files import LanguageFiles, models_dir_of, pull_text_model
 from docmind.network import network_guard
 from docmind.records.answers import Answer
-from docmind.records.documents import AddResult, Capability, DeleteReceipt, DocumentInfo, PageView, Status, Upload
+from docmind.records.documents import AddResult, Capability, DocumentInfo, ErasureReceipt, PageView, Status, Upload
 from docmind.records.models import PullProgress, TextModelCard
 from docmind.records.search import Filters, ListName, MergeStrategy, MultimodalResult, Rerank, SearchResult
 from docmind.runtime import ms_since
@@ -213,11 +213,24 @@ class DocMind:
             settings, self._database, self._artifacts, self._catalog, self._embedder, self.multimodal_search,
             self._catalog.epoch, self.memories, self.models, lambda: self._direct,
         )  # fmt: skip
-
+        self._purge = Purge(
+            settings.data_dir, self._database, self._catalog, self._artifacts, self._services.ingest,
+            self._services.index, self.visual, self.memories,
+            Conversing(self.conversations.erase, self.conversations.left_of), self._reserve,
+            Signer(self._keys.keyset.id_key, self._keys.vault_id), self._forget,
+        )  # fmt: skip
+        self._purge.follow()
         self.bundles = Bundles(
             settings.data_dir, capabilities.version(), self._database, self._catalog, self._artifacts, self.memories,
             self._embedder, self.library,
         )  # fmt: skip
+
+    def _forget(self) -> None:
+        """Drop what is kept in memory of documents: questions, outlines, example questions."""
+        self._queries.clear()
+        self.library.forget_outlines()
+        if (examples := self.__dict__.pop("_examples", None)) is not None:
+            examples.close()
 
     def _opened_database(self, *, accept: bool) -> Database:
         """Open `vault.db` and check it against its mark.
@@ -318,7 +331,9 @@ class DocMind:
         return named if len(named) <= _NAMED else [*named[:_NAMED], f"and {len(named) - _NAMED} more"]
 
     def _tidy(self) -> None:
-        """Finish an interrupted deletion, purge the bin, and remove files that were set aside long ago.
+        """Unlink what an interrupted erasure left, empty the bin, and remove files that were set aside long ago.
+
+        The erasures that are begun here are finished in the background, once the vault is open.
 
         The index holds nothing of what is in the bin. The vault is known to be whole here: `vault.db` holds all that
         its mark covers, or the user accepted it as it is.
@@ -327,7 +342,8 @@ class DocMind:
             if doomed := self._catalog.doomed():
                 self._artifacts.delete(doomed)
             for doc_id in Edits(self._database, self._catalog).expired(self._settings.storage.bin_days):
-                _, unreferenced = self._catalog.delete_document(doc_id)
+                erasures = Erasures(self._database, self._catalog)
+                _, unreferenced = erasures.begin(doc_id, ErasurePlan(), erasures.traces_of(doc_id))
                 self._artifacts.delete(unreferenced)
             self._catalog.buried()
         self._artifacts.collect(self._settings.storage.keep_aside_days)
@@ -355,6 +371,7 @@ class DocMind:
             closing.callback(self.queue.close)
             closing.callback(self.folders.close)
             closing.callback(self.conversations.close)
+            closing.callback(self._purge.close)  # first: it uses all of them
             if "_examples" in self.__dict__:  # they were asked for
                 closing.callback(self._examples.close)
 
@@ -466,12 +483,51 @@ class DocMind:
         page = self._catalog.page(doc_id, page_no)
         return self._artifacts.get(page.thumbnail if thumbnail else page.image)
 
-    def delete(self, doc_id: str) -> DeleteReceipt:
-        """Delete a document for good, even on a full disk; `library.delete` moves it to the bin instead.
+    def delete(self, doc_id: str) -> ErasureReceipt:
+        """Erase a document for good, even on a full disk; `library.delete` moves it to the bin instead.
 
-        Raises `NotFoundError`, `DiskFullError`.
+        Raises as `erase` does.
         """
-        return self.library.purge(doc_id)
+        return self.erase([doc_id])[0]
+
+    def erase(
+        self,
+        doc_ids: Sequence[str],
+        *,
+        conversations: bool = True,
+        memories: bool = False,
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> tuple[ErasureReceipt, ...]:
+        """Erase documents for good, in the bin or not, with their quotes in conversations; return a receipt each.
+
+        Without `conversations` their quotes stay readable there. With `memories` those whose text stands in a document,
+        or which name it, are forgotten. Every store is asked for the document afterwards, and all files are searched
+        for its text. `progress` gets each step with its number and how many there are. On a full disk the documents
+        are deleted and their receipts have no signature; the next start finishes them.
+
+        Raises `NotFoundError` before anything is erased, `DiskFullError`, `VaultError`, `IndexEngineError`.
+        """
+        return self._purge.erase(doc_ids, conversations=conversations, memories=memories, progress=progress)
+
+    def finish_erasures(self) -> tuple[ErasureReceipt, ...]:
+        """Finish erasures that were interrupted, as opening does in the background; return their receipts."""
+        return self._purge.finish()
+
+    def receipts(self) -> tuple[ErasureReceipt, ...]:
+        """Return the receipts of erased documents that the library keeps, the newest first."""
+        return self._purge.receipts()
+
+    def receipt_text(self, receipt: ErasureReceipt) -> str:
+        """Return a signed receipt as the text of a file."""
+        return self._purge.text_of(receipt)
+
+    def verify_receipt(self, data: bytes) -> ErasureReceipt:
+        """Check the receipt in a file and return it.
+
+        Raises `VaultFormatError` where it is none, `WrongKeyError` where another library wrote it, `TamperedError`
+        where it was changed.
+        """
+        return self._purge.verify(data)
 
     def set_aside(self) -> int:
         """Set aside sealed files that `vault.db` does not name and return how many.

@@ -136,7 +136,7 @@ def test_pause_resume_and_cancel_keep_what_was_read(browser: Any, server: Server
         two.page.locator(".lib-row").get_by_role("button", name="Resume").wait_for()
         two.page.locator(".lib-row", has_text="long.pdf").get_by_role("checkbox").check()
         two.page.get_by_role("toolbar").get_by_role("button", name="Delete").click()
-        two.page.get_by_role("dialog").get_by_role("button", name="Delete permanently").click()
+        two.page.get_by_role("dialog").get_by_role("button", name="Erase for good").click()
         two.page.get_by_text("“long.pdf” was deleted").wait_for()
 
 

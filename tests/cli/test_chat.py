@@ -102,8 +102,22 @@ def test_a_source_whose_document_was_deleted_still_has_its_quote(shell: Shell) -
     objects(shell, "Where do herons nest?")
     shell.run("delete", "herons.pdf", "-y")
     shown = shell.run("chat", "--thread", "mine", typed="/sources\n/open 1").stdout
+    kept = "This document is in the bin. Restore it to see the page."
+    assert f"herons.pdf, page 2\n{kept}\n\nHerons nest in tall trees near rivers." in shown
+    shell.run("purge", "herons.pdf", "-y", "--keep-quotes")
+    shown = shell.run("chat", "--thread", "mine", typed="/sources\n/open 1").stdout
     kept = "This document has been deleted. The quote is kept from when it was cited."
     assert f"herons.pdf, page 2\n{kept}\n\nHerons nest in tall trees near rivers." in shown
+
+
+@pytest.mark.slow
+def test_a_source_of_an_erased_document_says_so(shell: Shell) -> None:
+    objects(shell, "Where do herons nest?")
+    shell.run("purge", "herons.pdf", "-y", "--now")
+    shown = shell.run("chat", "--thread", "mine", typed="/sources\n/open 1").stdout
+    assert "erased document, page 2, erased with its document" in shown
+    assert "This document has been erased, and its quotes with it." in shown
+    assert "tall trees" not in shown
 
 
 @pytest.mark.slow

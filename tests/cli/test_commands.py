@@ -174,9 +174,9 @@ def test_delete_asks_or_is_told(shell: Shell) -> None:
     shell.run("add", shell.file("a.txt", b"Herons wait."), shell.file("b.txt", b"Owls hunt."))
     assert "Nothing was deleted" in sentence_of(shell.run("delete", "a.txt", "--permanently", code=130))
     told = shell.json("delete", "a.txt", "a.txt", "--permanently", "--yes")
-    assert [(receipt["document"], receipt["pages"], receipt["nodes"]) for receipt in told["deleted"]] == [
-        ("a.txt", 1, 1)
-    ]
+    (receipt,) = told["deleted"]
+    assert (receipt["document"], receipt["erased"]["pages"], receipt["erased"]["passages"]) == ("a.txt", 1, 1)
+    assert receipt["is_clean"]
     assert "There is no document" in sentence_of(shell.run("delete", "a.txt", "--yes", code=4))
     assert "b.txt was deleted (1 page)." in shell.run("delete", "b.txt", "--permanently", "-y").stdout
     assert list((shell.folder / "data" / "artifacts").iterdir()) == []

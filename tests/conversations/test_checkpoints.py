@@ -182,7 +182,8 @@ def test_no_other_statement_names_langgraphs_tables() -> None:
         path.name: [match.group(2) for match in named.finditer(path.read_text(encoding="utf-8"))]
         for path in Path(docmind.__path__[0]).rglob("*.py")
     }
-    assert {name: tables for name, tables in found.items() if tables} == {"checkpoints.py": ["writes", "checkpoints"]}
+    named_in = {name: set(tables) for name, tables in found.items() if tables}
+    assert named_in == {"checkpoints.py": {"writes", "checkpoints"}}
 
 
 def test_a_list_that_is_not_read_to_its_end_holds_nothing_up(app: Any, checkpoints: Checkpoints, db: Database) -> None:
@@ -792,7 +793,8 @@ def test_nothing_is_left_of_a_purged_conversation(path: Path) -> None:
     assert sum(count(path, KEY, CANARY)) > 0  # in the log, until it is scrubbed
     database.scrub()
     assert count(path, KEY, CANARY) == (0, 0)
-    assert path.with_name("vault.db-wal").stat().st_size == 0
+    log = path.with_name("vault.db-wal")
+    assert not log.exists() or not log.stat().st_size
     assert count(path, KEY, "Quxotic")[0] > 1000
     assert len(checkpoints.history("other")) == states
     assert checkpoints.purge("t") == 0

@@ -408,8 +408,13 @@ def test_old_answers_outlive_their_document(mind: DocMind) -> None:
     turn = ask(mind, HERONS, thread_id)
     assert turn.answer is not None
     spring = next(source for source in turn.answer.sources if source.document == "spring.pdf")
-    mind.delete(spring.doc_id)
-    assert mind.conversations.view(thread_id).turns == (turn,)
+    mind.erase([spring.doc_id], conversations=False)
+    (kept,) = mind.conversations.view(thread_id).turns
+    assert kept.answer is not None
+    assert kept.answer.answer == turn.answer.answer
+    assert [(source.quote, source.gone) for source in kept.answer.sources if source.doc_id == spring.doc_id] == [
+        (source.quote, "erased") for source in turn.answer.sources if source.doc_id == spring.doc_id
+    ]
     with pytest.raises(NotFoundError):
         mind.conversations.source_image(spring)
 

@@ -144,7 +144,9 @@ def test_the_bin_is_purged_after_its_time(tmp_path: Path) -> None:
         desk.library.delete([new])
     with DocMind(settings) as desk:
         assert [info.doc_id for info in desk.library.binned()] == [new]
-        assert [receipt.doc_id for receipt in desk.library.empty_bin()] == [new]
+        desk.finish_erasures()
+        assert [receipt.doc_id for receipt in desk.receipts()] == [old]
+        assert [receipt.doc_id for receipt in desk.erase([new])] == [new]
     found = inventory(settings)
     assert (found.documents, found.pages, found.files, found.text_points) == (0, 0, 0, 0)
 
@@ -156,6 +158,8 @@ def test_without_a_bin_a_deletion_is_final(tmp_path: Path) -> None:
         assert desk.library.delete([result.doc_id or ""]) == ()
         assert desk.library.binned() == ()
         assert desk.counts() == (0, 0, 0)
+        (receipt,) = desk.finish_erasures()
+        assert receipt.is_clean
 
 
 @pytest.mark.slow

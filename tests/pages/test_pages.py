@@ -444,8 +444,11 @@ def test_deleting_moves_to_the_bin_and_is_undone() -> None:
     assert mind.library.binned()
     test = click(click(test, "bin-empty"), "purge-yes")
     assert "“report.pdf” was deleted (2 pages)." in said(test)
+    assert "nothing was found" in said(test)
     assert not mind.library.binned()
-    assert "was deleted" not in said(test.run())
+    assert [receipt.is_clean for receipt in mind.receipts()] == [True]
+    test = click(test, "receipts-dismiss")
+    assert "was deleted" not in said(test)
 
 
 @pytest.mark.slow
@@ -570,7 +573,7 @@ def test_an_answer_over_a_document_deleted_since_says_so() -> None:
     test = app()
     test.chat_input[0].set_value("How long does the warranty last?").run()
     mind = desk().open()
-    mind.delete(mind.documents()[0].doc_id)
+    mind.erase([mind.documents()[0].doc_id], conversations=False)
     mind.add([Upload("other.txt", b"Something else to keep the desk from being empty.")])
     forget()
     test.run()
@@ -741,7 +744,7 @@ def test_conversations_stay_when_the_last_document_is_gone() -> None:
     add((NAME, REPORT))
     test = ask(app(), WARRANTY)
     mind = desk().open()
-    mind.delete(mind.documents()[0].doc_id)
+    mind.erase([mind.documents()[0].doc_id], conversations=False)
     forget()
     words = said(test.run())
     assert "There are no documents to ask." in words
@@ -880,10 +883,9 @@ def test_settings_tell_what_is_there_and_rebuild_the_index() -> None:
     assert {metric.label: metric.value for metric in test.metric}["Pages"] == "2"
     test = settings("Search")
     next(button for button in test.button if button.label == "Rebuild index").click().run()
-    until = time.monotonic() + 60
-    while not (desk().rebuilding and desk().rebuilding.is_over):  # type: ignore[union-attr]
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    work = desk().work("rebuild")
+    assert work is not None
+    assert work.ends.wait(60)
     assert "rebuilt" in said(test.run())
 
 
@@ -980,3 +982,24 @@ def test_two_tabs_share_one_desk() -> None:
     words = said(first.run())
     assert "1 added" in words, "what one tab opens stays in that tab"
     assert "Text from the file" not in words
+
+
+@pytest.mark.slow
+def test_sources_of_binned_and_erased_documents_say_so() -> None:
+    add((NAME, REPORT))
+    test = ask(app(), WARRANTY)
+    mind = desk().open()
+    (info,) = mind.documents()
+    mind.add([Upload("other.txt", b"Something else to keep the desk from being empty.")])
+    mind.library.delete([info.doc_id])
+    forget()
+    words = said(test.run())
+    assert "This document is in the bin. Restore it to see the page." in words
+    asked = click(open_document("other.txt"), "document-erase")
+    assert "Erase its quotes in conversations" in [box.label for box in asked.checkbox]
+    assert "you get a receipt" in said(asked)
+    mind.erase([info.doc_id])
+    forget()
+    words = said(test.run())
+    assert "This document has been erased, and its quotes with it." in words
+    assert "twenty-four months" not in words

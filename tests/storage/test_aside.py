@@ -165,6 +165,7 @@ def test_a_killed_deletion_leaves_no_orphans(tmp_path: Path, monkeypatch: pytest
         from docmind.documents.catalog import Catalog
 
         monkeypatch.setattr(Catalog, "doomed", lambda self: [])
+        monkeypatch.setattr("docmind.maintenance.purge.Purge.follow", lambda self: None)
     with opened(tmp_path) as docmind:
         (left,) = docmind.documents()
     assert len(list(files.glob("*.enc"))) == (2 * left.pages + 1 if remembers else 4 * 2 + 2)

@@ -9,7 +9,21 @@ from typing import Any
 import click
 
 from docmind import __version__
-from docmind.cli import ask, chat, documents, keys, library, memory, models, queue, search, settings, sync, threads
+from docmind.cli import (
+    ask,
+    chat,
+    documents,
+    keys,
+    library,
+    memory,
+    models,
+    purge,
+    queue,
+    search,
+    settings,
+    sync,
+    threads,
+)
 from docmind.cli.help import Group
 from docmind.cli.output import inert
 from docmind.errors import CancelledError, DiskFullError, DocMindError
@@ -56,7 +70,7 @@ def main() -> None:
 for _command in (
     *(documents.add, documents.list_, queue.queue, sync.sync, search.search, ask.ask, chat.chat, search.show),
     *(threads.threads, memory.memory, models.models, models.embed, documents.delete, documents.reindex),
-    *(library.get, library.rename, library.tag, library.collection, library.bin_),
+    *(library.get, library.rename, library.tag, library.collection, library.bin_, purge.purge, purge.receipts_),
     *(documents.accept, documents.status, documents.open_, keys.keys, settings.settings),
 ):
     main.add_command(_command)

@@ -145,7 +145,12 @@ def _open(here: Here, rest: str) -> Said:
     try:
         text, lost = here.desk.page(source.doc_id, source.page_no).text, ""
     except NotFoundError:  # deleted since; the quote is kept with the answer
-        text, lost = source.quote, "\n" + _("This document has been deleted. The quote is kept from when it was cited.")
+        lost = _("This document has been deleted. The quote is kept from when it was cited.")
+        if source.gone == "binned":
+            lost = _("This document is in the bin. Restore it to see the page.")
+        elif not source.quote:
+            lost = _("This document has been erased, and its quotes with it.")
+        text, lost = source.quote, "\n" + lost
     head = f"{page_of(source.document, source.page_no)}{lost}"
     data = {"document": source.document, "doc_id": source.doc_id, "page_no": source.page_no, "text": text}
     return Said(data, partial(click.echo, f"{head}\n\n{inert(text, keep_lines=True)}\n"))

@@ -21,8 +21,8 @@ import click
 from docmind.access import can_open_browser, find_running, is_alive, open_browser
 from docmind.cli.context import confirm, filters_of, is_asking, json_option, opened, plain, print_json
 from docmind.cli.help import command
-from docmind.cli.library import tell_receipts
 from docmind.cli.output import counted_documents, counted_pages, inert, progress_bar, tell, tell_queue
+from docmind.cli.purge import plain_receipt, tell_receipts
 from docmind.config import Settings
 from docmind.errors import (
     AppNotOpenError,
@@ -354,10 +354,12 @@ def delete(docs: tuple[str, ...], permanently: bool, yes: bool, as_json: bool) -
         if lost:
             names = ", ".join(inert(info.document) for info in lost)
             confirm(_("Delete {names} permanently?").format(names=names), refusal=_("Nothing was deleted."), yes=yes)
-        receipts = [desk.library.purge(info.doc_id) for info in lost]
+        receipts = desk.erase([info.doc_id for info in lost])
         binned = desk.library.delete([doc_id for doc_id in found if doc_id not in {info.doc_id for info in lost}])
     if as_json:
-        print_json({"binned": [plain(info) for info in binned], "deleted": [plain(receipt) for receipt in receipts]})
+        print_json(
+            {"binned": [plain(info) for info in binned], "deleted": [plain_receipt(receipt) for receipt in receipts]}
+        )
         return
     for info in binned:
         told = _("{name} is in the bin. Undo: docmind bin restore {id}")

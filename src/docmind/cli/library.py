@@ -11,14 +11,15 @@ import click
 
 from docmind.cli.context import confirm, json_option, opened, plain, print_json
 from docmind.cli.help import command, group
-from docmind.cli.output import counted_documents, counted_pages, inert
+from docmind.cli.output import counted_documents, inert
+from docmind.cli.purge import plain_receipt, tell_receipts
 from docmind.cli.threads import write_whole
 from docmind.errors import ConfigError, NotFoundError
 from docmind.wording import _, number_text
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
-    from docmind.records.documents import Collection, DeleteReceipt
+    from docmind.records.documents import Collection
 
 _docs = click.argument("docs", nargs=-1, required=True)
 
@@ -228,20 +229,13 @@ def empty(docs: tuple[str, ...], yes: bool, as_json: bool) -> None:
                 counted_documents=counted_documents(len(doc_ids))
             )
             confirm(what, refusal=_("Nothing was deleted."), yes=yes)
-        receipts = [desk.library.purge(doc_id) for doc_id in doc_ids]
+        receipts = desk.erase(doc_ids)
     if as_json:
-        print_json({"deleted": [plain(receipt) for receipt in receipts]})
+        print_json({"deleted": [plain_receipt(receipt) for receipt in receipts]})
     elif not receipts:
         click.echo(_("The bin is empty."))
     else:
         tell_receipts(receipts)
-
-
-def tell_receipts(receipts: list[DeleteReceipt]) -> None:
-    """Print what was deleted permanently."""
-    for receipt in receipts:
-        told = _("{name} was deleted ({pages}).")
-        click.echo(told.format(name=inert(receipt.document), pages=counted_pages(receipt.pages)))
 
 
 def _found(desk: DocMind, docs: tuple[str, ...]) -> list[str]:

@@ -367,8 +367,8 @@ def tell_turn(turn: Turn, *, text: bool = True) -> None:
 def tell_sources(sources: Iterable[Source], *, quotes: bool = False) -> None:
     """Print one line per source; with `quotes` the quoted words below it."""
     for source in sources:
-        how = f", {_(source.how)}" if source.how else ""
-        click.echo(f"  [{source.n}] {page_of(source.document, source.page_no)}{how}")
+        how = "".join(f", {_(words)}" for words in dict.fromkeys((source.how, source.where)) if words)
+        click.echo(f"  [{source.n}] {page_of(source.document or _('erased document'), source.page_no)}{how}")
         if quotes and source.quote:
             click.echo(f"      “{one_line(source.quote)}”")
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -355,6 +355,45 @@ class Checkpoints(SqliteSaver):
                 hint=_("Run `docmind threads show` to see the points it has."),
             )
         return tuple(found.values())
+
+    def threads(self) -> tuple[str, ...]:
+        """Return the ids of all threads that have a state."""
+        return tuple(thread_id for (thread_id,) in self._database.all("SELECT DISTINCT thread_id FROM checkpoints"))
+
+    def channels(
+        self, thread_id: str, holds: Callable[[bytes], bool]
+    ) -> Iterator[tuple[tuple[str, int], dict[str, Any] | None]]:
+        """Yield the place and the channels of every state and pending write whose stored bytes `holds` accepts.
+
+        A pending write is one channel. The channels of what is refused are None. Give the place to `rewrite`.
+        """
+        for table, columns in (("checkpoints", "type, checkpoint, ''"), ("writes", "type, value, channel")):
+            for (number,) in self._database.all(f"SELECT rowid FROM {table} WHERE thread_id = ?", (thread_id,)):
+                stored = self._database.one(f"SELECT {columns} FROM {table} WHERE rowid = ?", (number,))
+                if stored is None or not stored[1] or not holds(stored[1]):
+                    continue
+                try:
+                    value = self.serde.loads_typed((stored[0], stored[1]))
+                except StateRefusedError:
+                    value = None
+                if table == "checkpoints":
+                    yield (table, number), value["channel_values"] if value and _is_checkpoint(value) else None
+                else:
+                    yield (table, number), None if value is None else {stored[2]: value}
+
+    def rewrite(self, place: tuple[str, int], channels: dict[str, Any]) -> None:
+        """Replace the channels of a state, or the value of a pending write, as `channels` yielded it."""
+        table, number = place
+        with self._database.transaction() as db:
+            if table == "checkpoints":
+                row = db.execute("SELECT type, checkpoint FROM checkpoints WHERE rowid = ?", (number,)).fetchone()
+                value = {**self.serde.loads_typed((row[0], row[1])), "channel_values": channels}
+                column = "checkpoint"
+            else:
+                (value,) = channels.values()
+                column = "value"
+            kind, data = self.serde.dumps_typed(value)
+            db.execute(f"UPDATE {table} SET type = ?, {column} = ? WHERE rowid = ?", (kind, data, number))
 
     def purge(self, thread_id: str) -> int:
         """Delete all states of a thread and return how many there were.

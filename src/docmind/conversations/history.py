@@ -7,12 +7,14 @@ question can be asked again beside itself.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from docmind.conversations.checkpoints import Saved
 from docmind.conversations.state import Asked, answer_of, filters_of, lists_of, nearest_of, web_of
 from docmind.errors import NotFoundError
+from docmind.records.answers import Gone
 from docmind.records.conversations import Run, Turn, TurnState
 from docmind.wording import _
 
@@ -23,8 +25,14 @@ Kind = Literal["question", "answer", "branch"]
 class History:
     """All checkpoints of one thread, oldest first. Immutable."""
 
-    def __init__(self, thread_id: str | None, saved: Sequence[Saved]) -> None:
-        self._thread_id = thread_id
+    def __init__(
+        self,
+        thread_id: str | None,
+        saved: Sequence[Saved],
+        gone: Callable[[Collection[str]], Mapping[str, Gone]] = lambda doc_ids: {},
+    ) -> None:
+        """`gone` returns those of these documents that are not in the library any more."""
+        self._thread_id, self._gone = thread_id, gone
         self._saved = {point.checkpoint_id: point for point in saved}
         tried = [point for point in saved if _kind(point) == "answer"]
         self._tried = {point.parent_id for point in tried}
@@ -77,6 +85,10 @@ class History:
         question, asked, written, plain = (values.get(name) for name in ("question", "asked", "written", "answer"))
         assert question is not None
         answer = answer_of(plain, question["text"], self._thread_id, point.checkpoint_id) if plain else None
+        if answer is not None and answer.sources:
+            gone = self._gone({source.doc_id for source in answer.sources})
+            sources = tuple(replace(one, gone=gone.get(one.doc_id, one.gone)) for one in answer.sources)
+            answer = replace(answer, sources=sources) if gone else answer
         failure = (written or {}).get("failure") or ["", ""]
         found = values.get("found") or {}
         return Turn(

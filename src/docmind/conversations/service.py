@@ -35,6 +35,7 @@ from docmind.storage import Artifacts, Database
 
 if TYPE_CHECKING:
     from docmind.answers import DirectAnswers, DocumentSearch
+    from docmind.conversations.erasing import Erasing
     from docmind.conversations.runs import Watch
     from docmind.conversations.turns import Talk
 
@@ -235,6 +236,32 @@ class Conversations:
             self._said.pop(thread_id, None)
             self._database.scrub()
         return ThreadReceipt(thread_id, thread.title, checkpoints, memories)
+
+    def erase(self, doc_id: str, traces: Sequence[str]) -> int:
+        """Erase what threads hold of a document, on all branches: quotes, sentences that cite it, its name in answers.
+
+        `traces` are texts that stand in no other document. Returns how many quotes and sentences were erased. The
+        turns stay, and their sources say "erased". Waits for questions that are being answered. Idempotent. Raises
+        `DiskFullError`.
+        """
+        if not self._has_states():
+            return 0
+        self._said.clear()
+        return self._erasing().erase(doc_id, traces)
+
+    def left_of(self, doc_id: str, traces: Sequence[str]) -> int:
+        """Return how many quotes and sentences of a document threads hold."""
+        return self._erasing().left(doc_id, traces) if self._has_states() else 0
+
+    def _erasing(self) -> Erasing:
+        from docmind.conversations.erasing import Erasing
+
+        talk = self._started()
+        return Erasing(talk.checkpoints, talk.runs.alone)
+
+    def _has_states(self) -> bool:
+        """Tell whether any thread was ever begun: without one, LangGraph need not be loaded."""
+        return self._database.one("SELECT 1 FROM chat_session LIMIT 1") is not None
 
     def view(self, thread_id: str, checkpoint_id: str | None = None, *, last: int | None = None) -> ThreadView:
         """Return a thread up to a point, by default where it stands, with its `last` turns.

@@ -170,12 +170,20 @@ def plain_answer(answer: Answer, nearest: tuple[Hit, ...] = ()) -> dict[str, Any
         "needs": answer.needs,
         "model": answer.model,
         "model_place": answer.model_place,
-        "sources": [_listed(asdict(source)) for source in answer.sources],
+        "sources": [_listed(_kept(source)) for source in answer.sources],
         "sentences": [_spans(sentence) for sentence in answer.sentences],
         "degraded": [asdict(part) for part in answer.degraded],
         "timings_ms": dict(answer.timings_ms),
         "nearest": [_listed(asdict(hit)) for hit in nearest],
     }
+
+
+def _kept(source: Source) -> dict[str, Any]:
+    """Return a source without where its document is now, unless it was erased: that is looked up when it is read."""
+    plain = asdict(source)
+    if source.gone != "erased":
+        del plain["gone"]
+    return plain
 
 
 def answer_of(plain: Mapping[str, Any], question: str, thread_id: str | None, checkpoint_id: str | None) -> Answer:

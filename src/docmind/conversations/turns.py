@@ -104,7 +104,7 @@ class Talk:
         direct: DirectAnswers,
     ) -> None:
         self.runs, self.checkpoints, self._database = Runs(), Checkpoints(database), database
-        self._sessions, self._models, self._direct = sessions, models, direct
+        self._sessions, self._models, self._direct, self._catalog = sessions, models, direct, catalog
         self._mode: Mode = settings.agent.mode
         means = Means(
             settings=settings,
@@ -221,7 +221,7 @@ class Talk:
         self.checkpoints.chain(thread_id, checkpoint_id, 1)
 
     def history(self, thread_id: str) -> History:
-        return History(thread_id, self.checkpoints.history(thread_id))
+        return History(thread_id, self.checkpoints.history(thread_id), self._catalog.gone)
 
     def _course(self, run: LiveRun, before: Sequence[Turn]) -> Course:
         model = self._models.current()

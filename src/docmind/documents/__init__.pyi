@@ -2,6 +2,7 @@ from .carrying import TABLES, CarriedDocument, adopt_document, carried_document,
 from .catalog import Catalog, PageRecord
 from .chunk_store import NodeRecord, NodeStore
 from .edits import Edits
+from .erasures import Erasure, ErasurePlan, Erasures
 from .language import language_of, majority, with_ordinals
 from .page_images import IMAGE_SUFFIX, PageList, Place
 from .page_vectors import PageVectors
@@ -17,6 +18,9 @@ __all__ = [
     "CarriedDocument",
     "Catalog",
     "Edits",
+    "Erasure",
+    "ErasurePlan",
+    "Erasures",
     "HandedIn",
     "NodeRecord",
     "NodeStore",

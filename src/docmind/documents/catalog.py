@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from docmind.documents.titles import printed_title
 from docmind.documents.words import Words
 from docmind.errors import DamagedError, NotFoundError
+from docmind.records.answers import Gone
 from docmind.records.documents import ArtifactRef, Box, DocumentInfo, DocumentStatus, PageView, TextSource, page_id_of
 from docmind.records.search import Degraded, Filters
 from docmind.storage import Connection, Database, Row
@@ -244,6 +245,18 @@ class Catalog:
             "SELECT document, title FROM documents WHERE doc_id = ? AND deleted_at_ms IS NULL", (doc_id,)
         )
         return (row[0], row[1]) if row else None
+
+    def texts_of(self, doc_id: str) -> list[str]:
+        """Return the texts of the pages of a document, in the bin or not."""
+        return [text for (text,) in self._db.all("SELECT text FROM pages WHERE doc_id = ? ORDER BY page_no", (doc_id,))]
+
+    def gone(self, doc_ids: Collection[str]) -> dict[str, Gone]:
+        """Return which of these documents are in the bin, and which are not there at all; the others are left out."""
+        marks = ", ".join("?" * len(doc_ids))
+        sql = f"SELECT doc_id, deleted_at_ms IS NOT NULL FROM documents WHERE doc_id IN ({marks})"
+        found = dict(self._db.all(sql, tuple(doc_ids)))
+        states: dict[str, Gone] = {doc_id: "binned" if found.get(doc_id) else "erased" for doc_id in doc_ids}
+        return {doc_id: state for doc_id, state in states.items() if found.get(doc_id) != 0}
 
     def documents(self) -> list[DocumentInfo]:
         """Return all documents outside the bin, the newest first."""

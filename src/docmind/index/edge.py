@@ -118,6 +118,7 @@ class EdgeIndex(IndexEngine):
 
     name = "edge"
     holds_originals = False
+    is_clear_at_rest = True
 
     def __init__(
         self,

@@ -96,6 +96,9 @@ class IndexEngine(ABC):
     holds_originals: bool
     """Whether every multivector of a page is kept here, as `colpali`: only a server has the space for them."""
 
+    is_clear_at_rest = False
+    """Whether deleted points stay readable in files on the disk until the index is built again."""
+
     @abstractmethod
     def at_rest(self) -> str:
         """Describe in a few words where the index is stored and how it is protected there."""

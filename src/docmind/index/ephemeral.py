@@ -44,6 +44,8 @@ class EphemeralIndex(EdgeIndex):
     in a folder that cannot be written. Raises `VaultBusyError` where another process has `home` open for writing.
     """
 
+    is_clear_at_rest = False
+
     def __init__(
         self,
         home: Path,

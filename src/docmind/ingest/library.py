@@ -8,7 +8,7 @@ from contextlib import suppress
 from docmind.documents import Catalog, Edits, Words, outline_of
 from docmind.errors import DamagedError, DiskFullError, DocMindError, IndexMismatchError, NotFoundError
 from docmind.ingest.pipeline import Ingest
-from docmind.records.documents import Collection, DeleteReceipt, DocumentInfo, Heading, ReadingFacts
+from docmind.records.documents import Collection, DocumentInfo, Heading, ReadingFacts
 from docmind.rich_text import file_name
 from docmind.runtime import Background, log_mistake
 from docmind.storage import Artifacts, Database, Preferences, Reserve
@@ -167,8 +167,9 @@ class Library:
     def delete(self, doc_ids: Sequence[str]) -> tuple[DocumentInfo, ...]:
         """Move documents to the bin, from where `restore` brings them back; no search finds them there.
 
-        A document that is not read to its end, and any where `bin_days` is 0, is deleted for good. Returns those that
-        are in the bin now. Raises `NotFoundError`; then none is moved.
+        A document that is not read to its end, and any where `bin_days` is 0, is deleted for good; its erasure is
+        finished at the next start, or with the next one. Returns those that are in the bin now. Raises `NotFoundError`;
+        then none is moved.
         """
         self._db.check_writable()
         found = [self._catalog.document(doc_id) for doc_id in dict.fromkeys(doc_ids)]
@@ -177,8 +178,17 @@ class Library:
         self.follow_changes()
         for info in found:
             if info.doc_id not in kept:
-                self.purge(info.doc_id)
+                self._delete(info.doc_id)
         return tuple(self._catalog.document_or_binned(doc_id) for doc_id in kept)
+
+    def _delete(self, doc_id: str) -> None:
+        self._reserve.make_room()
+        try:
+            self._ingest.delete(doc_id)
+        finally:
+            with suppress(DiskFullError):  # what needs disk space to be moved is zeroed at the next start
+                self._visual.sweep()
+            self._reserve.refill()
 
     def binned(self) -> tuple[DocumentInfo, ...]:
         """Return the documents in the bin, the last deleted first."""
@@ -194,26 +204,9 @@ class Library:
         self._edits.restore(doc_ids)
         self.follow_changes()
 
-    def purge(self, doc_id: str) -> DeleteReceipt:
-        """Delete a document for good, from the bin or from outside it, even on a full disk.
-
-        Raises `NotFoundError`, `DiskFullError`, `IndexEngineError`.
-        """
-        self._reserve.make_room()
-        try:
-            return self._ingest.delete(doc_id)
-        finally:
-            with suppress(DiskFullError):  # what needs disk space to be moved is zeroed at the next start
-                self._visual.sweep()
-            self._reserve.refill()
-
-    def empty_bin(self) -> tuple[DeleteReceipt, ...]:
-        """Delete all that is in the bin for good. Raises as `purge` does."""
-        receipts = []
-        for info in self._catalog.binned():
-            with suppress(NotFoundError):  # deleted meanwhile
-                receipts.append(self.purge(info.doc_id))
-        return tuple(receipts)
+    def forget_outlines(self) -> None:
+        """Drop the outlines that are kept in memory."""
+        self._outlines = {}
 
     # originals
 

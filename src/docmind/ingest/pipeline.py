@@ -20,6 +20,9 @@ from docmind.config import Settings
 from docmind.documents import (
     Catalog,
     Edits,
+    Erasure,
+    ErasurePlan,
+    Erasures,
     HandedIn,
     NodeRecord,
     NodeStore,
@@ -44,7 +47,7 @@ from docmind.errors import (
 from docmind.image_match import ImageMatcher
 from docmind.index import SearchIndex
 from docmind.reading import Ocr, OcrPass, Reader, Reading, is_plain
-from docmind.records.documents import AddResult, DeleteReceipt, DocumentInfo, ParsedPage, Upload
+from docmind.records.documents import AddResult, DocumentInfo, ParsedPage, Upload
 from docmind.storage import Artifacts, Database, Sealable
 from docmind.visual import Visual
 from docmind.wording import _
@@ -261,32 +264,35 @@ class Ingest:
             self._index.started().mirror.put(text.info.doc_id)
         return results
 
-    def delete(self, doc_id: str) -> DeleteReceipt:
-        """Delete a document from the vault, the artifacts and the index.
+    def delete(self, doc_id: str, plan: ErasurePlan | None = None) -> Erasure:
+        """Begin the erasure of a document: delete it from the vault, the artifacts and the index.
 
-        An index without disk space, or of another model, is updated later, because deleting must work on a full disk.
+        `plan` says what else is to be erased, by default its quotes; `docmind.maintenance` finishes it, at the next
+        start if not before. An index without disk space, or of another model, is updated later, because deleting must
+        work on a full disk.
         Where there is no room for the log of the database, the page images are deleted first; a `DiskFullError` after
         that leaves a document without them, to be deleted again. Raises `NotFoundError`, `IndexEngineError`.
         """
         self.start()
         with contextlib.suppress(DiskFullError, IndexMismatchError):
             self._index.ready()
+        erasures, plan = Erasures(self._db, self._catalog), plan or ErasurePlan()
+        traces = erasures.traces_of(doc_id)
         with self._rows:
-            info = self._catalog.document_or_binned(doc_id)
-            nodes, artifacts = len(self._nodes.nodes_of(doc_id)), 0
+            self._catalog.document_or_binned(doc_id)
             try:
-                _, unreferenced = self._catalog.delete_document(doc_id)
+                erasure, unreferenced = erasures.begin(doc_id, plan, traces)
             except DiskFullError:
-                artifacts = self._artifacts.delete(self._catalog.images_of(doc_id))
-                _, unreferenced = self._catalog.delete_document(doc_id)
-            artifacts += self._artifacts.delete(unreferenced)
+                self._artifacts.delete(self._catalog.images_of(doc_id))
+                erasure, unreferenced = erasures.begin(doc_id, plan, traces)
+            self._artifacts.delete(unreferenced)
             self._catalog.buried()
         self._db.settle()
         with contextlib.suppress(DiskFullError):
             mirror = self._index.started().mirror
             mirror.delete(doc_id)
             mirror.commit()
-        return DeleteReceipt(doc_id, info.document, info.pages_done, nodes, artifacts)
+        return erasure
 
     def commit(self, *, lazily: bool = False) -> None:
         """Make the index durable after documents were added, and wake the services of page images.

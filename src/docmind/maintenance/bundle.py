@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
+import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -132,17 +133,6 @@ class Bundles:
             why = VaultError(_("{path} cannot be written: {strerror}.").format(path=path, strerror=error.strerror))
             raise disk_error(error, why) from error
 
-    def verify(self, path: Path, passphrase: str, report: Report) -> BundleInfo:
-        """Check a bundle as `read` does, and return what it holds; nothing is taken from it.
-
-        Raises what `read` raises.
-        """
-        with _Opened(path, passphrase, self._staging, report) as opened:
-            for _unused in opened.documents(report):
-                pass
-            opened.check_conversations()
-            return opened.info
-
     def read(self, path: Path, passphrase: str, report: Report) -> BundleReport:
         """Take what a bundle holds and this vault lacks; `report` gets the documents that were checked, and all.
 
@@ -245,6 +235,21 @@ class Bundles:
                 self._artifacts.put_many(waiting)
                 waiting.clear()
         self._artifacts.put_many(waiting)
+
+
+def verify_bundle(path: Path, passphrase: str, report: Report) -> BundleInfo:
+    """Check a bundle as `Bundles.read` does, and return what it holds; needs no vault, and takes nothing from it.
+
+    Raises what `Bundles.read` raises.
+    """
+    with (
+        tempfile.TemporaryDirectory(prefix="docmind-bundle-") as folder,
+        _Opened(path, passphrase, Path(folder) / "staging", report) as opened,
+    ):
+        for _unused in opened.documents(report):
+            pass
+        opened.check_conversations()
+        return opened.info
 
 
 class _Opened:

@@ -310,6 +310,10 @@ class Memories:
             self._delete(memories)
         return len(memories)
 
+    def everything(self) -> tuple[Memory, ...]:
+        """Return all memories, of the vault and of every conversation."""
+        return self.list(limit=_ALL).memories
+
     def purge(self, *, thread_id: str | None = None) -> int:
         """Run `drop`, and overwrite all deleted data: takes the time of rewriting the database.
 

@@ -12,11 +12,23 @@ from docmind.wording import N_
 SourceKind = Literal["quote", "look", "seen"]
 """Words of a page; a page that was found by its look; a page whose image a model cites. Only words are quoted."""
 
+Gone = Literal["", "binned", "erased"]
+"""Whether a source's document is in the library, in the bin, or erased."""
+
 BY_LOOK = N_("found by its look")
 """The words beside a source of the kind `look`, wherever sources are shown."""
 
 SEEN = N_("seen on the page, not in its text")
 """The words beside a source of the kind `seen`, and after each sentence that rests on one."""
+
+ERASED = N_("erased with its document")
+"""The words beside a source whose document was erased, wherever sources are shown."""
+
+BINNED = N_("its document is in the bin")
+"""The words beside a source whose document is in the bin, wherever sources are shown."""
+
+ERASED_TEXT = "(erased)"
+"""What stands in a stored answer in place of a sentence of a document that was erased."""
 
 NOTED = N_("I will remember this.")
 """The answer to a request to remember something."""
@@ -38,6 +50,8 @@ class Source:
 
     A source of the kind `look` or `seen` has neither.
 
+    A source of which `gone` is "erased" has no quote where conversations were erased with the document.
+
     `index_epoch` and the image's artifact id identify the page as it was when it was cited.
     """
 
@@ -54,10 +68,18 @@ class Source:
     image_artifact_id: str = ""
     image_artifact_suffix: str = ""
     kind: SourceKind = "quote"
+    gone: Gone = ""
+
+    @property
+    def where(self) -> str:
+        """The words beside a source whose document is not in the library any more; empty where it is."""
+        return {"": "", "binned": BINNED, "erased": ERASED}[self.gone]
 
     @property
     def how(self) -> str:
         """The words beside a source that quotes nothing; empty for a quote."""
+        if self.gone == "erased" and not self.quote:
+            return ERASED
         return {"quote": "", "look": BY_LOOK, "seen": SEEN}[self.kind]
 
 

@@ -328,14 +328,43 @@ class StorageUse:
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteReceipt:
-    """What a deletion removed."""
+class ErasureReceipt:
+    """What the erasure of a document erased, and what was searched for it afterwards.
 
+    `erased` are numbers of rows, files and quotes by kind; `found` what every store still held of the document, all 0
+    where nothing is left. `sequences` of its text, with its name, were searched for in `files` with `bytes` bytes.
+    Without a `signature` the erasure is not finished. `document` is the document's name, known only right after it was
+    erased: no saved receipt has it.
+    """
+
+    vault_id: str
     doc_id: str
-    document: str
-    pages: int
-    nodes: int
-    artifacts: int
+    begun_at_ms: int
+    erased_at_ms: int
+    conversations: bool
+    memories: bool
+    erased: tuple[tuple[str, int], ...]
+    found: tuple[tuple[str, int], ...]
+    files: int
+    bytes: int
+    sequences: int
+    signature: str = ""
+    document: str = ""
+
+    @property
+    def pages(self) -> int:
+        """The number of erased pages."""
+        return dict(self.erased).get("pages", 0)
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether all steps were done, and the receipt is signed."""
+        return bool(self.signature)
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether the erasure is finished and nothing of the document was found afterwards."""
+        return self.is_finished and not any(number for _name, number in self.found)
 
 
 def page_id_of(doc_id: str, page_no: int) -> str:

@@ -18,7 +18,7 @@ from .files import (
     replacing,
     write_private,
 )
-from .keys import SHORTEST_PASSPHRASE, AskPassphrase, Keyset, OpenedKeys, change_passphrase, open_keys
+from .keys import SHORTEST_PASSPHRASE, AskPassphrase, Keyset, OpenedKeys, change_passphrase, derive, open_keys
 from .lock import OwnerLock, hold
 from .mark import Mark
 from .migrations import MIGRATIONS
@@ -60,6 +60,7 @@ __all__ = [
     "check_room",
     "check_whole",
     "dbapi2",
+    "derive",
     "disk_error",
     "free_bytes",
     "hold",

@@ -1,6 +1,7 @@
 """The layout of a data folder: the names of all files in it, and the checks when it is opened.
 
     vault.json  vault.db (-wal, -shm, -journal)  lock  mark  reserve    the vault, and room for a full disk
+    vault.db-new (-journal)                                             the database while it is compacted
     app.json  open.html                                                 where the app runs now, while it runs
     .vault.json.1a2b3c4d.new                                            one of them while it is replaced
     artifacts/<64 hex><suffix>.enc    .new-<16 hex> while it is written   sealed files
@@ -29,8 +30,8 @@ from docmind.wording import N_, _
 
 FOLDERS = ("artifacts", "aside", "index", "late", "staging")
 FILES = (
-    "vault.json", "vault.db", "vault.db-wal", "vault.db-shm", "vault.db-journal", "lock", "mark", "reserve",
-    "app.json", "open.html",
+    "vault.json", "vault.db", "vault.db-wal", "vault.db-shm", "vault.db-journal", "vault.db-new",
+    "vault.db-new-journal", "lock", "mark", "reserve", "app.json", "open.html",
 )  # fmt: skip
 REPLACING = re.compile(
     r"\.(?:vault\.json|mark|app\.json|open\.html)\.[0-9a-f]{8}\.new|\.(?:app\.json|open\.html)\.[0-9a-f]{16}"
@@ -40,7 +41,7 @@ ARTIFACT = re.compile(r"[0-9a-f]{64}(?:\.[a-z0-9]{1,8}){1,2}")
 LATE = re.compile(r"[0-9a-f]{16}\.[ip]8")
 STAGED = re.compile(r"[0-9a-f]{16}\.db(?:-wal|-shm|-journal)?")
 
-_STRAY_DESCRIPTION = re.compile(r"\.vault\.json\.[0-9a-f]{8}\.new")
+_STRAY = re.compile(r"\.vault\.json\.[0-9a-f]{8}\.new|vault\.db-new(?:-journal)?")
 _PROCESS = re.compile(rb"[0-9]{0,20}")  # all that a lock of ours holds
 _HARMLESS = ("README.md", ".gitignore", ".gitkeep", ".DS_Store", "desktop.ini", "Thumbs.db", "lost+found")
 """What systems and repositories put into an empty folder; it stays as it is."""
@@ -86,11 +87,11 @@ def own_files(folder: Path, form: re.Pattern[str]) -> Iterator[Path]:
 
 
 def remove_strays(data_dir: Path) -> None:
-    """Remove what a killed process left half-written: copies of `vault.json`, and databases of bundles.
+    """Remove what a killed process left half-written: copies of `vault.json`, a compacted `vault.db`, staged databases.
 
     Only for the holder of the lock.
     """
-    for stray in (*own_files(data_dir, _STRAY_DESCRIPTION), *own_files(data_dir / "staging", STAGED)):
+    for stray in (*own_files(data_dir, _STRAY), *own_files(data_dir / "staging", STAGED)):
         with contextlib.suppress(OSError):  # a read-only vault keeps them; they hold nothing in clear
             stray.unlink(missing_ok=True)
 

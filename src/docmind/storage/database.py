@@ -10,6 +10,7 @@ It is above 500 lines because both checks must sit inside the one connection, it
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import tempfile
@@ -24,7 +25,7 @@ from sqlcipher3 import dbapi2 as _dbapi2
 
 from docmind.errors import BehindError, DamagedError, DiskFullError, VaultBusyError, VaultError, VaultFormatError
 from docmind.storage.aside import Aside
-from docmind.storage.files import check_room, free_bytes
+from docmind.storage.files import check_room, disk_error, free_bytes, sync_folder
 from docmind.storage.mark import Ledger, Mark, MarkState
 from docmind.storage.migrations import MIGRATIONS, Connection, Migration
 from docmind.wording import N_, _
@@ -36,6 +37,9 @@ _TOO_FULL = N_(
     "The disk is too full to rewrite the library without what was deleted: {needed} MB are needed, {free} MB are free."
 )
 _SIZES = ("page_count", "freelist_count", "page_size")
+NEW_DATABASE = "-new"
+"""The end of the name of a compacted database until it replaces the old one."""
+
 _SETTLE_S = 0.25
 _STEPS = 16  # commits that the mark may lag behind; the ledger keeps 64
 _FRAME = 24  # bytes that the log adds to a page
@@ -243,16 +247,64 @@ class Database:
             check_room(self._path.parent, needed, _(_TOO_FULL))
 
     def scrub(self) -> None:
-        """Erase all traces of deleted rows: rewrite the file without them, and empty its log.
+        """Erase all traces of deleted rows: write the file again without them beside the old one, and switch to it.
 
-        Needs the time, the memory and, until it is done, the disk space of writing the whole file. Raises
-        `DiskFullError` before anything is written where there is no room, `VaultBusyError` where another program
-        still reads what was deleted, and `VaultError` inside a transaction. Nothing is lost then; call it again.
+        The new file is encrypted with the same key and durable before it gets the name of the old one, whose log is
+        empty then: a process killed at any time leaves the old file or the new one, each of them whole and covered by
+        the mark. A new file without its name is removed at the next opening.
+
+        Takes the time and, until it is done, the disk space of writing the whole file, and a few MB of memory. Raises
+        `DiskFullError` before anything is written where there is no room, `VaultBusyError` where another program has
+        the file open, and `VaultError` inside a transaction. Nothing is lost then; call it again.
         """
         with self.outside() as db:
             self.check_room()
-            db.execute("VACUUM")
+            new = self._path.with_name(self._path.name + NEW_DATABASE)
+            new.unlink(missing_ok=True)
+            try:
+                db.execute("VACUUM INTO ?", (str(new),))
+                self._check_pages()
+                self._check_copy(db, new)
+                self._switch(new)
+            except OSError as error:
+                raise disk_error(
+                    error,
+                    VaultError(_("The library can't be compacted: {strerror}.").format(strerror=error.strerror)),
+                ) from error
+            finally:
+                new.unlink(missing_ok=True)
+
+    def fold(self) -> None:
+        """Fold the log into the file now. Raises `VaultBusyError`, `DiskFullError`, `VaultError`."""
+        with self.outside() as db:
             self._empty_log(db)
+
+    def _check_copy(self, db: Connection, new: Path) -> None:
+        """Raise `DamagedError` unless a copy opens with the key and is at the commit of the database; sync it."""
+        copy = self._opened(f"{new.resolve().as_uri()}?mode=ro&immutable=1")
+        try:
+            is_same = not self._has_ledger or self._ledger.head(copy) == self._ledger.head(db)
+        finally:
+            copy.close()
+        if not is_same:
+            raise DamagedError(_("The compacted copy of {name} is incomplete.").format(name=self._path.name))
+        with new.open("rb+") as file:
+            os.fsync(file.fileno())
+
+    def _switch(self, new: Path) -> None:
+        """Close the database, give its name to a copy of it, and open it again.
+
+        The last connection deletes the log when it closes. A log that stays belongs to another program too.
+        """
+        self._is_broken = True  # where the new connection cannot be made now, the next use makes it
+        self._db.close()
+        try:
+            if any(self._path.with_name(self._path.name + tail).exists() for tail in ("-wal", "-shm")):
+                raise VaultBusyError(_("{name} is in use by another program.").format(name=self._path.name))
+            os.replace(new, self._path)
+            sync_folder(self._path.parent)
+        finally:
+            self._reopen()
 
     def close(self) -> None:
         """Checkpoint the log and close the database. Idempotent."""
@@ -466,7 +518,7 @@ class Database:
         )
         try:
             db.execute("PRAGMA cipher_log_level = NONE")  # our errors say it; SQLCipher would also write to stderr
-            db.execute(f"PRAGMA key = \"x'{self._key.hex()}'\"")
+            self._unlock(db)
             if not db.execute("PRAGMA cipher_version").fetchone():
                 raise VaultError(_("This SQLite can't encrypt: it isn't that of the sqlcipher3 package."))
             db.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -477,6 +529,10 @@ class Database:
             db.close()
             raise
         return db
+
+    def _unlock(self, db: Connection) -> None:
+        """Give a new connection the key."""
+        db.execute(f"PRAGMA key = \"x'{self._key.hex()}'\"")
 
     def _connected(self) -> Connection:
         with self._explaining(None):

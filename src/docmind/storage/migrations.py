@@ -251,6 +251,20 @@ def m013_web_pages_and_bound_conversations(db: Connection) -> None:
         db.execute(f"CREATE INDEX bound_{table}_{column} ON bound_{table} ({column})")
 
 
+def m014_erasures(db: Connection) -> None:
+    """Create the table of erased documents: what is still to be done, then the receipt.
+
+    `plan` says what was asked for, and `traces` has compressed sequences of the document's text that the files are
+    searched for; both are emptied with the receipt. A row stays, so that a document that was erased is known to be.
+    """
+    db.execute(
+        """CREATE TABLE erasures (
+            erasure_id INTEGER PRIMARY KEY AUTOINCREMENT, doc_id TEXT NOT NULL, begun_at_ms INTEGER NOT NULL,
+            counts TEXT NOT NULL, plan TEXT NOT NULL, traces BLOB NOT NULL, receipt TEXT NOT NULL DEFAULT '')"""
+    )
+    db.execute("CREATE INDEX erasures_document ON erasures (doc_id)")
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     m001_documents,
     m002_epochs,
@@ -265,4 +279,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     m011_folders,
     m012_pinned_and_archived,
     m013_web_pages_and_bound_conversations,
+    m014_erasures,
 )

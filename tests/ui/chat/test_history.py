@@ -301,7 +301,7 @@ def test_an_answer_compared_with_its_like_says_so(mind: DocMind) -> None:
 @pytest.mark.slow
 def test_pages_of_a_document_deleted_since_are_told_as_gone(mind: DocMind) -> None:
     thread_id, (first, second) = asked(mind, FIRST, SECOND)
-    mind.delete(mind.documents()[0].doc_id)
+    mind.erase([mind.documents()[0].doc_id], conversations=False)
     test = opened(thread_id)
     test.session_state[state.COMPARING] = (thread_id, first, second)
     assert "This document has been deleted." in said(run(test))

@@ -27,6 +27,14 @@ _MADE_OF: dict[Outcome, str] = {
     "summary": N_("central sentences"),
 }
 DELETED = N_("This document has been deleted. The quote is kept from when it was cited.")
+NAMELESS = N_("erased document")
+
+
+def lost(source: Source) -> str:
+    """Return the sentence about a source whose page cannot be shown; empty where its `how` says it."""
+    if source.gone == "binned":
+        return _("This document is in the bin.")
+    return "" if source.gone == "erased" and not source.quote else _(DELETED)
 
 
 def when(at_ms: int) -> str:

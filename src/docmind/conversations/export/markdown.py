@@ -80,11 +80,11 @@ def _answer(answer: Answer) -> str:
 def _sources(sources: Sequence[Source], pages: Pages) -> Iterator[str]:
     """Yield every quote, then every page once."""
     for source in sources:
-        yield f"**\\[{source.n}\\]** {escape(source.document)}, page {source.page_no}"
+        yield f"**\\[{source.n}\\]** {escape(source.document or _(content.NAMELESS))}, page {source.page_no}"
         quote = quote_lines(f"“{source.quote}”")
-        yield _lines("\n".join(quote)) if source.kind == "quote" else f"*{source.how}*"
-        if pages[source].image is None:
-            yield f"*{escape(_(content.DELETED))}*"
+        yield _lines("\n".join(quote)) if source.quote and source.kind == "quote" else f"*{_(source.how)}*"
+        if (pages[source].image is None or source.gone) and (told := content.lost(source)):
+            yield f"*{escape(told)}*"
     for page in {page.name: page for page in map(pages.__getitem__, sources) if page.image is not None}.values():
         yield f"![Page {page.page_no} of {escape(page.document)}]({page.name})"
 

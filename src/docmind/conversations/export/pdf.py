@@ -44,7 +44,17 @@ from reportlab.platypus import (
 
 import docmind
 from docmind.conversations.export import content
-from docmind.conversations.export.content import DELETED, CitedPage, Pages, body, byline, groups_of, opening, remarks
+from docmind.conversations.export.content import (
+    NAMELESS,
+    CitedPage,
+    Pages,
+    body,
+    byline,
+    groups_of,
+    lost,
+    opening,
+    remarks,
+)
 from docmind.records.answers import Answer, Source
 from docmind.records.conversations import ThreadView, Turn
 from docmind.records.rich_text import Block, Break, Code, Inline, Items, Mark, Quote, Rule, Run
@@ -313,16 +323,20 @@ def _turn(turn: Turn, place: int, pages: Pages) -> Iterator[Flowable]:
 
 def _source(source: Source, page: CitedPage) -> Iterator[Flowable]:
     head = Paragraph(
-        f"{number(source.n)} <b>Page {source.page_no}</b> · {printed(shorten(source.document, 90))}",
+        f"{number(source.n)} <b>Page {source.page_no}</b> · {printed(shorten(source.document or _(NAMELESS), 90))}",
         STYLES["source"],
     )
-    told = Paragraph(source.how, STYLES["note"]) if source.how else Paragraph(_quote(source.quote), STYLES["quote"])
+    told = (
+        Paragraph(printed(_(source.how)), STYLES["note"])
+        if source.how
+        else Paragraph(_quote(source.quote), STYLES["quote"])
+    )
     parts: list[Flowable] = [head, told]
     strip = page.strip(source)
     if strip is not None:
         parts += [_image(strip, 72 / _DPI), Spacer(0, 6)]
-    elif page.image is None:
-        parts.append(Paragraph(_(DELETED), STYLES["note"]))
+    if (page.image is None or source.gone) and (words := lost(source)):
+        parts.append(Paragraph(printed(words), STYLES["note"]))
     yield KeepTogether(parts)
 
 

@@ -204,6 +204,9 @@ def _link(source: Source, cited: Cited | None) -> str:
 
 
 def _draw_source(docmind: DocMind, source: Source, key: str, question: str, link: str) -> None:
+    if source.gone:
+        _draw_gone(source)
+        return
     if source.how:
         _draw_page(docmind, source, key, question, link)
         return
@@ -256,11 +259,20 @@ def _draw_heat(docmind: DocMind, source: Source, key: str, question: str) -> Non
 
 
 def _label(source: Source, longest: int = 72) -> str:
-    return f":green-badge[{source.n}] **{_page(source.page_no)}** · {escape(source.document, limit=longest)}"
+    name = escape(source.document, limit=longest) or f"*{_('erased document')}*"
+    return f":green-badge[{source.n}] **{_page(source.page_no)}** · {name}"
 
 
 def _draw_gone(source: Source) -> None:
     st.markdown(_label(source))
+    if source.gone == "binned":
+        if source.quote:
+            st.text(flow(f"“{source.quote}”"))
+        st.caption(_("This document is in the bin. Restore it to see the page."))
+        return
+    if source.gone == "erased" and not source.quote:
+        st.caption(_("This document has been erased, and its quotes with it."))
+        return
     if source.how:
         st.caption(_("This document has been deleted. Its page was {how}.").format(how=_(source.how)))
         return

@@ -195,7 +195,7 @@ def draw_turn(docmind: DocMind, view: ThreadView, turn: Turn, place: Place, name
 
 
 def _draw_answer(docmind: DocMind, turn: Turn, answer: Answer, place: Place) -> None:
-    quotes = [source for source in answer.sources if source.kind == "quote"]
+    quotes = [source for source in answer.sources if source.kind == "quote" and source.quote]
     if answer.outcome == "noted":
         _draw_noted(answer)
         return

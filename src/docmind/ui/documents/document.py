@@ -75,6 +75,15 @@ def _draw_actions(docmind: DocMind, info: DocumentInfo, begin_in: Callable[[str]
         st.button(_("Rename"), icon=":material/edit:", key="document-rename", on_click=library.ask, args=edit)
         gone = (docmind, (info.doc_id,))
         st.button(_("Delete"), icon=":material/delete:", key="document-delete", on_click=library.delete, args=gone)
+        erased = (library.PURGE, (info.doc_id,))
+        st.button(
+            _("Erase for good"),
+            icon=":material/delete_forever:",
+            key="document-erase",
+            type="tertiary",
+            on_click=library.ask,
+            args=erased,
+        )
 
 
 def _go_and_ask(info: DocumentInfo, begin_in: Callable[[str], None]) -> None:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from docmind.errors import DocMindError, NotFoundError
-from docmind.records.documents import DeleteReceipt, DocumentInfo
+from docmind.errors import DocMindError
+from docmind.maintenance import told as about_receipt
+from docmind.records.documents import DocumentInfo, ErasureReceipt
 from docmind.rich_text import escape, one_line
 from docmind.ui.app import errors, page_view, state
 from docmind.ui.app.browser_part import browser_part
@@ -155,8 +156,8 @@ def delete(docmind: DocMind, doc_ids: Sequence[str]) -> None:
 
 
 def draw_undo(docmind: DocMind) -> None:
-    """Draw what was moved to the bin last, with *Undo*; and what was deleted permanently, once."""
-    receipts: tuple[DeleteReceipt, ...] = st.session_state.pop(state.RECEIPT, ())
+    """Draw what was moved to the bin last, with *Undo*; and what was erased, with its receipts."""
+    receipts: tuple[ErasureReceipt, ...] = st.session_state.get(state.RECEIPT, ())
     if receipts:
         pages = sum(receipt.pages for receipt in receipts)
         if len(receipts) == 1:
@@ -168,7 +169,7 @@ def draw_undo(docmind: DocMind) -> None:
             told = _("{n} documents were deleted ({pages}).").format(
                 n=f"{len(receipts):,}", pages=count(ngettext("{n} page", "{n} pages", pages), pages)
             )
-        st.success(told, icon=":material/delete:")
+        _draw_receipts(docmind, receipts, told)
     binned: tuple[DocumentInfo, ...] = st.session_state.get(state.BINNED, ())
     if not binned:
         return
@@ -181,6 +182,38 @@ def draw_undo(docmind: DocMind) -> None:
         ids = tuple(info.doc_id for info in binned)
         st.button(_("Undo"), key="bin-undo", icon=":material/undo:", on_click=_restore, args=(docmind, ids))
         st.button(_("Dismiss"), key="bin-dismiss", type="tertiary", on_click=_dismiss)
+
+
+def _draw_receipts(docmind: DocMind, receipts: Sequence[ErasureReceipt], told: str) -> None:
+    """Draw what was erased, what was found of it afterwards, and the way to save each receipt."""
+    unclean = [receipt for receipt in receipts if not receipt.is_clean]
+    with st.container(border=True, key="receipts"):
+        show = st.warning if unclean else st.success
+        show(f"{told} {about_receipt((unclean or list(receipts))[0])}", icon=":material/delete:")
+        for receipt in receipts:
+            if receipt.is_finished:
+                _draw_receipt(docmind, receipt)
+        st.button(_("Dismiss"), key="receipts-dismiss", type="tertiary", on_click=_forget_receipts)
+
+
+def _draw_receipt(docmind: DocMind, receipt: ErasureReceipt) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.download_button(
+            _("Save receipt"),
+            docmind.receipt_text(receipt),
+            file_name=f"erasure-{receipt.doc_id[:12]}.json",
+            mime="application/json",
+            icon=":material/receipt_long:",
+            key=f"receipt-{receipt.doc_id}",
+            on_click="ignore",
+        )
+        st.caption(f"{escape(receipt.document, limit=60)} · {receipt.doc_id[:12]}")
+    with st.expander(_("What was erased and checked"), key=f"receipt-facts-{receipt.doc_id}"):
+        st.json({"erased": dict(receipt.erased), "found": dict(receipt.found), "files": receipt.files})
+
+
+def _forget_receipts() -> None:
+    st.session_state.pop(state.RECEIPT, None)
 
 
 def _restore(docmind: DocMind, doc_ids: Sequence[str]) -> None:
@@ -243,7 +276,7 @@ def draw_bin(docmind: DocMind) -> None:
                 args=(docmind, (info.doc_id,)),
             )
             st.button(
-                _("Delete permanently"),
+                _("Erase for good"),
                 key=f"purge-{info.doc_id}",
                 type="tertiary",
                 on_click=ask,
@@ -345,18 +378,31 @@ def _purge(docmind: DocMind, ids: tuple[str, ...]) -> None:
     st.markdown(f"**{escape(names[0], limit=120)}**" if len(names) == 1 else f"**{_selected(len(names))}**")
     st.write(
         _(
-            "The pages, everything found in them and the encrypted original are erased. This can't be undone. Quotes "
-            "in your conversations stay readable. Files outside DocMind aren't changed."
+            "The pages, everything found in them and the encrypted original are erased. The library is compacted, all "
+            "its files are searched for the text, and you get a receipt. This can't be undone. Files outside DocMind "
+            "aren't changed."
         )
     )
+    quotes = st.checkbox(
+        _("Erase its quotes in conversations"),
+        True,
+        key="purge-quotes",
+        help=_("The questions and the other sources stay. In place of the quotes they say “erased”."),
+    )
+    memories = st.checkbox(_("Forget memories that stand in it or name it"), False, key="purge-memories")
     with st.container(horizontal=True, horizontal_alignment="right"):
         if st.button(_("Keep"), key="purge-no", on_click=_close):
             st.rerun()
-        wanted = st.button(_("Delete permanently"), key="purge-yes", type="primary", icon=":material/delete_forever:")
+        wanted = st.button(_("Erase for good"), key="purge-yes", type="primary", icon=":material/delete_forever:")
     if not wanted:
         return
-    with st.spinner(_("Deleting…")):
-        outcome = errors.attempt(lambda: _purged(docmind, ids))
+    bar = st.progress(0.0, _("Erasing…"))
+
+    def tell(step: str, number: int, total: int) -> None:
+        bar.progress((number - 1) / total, f"{_('Erasing…')} {_(step)}")
+
+    there = [doc_id for doc_id in ids if _is_there(docmind, doc_id)]  # the others were erased in another tab meanwhile
+    outcome = errors.attempt(lambda: docmind.erase(there, conversations=quotes, memories=memories, progress=tell))
     if not isinstance(outcome, DocMindError):
         page_view.forget()
         st.session_state[state.RECEIPT] = outcome
@@ -365,14 +411,8 @@ def _purge(docmind: DocMind, ids: tuple[str, ...]) -> None:
     _finish(outcome, unselects=True)
 
 
-def _purged(docmind: DocMind, ids: Sequence[str]) -> tuple[DeleteReceipt, ...]:
-    receipts = []
-    for doc_id in ids:
-        try:
-            receipts.append(docmind.library.purge(doc_id))
-        except NotFoundError:  # deleted in another tab meanwhile
-            continue
-    return tuple(receipts)
+def _is_there(docmind: DocMind, doc_id: str) -> bool:
+    return any(info.doc_id == doc_id for info in (*docmind.documents(), *docmind.library.binned()))
 
 
 def _selected(number: int) -> str:
@@ -383,6 +423,6 @@ _DIALOGS = {
     TAG: (N_("Tags"), "label", _tag),
     COLLECT: (N_("Add to collection"), "folder_special", _collect),
     RENAME: (N_("Rename"), "edit", _rename),
-    PURGE: (N_("Delete permanently?"), "delete_forever", _purge),
+    PURGE: (N_("Erase for good?"), "delete_forever", _purge),
     EMPTY: (N_("Empty the bin?"), "delete_forever", _purge),
 }

@@ -11,10 +11,11 @@ from docmind.capabilities import licences
 from docmind.records.documents import Capability, CapabilityState, Status, StorageKind
 from docmind.rich_text import escape, one_line
 from docmind.storage import SHORTEST_PASSPHRASE
-from docmind.ui.app import errors
+from docmind.ui.app import errors, long_work
 from docmind.ui.app.browser_part import browser_part
-from docmind.ui.app.desk import desk
+from docmind.ui.app.desk import REBUILD, desk
 from docmind.ui.app.format import count, size
+from docmind.ui.app.long_work import LongWork
 from docmind.ui.settings import fields
 from docmind.wording import LANGUAGES, N_, _, ngettext
 

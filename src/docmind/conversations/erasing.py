@@ -1,0 +1,184 @@
+"""Erasing what conversations hold of a document: its quotes, the sentences that cite it, and its name in answers.
+
+Every stored state is read and written with LangGraph's serializer, on all branches, and so is every pending write. A
+turn stays with its question, its other sources and the sentences that cite those; a source of the document keeps its
+number and its page number, and is marked as erased. What the user wrote (questions, memories) is not changed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from docmind.conversations.checkpoints import Checkpoints
+from docmind.records.answers import ERASED_TEXT
+
+_LEAST = 12  # characters of a quote that is looked for in other texts; a shorter one stands there by chance
+_MARKERS = re.compile(r"\[\d+\]")
+
+
+@dataclass(slots=True)
+class _Erasing:
+    """One pass over the channels of a state. `texts` are what is replaced wherever it stands in an answer."""
+
+    doc_id: str
+    texts: Sequence[str]
+    erased: int = 0
+    """Quotes, sentences and other texts that were replaced or removed."""
+
+    def channels(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Return the channels without what they hold of the document."""
+        made = dict(values)
+        answer, written = made.get("answer"), made.get("written")
+        before = self.erased
+        if isinstance(answer, dict):
+            made["answer"] = self._answer(answer)
+        if isinstance(written, dict):
+            made["written"] = self._written(written, made.get("answer"), values.get("found"), self.erased > before)
+        return made
+
+    def _written(self, written: dict[str, Any], answer: Any, found: Any, is_erased: bool) -> dict[str, Any]:
+        """Return what a model wrote: the answer as it is now, where anything was erased from it."""
+        text = written.get("text", "")
+        if is_erased and isinstance(answer, dict):
+            text = answer["answer"] if text else text
+        elif answer is None and text and isinstance(found, dict) and self._is_found(found):
+            text = ERASED_TEXT  # stopped before it was checked against the pages
+            self.erased += text != written["text"]
+        images = [place for place in written.get("images", ()) if place[0] != self.doc_id]
+        made = {**written, "text": self._replaced(text)}
+        return {**made, "images": images} if "images" in written else made
+
+    def _is_found(self, found: dict[str, Any]) -> bool:
+        return any(str(page).startswith(f"{self.doc_id}::") for page in found.get("pages", ()))
+
+    def _answer(self, answer: dict[str, Any]) -> dict[str, Any]:
+        sources, cited = [], set()
+        for source in answer["sources"]:
+            if source["doc_id"] == self.doc_id:
+                cited.add(source["n"])
+                self.erased += bool(source["quote"])
+                source = _erased_source(source)
+            sources.append(source)
+        nearest = [hit for hit in answer.get("nearest", ()) if hit["doc_id"] != self.doc_id]
+        self.erased += len(answer.get("nearest", ())) - len(nearest)
+        text, sentences = self._sentences(answer, cited)
+        degraded = [
+            {name: self._replaced(value) if isinstance(value, str) else value for name, value in part.items()}
+            for part in answer["degraded"]
+        ]
+        changed = {"answer": text, "sources": sources, "sentences": sentences, "degraded": degraded}
+        return {**answer, **changed, **({"nearest": nearest} if "nearest" in answer else {})}
+
+    def _sentences(self, answer: dict[str, Any], cited: set[int]) -> tuple[str, list[dict[str, Any]]]:
+        """Return the answer's text and its sentences, with those of the document replaced and all spans moved."""
+        text: str = answer["answer"]
+        if not answer["sentences"]:
+            return (self._gap(text, bool(cited) and answer["found"]), [])
+        is_written = bool(answer["model"])
+        parts: list[str] = []
+        sentences: list[dict[str, Any]] = []
+        at = length = 0
+        for sentence in answer["sentences"]:
+            gap, end = self._gap(text[at : sentence["start"]], False), sentence["end"]
+            said = text[sentence["start"] : sentence["end"]]
+            rests_on_it = bool(cited & set(sentence["sources"]))
+            # Whatever a model wrote beside a citation of the document, without a source, may come from it too.
+            may_rest_on_it = bool(cited) and is_written and not sentence["sources"] and sentence["is_claim"]
+            if said != ERASED_TEXT and (rests_on_it or may_rest_on_it or any(one in said for one in self.texts)):
+                said = ERASED_TEXT
+                self.erased += 1
+                sentence = {**sentence, "supported": False, "is_claim": False}
+            start = length + len(gap)
+            sentences.append({**sentence, "start": start, "end": start + len(said)})
+            parts += [gap, said]
+            at, length = end, start + len(said)
+        parts.append(self._gap(text[at:], False))
+        return "".join(parts), sentences
+
+    def _gap(self, text: str, is_all_of_it: bool) -> str:
+        """Return text outside of sentences; where it is all of the document, only the numbers of its sources stay."""
+        if is_all_of_it and text != ERASED_TEXT and not text.startswith(ERASED_TEXT + " ["):
+            self.erased += 1
+            return " ".join([ERASED_TEXT, *_MARKERS.findall(text)])
+        return self._replaced(text)
+
+    def _replaced(self, text: str) -> str:
+        for one in self.texts:
+            if one in text:
+                text = text.replace(one, ERASED_TEXT)
+                self.erased += 1
+        return text
+
+
+def _erased_source(source: dict[str, Any]) -> dict[str, Any]:
+    nothing = {"document": "", "quote": "", "boxes": [], "image_artifact_id": "", "image_artifact_suffix": ""}
+    return {**source, **nothing, "gone": "erased"}
+
+
+class Erasing:
+    """The quotes of one document in all conversations. Every call reads each stored state once."""
+
+    def __init__(self, checkpoints: Checkpoints, alone: Callable[[str], Any]) -> None:
+        """`alone` returns the lock of a conversation, so that no turn is written meanwhile."""
+        self._checkpoints, self._alone = checkpoints, alone
+
+    def erase(self, doc_id: str, traces: Sequence[str]) -> int:
+        """Erase what conversations hold of a document; return how many quotes and sentences. Idempotent.
+
+        `traces` are texts that stand in no other document. Each state is one transaction. Raises `DiskFullError`.
+        """
+        texts = self._texts(doc_id, traces)
+        erased = 0
+        for thread_id in self._checkpoints.threads():
+            with self._alone(thread_id):
+                erased += self._erase_in(thread_id, doc_id, texts)
+        return erased
+
+    def left(self, doc_id: str, traces: Sequence[str]) -> int:
+        """Return how many quotes, sentences and texts of a document conversations still hold.
+
+        A damaged state that cannot be decoded and names the document counts as one.
+        """
+        texts = self._texts(doc_id, traces)
+        left = 0
+        for thread_id in self._checkpoints.threads():
+            for _, values in self._states(thread_id, doc_id, texts):
+                if values is None:
+                    left += 1
+                    continue
+                erasing = _Erasing(doc_id, texts)
+                erasing.channels(values)
+                left += erasing.erased
+        return left
+
+    def _texts(self, doc_id: str, traces: Sequence[str]) -> list[str]:
+        """Return the traces, and every quote of the document that conversations have, the longest first."""
+        quotes = {
+            source["quote"]
+            for thread_id in self._checkpoints.threads()
+            for _, values in self._states(thread_id, doc_id, ())
+            if values is not None and isinstance(values.get("answer"), dict)
+            for source in values["answer"]["sources"]
+            if source["doc_id"] == doc_id and len(source["quote"]) >= _LEAST
+        }
+        return sorted({*quotes, *traces}, key=len, reverse=True)
+
+    def _erase_in(self, thread_id: str, doc_id: str, texts: Sequence[str]) -> int:
+        erased = 0
+        for place, values in list(self._states(thread_id, doc_id, texts)):
+            if values is None:  # damaged: it is shown to nobody, and `left` counts it
+                continue
+            erasing = _Erasing(doc_id, texts)
+            channels = erasing.channels(values)
+            if erasing.erased:
+                self._checkpoints.rewrite(place, channels)
+                erased += erasing.erased
+        return erased
+
+    def _states(self, thread_id: str, doc_id: str, texts: Sequence[str]) -> Iterator[tuple[Any, dict[str, Any] | None]]:
+        """Yield the place and the channels of the states and writes that name the document or hold one of the texts."""
+        wanted = [one.encode() for one in (doc_id, *texts)]
+        yield from self._checkpoints.channels(thread_id, lambda data: any(one in data for one in wanted))

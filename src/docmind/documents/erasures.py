@@ -1,0 +1,226 @@
+"""Erasures: the rows that say which documents are being erased, what is left to do, and the receipts.
+
+A row is written in the transaction that deletes the document's rows, so that an interrupted erasure is known. What is
+needed later to check that nothing is left (the ids of its files, a few sequences of its text) is in the row until the
+receipt is written.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from docmind.documents.catalog import Catalog
+from docmind.errors import DamagedError, NotFoundError
+from docmind.records.documents import ArtifactRef
+from docmind.storage import Connection, Database, Row
+
+TRACES = 8
+"""The most sequences of a document's text that the files are searched for; its name and title come on top."""
+
+LEAST, LONGEST = 16, 48  # characters of a sequence of the text
+_LEAST_NAME = 6  # a shorter name stands in other texts by chance
+_LOOKED_AT = 24  # pages that sequences are taken from
+_BLOCK = 256  # pages read at once
+
+
+@dataclass(frozen=True, slots=True)
+class ErasurePlan:
+    """What to erase beside the document itself: its quotes in conversations, and these memories, by id."""
+
+    conversations: bool = True
+    memories: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """One erased document. `receipt` is empty until the erasure is finished.
+
+    `counts` are the numbers of deleted rows by kind, `refs` the files that only this document had, and `traces` the
+    sequences of its text, its name and its title that stand in no other document; the last two are empty in the end.
+    """
+
+    erasure_id: int
+    doc_id: str
+    begun_at_ms: int
+    counts: Mapping[str, int]
+    plan: ErasurePlan = field(default_factory=ErasurePlan)
+    refs: tuple[ArtifactRef, ...] = ()
+    traces: tuple[str, ...] = field(default=(), repr=False)
+    receipt: str = field(default="", repr=False)
+
+
+# What is counted of a document: by its id, by the content of its passages, by its page images.
+_OF_DOCUMENT = {"pages": "pages", "passages": "nodes", "uploads": "uploads"}
+_OF_CONTENT = {"text_vectors": "vectors", "token_vectors": "tokens"}
+_OF_IMAGES = {"picture_marks": "looks", "page_vectors": "page_vectors", "late_interaction_rows": "late_pages"}
+_COLUMNS = "erasure_id, doc_id, begun_at_ms, counts, plan, traces, receipt"
+
+
+class Erasures:
+    """The `erasures` table, and the deletion of rows that it records. Thread-safe as `Database` is."""
+
+    def __init__(self, database: Database, catalog: Catalog) -> None:
+        self._db, self._catalog = database, catalog
+
+    def begin(self, doc_id: str, plan: ErasurePlan, traces: Sequence[str]) -> tuple[Erasure, list[ArtifactRef]]:
+        """Delete the rows of a document, in the bin or not, and record its erasure, in one transaction.
+
+        Returns the erasure and the files to unlink, which are in `Catalog.doomed` too. The caller holds
+        `Catalog.naming`. Raises `DiskFullError`.
+        """
+        with self._db.transaction() as db:
+            contents = [
+                row[0] for row in db.execute("SELECT DISTINCT content_hash FROM nodes WHERE doc_id = ?", (doc_id,))
+            ]
+            images = [row[0] for row in db.execute("SELECT DISTINCT image FROM pages WHERE doc_id = ?", (doc_id,))]
+            before = _counted(db, doc_id, contents, images)
+            _, unreferenced = self._catalog.delete_document(doc_id)
+            after = _counted(db, doc_id, contents, images)
+            counts = {name: number - after[name] for name, number in before.items()} | {"files": len(unreferenced)}
+            kept = {
+                "conversations": plan.conversations,
+                "memories": list(plan.memories),
+                "files": [[ref.sha256, ref.suffix] for ref in unreferenced],
+            }
+            made = db.execute(
+                "INSERT INTO erasures (doc_id, begun_at_ms, counts, plan, traces) VALUES (?, ?, ?, ?, ?)",
+                (doc_id, time.time_ns() // 1_000_000, json.dumps(counts), json.dumps(kept), _packed(traces)),
+            )
+            row = db.execute(f"SELECT {_COLUMNS} FROM erasures WHERE erasure_id = ?", (made.lastrowid,)).fetchone()
+        return _erasure(row), unreferenced
+
+    def pending(self) -> list[Erasure]:
+        """Return the erasures without a receipt, the oldest first."""
+        rows = self._db.all(f"SELECT {_COLUMNS} FROM erasures WHERE receipt = '' ORDER BY erasure_id")
+        return [_erasure(row) for row in rows]
+
+    def finished(self) -> list[Erasure]:
+        """Return the erasures with a receipt, the newest first."""
+        rows = self._db.all(f"SELECT {_COLUMNS} FROM erasures WHERE receipt <> '' ORDER BY erasure_id DESC")
+        return [_erasure(row) for row in rows]
+
+    def finish(self, erasure_id: int, receipt: str) -> None:
+        """Keep the receipt, and forget the traces and the files."""
+        with self._db.transaction() as db:
+            db.execute(
+                "UPDATE erasures SET receipt = ?, plan = '{}', traces = x'' WHERE erasure_id = ?", (receipt, erasure_id)
+            )
+
+    def drop(self, erasure_id: int) -> None:
+        """Forget an erasure whose document was added again before it was finished."""
+        with self._db.transaction() as db:
+            db.execute("DELETE FROM erasures WHERE erasure_id = ?", (erasure_id,))
+
+    def is_back(self, doc_id: str) -> bool:
+        """Return whether a document is in the library, or waits to be read."""
+        tables = ("documents", "uploads")
+        return any(self._db.one(f"SELECT 1 FROM {table} WHERE doc_id = ?", (doc_id,)) for table in tables)
+
+    def left(self, erasure: Erasure) -> dict[str, int]:
+        """Return how many rows still name the document or the files that only it had, by kind; all 0 when erased."""
+        images = [ref.sha256 for ref in erasure.refs]
+        with self._db.reading() as db:
+            # A virtual table needs its extension to be asked; those of memories have no documents.
+            sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
+            tables = [name for (name,) in db.execute(sql).fetchall()]
+            rows = 0
+            for table in tables:
+                columns = {row[1] for row in db.execute(f"PRAGMA table_info({table})").fetchall()}
+                if "doc_id" in columns and table not in _KEEP_IDS:
+                    sql = f"SELECT count(*) FROM {table} WHERE doc_id = ?"
+                    rows += int(db.execute(sql, (erasure.doc_id,)).fetchone()[0])
+            found = _counted(db, erasure.doc_id, (), images)
+            return {"rows": rows} | {name: found[name] for name in _OF_IMAGES}
+
+    def traces_of(self, doc_id: str) -> tuple[str, ...]:
+        """Return sequences of a document's text that stand in no other document, with its name and title.
+
+        Each is a part of one line of a page, of 16 to 48 characters. Reads the text of every page.
+        """
+        try:
+            info = self._catalog.document_or_binned(doc_id)
+        except NotFoundError:
+            return ()
+        names = [name for name in (info.document, info.title, info.heading) if len(name) >= _LEAST_NAME]
+        wanted = dict.fromkeys([*names, *self._candidates(doc_id)])
+        others = self._db.all("SELECT document, title, heading FROM documents WHERE doc_id <> ?", (doc_id,))
+        for name in [*wanted]:
+            if any(name in text for row in others for text in row):
+                del wanted[name]
+        for text in self._texts_beside(doc_id):
+            for trace in [trace for trace in wanted if trace in text]:
+                del wanted[trace]
+            if not wanted:
+                break
+        kept = [name for name in names if name in wanted]
+        return (*kept, *[trace for trace in wanted if trace not in kept][:TRACES])
+
+    def _candidates(self, doc_id: str) -> Iterator[str]:
+        numbers = [n for (n,) in self._db.all("SELECT page_no FROM pages WHERE doc_id = ? ORDER BY page_no", (doc_id,))]
+        for page_no in numbers[:: max(1, len(numbers) // _LOOKED_AT)][:_LOOKED_AT]:
+            row = None
+            with suppress(DamagedError):
+                row = self._db.one("SELECT text FROM pages WHERE doc_id = ? AND page_no = ?", (doc_id, page_no))
+            line = max((line.strip() for line in row[0].splitlines()), key=len, default="") if row else ""
+            if len(line) >= LEAST:
+                yield line[:LONGEST].strip()
+
+    def _texts_beside(self, doc_id: str) -> Iterator[str]:
+        last = 0
+        while True:
+            rows: list[Row] = []
+            with suppress(DamagedError):  # deleting must work beside damage; then it may stand elsewhere too
+                sql = "SELECT rowid, doc_id, text FROM pages WHERE rowid > ? ORDER BY rowid LIMIT ?"
+                rows = self._db.all(sql, (last, _BLOCK))
+            if not rows:
+                return
+            last = rows[-1][0]
+            yield from (text for _, of, text in rows if of != doc_id)
+
+
+_KEEP_IDS = ("changes", "erasures", "folder_files")
+"""Tables that keep the id of an erased document: the index follows the first, and a followed folder the last."""
+
+
+def _counted(db: Connection, doc_id: str, contents: Sequence[bytes], images: Sequence[str]) -> dict[str, int]:
+    def number(sql: str, value: object) -> int:
+        return int(db.execute(sql, (value,)).fetchone()[0])
+
+    return {
+        **{
+            name: number(f"SELECT count(*) FROM {table} WHERE doc_id = ?", doc_id)
+            for name, table in _OF_DOCUMENT.items()
+        },
+        **{
+            name: sum(number(f"SELECT count(*) FROM {table} WHERE content_hash = ?", one) for one in contents)
+            for name, table in _OF_CONTENT.items()
+        },
+        **{
+            name: sum(number(f"SELECT count(*) FROM {table} WHERE image = ?", one) for one in images)
+            for name, table in _OF_IMAGES.items()
+        },
+    }
+
+
+def _packed(traces: Sequence[str]) -> bytes:
+    return zlib.compress(json.dumps(list(traces)).encode())
+
+
+def _erasure(row: Row) -> Erasure:
+    erasure_id, doc_id, begun_at_ms, counts, plan, traces, receipt = row
+    kept = json.loads(plan)
+    return Erasure(
+        erasure_id,
+        doc_id,
+        begun_at_ms,
+        json.loads(counts),
+        ErasurePlan(kept.get("conversations", True), tuple(kept.get("memories", ()))),
+        tuple(ArtifactRef(*ref) for ref in kept.get("files", ())),
+        tuple(json.loads(zlib.decompress(traces))) if traces else (),
+        receipt,
+    )

@@ -1,0 +1,311 @@
+"""Erasing documents: nothing of them is left in any store or file, and a killed erasure is finished."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from clearvault import clear
+from desks import environment_of, opened, settings_in, text_pdf
+from docmind.application import DocMind
+from docmind.errors import NotFoundError, TamperedError
+from docmind.llm.service import OneModel
+from docmind.maintenance.purge import STEPS, search_files
+from docmind.records.conversations import ThreadView
+from docmind.records.documents import ErasureReceipt, Upload
+from docmind_testkit import FakeChatModel
+
+NAME = "Xerobiscuitine manual.pdf"
+SECRET = "The Quokkazephyrine engine needs Fjordvexil oil twice a year."
+SECOND = "The second page names Wolframjubilant bolts only."
+KEPT = "The heron nests beside the river in early spring."
+WORDS = ("Quokkazephyrine", "Fjordvexil", "Wolframjubilant", "Xerobiscuitine")
+QUESTION = "How often does the engine need oil?"  # none of the words above: questions stay
+
+
+def uploads() -> list[Upload]:
+    return [Upload(NAME, text_pdf([SECRET, SECOND])), Upload("herons.txt", KEPT.encode())]
+
+
+def filled(docmind: DocMind) -> tuple[str, str]:
+    """Add the documents and ask about them on two branches; return the document's and the thread's id."""
+    docmind.add(uploads())
+    doc_id = docmind.find_document(NAME).doc_id
+    talks = docmind.conversations
+    thread_id = talks.create("About engines").thread_id
+    first = talks.ask(QUESTION, thread_id=thread_id)
+    talks.ask("Where does the heron nest?", thread_id=thread_id)
+    talks.fork(thread_id, first.checkpoint_id)
+    talks.ask("And which bolts does the second page name?", thread_id=thread_id)
+    return doc_id, thread_id
+
+
+def readable(folder: Path) -> dict[str, int]:
+    """Return the words of the document that can be read in the files of a folder."""
+    return {word: number for word, number in search_files(folder, WORDS).hits.items() if number}
+
+
+def quotes_of(view: ThreadView) -> list[str]:
+    return [source.quote for turn in view.turns if turn.answer for source in turn.answer.sources]
+
+
+@pytest.mark.parametrize("is_clear", [False, True], ids=["encrypted", "in clear"])
+def test_no_word_of_it_is_left_in_any_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_clear: bool) -> None:
+    """In the build without encryption the words are found before: the search works."""
+    if is_clear:
+        clear(monkeypatch)
+    with opened(tmp_path) as docmind:
+        doc_id, _thread_id = filled(docmind)
+        docmind.memories.add("The warehouse has Fjordvexil in stock.")
+    assert set(readable(tmp_path)) == (set(WORDS) if is_clear else set())
+    with opened(tmp_path) as docmind:
+        docmind.memories.forget(docmind.memories.everything()[0].memory_id)
+        (receipt,) = docmind.erase([doc_id])
+        assert receipt.is_clean, receipt
+        assert receipt.sequences >= 2
+        assert readable(tmp_path) == {}
+        assert docmind.search("heron").hits
+    assert readable(tmp_path) == {}
+
+
+def test_a_turn_stays_and_says_that_its_evidence_is_erased(tmp_path: Path) -> None:
+    with opened(tmp_path) as docmind:
+        doc_id, thread_id = filled(docmind)
+        runs = docmind.conversations.view(thread_id).runs
+        docmind.library.delete([doc_id])
+        binned = docmind.conversations.view(thread_id).turns[0].answer
+        assert binned is not None
+        assert {source.gone for source in binned.sources if source.doc_id == doc_id} == {"binned"}
+        docmind.erase([doc_id])
+        for run in runs:  # on every branch
+            view = docmind.conversations.view(thread_id, run.checkpoint_id)
+            said = [f"{turn.question} {turn.answer}" for turn in view.turns]
+            assert not [word for word in WORDS for one in said if word in one]
+        view = docmind.conversations.view(thread_id)
+        assert [run.question for run in view.runs] == [run.question for run in runs]
+        answer = view.turns[0].answer
+        assert answer is not None
+        erased = [source for source in answer.sources if source.doc_id == doc_id]
+        assert {(source.gone, source.quote, source.how) for source in erased} == {
+            ("erased", "", "erased with its document")
+        }
+        assert "(erased)" in answer.answer
+        for sentence in answer.sentences:
+            assert answer.answer[sentence.start : sentence.end] == sentence.text
+        assert any(
+            "heron" in quote
+            for run in runs
+            for quote in quotes_of(docmind.conversations.view(thread_id, run.checkpoint_id))
+        )
+        for kind in ("markdown", "pdf"):
+            assert docmind.conversations.export(thread_id, kind).data
+        turn = docmind.conversations.ask("Where does the heron nest?", thread_id=thread_id)  # it goes on
+        assert turn.answer is not None
+        assert turn.answer.found
+
+
+def test_a_models_sentences_about_it_are_erased(tmp_path: Path) -> None:
+    says = "It needs Fjordvexil oil twice a year [1]. Buy Quokkazephyrine spares too."
+    with DocMind(settings_in(tmp_path), models=OneModel(FakeChatModel(says, loop=True))) as docmind:
+        doc_id, thread_id = filled(docmind)
+        docmind.erase([doc_id])
+        for turn in docmind.conversations.view(thread_id).turns:
+            assert turn.answer is not None
+            assert not [word for word in WORDS if word in turn.answer.answer]
+
+
+def test_quotes_stay_where_they_are_to_be_kept(tmp_path: Path) -> None:
+    with opened(tmp_path) as docmind:
+        doc_id, thread_id = filled(docmind)
+        (receipt,) = docmind.erase([doc_id], conversations=False)
+        assert not receipt.conversations
+        answer = docmind.conversations.view(thread_id).turns[0].answer
+        assert answer is not None
+        assert "Fjordvexil" in answer.sources[0].quote
+        assert answer.sources[0].gone == "erased"
+
+
+def test_memories_drawn_from_it_are_forgotten_if_asked(tmp_path: Path) -> None:
+    facts = ("The Quokkazephyrine engine needs Fjordvexil oil twice a year", f"My notes are in {NAME}", "I like herons")
+    with opened(tmp_path) as docmind:
+        doc_id, _thread_id = filled(docmind)
+        for fact in facts:
+            docmind.memories.add(fact)
+        (receipt,) = docmind.erase([doc_id], memories=True)
+        assert dict(receipt.erased)["memories"] == 2
+        assert [memory.text for memory in docmind.memories.everything()] == ["I like herons"]
+
+
+def test_a_page_image_that_another_document_shows_stays(tmp_path: Path) -> None:
+    with opened(tmp_path) as docmind:
+        docmind.add(
+            [
+                Upload("first.pdf", text_pdf(["One common page of both", "Only in the first"])),
+                Upload("second.pdf", text_pdf(["One common page of both"])),
+            ]
+        )
+        first, second = (docmind.find_document(f"{name}.pdf").doc_id for name in ("first", "second"))
+        before = docmind.page_image(second, 1)
+        (receipt,) = docmind.erase([first])
+        assert receipt.is_clean, receipt
+        assert dict(receipt.erased)["files"] == 3, "the other page, its thumbnail, the original"
+        assert docmind.page_image(second, 1) == before
+
+
+def test_a_document_of_the_bin_and_an_expired_one_get_receipts(tmp_path: Path) -> None:
+    with opened(tmp_path) as docmind:
+        doc_id, _thread_id = filled(docmind)
+        other = docmind.find_document("herons.txt").doc_id
+        docmind.library.delete([doc_id, other])
+        with docmind._database.transaction() as db:  # 40 days ago
+            db.execute("UPDATE documents SET deleted_at_ms = 1 WHERE doc_id = ?", (other,))
+        docmind.erase([doc_id])
+        with pytest.raises(NotFoundError):
+            docmind.erase([doc_id])
+    with opened(tmp_path) as docmind:
+        docmind.finish_erasures()
+        receipts = docmind.receipts()
+        assert [receipt.doc_id for receipt in receipts] == [other, doc_id]
+        assert all(receipt.is_clean for receipt in receipts)
+        assert docmind.documents() == ()
+
+
+def test_an_index_in_clear_is_built_again(tmp_path: Path) -> None:
+    from docmind.config import IndexSettings
+
+    with opened(tmp_path, index=IndexSettings(at_rest="blinded")) as docmind:
+        doc_id, _thread_id = filled(docmind)
+        before = {path.name for path in (settings_in(tmp_path).data_dir / "index").iterdir() if path.is_dir()}
+        (receipt,) = docmind.erase([doc_id])
+        after = {path.name for path in (settings_in(tmp_path).data_dir / "index").iterdir() if path.is_dir()}
+        assert receipt.is_clean, receipt
+        assert before
+        assert not before & after
+        assert docmind.search("heron").hits
+
+
+def test_a_document_that_is_added_again_is_no_erased_one(tmp_path: Path) -> None:
+    with opened(tmp_path) as docmind:
+        doc_id, _thread_id = filled(docmind)
+        docmind._services.ingest.delete(doc_id)
+        docmind.add(uploads())
+        assert docmind.finish_erasures() == ()
+        assert docmind.document(doc_id).pages == 2
+
+
+KILLED = """
+import os, signal, sys
+from desks import opened
+from docmind.storage import Artifacts, Database
+from pathlib import Path
+
+def stop(*_args, **_named):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+where, doc_id = sys.argv[2], sys.argv[3]
+with opened(Path(sys.argv[1])) as docmind:
+    docmind._services.index.ready()
+    if where == "unlinking":
+        Artifacts.delete = stop
+    elif where == "before the switch":
+        Database._switch = stop
+    elif where == "after the switch":
+        Database._reopen = stop
+    elif where == "before the receipt":
+        docmind._purge._erasures.finish = stop
+    docmind.erase([doc_id], progress=lambda step, number, total: where == str(number) and stop())
+"""
+PLACES = ("1", "unlinking", "2", "3", "4", "before the switch", "after the switch", "5", "before the receipt")
+
+
+def kill_at(folder: Path, place: str, doc_id: str) -> None:
+    environment = {**environment_of(folder), "PYTHONPATH": os.pathsep.join(sys.path)}
+    ended = subprocess.run([sys.executable, "-c", KILLED, str(folder), place, doc_id], env=environment, check=False)
+    assert ended.returncode == -signal.SIGKILL
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("place", PLACES)
+def test_an_erasure_that_was_killed_is_finished(tmp_path: Path, place: str) -> None:
+    assert len(STEPS) == 5
+    with opened(tmp_path) as docmind:
+        doc_id, thread_id = filled(docmind)
+    kill_at(tmp_path, place, doc_id)
+    with opened(tmp_path) as docmind:
+        if place == "1":  # nothing was begun
+            assert docmind.document(doc_id).pages == 2
+            return
+        docmind.finish_erasures()
+        (receipt,) = docmind.receipts()
+        assert receipt.is_clean, receipt
+        assert not [word for word in WORDS if word in str(docmind.conversations.view(thread_id))]
+        assert docmind.search("heron").hits
+        assert docmind._database.one("PRAGMA integrity_check") == ("ok",)
+    assert not list(tmp_path.rglob("vault.db-new*"))
+    assert readable(tmp_path) == {}
+
+
+def test_a_planted_word_is_found(tmp_path: Path) -> None:
+    """The search finds a word in a file, across the blocks that it reads, in UTF-16 and in a name."""
+    long = b"x" * ((1 << 20) - 5)
+    (tmp_path / "planted").write_bytes(long + b"Quokkazephyrine" + long)
+    (tmp_path / "wide").write_bytes("Fjordvexil".encode("utf-16-le"))
+    (tmp_path / "Wolframjubilant.txt").write_bytes(b"")
+    found = search_files(tmp_path, WORDS)
+    assert found.hits == {"Quokkazephyrine": 1, "Fjordvexil": 1, "Wolframjubilant": 1, "Xerobiscuitine": 0}
+    assert found.files == 3
+
+
+def test_what_is_planted_in_a_file_is_in_the_receipt(tmp_path: Path) -> None:
+    with opened(tmp_path) as docmind:
+        doc_id, _thread_id = filled(docmind)
+        planted = settings_in(tmp_path).data_dir / "aside" / "note.txt"
+        planted.parent.mkdir(exist_ok=True)
+        planted.write_text(SECRET)
+        (receipt,) = docmind.erase([doc_id])
+        assert receipt.is_finished
+        assert not receipt.is_clean
+        assert dict(receipt.found)["texts_in_files"] == 1
+        assert planted.exists(), "a file that is not DocMind's is never removed"
+
+
+def test_each_step_is_told(tmp_path: Path) -> None:
+    told: list[tuple[str, int, int]] = []
+    with opened(tmp_path) as docmind:
+        doc_id, _thread_id = filled(docmind)
+        docmind.erase([doc_id], progress=lambda step, number, total: told.append((step, number, total)))
+    assert told == [(step, number, 5) for number, step in enumerate(STEPS, 1)]
+
+
+def names_of(receipts: Sequence[ErasureReceipt]) -> list[str]:
+    return [receipt.document for receipt in receipts]
+
+
+def test_several_are_erased_together(tmp_path: Path) -> None:
+    with opened(tmp_path) as docmind:
+        filled(docmind)
+        ids = [info.doc_id for info in docmind.documents()]
+        receipts = docmind.erase(ids)
+        assert set(names_of(receipts)) == {NAME, "herons.txt"}
+        assert all(receipt.is_clean for receipt in receipts)
+        with pytest.raises(TamperedError):
+            docmind.verify_receipt(docmind.receipt_text(receipts[0]).replace('"files": ', '"files": 1').encode())
+
+
+def test_a_damaged_state_hinders_nothing_and_is_counted(tmp_path: Path) -> None:
+    with opened(tmp_path) as docmind:
+        doc_id, _thread_id = filled(docmind)
+        with docmind._database.transaction() as db:
+            row = db.execute("SELECT max(rowid) FROM checkpoints").fetchone()
+            db.execute("UPDATE checkpoints SET checkpoint = ? WHERE rowid = ?", (b"\xc1" + doc_id.encode(), row[0]))
+        (receipt,) = docmind.erase([doc_id])
+        assert receipt.is_finished
+        assert {name for name, number in receipt.found if number} == {"quotes"}
+        assert dict(receipt.found)["quotes"] == 1
+        assert dict(receipt.erased)["quotes"] > 1
