@@ -145,6 +145,8 @@ def _fitting(inner: tuple[Any, ...], data: Any, at: str) -> Any:
             return kind
         if get_origin(kind) in ARRAYS and isinstance(data, list):
             return kind
+        if get_origin(kind) in OBJECTS and isinstance(data, dict):
+            return kind
         if get_origin(kind) is Literal or dataclasses.is_dataclass(kind) and isinstance(data, dict):
             return kind
     raise _refused(at, " | ".join(getattr(kind, "__name__", str(kind)) for kind in inner))
