@@ -68,7 +68,7 @@ SAME: dict[str, Callable[[Any], Any]] = {
     "page image": lambda docmind: docmind.page_image(herons(docmind), 2, thumbnail=True)[:4],
     "original": lambda docmind: docmind.library.original(herons(docmind)),
     "ask": lambda docmind: docmind.ask("Where do herons nest?").answer,
-    "see": lambda docmind: docmind.see(docmind.page_image(herons(docmind), 1), read=False, k=2).query,
+    "see": lambda docmind: docmind.see(docmind.page_image(herons(docmind), 1), read=False, k=2, merge="rrf").merge,
     "rename": lambda docmind: (
         docmind.library.rename(herons(docmind), title="Grey herons").title,
         docmind.document(herons(docmind)).shown_title,
@@ -92,6 +92,7 @@ SAME: dict[str, Callable[[Any], Any]] = {
     ),
     "jobs": lambda docmind: docmind.queue.uploads("waiting", "paused"),
     "a setting": lambda docmind: docmind.settings.info("reading.max_file_mb"),
+    "an image model": lambda docmind: docmind.visual.is_on("late"),
     "days in the bin": lambda docmind: docmind.library.bin_days,
 }
 
@@ -132,10 +133,22 @@ def test_each_call_is_a_method_of_the_facade(facade: DocMind) -> None:
         assert set(needed) == set(call.required), call.name
 
 
+def test_files_read_before_the_next_one_comes_are_reported(client: Client) -> None:
+    ids = []
+    for number in range(3):
+        ids += client.submit([Upload(f"note{number}.txt", f"Owls hunt at night, note {number}.".encode())])
+        client.wait_for(ids[-1:])
+    results = client.wait_for(ids)
+    assert [(result.document, result.status) for result in results] == [(f"note{n}.txt", "added") for n in range(3)]
+    for result in results:
+        client.delete(result.doc_id)
+
+
 def test_an_answer_is_streamed(client: Client) -> None:
     thread = client.conversations.create()
     seen = []
     turn = client.conversations.ask("Where do herons nest?", thread_id=thread.thread_id, on_progress=seen.append)
+    assert turn.answer is not None
     assert "nest in tall trees" in turn.answer.answer
     assert seen[-1].is_over
     assert seen[-1].turn == turn

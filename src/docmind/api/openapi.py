@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any, Literal, get_args, get_origin
 
 from docmind import __version__
-from docmind.client import API, ARRAYS, CALLS, OBJECTS, UNIONS, Call, hints_of, is_box
+from docmind.client import API, ARRAYS, CALLS, OBJECTS, UNIONS, Call, hints_of, is_box, is_text
 
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 _RUN, _STREAM, _BINARY = "/runs/{run_id}/events", "text/event-stream", "application/octet-stream"
@@ -18,14 +18,16 @@ def document() -> dict[str, Any]:
     paths: dict[str, Any] = {}
     for call in CALLS:
         paths.setdefault(call.path, {})[call.verb.lower()] = _operation(call, schemas)
-    queued = _answers("202", "application/json", {"type": "object", "properties": {"upload_id": {"type": "integer"}}})
+    members: dict[str, Any] = {"upload_id": {"type": "integer"}, "doc_id": {"type": "string"}}
+    members["is_known"] = {"type": "boolean"}
+    queued = _answers("202", "application/json", {"type": "object", "properties": members})
     tags = {"type": "array", "items": {"type": "string"}}
     paths["/uploads"] = {
         "post": {
             "operationId": "upload",
             "parameters": [
                 _parameter("name", "query", {"type": "string"}, is_required=True),
-                _parameter("tags", "query", tags, is_required=False),
+                _parameter("tags", "query", tags, is_required=False, is_json=True),
             ],
             "requestBody": _content(_BINARY, {}),
             "responses": queued,
@@ -46,8 +48,8 @@ def document() -> dict[str, Any]:
             "responses": _answers("200", _STREAM, {"type": "string"}),
         }
     }
-    members = {name: {"type": "string"} for name in ("kind", "message", "hint")}
-    error = {"type": "object", "properties": {**members, "exit_code": {"type": "integer"}}}
+    texts = {name: {"type": "string"} for name in ("kind", "message", "hint")}
+    error = {"type": "object", "properties": {**texts, "exit_code": {"type": "integer"}}}
     schemas["Error"] = {"type": "object", "properties": {"error": error}, "required": ["error"]}
     return {
         "openapi": "3.1.0",
@@ -67,7 +69,9 @@ def _operation(call: Call, schemas: dict[str, Any]) -> dict[str, Any]:
         schema, is_required = _schema(kind, schemas), name in call.required
         if name in call.in_path or call.in_query:
             where = "path" if name in call.in_path else "query"
-            made["parameters"].append(_parameter(name.lstrip("*"), where, schema, is_required=is_required))
+            made["parameters"].append(
+                _parameter(name.lstrip("*"), where, schema, is_required=is_required, is_json=not is_text(kind))
+            )
         else:
             members[name] = schema
     if call.body is not None:
@@ -85,10 +89,12 @@ def _operation(call: Call, schemas: dict[str, Any]) -> dict[str, Any]:
     return made
 
 
-def _parameter(name: str, where: str, schema: dict[str, Any], *, is_required: bool) -> dict[str, Any]:
+def _parameter(
+    name: str, where: str, schema: dict[str, Any], *, is_required: bool, is_json: bool = False
+) -> dict[str, Any]:
     """Return a parameter; in a query, what is no text is written as JSON."""
     made: dict[str, Any] = {"name": name, "in": where, "required": is_required}
-    if where == "query" and schema.get("type") != "string":
+    if where == "query" and is_json:
         return made | {"content": {"application/json": {"schema": schema}}}
     return made | {"schema": schema}
 

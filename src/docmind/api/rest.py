@@ -1,7 +1,7 @@
 """REST below `/api/v1` of the app's own server, for programs of its user.
 
-Each request needs the bearer token of this launch, which who can read `app.json` can derive; cookies do not count. A
-request with an `Origin` comes from a web page and is refused, and so is a foreign `Host` (DNS rebinding). The routes are
+Each request needs the bearer token of this launch, derived from the secret in `app.json`; cookies do not count. Web
+pages are kept out: a request with an `Origin`, or with a foreign `Host` (DNS rebinding), is refused. The routes are
 those of `docmind.client.CALLS`, with uploads, the events of a run, and the OpenAPI document.
 """
 
@@ -166,11 +166,17 @@ class Rest:
         return await self._queued(lambda vault: vault.web_page(address, tags=tags))
 
     async def _queued(self, upload: Callable[[DocMind], Any]) -> Response:
-        def work() -> int:
+        def work() -> dict[str, Any]:
             vault = self._vault()
-            return vault.submit([upload(vault)])[0]
+            (upload_id,) = vault.queue.hold([upload(vault)])
+            try:  # before it is read: afterwards its document is known
+                doc_id, is_known = vault.queue.document_of(upload_id)
+            finally:
+                vault.queue.release([upload_id])
+                vault.queue.start()
+            return {"upload_id": upload_id, "doc_id": doc_id, "is_known": is_known}
 
-        return JSONResponse({"upload_id": await run_in_threadpool(work)}, 202, headers=_PRIVATE)
+        return JSONResponse(await run_in_threadpool(work), 202, headers=_PRIVATE)
 
     async def _events(self, request: Request) -> Response:
         """Stream the progress of a run as server-sent events, until it is over."""
@@ -204,7 +210,7 @@ def _parsed(raw: str | bytes, name: str) -> Any:
 
 def _values(call: Call, request: Request, body: bytes) -> dict[str, Any]:
     """Return the arguments of a call by name, decoded. Raises `ConfigError`."""
-    from docmind.client import decode
+    from docmind.client import decode, is_text
 
     params = call.params or {}
     texts: dict[str, str] = dict(request.path_params)
@@ -221,7 +227,7 @@ def _values(call: Call, request: Request, body: bytes) -> dict[str, Any]:
         raise ConfigError(_("There is no parameter {name!r}.").format(name=unknown[0]), hint="See docs/api.md.")
     for name, text in texts.items():
         declared = params[names[name]]
-        values[name] = text if declared is str or declared == str | None else _parsed(text, name)
+        values[name] = text if is_text(declared) else _parsed(text, name)
     found = {names[name]: decode(params[names[name]], value, name) for name, value in values.items()}
     if call.body is not None:
         found[call.body] = body

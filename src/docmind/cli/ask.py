@@ -144,7 +144,9 @@ _SHORTEST = 4
 _WHOLE = 36  # characters of a whole id; the conversation checks whether it has it
 
 
-def thread_to_ask_in(desk: DocMind | Client, name: str, *, is_begun: bool = False, collections: Sequence[str] = ()) -> Thread:
+def thread_to_ask_in(
+    desk: DocMind | Client, name: str, *, is_begun: bool = False, collections: Sequence[str] = ()
+) -> Thread:
     """Return the conversation of this name; create it, bound to these collections, where there is none.
 
     A new conversation has the name as its id and is reported on stderr.
@@ -414,7 +416,9 @@ def web_mode(desk: DocMind | Client, mode: Mode | None) -> Mode:
     return "agent"
 
 
-def _place(desk: DocMind | Client, thread: str | None, at: str | None, filters: Filters) -> tuple[str | None, str | None]:
+def _place(
+    desk: DocMind | Client, thread: str | None, at: str | None, filters: Filters
+) -> tuple[str | None, str | None]:
     """Return the conversation and the checkpoint to ask at; a new conversation is bound to the filter's collections."""
     if thread is None:
         return None, None

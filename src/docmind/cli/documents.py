@@ -170,29 +170,28 @@ class HandingIn(Adding):
         After a Ctrl-C the app reads on. Raises `DiskFullError`, `AppNotOpenError`.
         """
         files = list(_files(paths))
-        handed: list[tuple[str, int | AddResult]] = []
+        handed: list[int | AddResult] = []
         for number, file in enumerate(files):
             name = file if isinstance(file, str) else file.name
             show(QueueProgress("reading", len(files), number, file=name, stage="handing in"))
             try:
                 if isinstance(file, str):
-                    handed.append((name, self._client.submit_web_page(file, tags=tags)))
+                    handed.append(self._client.submit_web_page(file, tags=tags))
                 else:
                     upload = Upload(name, _read(file, limit_mb), tags=tags)
-                    handed.append((name, self._client.submit([upload])[0]))
+                    handed.append(self._client.submit([upload])[0])
             except (NotFoundError, TooLargeError, ConfigError, WebPageError) as error:
-                handed.append((name, _refused(name, error)))
-        self.unread = sum(isinstance(one, int) for _name, one in handed)
-        for name, one in handed:
-            self.results.append(self._result(one, name, show) if isinstance(one, int) else one)
+                handed.append(_refused(name, error))
+        self.unread = sum(isinstance(one, int) for one in handed)
+        for one in handed:
+            self.results.append(self._result(one, show) if isinstance(one, int) else one)
             self.unread -= isinstance(one, int)
 
-    def _result(self, upload_id: int, name: str, show: Show) -> AddResult:
+    def _result(self, upload_id: int, show: Show) -> AddResult:
         def attempt(password: str | None) -> AddResult:
             if password is not None:
                 self._client.queue.unlock(upload_id, password)
-            found = self._client.wait_for([upload_id], show)
-            return found[0] if found else AddResult(name, "cancelled")
+            return self._client.wait_for([upload_id], show)[0]
 
         return self._unlocked(attempt)
 

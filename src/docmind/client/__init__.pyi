@@ -1,6 +1,6 @@
 from .calls import API, CALLS, Call
 from .client import Client, connect
-from .codec import ARRAYS, OBJECTS, UNIONS, decode, encode, hints_of, is_box
+from .codec import ARRAYS, OBJECTS, UNIONS, decode, encode, hints_of, is_box, is_text
 
 __all__ = [
     "API",
@@ -15,4 +15,5 @@ __all__ = [
     "encode",
     "hints_of",
     "is_box",
+    "is_text",
 ]

@@ -16,7 +16,7 @@ from docmind import errors
 from docmind.access import RunningApp, api_token, find_running, is_alive
 from docmind.client.calls import API, CALLS, Call
 from docmind.client.codec import decode, encode
-from docmind.errors import AppNotOpenError, DocMindError
+from docmind.errors import AppNotOpenError, DocMindError, NotFoundError
 from docmind.records.conversations import RunProgress, Turn
 from docmind.records.documents import AddResult, QueueProgress, Upload, UploadInfo, UploadState
 from docmind.wording import _
@@ -47,6 +47,7 @@ class Client:
 
     def __init__(self, app: RunningApp) -> None:
         self._app = app
+        self._handed: dict[int, tuple[str, str, bool]] = {}  # upload: its name, its document, whether that was there
         self.conversations = _Conversations(self)
 
     def __enter__(self) -> Self:
@@ -75,10 +76,14 @@ class Client:
     def submit_web_page(self, address: str, *, tags: tuple[str, ...] = ()) -> int:
         """Let the app fetch a web page, queue it, and return its id. Raises as `DocMind.web_page`."""
         raw = json.dumps({"address": address, "tags": tags}).encode()
-        return json.loads(self.exchange("POST", "/uploads/web", raw, "application/json"))["upload_id"]
+        return self._handed_in(address, self.exchange("POST", "/uploads/web", raw, "application/json"))
 
     def add(
-        self, uploads: Iterable[Upload], *, files_total: int = 0, progress: Callable[[QueueProgress], None] | None = None
+        self,
+        uploads: Iterable[Upload],
+        *,
+        files_total: int = 0,
+        progress: Callable[[QueueProgress], None] | None = None,
     ) -> list[AddResult]:
         """Hand in files and wait until they are read; unreadable files are refused one by one."""
         return self.wait_for(self.submit(uploads), progress)
@@ -91,18 +96,31 @@ class Client:
         while True:
             there = {info.upload_id: info for info in self.queue.uploads()}
             if not any(info.state in _UNREAD for name, info in there.items() if name in ids):
-                return [self._result(there[name]) for name in ids if name in there]
+                return [self._result(there[name]) if name in there else self._gone(name) for name in ids]
             if progress is not None:
                 progress(self.queue.progress())
             time.sleep(_POLL_S)
 
     def _hand_in(self, upload: Upload) -> int:
         query = urlencode({"name": upload.name, "tags": json.dumps(upload.tags)})
-        raw = self.exchange("POST", f"/uploads?{query}", upload.data)
-        upload_id = json.loads(raw)["upload_id"]
+        upload_id = self._handed_in(upload.name, self.exchange("POST", f"/uploads?{query}", upload.data))
         if upload.password is not None:
             self.queue.unlock(upload_id, upload.password)
         return upload_id
+
+    def _handed_in(self, name: str, raw: bytes) -> int:
+        told = json.loads(raw)
+        self._handed[told["upload_id"]] = (name, told["doc_id"], told["is_known"])
+        return told["upload_id"]
+
+    def _gone(self, upload_id: int) -> AddResult:
+        """Return what became of a file whose row is gone: the next batch drops the rows that are done."""
+        name, doc_id, is_known = self._handed.get(upload_id, ("", "", False))
+        try:
+            document = self.document(doc_id)
+        except NotFoundError:
+            return AddResult(name, "cancelled")
+        return AddResult(name, "already" if is_known else "added", doc_id, document.pages, document.ocr_pages)
 
     def _result(self, info: UploadInfo) -> AddResult:
         if info.result in ("added", "already"):

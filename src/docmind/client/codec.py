@@ -33,6 +33,13 @@ def is_box(declared: Any) -> bool:
     return isinstance(declared, type) and issubclass(declared, tuple) and hasattr(declared, "_fields")
 
 
+def is_text(declared: Any) -> bool:
+    """Tell whether values of this type are texts, or None: in a query they stand as they are."""
+    if get_origin(declared) in UNIONS:
+        return all(is_text(kind) or kind is type(None) for kind in get_args(declared))
+    return declared is str or (get_origin(declared) is Literal and isinstance(get_args(declared)[0], str))
+
+
 def encode(declared: Any, value: Any) -> Any:
     """Return what JSON can represent of a value of this type; of a subclass, the fields of the declared record.
 
@@ -147,7 +154,7 @@ def _fitting(inner: tuple[Any, ...], data: Any, at: str) -> Any:
             return kind
         if get_origin(kind) in OBJECTS and isinstance(data, dict):
             return kind
-        if get_origin(kind) is Literal or dataclasses.is_dataclass(kind) and isinstance(data, dict):
+        if get_origin(kind) is Literal or (dataclasses.is_dataclass(kind) and isinstance(data, dict)):
             return kind
     raise _refused(at, " | ".join(getattr(kind, "__name__", str(kind)) for kind in inner))
 
