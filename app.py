@@ -15,6 +15,7 @@ from starlette.formparsers import MultiPartParser
 from starlette.middleware import Middleware
 
 import docmind.ui
+from docmind.api.rest import Rest
 from docmind.config import Settings
 from docmind.errors import DocMindError
 from docmind.storage import keep_private
@@ -67,6 +68,7 @@ app = st.App(
     _START,
     lifespan=_lifespan,
     middleware=[
+        Middleware(Rest, launch=startup.launch, vault=lambda: desk().open()),
         Middleware(Guard, launch=startup.launch, scripts=_SCRIPTS, used=startup.forget_opening_page, theme=_theme),
         Middleware(Routes, launch=startup.launch, routes=[*reader.ROUTES, *documents.LIBRARY]),
         Middleware(ClosedTabs),

@@ -1,11 +1,13 @@
 from .launch import (
     COOKIE,
     LAUNCH_ID,
+    LOOPBACK,
     NONCE_HEADER,
     PROOF_HEADER,
     TICKET,
     Launch,
     Tickets,
+    api_token,
     mint_ticket,
     prove,
 )
@@ -25,6 +27,7 @@ from .running import (
 __all__ = [
     "COOKIE",
     "LAUNCH_ID",
+    "LOOPBACK",
     "NONCE_HEADER",
     "OPENING_PAGE",
     "PROOF_HEADER",
@@ -34,6 +37,7 @@ __all__ = [
     "RunningApp",
     "Tickets",
     "announce",
+    "api_token",
     "can_open_browser",
     "find_running",
     "forget_opening_page",

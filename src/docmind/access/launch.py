@@ -15,12 +15,15 @@ import secrets
 import struct
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from urllib.parse import urlsplit
 
 TICKET = "ticket"  # the query parameter that carries it
 TICKET_S = 600  # how long a ticket can be used: time enough to copy a printed link into a browser
 NONCE_HEADER = "docmind-nonce"
 PROOF_HEADER = "docmind-proof"
+LOOPBACK = re.compile(r"(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?", re.IGNORECASE)
+"""Values of the Host header that name this machine."""
 _NONCE, _HEAD, _TAG = 16, 24, 32
 _LONGEST_NONCE = 128
 
@@ -37,6 +40,11 @@ def prove(secret: bytes, nonce: str) -> str:
     A nonce is cut after 128 characters.
     """
     return _tag(secret, b"DocMind proof", nonce[:_LONGEST_NONCE].encode("utf-8", "replace")).hex()
+
+
+def api_token(secret: bytes) -> str:
+    """Return the bearer token of programs: 64 hexadecimal digits, good as long as this launch."""
+    return _tag(secret, b"DocMind API", b"").hex()
 
 
 class Tickets:
@@ -104,6 +112,21 @@ class Launch:
         """Return a link that opens the app once; `address` is scheme, host and port."""
         path = f"{address}{self.prefix}/"
         return f"{path}?{TICKET}={mint_ticket(self.secret)}" if self.is_token_required else path
+
+    def is_here(self, host: str) -> bool:
+        """Return whether this Host header names this machine, or the reverse proxy of the app.
+
+        A page elsewhere that points its own name at this machine has another one.
+        """
+        return bool(LOOPBACK.fullmatch(host)) or (
+            self.origin is not None and host.lower() == urlsplit(self.origin).netloc
+        )
+
+    def admits_program(self, authorizations: Sequence[str]) -> bool:
+        """Return whether the `Authorization` headers are the one bearer token of this launch; cookies do not count."""
+        wanted = f"Bearer {api_token(self.secret)}".encode()
+        given = authorizations[0].encode() if len(authorizations) == 1 else b""
+        return hmac.compare_digest(given, wanted)
 
     def redeem(self, ticket: str) -> bool:
         """Return whether this ticket opens the app; each ticket does so once."""

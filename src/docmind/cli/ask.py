@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from docmind.cli.context import bound_filters, filtered, filters_of, is_asking, json_option, opened, print_json
+from docmind.cli.context import bound_filters, filtered, filters_of, is_asking, json_option, print_json, reached
 from docmind.cli.help import Number, command
 from docmind.cli.output import inert, marked, one_line, page_of, short, tell_narrow, tell_turn, turn_data
 from docmind.errors import CancelledError, ConfigError, NotFoundError
@@ -31,6 +31,7 @@ from docmind.wording import _
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
+    from docmind.client import Client
 
 
 _TAB = "    "
@@ -143,7 +144,9 @@ _SHORTEST = 4
 _WHOLE = 36  # characters of a whole id; the conversation checks whether it has it
 
 
-def thread_to_ask_in(desk: DocMind, name: str, *, is_begun: bool = False, collections: Sequence[str] = ()) -> Thread:
+def thread_to_ask_in(
+    desk: DocMind | Client, name: str, *, is_begun: bool = False, collections: Sequence[str] = ()
+) -> Thread:
     """Return the conversation of this name; create it, bound to these collections, where there is none.
 
     A new conversation has the name as its id and is reported on stderr.
@@ -175,7 +178,7 @@ def thread_to_ask_in(desk: DocMind, name: str, *, is_begun: bool = False, collec
     return thread
 
 
-def checkpoint_named(desk: DocMind, thread_id: str, name: str) -> str:
+def checkpoint_named(desk: DocMind | Client, thread_id: str, name: str) -> str:
     """Return the checkpoint of this id, or of the only id that begins or ends so.
 
     Raises `NotFoundError`.
@@ -200,7 +203,7 @@ def checkpoint_named(desk: DocMind, thread_id: str, name: str) -> str:
     )
 
 
-def _is_called(desk: DocMind, name: str) -> bool:
+def _is_called(desk: DocMind | Client, name: str) -> bool:
     """Tell whether any conversation has this title, or an id that begins so."""
     known = (*desk.conversations.threads(), *desk.conversations.threads(deleted=True))
     return any(name == thread.title or (len(name) >= 4 and thread.thread_id.startswith(name)) for thread in known)
@@ -209,7 +212,7 @@ def _is_called(desk: DocMind, name: str) -> bool:
 _LOOK_S = 0.02
 
 
-def follow(desk: DocMind, run_id: str, show: Callable[[RunProgress], None]) -> RunProgress:
+def follow(desk: DocMind | Client, run_id: str, show: Callable[[RunProgress], None]) -> RunProgress:
     """Show the run until it is over, and return its end.
 
     A second Ctrl-C is a `KeyboardInterrupt`.
@@ -224,7 +227,7 @@ def follow(desk: DocMind, run_id: str, show: Callable[[RunProgress], None]) -> R
 
 
 @contextmanager
-def stoppable(desk: DocMind, show: Callable[[RunProgress], None]) -> Iterator[Callable[[RunProgress], None]]:
+def stoppable(desk: DocMind | Client, show: Callable[[RunProgress], None]) -> Iterator[Callable[[RunProgress], None]]:
     """Yield a `show` that records its run; the first Ctrl-C stops that run, even while silent.
 
     No work is interrupted in the middle: only a Ctrl-C before there is a run, and a second one, raise
@@ -335,14 +338,14 @@ def ask(
         raise ConfigError(_("--at needs a conversation."), hint=_("Name it with --thread."))
     if quotes and (thread is not None or mode is not None or web):
         raise ConfigError(_("--quotes doesn't work with --thread, --mode and --web."), hint=_("Leave them out."))
-    with opened() as desk:
+    with reached() as desk:
         mode = web_mode(desk, mode) if web else mode
         filters = filters_of(desk, docs, languages, tags, collections)
         stream = Stream(is_live=False if as_json else None)
         if not quotes:
             ask_about_model(desk, is_quiet=as_json)  # a fresh process has not looked for models yet
-        is_plain = thread is None and (mode or desk.settings.now.agent.mode) == "standard"
-        if quotes or (is_plain and desk.models.current() is None):
+        is_plain = thread is None and (mode or desk.settings.info("agent.mode").value) == "standard"
+        if quotes or (is_plain and desk.models.list().chosen is None):
             turn = _quoted(desk, question, k, filters, lists, () if quotes else desk.models.degraded())
         else:
             with stoppable(desk, stream.show) as look:
@@ -380,7 +383,7 @@ def ask(
         sys.exit(CancelledError.exit_code)
 
 
-def ask_about_model(desk: DocMind, *, is_quiet: bool = False) -> None:
+def ask_about_model(desk: DocMind | Client, *, is_quiet: bool = False) -> None:
     """Ask once whether a language model that was found may write answers; the answer is kept in the vault.
 
     Where nobody can be asked, or with `is_quiet`, nothing is sent to it, and stderr says so.
@@ -401,19 +404,21 @@ def ask_about_model(desk: DocMind, *, is_quiet: bool = False) -> None:
     desk.models.choose(info if may else None)
 
 
-def web_mode(desk: DocMind, mode: Mode | None) -> Mode:
+def web_mode(desk: DocMind | Client, mode: Mode | None) -> Mode:
     """Return the mode of a question that may search the web.
 
     Raises `ConfigError` where web search is impossible.
     """
-    if desk.settings.now.web.provider == "off":
+    if desk.settings.info("web.provider").value == "off":
         raise ConfigError(_("Web search is off."), hint=_("Run: docmind settings set web.provider searxng"))
     if mode == "standard":
         raise ConfigError(_("Only agent mode searches the web."), hint=_("Use --mode agent, or leave --mode out."))
     return "agent"
 
 
-def _place(desk: DocMind, thread: str | None, at: str | None, filters: Filters) -> tuple[str | None, str | None]:
+def _place(
+    desk: DocMind | Client, thread: str | None, at: str | None, filters: Filters
+) -> tuple[str | None, str | None]:
     """Return the conversation and the checkpoint to ask at; a new conversation is bound to the filter's collections."""
     if thread is None:
         return None, None
@@ -423,7 +428,7 @@ def _place(desk: DocMind, thread: str | None, at: str | None, filters: Filters) 
 
 
 def _quoted(
-    desk: DocMind,
+    desk: DocMind | Client,
     question: str,
     k: int | None,
     filters: Filters,

@@ -21,6 +21,7 @@ from docmind.wording import _
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
+    from docmind.client import Client
     from docmind.records.conversations import Thread
 
 
@@ -53,6 +54,7 @@ __all__ = [
     "opened",
     "plain",
     "print_json",
+    "reached",
     "tell_code",
 ]
 
@@ -73,7 +75,11 @@ def filtered(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def filters_of(
-    desk: DocMind, docs: Iterable[str], languages: tuple[str, ...], tags: tuple[str, ...], collections: Iterable[str]
+    desk: DocMind | Client,
+    docs: Iterable[str],
+    languages: tuple[str, ...],
+    tags: tuple[str, ...],
+    collections: Iterable[str],
 ) -> Filters:
     """Build filters from the options of `filtered`.
 
@@ -139,6 +145,23 @@ def opened(*, reminds: bool = True, accept: bool = False) -> DocMind:
             err=True,
         )
     return desk
+
+
+def reached() -> DocMind | Client:
+    """Open the configured vault, or reach the app that has it open; a context manager.
+
+    Raises what `opened` raises.
+    """
+    try:
+        return opened()
+    except VaultBusyError:
+        from docmind.client import connect
+
+        data_dir = Settings.load().data_dir
+        running = find_running(data_dir)
+        if running is None or not is_alive(running):
+            raise
+        return connect(data_dir)
 
 
 def tell_code(why: str, code: str) -> None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import click
 
 from docmind.access import can_open_browser, find_running, is_alive, open_browser
-from docmind.cli.context import confirm, filters_of, is_asking, json_option, opened, plain, print_json
+from docmind.cli.context import confirm, filters_of, is_asking, json_option, opened, plain, print_json, reached
 from docmind.cli.help import command
 from docmind.cli.output import counted_documents, counted_pages, inert, progress_bar, tell, tell_queue
 from docmind.cli.purge import plain_receipt, tell_receipts
@@ -40,6 +40,7 @@ from docmind.wording import _, ngettext
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
+    from docmind.client import Client
 
 
 @command("open")
@@ -136,10 +137,14 @@ class Adding:
             self.unread -= 1
 
     def _add(self, upload_id: int, place: tuple[int, int], show: Show) -> AddResult:
-        def attempt(password: str | None = None) -> AddResult:
+        def attempt(password: str | None) -> AddResult:
             return self._desk.queue.read(upload_id, password=password, progress=show, place=place)
 
-        result = attempt()
+        return self._unlocked(attempt)
+
+    def _unlocked(self, attempt: Callable[[str | None], AddResult]) -> AddResult:
+        """Read a file without a password, then with each that is known, then with those that the user gives."""
+        result = attempt(None)
         for password in self._passwords:
             if result.error != PasswordNeededError.__name__:
                 return result
@@ -150,6 +155,45 @@ class Adding:
                 break
             result = attempt(password)
         return result
+
+
+class HandingIn(Adding):
+    """Hands files to the app that is open, which reads them; locked ones are tried as `Adding` does."""
+
+    def __init__(self, client: Client, passwords: Sequence[str], ask: AskPassword | None) -> None:
+        self._client, self._passwords, self._ask = client, passwords, ask
+        self.results, self.finished, self.unread = [], [], 0
+
+    def add(self, paths: Sequence[Path | str], tags: tuple[str, ...], limit_mb: int, show: Show) -> None:
+        """Hand in all files, then wait for each; a file that cannot be opened or fetched is refused.
+
+        After a Ctrl-C the app reads on. Raises `DiskFullError`, `AppNotOpenError`.
+        """
+        files = list(_files(paths))
+        handed: list[int | AddResult] = []
+        for number, file in enumerate(files):
+            name = file if isinstance(file, str) else file.name
+            show(QueueProgress("reading", len(files), number, file=name, stage="handing in"))
+            try:
+                if isinstance(file, str):
+                    handed.append(self._client.submit_web_page(file, tags=tags))
+                else:
+                    upload = Upload(name, _read(file, limit_mb), tags=tags)
+                    handed.append(self._client.submit([upload])[0])
+            except (NotFoundError, TooLargeError, ConfigError, WebPageError) as error:
+                handed.append(_refused(name, error))
+        self.unread = sum(isinstance(one, int) for one in handed)
+        for one in handed:
+            self.results.append(self._result(one, show) if isinstance(one, int) else one)
+            self.unread -= isinstance(one, int)
+
+    def _result(self, upload_id: int, show: Show) -> AddResult:
+        def attempt(password: str | None) -> AddResult:
+            if password is not None:
+                self._client.queue.unlock(upload_id, password)
+            return self._client.wait_for([upload_id], show)[0]
+
+        return self._unlocked(attempt)
 
 
 @contextmanager
@@ -259,12 +303,21 @@ _WEB_ADDRESS = re.compile(r"https?://", re.IGNORECASE)  # no path begins so
 def add(paths: tuple[str, ...], password_file: Path | None, tags: tuple[str, ...], as_json: bool) -> None:
     """Add files, folders and web pages to the library."""
 
+    from docmind.client import Client
+
     passwords = read_passwords(password_file) if password_file else []
-    with opened() as desk:
-        limit_mb = desk.settings.now.reading.max_file_mb
-        adding = Adding(desk, passwords, ask_password if is_asking() else None)
-        with telling(adding, as_json=as_json), pausing(desk), progress_bar(quiet=as_json) as show:
-            adding.add([path if _WEB_ADDRESS.match(path) else Path(path) for path in paths], tags, limit_mb, show)
+    with reached() as desk:
+        limit_mb = int(desk.settings.info("reading.max_file_mb").value or 0)
+        ask = ask_password if is_asking() else None
+        chosen = [path if _WEB_ADDRESS.match(path) else Path(path) for path in paths]
+        if isinstance(desk, Client):
+            adding = HandingIn(desk, passwords, ask)
+            with telling(adding, as_json=as_json), progress_bar(quiet=as_json) as show:
+                adding.add(chosen, tags, limit_mb, show)
+        else:
+            adding = Adding(desk, passwords, ask)
+            with telling(adding, as_json=as_json), pausing(desk), progress_bar(quiet=as_json) as show:
+                adding.add(chosen, tags, limit_mb, show)
     if not adding.results and not as_json:
         click.echo(_("Nothing to add: there are only hidden files."), err=True)
     exit_with(adding.results)
@@ -315,7 +368,7 @@ def list_(
     as_json: bool,
 ) -> None:
     """List the documents in the library, all or those that the options select."""
-    with opened() as desk:
+    with reached() as desk:
         every, counts = desk.documents(), desk.queue.counts()
         filters = filters_of(desk, (), languages, tags, collections)
     documents = [
@@ -347,7 +400,7 @@ def list_(
 @json_option
 def delete(docs: tuple[str, ...], permanently: bool, yes: bool, as_json: bool) -> None:
     """Move documents (id, beginning of an id, or name) to the bin."""
-    with opened() as desk:
+    with reached() as desk:
         found = {info.doc_id: info for info in map(desk.find_document, docs)}  # without duplicates
         is_bin = desk.library.bin_days > 0 and not permanently
         lost = [info for info in found.values() if not is_bin or info.status != "ready"]
@@ -383,7 +436,7 @@ def reindex(as_json: bool) -> None:
 @json_option
 def status(as_json: bool) -> None:
     """Show what is installed, what is missing, and how to add it."""
-    with opened() as desk:
+    with reached() as desk:
         now = desk.status()
     if as_json:
         print_json(plain(now))

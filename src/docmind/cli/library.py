@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from docmind.cli.context import confirm, json_option, opened, plain, print_json
+from docmind.cli.context import confirm, json_option, plain, print_json, reached
 from docmind.cli.help import command, group
 from docmind.cli.output import counted_documents, inert
 from docmind.cli.purge import plain_receipt, tell_receipts
@@ -19,6 +19,7 @@ from docmind.wording import _, number_text
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
+    from docmind.client import Client
     from docmind.records.documents import Collection
 
 _docs = click.argument("docs", nargs=-1, required=True)
@@ -36,7 +37,7 @@ def get(doc: str, output: Path, force: bool, as_json: bool) -> None:
         raise ConfigError(
             _("The file and JSON cannot both go to stdout."), hint=_("Give a file to -o, or leave out --json.")
         )
-    with opened() as desk:
+    with reached() as desk:
         info = desk.find_document(doc)
         data, name = desk.library.original(info.doc_id), desk.library.original_name(info.doc_id)
     if is_stdout:
@@ -69,7 +70,7 @@ def rename(doc: str, name: str | None, title: str | None, as_json: bool) -> None
     """Change the name or the title of a document in the library."""
     if name is None and title is None:
         raise ConfigError(_("There is nothing to change."), hint=_("Give a new name, --title, or both."))
-    with opened() as desk:
+    with reached() as desk:
         info = desk.library.rename(desk.find_document(doc).doc_id, document=name, title=title)
     if as_json:
         print_json({"document": plain(info)})
@@ -90,7 +91,7 @@ def tag(
     """Add tags to documents, remove tags from them, or set their language."""
     if not (added or removed) and language is None:
         raise ConfigError(_("There is nothing to change."), hint=_("Give --add, --remove or --language."))
-    with opened() as desk:
+    with reached() as desk:
         doc_ids = _found(desk, docs)
         if added or removed:
             desk.library.tag(doc_ids, add=added, remove=removed)
@@ -113,7 +114,7 @@ def collection() -> None:
 @json_option
 def list_collections(as_json: bool) -> None:
     """List the collections, with the number of their documents."""
-    with opened() as desk:
+    with reached() as desk:
         known = desk.library.collections()
     if as_json:
         print_json({"collections": [plain(one) for one in known]})
@@ -130,7 +131,7 @@ def list_collections(as_json: bool) -> None:
 @json_option
 def add_to_collection(name: str, docs: tuple[str, ...], as_json: bool) -> None:
     """Put documents into a collection, which is created if there is none of this name."""
-    with opened() as desk:
+    with reached() as desk:
         doc_ids = _found(desk, docs)
         try:
             known = desk.library.collection(name)
@@ -148,7 +149,7 @@ def add_to_collection(name: str, docs: tuple[str, ...], as_json: bool) -> None:
 @json_option
 def remove_from_collection(name: str, docs: tuple[str, ...], as_json: bool) -> None:
     """Take documents out of a collection; they stay in the library."""
-    with opened() as desk:
+    with reached() as desk:
         known = desk.library.collection(name)
         desk.library.collect(known.collection_id, _found(desk, docs), leave=True)
         now = desk.library.collection(known.collection_id)
@@ -161,7 +162,7 @@ def remove_from_collection(name: str, docs: tuple[str, ...], as_json: bool) -> N
 @json_option
 def rename_collection(name: str, new_name: str, as_json: bool) -> None:
     """Rename a collection."""
-    with opened() as desk:
+    with reached() as desk:
         now = desk.library.rename_collection(desk.library.collection(name).collection_id, new_name)
     _tell_collection(now, as_json=as_json)
 
@@ -171,7 +172,7 @@ def rename_collection(name: str, new_name: str, as_json: bool) -> None:
 @json_option
 def delete_collection(name: str, as_json: bool) -> None:
     """Delete a collection; its documents stay in the library."""
-    with opened() as desk:
+    with reached() as desk:
         gone = desk.library.delete_collection(desk.library.collection(name).collection_id)
     if as_json:
         print_json({"deleted": plain(gone)})
@@ -188,7 +189,7 @@ def bin_() -> None:
 @json_option
 def list_bin(as_json: bool) -> None:
     """List the documents in the bin, the last deleted first."""
-    with opened() as desk:
+    with reached() as desk:
         documents = desk.library.binned()
     if as_json:
         print_json({"documents": [plain(info) for info in documents]})
@@ -204,7 +205,7 @@ def list_bin(as_json: bool) -> None:
 @json_option
 def restore(docs: tuple[str, ...], as_json: bool) -> None:
     """Put documents back into the library; they are not read again."""
-    with opened() as desk:
+    with reached() as desk:
         doc_ids = list(dict.fromkeys(desk.library.find_binned(doc).doc_id for doc in docs))
         desk.library.restore(doc_ids)
         documents = [desk.document(doc_id) for doc_id in doc_ids]
@@ -221,7 +222,7 @@ def restore(docs: tuple[str, ...], as_json: bool) -> None:
 @json_option
 def empty(docs: tuple[str, ...], yes: bool, as_json: bool) -> None:
     """Delete the documents in the bin permanently; without DOCS, all of them."""
-    with opened() as desk:
+    with reached() as desk:
         found = [desk.library.find_binned(doc) for doc in docs] if docs else desk.library.binned()
         doc_ids = list(dict.fromkeys(info.doc_id for info in found))
         if doc_ids:
@@ -238,7 +239,7 @@ def empty(docs: tuple[str, ...], yes: bool, as_json: bool) -> None:
         tell_receipts(receipts)
 
 
-def _found(desk: DocMind, docs: tuple[str, ...]) -> list[str]:
+def _found(desk: DocMind | Client, docs: tuple[str, ...]) -> list[str]:
     return list(dict.fromkeys(desk.find_document(doc).doc_id for doc in docs))
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from docmind.cli.context import confirm, json_option, opened, plain, print_json
+from docmind.cli.context import confirm, json_option, opened, plain, print_json, reached
 from docmind.cli.help import group
 from docmind.cli.output import counted_memories, inert, tell_degraded, when
 from docmind.records.conversations import Memory
@@ -14,6 +14,7 @@ from docmind.wording import N_, _
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
+    from docmind.client import Client
 
 _SHOWN = 12  # characters of an id
 _MOST = 1_000
@@ -31,7 +32,7 @@ def memory() -> None:
 @json_option
 def list_(search: str, thread: str | None, as_json: bool) -> None:
     """List the memories, newest first."""
-    with opened() as desk:
+    with reached() as desk:
         found = desk.memories.list(search, thread_id=_thread_id(desk, thread), limit=_MOST)
     if as_json:
         print_json(plain(found))
@@ -52,7 +53,7 @@ def list_(search: str, thread: str | None, as_json: bool) -> None:
 @json_option
 def add(text: str, thread: str | None, as_json: bool) -> None:
     """Save TEXT as a memory, for all conversations or for one."""
-    with opened() as desk:
+    with reached() as desk:
         kept = desk.memories.add(text, thread_id=_thread_id(desk, thread))
     _tell(kept, N_("Saved ({id}): {text}"), as_json)
 
@@ -63,7 +64,7 @@ def add(text: str, thread: str | None, as_json: bool) -> None:
 @json_option
 def edit(name: str, text: str, as_json: bool) -> None:
     """Change the text of a memory. ID may be the beginning of an id."""
-    with opened() as desk:
+    with reached() as desk:
         kept = desk.memories.edit(desk.memories.find(name).memory_id, text)
     _tell(kept, N_("Saved ({id}): {text}"), as_json)
 
@@ -73,7 +74,7 @@ def edit(name: str, text: str, as_json: bool) -> None:
 @json_option
 def forget(name: str, as_json: bool) -> None:
     """Delete a memory. ID may be the beginning of an id."""
-    with opened() as desk:
+    with reached() as desk:
         gone = desk.memories.forget(desk.memories.find(name).memory_id)
     _tell(gone, N_("Deleted ({id}): {text}"), as_json)
 
@@ -95,7 +96,7 @@ def purge(thread: str | None, yes: bool, as_json: bool) -> None:
         click.echo(_("Deleted permanently: {memories}.").format(memories=counted_memories(erased)))
 
 
-def _thread_id(desk: DocMind, name: str | None) -> str | None:
+def _thread_id(desk: DocMind | Client, name: str | None) -> str | None:
     return None if name is None else desk.conversations.find_thread(name).thread_id
 
 

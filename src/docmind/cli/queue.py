@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from docmind.cli.context import is_asking, json_option, opened, plain, print_json
+from docmind.cli.context import is_asking, json_option, opened, plain, print_json, reached
 from docmind.cli.documents import ask_password, exit_with, telling
 from docmind.cli.help import group
 from docmind.cli.output import inert, progress_bar
@@ -18,6 +18,7 @@ from docmind.wording import N_, _
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
+    from docmind.client import Client
 
 _UNREAD: tuple[UploadState, ...] = ("waiting", "reading", "paused")
 _files = click.argument("files", nargs=-1)
@@ -35,7 +36,7 @@ def queue() -> None:
 @json_option
 def list_(as_json: bool) -> None:
     """List the files in the queue, and why files failed."""
-    with opened() as desk:
+    with reached() as desk:
         files = desk.queue.uploads()
     if as_json:
         print_json({"files": [plain(info) for info in files]})
@@ -92,7 +93,7 @@ def unlock(files: tuple[str, ...], password_file: Path | None, as_json: bool) ->
 @json_option
 def pause(files: tuple[str, ...], as_json: bool) -> None:
     """Keep waiting files unread until they are resumed."""
-    with opened() as desk:
+    with reached() as desk:
         ids = desk.queue.pause(_chosen(desk, files, ("waiting", "reading")))
         _tell(desk.queue.uploads(), ids, N_("Paused: {name}"), as_json=as_json)
 
@@ -102,7 +103,7 @@ def pause(files: tuple[str, ...], as_json: bool) -> None:
 @json_option
 def cancel(files: tuple[str, ...], as_json: bool) -> None:
     """Take waiting and paused files out of the queue. `docmind queue retry` puts them back."""
-    with opened() as desk:
+    with reached() as desk:
         ids = desk.queue.cancel(_chosen(desk, files, _UNREAD))
         _tell(desk.queue.uploads(), ids, N_("Cancelled: {name}"), as_json=as_json)
 
@@ -112,7 +113,7 @@ def cancel(files: tuple[str, ...], as_json: bool) -> None:
 @json_option
 def remove(files: tuple[str, ...], as_json: bool) -> None:
     """Forget failed, locked and cancelled files. Pages that were read stay."""
-    with opened() as desk:
+    with reached() as desk:
         ids = _chosen(desk, files, ("failed", "locked", "cancelled"))
         _tell(desk.queue.remove(ids), ids, N_("Removed: {name}"), as_json=as_json)
 
@@ -134,7 +135,7 @@ def _read(files: Sequence[str], states: tuple[UploadState, ...], passwords: Sequ
     exit_with(adding.results)
 
 
-def _chosen(desk: DocMind, files: Iterable[str], states: tuple[UploadState, ...]) -> list[int]:
+def _chosen(desk: DocMind | Client, files: Iterable[str], states: tuple[UploadState, ...]) -> list[int]:
     """Return ids of files in these states, by number or name; all where none is named."""
     there = desk.queue.uploads(*states)
     chosen: list[int] = []

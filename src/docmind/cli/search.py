@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from docmind.cli.context import filtered, filters_of, json_option, opened, plain, print_json
+from docmind.cli.context import filtered, filters_of, json_option, plain, print_json, reached
 from docmind.cli.help import Number, command
 from docmind.cli.output import counted_pages, inert, source_of, tell_hits, tell_narrow, tell_sightings
 from docmind.errors import ConfigError, NotFoundError, TooLargeError
@@ -17,6 +17,7 @@ from docmind.wording import _
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
+    from docmind.client import Client
     from docmind.search import DedupKey
 
 
@@ -69,8 +70,8 @@ def search(
         raise ConfigError(_("--modality doesn't work with --image."), hint=_("Leave one of them out."))
     if image is None and no_read:
         raise ConfigError(_("--no-read only works with --image."), hint=_("Add --image FILE, or leave it out."))
-    with opened() as desk:
-        picture = _read(image, desk.settings.now.reading.max_file_mb) if image is not None else None
+    with reached() as desk:
+        picture = _read(image, int(desk.settings.info("reading.max_file_mb").value or 0)) if image is not None else None
         filters = filters_of(desk, docs, languages, tags, collections)
         if image is not None and picture is not None:
             found: SearchResult | MultimodalResult = _looked_for(
@@ -99,7 +100,7 @@ def search(
 
 
 def _looked_for(
-    desk: DocMind,
+    desk: DocMind | Client,
     picture: bytes,
     name: str,
     question: str,
@@ -110,6 +111,12 @@ def _looked_for(
     *,
     is_read: bool,
 ) -> MultimodalResult:
+    from docmind.client import Client
+
+    if isinstance(desk, Client):  # the app prepares its pages by itself
+        return desk.see(
+            picture, question=question, k=k, filters=filters, merge=merge, name=name, read=is_read, rerank=rerank
+        )
     if missing := desk.lookalike.missing():
         click.echo(_("Preparing {pages} for picture search.").format(pages=counted_pages(missing)), err=True)
         desk.lookalike.catch_up()
@@ -151,7 +158,7 @@ def _read(image: Path, limit: int) -> bytes:
 @json_option
 def show(doc: str, page: int, image: Path | None, as_json: bool) -> None:
     """Show the text of a page, or write its image with --image. DOC is an id, the beginning of one, or a file name."""
-    with opened() as desk:
+    with reached() as desk:
         info = desk.find_document(doc)
         view = desk.page(info.doc_id, page)
         if image is not None:

@@ -1,1 +1,19 @@
-__all__: list[str] = []
+from .calls import API, CALLS, Call
+from .client import Client, connect
+from .codec import ARRAYS, OBJECTS, UNIONS, decode, encode, hints_of, is_box, is_text
+
+__all__ = [
+    "API",
+    "ARRAYS",
+    "CALLS",
+    "OBJECTS",
+    "UNIONS",
+    "Call",
+    "Client",
+    "connect",
+    "decode",
+    "encode",
+    "hints_of",
+    "is_box",
+    "is_text",
+]

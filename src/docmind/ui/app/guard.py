@@ -19,14 +19,13 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import parse_qs, quote
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from docmind.access import NONCE_HEADER, PROOF_HEADER, TICKET, Launch, prove
+from docmind.access import LOOPBACK, NONCE_HEADER, PROOF_HEADER, TICKET, Launch, prove
 from docmind.wording import _
 
-_LOOPBACK = re.compile(r"(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?", re.IGNORECASE)
 _INLINE_SCRIPT = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 _INLINE_STYLE = re.compile(rb"<style>(.*?)</style>", re.DOTALL)
 _READING = ("GET", "HEAD")
@@ -77,7 +76,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         hosts, origins = _values(scope, b"host"), _values(scope, b"origin")
-        if len(hosts) != 1 or not self._is_here(hosts[0]) or not self._is_same_origin(scope, hosts[0], origins):
+        if len(hosts) != 1 or not self._launch.is_here(hosts[0]) or not self._is_same_origin(scope, hosts[0], origins):
             await _refuse(scope, receive, send, "text/plain", _ELSEWHERE, [])
             return
         if scope["type"] == "http" and (nonces := _values(scope, NONCE_HEADER.encode())):
@@ -128,10 +127,6 @@ class Guard:
         metas = (f'<meta name="docmind-{name}" content="{html.escape(text)}">' for name, text in texts.items())
         return "".join(metas).encode() + self._reload
 
-    def _is_here(self, host: str) -> bool:
-        origin = self._launch.origin
-        return bool(_LOOPBACK.fullmatch(host)) or (origin is not None and host.lower() == urlsplit(origin).netloc)
-
     def _is_same_origin(self, scope: Scope, host: str, origins: list[str]) -> bool:
         if not origins:
             return scope["type"] == "http" and scope["method"] in _READING
@@ -140,7 +135,7 @@ class Guard:
 
     def _is_secure(self, scope: Scope, host: str) -> bool:
         """Tell whether the browser speaks TLS, to this server or to a proxy in front of it."""
-        return scope.get("scheme") in ("https", "wss") or not _LOOPBACK.fullmatch(host)
+        return scope.get("scheme") in ("https", "wss") or not LOOPBACK.fullmatch(host)
 
     async def _enter_or_refuse(self, scope: Scope, receive: Receive, send: Send, host: str) -> None:
         query = scope.get("query_string", b"").decode("latin-1")

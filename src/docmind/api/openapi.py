@@ -1,0 +1,139 @@
+"""The OpenAPI 3.1 document of the REST interface, made from the table of calls and the annotations of the records."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Literal, get_args, get_origin
+
+from docmind import __version__
+from docmind.client import API, ARRAYS, CALLS, OBJECTS, UNIONS, Call, hints_of, is_box, is_text
+
+_PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+_RUN, _STREAM, _BINARY = "/runs/{run_id}/events", "text/event-stream", "application/octet-stream"
+
+
+def document() -> dict[str, Any]:
+    """Return the document, as JSON can represent it."""
+    schemas: dict[str, Any] = {}
+    paths: dict[str, Any] = {}
+    for call in CALLS:
+        paths.setdefault(call.path, {})[call.verb.lower()] = _operation(call, schemas)
+    members: dict[str, Any] = {"upload_id": {"type": "integer"}, "doc_id": {"type": "string"}}
+    members["is_known"] = {"type": "boolean"}
+    queued = _answers("202", "application/json", {"type": "object", "properties": members})
+    tags = {"type": "array", "items": {"type": "string"}}
+    paths["/uploads"] = {
+        "post": {
+            "operationId": "upload",
+            "parameters": [
+                _parameter("name", "query", {"type": "string"}, is_required=True),
+                _parameter("tags", "query", tags, is_required=False, is_json=True),
+            ],
+            "requestBody": _content(_BINARY, {}),
+            "responses": queued,
+        }
+    }
+    page = {"type": "object", "properties": {"address": {"type": "string"}, "tags": tags}, "required": ["address"]}
+    paths["/uploads/web"] = {
+        "post": {
+            "operationId": "upload_web_page",
+            "requestBody": _content("application/json", page),
+            "responses": queued,
+        }
+    }
+    paths[_RUN] = {
+        "get": {
+            "operationId": "conversations.events",
+            "parameters": [_parameter("run_id", "path", {"type": "string"}, is_required=True)],
+            "responses": _answers("200", _STREAM, {"type": "string"}),
+        }
+    }
+    texts = {name: {"type": "string"} for name in ("kind", "message", "hint")}
+    error = {"type": "object", "properties": {**texts, "exit_code": {"type": "integer"}}}
+    schemas["Error"] = {"type": "object", "properties": {"error": error}, "required": ["error"]}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "DocMind", "version": __version__},
+        "servers": [{"url": f"/{API}"}],
+        "security": [{"token": []}],
+        "paths": paths,
+        "components": {"schemas": schemas, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+    }
+
+
+def _operation(call: Call, schemas: dict[str, Any]) -> dict[str, Any]:
+    params = {name: kind for name, kind in (call.params or {}).items() if name != call.body}
+    made: dict[str, Any] = {"operationId": call.name, "parameters": []}
+    members: dict[str, Any] = {}
+    for name, kind in params.items():
+        schema, is_required = _schema(kind, schemas), name in call.required
+        if name in call.in_path or call.in_query:
+            where = "path" if name in call.in_path else "query"
+            made["parameters"].append(
+                _parameter(name.lstrip("*"), where, schema, is_required=is_required, is_json=not is_text(kind))
+            )
+        else:
+            members[name] = schema
+    if call.body is not None:
+        made["requestBody"] = _content(_BINARY, {})
+    elif members:
+        required = [name for name in call.required if name in members]
+        schema = {"type": "object", "properties": members, "additionalProperties": False}
+        made["requestBody"] = _content("application/json", schema | ({"required": required} if required else {}))
+    if call.result is None:
+        made["responses"] = {"204": {"description": "Done."}, "default": _failed()}
+    elif call.result is bytes:
+        made["responses"] = _answers("200", "image/webp" if call.name == "page_image" else _BINARY, {})
+    else:
+        made["responses"] = _answers("200", "application/json", _schema(call.result, schemas))
+    return made
+
+
+def _parameter(
+    name: str, where: str, schema: dict[str, Any], *, is_required: bool, is_json: bool = False
+) -> dict[str, Any]:
+    """Return a parameter; in a query, what is no text is written as JSON."""
+    made: dict[str, Any] = {"name": name, "in": where, "required": is_required}
+    if where == "query" and is_json:
+        return made | {"content": {"application/json": {"schema": schema}}}
+    return made | {"schema": schema}
+
+
+def _content(kind: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {"required": True, "content": {kind: {"schema": schema}}}
+
+
+def _answers(status: str, kind: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {status: {"description": "The result.", "content": {kind: {"schema": schema}}}, "default": _failed()}
+
+
+def _failed() -> dict[str, Any]:
+    schema = {"$ref": "#/components/schemas/Error"}
+    return {"description": "What is wrong.", "content": {"application/json": {"schema": schema}}}
+
+
+def _schema(declared: Any, schemas: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a type; those of records go into `schemas`."""
+    origin, inner = get_origin(declared), get_args(declared)
+    if declared in _PLAIN:
+        return {"type": _PLAIN[declared]}
+    if origin is Literal:
+        return {"enum": list(inner)}
+    if origin in UNIONS:
+        return {"anyOf": [_schema(kind, schemas) for kind in inner]}
+    if is_box(declared):
+        return {"type": "array", "prefixItems": [_schema(kind, schemas) for kind in hints_of(declared).values()]}
+    if dataclasses.is_dataclass(declared):
+        name = declared.__name__  # type: ignore[union-attr]
+        if name not in schemas:
+            schemas[name] = {}  # it may hold itself
+            members = {one: _schema(kind, schemas) for one, kind in hints_of(declared).items()}  # type: ignore[arg-type]
+            schemas[name] = {"type": "object", "properties": members, "required": list(members)}
+        return {"$ref": f"#/components/schemas/{name}"}
+    if origin in OBJECTS:
+        return {"type": "object", "additionalProperties": _schema(inner[1], schemas)}
+    if origin in ARRAYS:
+        if origin is tuple and inner[1:] != (Ellipsis,):
+            return {"type": "array", "prefixItems": [_schema(kind, schemas) for kind in inner]}
+        return {"type": "array", "items": _schema(inner[0], schemas)}
+    raise TypeError(f"{declared} has no JSON form")

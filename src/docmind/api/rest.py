@@ -1,0 +1,245 @@
+"""REST below `/api/v1` of the app's own server, for programs of its user.
+
+Each request needs the bearer token of this launch, derived from the secret in `app.json`; cookies do not count. Web
+pages are kept out: a request with an `Origin`, or with a foreign `Host` (DNS rebinding), is refused. The routes are
+those of `docmind.client.CALLS`, with uploads, the events of a run, and the OpenAPI document.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable
+from functools import cached_property
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from docmind.access import Launch
+from docmind.errors import (
+    ConfigError,
+    DiskFullError,
+    DocMindError,
+    KeyUnavailableError,
+    NotFoundError,
+    ReadingError,
+    TooLargeError,
+    WrongKeyError,
+)
+from docmind.rich_text import file_name
+from docmind.wording import _
+
+if TYPE_CHECKING:
+    from docmind.application import DocMind
+    from docmind.client import Call
+
+_LARGEST_JSON = 1 << 20
+_NEWS_S = 5.0  # a stream without news sends a comment so often, which ends it where nobody listens
+_STATUS: tuple[tuple[type[DocMindError], int], ...] = (
+    (NotFoundError, 404), (ConfigError, 400), (TooLargeError, 413), (ReadingError, 422), (DiskFullError, 507),
+    (KeyUnavailableError, 423), (WrongKeyError, 423),
+)  # fmt: skip
+_PRIVATE = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
+
+
+class Rest:
+    """ASGI middleware that answers what lies below `/api/v1/`; it belongs outside the guard of browsers."""
+
+    def __init__(self, app: ASGIApp, launch: Launch, vault: Callable[[], DocMind]) -> None:
+        """Answer with the vault that `vault` returns; it is called in a thread, for each request."""
+        self._app, self._launch, self._vault = app, launch, vault
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        base = f"{self._launch.prefix}/api/v1"
+        if scope["type"] != "http" or not scope["path"].startswith(f"{base}/"):
+            await self._app(scope, receive, send)
+            return
+        answer: ASGIApp = self._router
+        request = Request(scope)
+        hosts = request.headers.getlist("host")
+        if len(hosts) != 1 or not self._launch.is_here(hosts[0]) or "origin" in request.headers:
+            answer = Response(status_code=403)
+        elif not self._launch.admits_program(request.headers.getlist("authorization")):
+            answer = Response(status_code=401, headers={"www-authenticate": "Bearer"})
+        ours = {**scope, "path": scope["path"].removeprefix(base), "root_path": ""}
+        ours.pop("app", None)  # with it, the router would raise for an address that it does not know
+        await answer(ours, receive, send)
+
+    @cached_property
+    def _router(self) -> Router:
+        from docmind.api.openapi import document
+        from docmind.client import CALLS
+
+        async def openapi(_: Request) -> Response:
+            return JSONResponse(document(), headers=_PRIVATE)
+
+        return Router(
+            [
+                Route("/openapi.json", openapi),
+                Route("/uploads", self._guarded(self._upload), methods=["POST"]),
+                Route("/uploads/web", self._guarded(self._web_page), methods=["POST"]),
+                Route("/runs/{run_id}/events", self._guarded(self._events)),
+                *(Route(call.path, self._guarded(self._called(call)), methods=[call.verb]) for call in CALLS),
+            ]
+        )
+
+    def _guarded(self, answer: Callable[[Request], Any]) -> Callable[[Request], Any]:
+        """Return an endpoint that answers a `DocMindError` as JSON."""
+
+        async def endpoint(request: Request) -> Response:
+            try:
+                return await answer(request)
+            except DocMindError as error:
+                status = next((code for kind, code in _STATUS if isinstance(error, kind)), 409)
+                told = {
+                    "kind": type(error).__name__,
+                    "message": str(error),
+                    "hint": error.hint,
+                    "exit_code": error.exit_code,
+                }
+                return JSONResponse({"error": told}, status, headers=_PRIVATE)
+
+        return endpoint
+
+    def _called(self, call: Call) -> Callable[[Request], Any]:
+        async def answer(request: Request) -> Response:
+            from docmind.client import encode
+
+            body = await self._body(request, is_file=call.body is not None)
+            values = _values(call, request, body)
+
+            def work() -> Any:
+                found = attrgetter(call.name)(self._vault())
+                if call.params is None:
+                    return found
+                first = next((name for name in values if name.startswith("*")), "")
+                return found(*values.pop(first, ()), **values)
+
+            outcome = await run_in_threadpool(work)
+            if call.result is bytes:
+                return _file(call, values, outcome)
+            if call.result is None:
+                return Response(status_code=204, headers=_PRIVATE)
+            return JSONResponse(encode(call.result, outcome), headers=_PRIVATE)
+
+        return answer
+
+    async def _body(self, request: Request, *, is_file: bool) -> bytes:
+        """Read the body piece by piece, and stop where it is larger than a file or a JSON object may be."""
+        most = _LARGEST_JSON
+        if is_file:
+            most = (await run_in_threadpool(self._vault)).settings.now.reading.max_file_mb << 20
+        parts, size = list[bytes](), 0
+        async for part in request.stream():
+            size += len(part)
+            if size > most:
+                raise TooLargeError(_("The request has more than {limit} bytes.").format(limit=f"{most:,}"))
+            parts.append(part)
+        return b"".join(parts)
+
+    async def _upload(self, request: Request) -> Response:
+        """Queue the file that is the body; `name` is shown and never opened."""
+        from docmind.client import decode
+        from docmind.records.documents import Upload
+
+        name = request.query_params.get("name", "")
+        if not name.strip():
+            raise ConfigError(_("The file has no name."), hint="See docs/api.md.")
+        tags = decode(tuple[str, ...], _parsed(request.query_params.get("tags", "[]"), "tags"), "tags")
+        data = await self._body(request, is_file=True)
+        return await self._queued(lambda _: Upload(name, data, tags=tags))
+
+    async def _web_page(self, request: Request) -> Response:
+        """Fetch a web page, where the settings allow it, and queue it."""
+        from docmind.client import decode
+
+        told = _parsed(await self._body(request, is_file=False), "body")
+        if not isinstance(told, dict) or told.keys() - {"address", "tags"}:
+            raise ConfigError(_("A web page is named by its address and tags."), hint="See docs/api.md.")
+        address = decode(str, told.get("address"), "address")
+        tags = decode(tuple[str, ...], told.get("tags", []), "tags")
+        return await self._queued(lambda vault: vault.web_page(address, tags=tags))
+
+    async def _queued(self, upload: Callable[[DocMind], Any]) -> Response:
+        def work() -> dict[str, Any]:
+            vault = self._vault()
+            (upload_id,) = vault.queue.hold([upload(vault)])
+            try:  # before it is read: afterwards its document is known
+                doc_id, is_known = vault.queue.document_of(upload_id)
+            finally:
+                vault.queue.release([upload_id])
+                vault.queue.start()
+            return {"upload_id": upload_id, "doc_id": doc_id, "is_known": is_known}
+
+        return JSONResponse(await run_in_threadpool(work), 202, headers=_PRIVATE)
+
+    async def _events(self, request: Request) -> Response:
+        """Stream the progress of a run as server-sent events, until it is over."""
+        from docmind.client import encode
+        from docmind.records.conversations import RunProgress
+
+        run_id = request.path_params["run_id"]
+        first = await run_in_threadpool(lambda: self._vault().conversations.run(run_id))
+
+        async def events() -> AsyncIterator[str]:
+            now = first
+            yield f"data: {json.dumps(encode(RunProgress, now))}\n\n"
+            while not now.is_over:
+                then, now = now, await run_in_threadpool(_news, self._vault, run_id, now)
+                is_new = (now.text, now.stage, now.state, now.pages) != (then.text, then.stage, then.state, then.pages)
+                yield f"data: {json.dumps(encode(RunProgress, now))}\n\n" if is_new else ": no news\n\n"
+
+        return StreamingResponse(events(), media_type="text/event-stream", headers=_PRIVATE)
+
+
+def _news(vault: Callable[[], DocMind], run_id: str, since: Any) -> Any:
+    return vault().conversations.wait(run_id, _NEWS_S, since=since)
+
+
+def _parsed(raw: str | bytes, name: str) -> Any:
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(_("{name} isn't JSON.").format(name=name), hint="See docs/api.md.") from error
+
+
+def _values(call: Call, request: Request, body: bytes) -> dict[str, Any]:
+    """Return the arguments of a call by name, decoded. Raises `ConfigError`."""
+    from docmind.client import decode, is_text
+
+    params = call.params or {}
+    texts: dict[str, str] = dict(request.path_params)
+    values: dict[str, Any] = {}
+    if call.in_query:
+        texts = dict(request.query_params) | texts
+    else:
+        told = _parsed(body or b"{}", "body")
+        if not isinstance(told, dict):
+            raise ConfigError(_("The body isn't an object."), hint="See docs/api.md.")
+        values = dict(told)
+    names = {name.lstrip("*"): name for name in params}
+    if unknown := sorted((texts.keys() | values.keys()) - (names.keys() - {call.body})):
+        raise ConfigError(_("There is no parameter {name!r}.").format(name=unknown[0]), hint="See docs/api.md.")
+    for name, text in texts.items():
+        declared = params[names[name]]
+        values[name] = text if is_text(declared) else _parsed(text, name)
+    found = {names[name]: decode(params[names[name]], value, name) for name, value in values.items()}
+    if call.body is not None:
+        found[call.body] = body
+    needed = set(call.required)
+    if missing := sorted(needed - found.keys()):
+        raise ConfigError(_("The parameter {name} is missing.").format(name=missing[0]), hint="See docs/api.md.")
+    return found
+
+
+def _file(call: Call, values: dict[str, Any], data: bytes) -> Response:
+    if call.name == "page_image":
+        return Response(data, media_type="image/webp", headers=_PRIVATE)
+    safe = quote(file_name(str(values.get("doc_id", ""))), safe="")
+    headers = {**_PRIVATE, "content-disposition": f"attachment; filename*=UTF-8''{safe}"}
+    return Response(data, media_type="application/octet-stream", headers=headers)

@@ -1,0 +1,197 @@
+"""The calls of the facade that REST offers: one table for the server, the client and the OpenAPI document.
+
+Each row names a method of the facade, its HTTP method and path, its parameters with their types, and its result. Path
+parameters stand in braces. The others are members of a JSON object, or of the query for GET and beside a body of bytes,
+where a value that is no text is written as JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from docmind.records.answers import Answer
+from docmind.records.conversations import Memory, MemoryList, Mode, ModelList, RunProgress, Thread, ThreadView, Turn
+from docmind.records.documents import (
+    Collection,
+    DocumentInfo,
+    ErasureReceipt,
+    PageView,
+    QueueProgress,
+    Status,
+    UploadInfo,
+    UploadState,
+)
+from docmind.records.search import Degraded, Filters, ListName, MergeStrategy, MultimodalResult, Rerank, SearchResult
+from docmind.records.settings import SettingInfo
+
+API = "api/v1"
+"""The path of the interface below the app's address."""
+
+Verb = Literal["GET", "POST", "PATCH", "DELETE"]
+Dedup = Literal["node_id", "page_id", "doc_id"]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One method of the facade. A name with `*` before it takes all positional arguments.
+
+    `params` is None for a property.
+    """
+
+    name: str
+    verb: Verb
+    path: str
+    result: Any
+    params: Mapping[str, Any] | None = field(default_factory=dict)
+
+    @property
+    def body(self) -> str | None:
+        """The parameter that is the request's body of bytes; None without one."""
+        return next((name for name, kind in (self.params or {}).items() if kind is bytes), None)
+
+    @property
+    def in_path(self) -> tuple[str, ...]:
+        """The parameters that stand in the path."""
+        return tuple(name for name in self.params or {} if "{" + name + "}" in self.path)
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The parameters without which there is no call: those of the path, and those that the facade requires."""
+        return (*self.in_path, *(name for name in _REQUIRED.get(self.name, ()) if name not in self.in_path))
+
+    @property
+    def in_query(self) -> bool:
+        """Whether the other parameters stand in the query."""
+        return self.verb in ("GET", "DELETE") or self.body is not None
+
+
+_question, _name, _docs = ("question",), ("name",), ("doc_ids",)
+_REQUIRED = {
+    "find_document": _name, "library.tag": _docs, "library.set_language": ("doc_ids", "language"),
+    "library.find_binned": _name, "library.delete": _docs, "library.restore": _docs,
+    "library.new_collection": _name, "library.collection": _name, "library.rename_collection": _name,
+    "library.collect": _docs, "queue.remove": ("upload_ids",), "queue.unlock": ("password",),
+    "erase": _docs, "search": _question, "multimodal_search": _question, "see": ("picture",), "ask": _question,
+    "conversations.find_thread": _name, "conversations.rename": ("title",), "conversations.start": _question,
+    "conversations.ask": _question, "memories.add": ("text",), "memories.find": _name, "memories.expand": _question,
+    "memories.edit": ("text",),
+}  # fmt: skip
+_ids = Sequence[str]
+_files = {"upload_ids": Sequence[int] | None}
+_search: dict[str, Any] = {
+    "question": str, "k": int | None, "filters": Filters, "merge": MergeStrategy | None,
+    "lists": Sequence[ListName] | None, "limits": Mapping[ListName, int] | None, "dedup_key": Dedup | None,
+    "rerank": Rerank | None,
+}  # fmt: skip
+_asked: dict[str, Any] = {
+    "question": str, "checkpoint_id": str | None, "filters": Filters, "mode": Mode | None, "web": bool,
+    "k": int | None, "lists": Sequence[ListName] | None,
+}  # fmt: skip
+
+CALLS = (
+    Call("status", "GET", "/status", Status),
+    Call("counts", "GET", "/counts", tuple[int, int, int]),
+    # documents
+    Call("documents", "GET", "/documents", tuple[DocumentInfo, ...]),
+    Call("find_document", "GET", "/documents/find", DocumentInfo, {"name": str}),
+    Call("document", "GET", "/documents/{doc_id}", DocumentInfo, {"doc_id": str}),
+    Call(
+        "library.rename", "PATCH", "/documents/{doc_id}", DocumentInfo,
+        {"doc_id": str, "document": str | None, "title": str | None},
+    ),
+    Call("library.original", "GET", "/documents/{doc_id}/original", bytes, {"doc_id": str}),
+    Call("library.original_name", "GET", "/documents/{doc_id}/original-name", str, {"doc_id": str}),
+    Call("page", "GET", "/documents/{doc_id}/pages/{page_no}", PageView, {"doc_id": str, "page_no": int}),
+    Call(
+        "page_image", "GET", "/documents/{doc_id}/pages/{page_no}/image", bytes,
+        {"doc_id": str, "page_no": int, "thumbnail": bool},
+    ),
+    Call("library.tags", "GET", "/tags", dict[str, int]),
+    Call("library.tag", "POST", "/tags", None, {"doc_ids": _ids, "add": _ids, "remove": _ids}),
+    Call("library.set_language", "POST", "/language", None, {"doc_ids": _ids, "language": str}),
+    # the bin
+    Call("library.binned", "GET", "/bin", tuple[DocumentInfo, ...]),
+    Call("library.bin_days", "GET", "/bin/days", float, None),
+    Call("library.find_binned", "GET", "/bin/find", DocumentInfo, {"name": str}),
+    Call("library.delete", "POST", "/bin", tuple[DocumentInfo, ...], {"doc_ids": _ids}),
+    Call("library.restore", "POST", "/bin/restore", None, {"doc_ids": _ids}),
+    Call("receipts", "GET", "/erasures", tuple[ErasureReceipt, ...]),
+    Call(
+        "erase", "POST", "/erasures", tuple[ErasureReceipt, ...],
+        {"doc_ids": _ids, "conversations": bool, "memories": bool},
+    ),
+    # collections
+    Call("library.collections", "GET", "/collections", tuple[Collection, ...]),
+    Call("library.new_collection", "POST", "/collections", Collection, {"name": str, "doc_ids": _ids}),
+    Call("library.collection", "GET", "/collections/find", Collection, {"name": str}),
+    Call(
+        "library.rename_collection", "PATCH", "/collections/{collection_id}", Collection,
+        {"collection_id": str, "name": str},
+    ),
+    Call("library.delete_collection", "DELETE", "/collections/{collection_id}", Collection, {"collection_id": str}),
+    Call(
+        "library.collect", "POST", "/collections/{collection_id}/documents", None,
+        {"collection_id": str, "doc_ids": _ids, "leave": bool},
+    ),
+    # the queue
+    Call("queue.uploads", "GET", "/jobs", tuple[UploadInfo, ...], {"*states": tuple[UploadState, ...], "newest": int}),
+    Call("queue.counts", "GET", "/jobs/counts", dict[UploadState, int]),
+    Call("queue.progress", "GET", "/jobs/progress", QueueProgress),
+    Call("queue.pause", "POST", "/jobs/pause", list[int], _files),
+    Call("queue.resume", "POST", "/jobs/resume", list[int], _files),
+    Call("queue.retry", "POST", "/jobs/retry", list[int], _files),
+    Call("queue.cancel", "POST", "/jobs/cancel", list[int], _files),
+    Call("queue.remove", "POST", "/jobs/remove", list[UploadInfo], {"upload_ids": Sequence[int]}),
+    Call("queue.unlock", "POST", "/jobs/{upload_id}/unlock", None, {"upload_id": int, "password": str}),
+    # search and answers
+    Call(
+        "search", "POST", "/search", SearchResult,
+        {"question": str, "k": int | None, "filters": Filters, "dedup_key": Dedup | None},
+    ),
+    Call("multimodal_search", "POST", "/search/multimodal", MultimodalResult, _search),
+    Call(
+        "see", "POST", "/search/picture", MultimodalResult,
+        {
+            "picture": bytes, "question": str, "k": int, "filters": Filters, "merge": MergeStrategy | None, "name": str,
+            "read": bool, "rerank": Rerank | None,
+        },
+    ),
+    Call("ask", "POST", "/ask", Answer, {
+        "question": str, "k": int | None, "filters": Filters, "lists": Sequence[ListName] | None,
+    }),
+    # conversations
+    Call("conversations.threads", "GET", "/threads", tuple[Thread, ...], {
+        "search": str, "deleted": bool, "archived": bool,
+    }),
+    Call("conversations.create", "POST", "/threads", Thread, {
+        "title": str, "thread_id": str | None, "collections": _ids, "documents": _ids,
+    }),
+    Call("conversations.find_thread", "GET", "/threads/find", Thread, {"name": str}),
+    Call("conversations.thread", "GET", "/threads/{thread_id}", Thread, {"thread_id": str}),
+    Call("conversations.rename", "PATCH", "/threads/{thread_id}", Thread, {"thread_id": str, "title": str}),
+    Call("conversations.delete", "DELETE", "/threads/{thread_id}", Thread, {"thread_id": str}),
+    Call("conversations.restore", "POST", "/threads/{thread_id}/restore", Thread, {"thread_id": str}),
+    Call(
+        "conversations.view", "GET", "/threads/{thread_id}/transcript", ThreadView,
+        {"thread_id": str, "checkpoint_id": str | None, "last": int | None},
+    ),
+    Call("conversations.live", "GET", "/threads/{thread_id}/run", RunProgress | None, {"thread_id": str}),
+    Call("conversations.start", "POST", "/threads/{thread_id}/ask", str, {**_asked, "thread_id": str}),
+    Call("conversations.ask", "POST", "/turns", Turn, {**_asked, "thread_id": str | None}),
+    Call("conversations.run", "GET", "/runs/{run_id}", RunProgress, {"run_id": str}),
+    Call("conversations.stop", "POST", "/runs/{run_id}/stop", None, {"run_id": str}),
+    # memories, models, settings
+    Call("memories.list", "GET", "/memories", MemoryList, {"search": str, "thread_id": str | None, "limit": int}),
+    Call("memories.add", "POST", "/memories", Memory, {"text": str, "thread_id": str | None}),
+    Call("memories.find", "GET", "/memories/find", Memory, {"name": str}),
+    Call("memories.expand", "POST", "/memories/expand", str, {"question": str, "thread_id": str | None}),
+    Call("memories.edit", "PATCH", "/memories/{memory_id}", Memory, {"memory_id": str, "text": str}),
+    Call("memories.forget", "DELETE", "/memories/{memory_id}", Memory, {"memory_id": str}),
+    Call("models.list", "GET", "/models", ModelList, {"refresh": bool}),
+    Call("models.degraded", "GET", "/models/degraded", tuple[Degraded, ...]),
+    Call("visual.is_on", "GET", "/models/{kind}/on", bool, {"kind": Literal["image", "late"]}),
+    Call("settings.list", "GET", "/settings", tuple[SettingInfo, ...]),
+    Call("settings.info", "GET", "/settings/{name}", SettingInfo, {"name": str}),
+)  # fmt: skip

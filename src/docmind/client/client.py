@@ -1,0 +1,266 @@
+"""The facade of the app that is open over a data folder, for other processes of its user."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import ssl
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import quote, urlencode, urlsplit
+
+from docmind import errors
+from docmind.access import RunningApp, api_token, find_running, is_alive
+from docmind.client.calls import API, CALLS, Call
+from docmind.client.codec import decode, encode
+from docmind.errors import AppNotOpenError, DocMindError, NotFoundError
+from docmind.records.conversations import RunProgress, Turn
+from docmind.records.documents import AddResult, QueueProgress, Upload, UploadInfo, UploadState
+from docmind.wording import _
+
+_TIMEOUT_S = 600.0  # an answer by a slow language model takes minutes
+_POLL_S = 0.2
+_CALLS = {call.name: call for call in CALLS}
+_PARTS = {call.name.partition(".")[0] for call in CALLS if "." in call.name}
+_UNREAD: tuple[UploadState, ...] = ("waiting", "reading")
+
+
+def connect(data_dir: Path) -> Client:
+    """Return a client of the app that is open over this data folder.
+
+    Raises `AppNotOpenError` without one, `ConfigError` where `app.json` may be another user's.
+    """
+    running = find_running(data_dir)
+    if running is None or not is_alive(running):
+        raise AppNotOpenError(_("DocMind isn't running for the library in {folder}.").format(folder=data_dir))
+    return Client(running)
+
+
+class Client:
+    """The methods of the facade that `docmind.client.CALLS` names, with its parameters, records and errors.
+
+    Thread-safe: each call has a connection of its own. Each raises `AppNotOpenError` once the app is closed.
+    """
+
+    def __init__(self, app: RunningApp) -> None:
+        self._app = app
+        self._handed: dict[int, tuple[str, str, bool]] = {}  # upload: its name, its document, whether that was there
+        self.conversations = _Conversations(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Do nothing: no connection outlives its call."""
+
+    def __getattr__(self, name: str) -> Any:
+        return _method(self, name)
+
+    # what is not a plain call
+
+    def submit(self, uploads: Iterable[Upload], *, total_bytes: int = 0) -> tuple[int, ...]:
+        """Hand in files one by one, and return their ids; see `queue` for progress. `total_bytes` is not used.
+
+        Raises `DiskFullError`, `TooLargeError`; the files before that one are queued.
+        """
+        return tuple(self._hand_in(upload) for upload in uploads)
+
+    def submit_web_page(self, address: str, *, tags: tuple[str, ...] = ()) -> int:
+        """Let the app fetch a web page, queue it, and return its id. Raises as `DocMind.web_page`."""
+        raw = json.dumps({"address": address, "tags": tags}).encode()
+        return self._handed_in(address, self.exchange("POST", "/uploads/web", raw, "application/json"))
+
+    def add(
+        self,
+        uploads: Iterable[Upload],
+        *,
+        files_total: int = 0,
+        progress: Callable[[QueueProgress], None] | None = None,
+    ) -> list[AddResult]:
+        """Hand in files and wait until they are read; unreadable files are refused one by one."""
+        return self.wait_for(self.submit(uploads), progress)
+
+    def wait_for(
+        self, upload_ids: Iterable[int], progress: Callable[[QueueProgress], None] | None = None
+    ) -> list[AddResult]:
+        """Wait until none of these files is waiting or being read, and return what became of each."""
+        ids = list(upload_ids)
+        while True:
+            there = {info.upload_id: info for info in self.queue.uploads()}
+            if not any(info.state in _UNREAD for name, info in there.items() if name in ids):
+                return [self._result(there[name]) if name in there else self._gone(name) for name in ids]
+            if progress is not None:
+                progress(self.queue.progress())
+            time.sleep(_POLL_S)
+
+    def _hand_in(self, upload: Upload) -> int:
+        query = urlencode({"name": upload.name, "tags": json.dumps(upload.tags)})
+        upload_id = self._handed_in(upload.name, self.exchange("POST", f"/uploads?{query}", upload.data))
+        if upload.password is not None:
+            self.queue.unlock(upload_id, upload.password)
+        return upload_id
+
+    def _handed_in(self, name: str, raw: bytes) -> int:
+        told = json.loads(raw)
+        self._handed[told["upload_id"]] = (name, told["doc_id"], told["is_known"])
+        return told["upload_id"]
+
+    def _gone(self, upload_id: int) -> AddResult:
+        """Return what became of a file whose row is gone: the next batch drops the rows that are done."""
+        name, doc_id, is_known = self._handed.get(upload_id, ("", "", False))
+        try:
+            document = self.document(doc_id)
+        except NotFoundError:
+            return AddResult(name, "cancelled")
+        return AddResult(name, "already" if is_known else "added", doc_id, document.pages, document.ocr_pages)
+
+    def _result(self, info: UploadInfo) -> AddResult:
+        if info.result in ("added", "already"):
+            document = self.document(info.doc_id)
+            return AddResult(info.document, info.result, info.doc_id, document.pages, document.ocr_pages)
+        if info.state == "cancelled":
+            return AddResult(info.document, "cancelled")
+        return AddResult(
+            info.document, "refused", error=info.error, message=info.message, hint=info.hint,
+            exit_code=_kind(info.error).exit_code,
+        )  # fmt: skip
+
+    # HTTP
+
+    def call(self, call: Call, values: dict[str, Any]) -> Any:
+        """Send one call of the table; `values` are its arguments by name. Raises what the facade raises."""
+        params = call.params or {}
+        path, body, kind, rest = call.path, b"", "application/octet-stream", {}
+        for name, value in values.items():
+            if name == call.body:
+                body = value
+            elif name in call.in_path:
+                path = path.replace("{" + name + "}", quote(str(value), safe=""))
+            elif value is not None:
+                rest[name.lstrip("*")] = encode(params[name], value)
+        if call.in_query:
+            texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in rest.items()}
+            path += f"?{urlencode(texts)}" if texts else ""
+        else:
+            body, kind = json.dumps(rest).encode(), "application/json"
+        raw = self.exchange(call.verb, path, body, kind)
+        if call.result is bytes:
+            return raw
+        return decode(call.result, json.loads(raw), call.name) if call.result is not None else None
+
+    def exchange(self, verb: str, path: str, body: bytes = b"", kind: str = "application/octet-stream") -> bytes:
+        """Send a request below the interface's path and return the body of its answer; raise the error that it is."""
+        with self._sent(verb, path, body, kind) as answer:
+            return answer.read()
+
+    def events(self, path: str) -> Iterator[Any]:
+        """Yield the JSON of each event of a stream, as it comes."""
+        with self._sent("GET", path, b"", "") as answer:
+            for line in answer:
+                if line.startswith(b"data: "):
+                    yield json.loads(line[6:])
+
+    def _sent(self, verb: str, path: str, body: bytes, kind: str) -> http.client.HTTPResponse:
+        parts = urlsplit(self._app.local)
+        headers = {"Authorization": f"Bearer {api_token(self._app.secret)}", "Connection": "close"}
+        if body:
+            headers["Content-Type"] = kind
+        connection: http.client.HTTPConnection
+        if parts.scheme == "https":
+            unchecked = ssl.create_default_context()  # `is_alive` proved who answers; self-signed ones are usual
+            unchecked.check_hostname, unchecked.verify_mode = False, ssl.CERT_NONE
+            connection = http.client.HTTPSConnection(parts.netloc, timeout=_TIMEOUT_S, context=unchecked)
+        else:
+            connection = http.client.HTTPConnection(parts.netloc, timeout=_TIMEOUT_S)
+        try:
+            connection.request(verb, f"{parts.path}{API}{path}", body, headers)
+            answer = connection.getresponse()
+            raw = answer.read() if answer.status >= 300 else b""
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()
+            raise AppNotOpenError(_("DocMind was closed.")) from error
+        if answer.status >= 300:
+            raise _raised(answer.status, raw)
+        return answer
+
+
+class _Part:
+    """A part of the facade, such as `library`: its methods in the table."""
+
+    def __init__(self, client: Client, name: str) -> None:
+        self._client, self._name = client, name
+
+    def __getattr__(self, name: str) -> Any:
+        return _method(self._client, f"{self._name}.{name}")
+
+
+class _Conversations(_Part):
+    def __init__(self, client: Client) -> None:
+        super().__init__(client, "conversations")
+
+    def events(self, run_id: str) -> Iterator[RunProgress]:
+        """Yield the progress of a run with each piece that is written, until it is over. Raises `NotFoundError`."""
+        for data in self._client.events(f"/runs/{quote(run_id, safe='')}/events"):
+            yield decode(RunProgress, data, "run")
+
+    def ask(
+        self, question: str, *, thread_id: str | None = None,
+        on_progress: Callable[[RunProgress], None] | None = None, **values: Any,
+    ) -> Turn:  # fmt: skip
+        """Ask and wait, as the facade does; without a thread nothing is stored, and nothing streamed."""
+        if thread_id is None or on_progress is None:
+            return self._client.call(
+                _CALLS["conversations.ask"], {"question": question, "thread_id": thread_id, **values}
+            )
+        run_id = self._client.call(
+            _CALLS["conversations.start"], {"question": question, "thread_id": thread_id, **values}
+        )
+        now = None
+        for now in self.events(run_id):
+            on_progress(now)
+        if now is None or now.turn is None:
+            raise DocMindError(now.message if now else _("DocMind was closed."), hint=now.hint if now else None)
+        return now.turn
+
+
+def _method(client: Client, name: str) -> Any:
+    """Return what calls this method of the facade, the value of a property, or a part of it."""
+    if name in _PARTS:
+        return _Part(client, name)
+    call = _CALLS.get(name)
+    if call is None:
+        raise AttributeError(f"the client has no {name}")
+    params = call.params
+    if params is None:
+        return client.call(call, {})
+
+    def method(*values: Any, **named: Any) -> Any:
+        first = next(iter(params), "")
+        given = {first: values} if first.startswith("*") and values else dict(zip(params, values, strict=False))
+        if unknown := named.keys() - params.keys():
+            raise TypeError(f"{name} has no parameter {sorted(unknown)[0]}")
+        return client.call(call, given | named)
+
+    return method
+
+
+def _kind(name: str) -> type[DocMindError]:
+    kind = getattr(errors, name, None)
+    return kind if isinstance(kind, type) and issubclass(kind, DocMindError) else DocMindError
+
+
+def _raised(status: int, raw: bytes) -> DocMindError:
+    """Return the error that the app answered with."""
+    try:
+        told = json.loads(raw)["error"]
+        return _kind(str(told["kind"]))(str(told["message"]), hint=str(told["hint"]))
+    except (ValueError, KeyError, TypeError):
+        return AppNotOpenError(_("DocMind answered with an error ({status}).").format(status=status))
