@@ -11,6 +11,7 @@ import click
 from docmind import __version__
 from docmind.cli import (
     ask,
+    bundle,
     chat,
     documents,
     keys,
@@ -71,6 +72,6 @@ for _command in (
     *(documents.add, documents.list_, queue.queue, sync.sync, search.search, ask.ask, chat.chat, search.show),
     *(threads.threads, memory.memory, models.models, models.embed, documents.delete, documents.reindex),
     *(library.get, library.rename, library.tag, library.collection, library.bin_, purge.purge, purge.receipts_),
-    *(documents.accept, documents.status, documents.open_, keys.keys, settings.settings),
+    *(documents.accept, documents.status, documents.open_, keys.keys, bundle.bundle, settings.settings),
 ):
     main.add_command(_command)

@@ -152,9 +152,7 @@ class AppState:
             if going is not None and not going.is_over:
                 return going
             begun = self._works[name] = LongWork()
-        threading.Thread(
-            target=begun.run, args=(lambda report: work(docmind, report),), name=name, daemon=True
-        ).start()
+        threading.Thread(target=begun.run, args=(lambda report: work(docmind, report),), name=name, daemon=True).start()
         return begun
 
     def rebuild(self) -> LongWork:

@@ -1,0 +1,122 @@
+"""The section of Settings that carries the library to another computer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from docmind.errors import ConfigError
+from docmind.maintenance import SUFFIX
+from docmind.records.bundles import BundleInfo, BundleReport
+from docmind.ui.app import errors, long_work
+from docmind.ui.app.desk import desk
+from docmind.ui.app.format import count, size
+from docmind.ui.app.long_work import LongWork
+from docmind.wording import _, ngettext
+
+if TYPE_CHECKING:
+    from docmind.application import DocMind
+
+_WORK = "bundle"
+_WRITE, _READ = "bundle-write", "bundle-read"
+_TO, _NEW, _AGAIN = "bundle-to", "bundle-new", "bundle-again"
+_FROM, _OLD = "bundle-from", "bundle-old"
+
+
+def section(docmind: DocMind) -> None:
+    """Draw the forms that write and read a bundle, and how far that is."""
+    st.subheader(_("Carry the library"), anchor=False)
+    st.caption(
+        _("One encrypted file takes documents, conversations and memories to another computer, or keeps a copy.")
+    )
+    going = desk().work(_WORK)
+    if going is not None and not going.is_over:
+        long_work.draw(going, _progress, key=_WORK)
+        return
+    if going is not None:
+        _outcome(going)
+    with st.expander(_("Write a bundle"), icon=":material/archive:"), st.form(_WRITE, border=False):
+        st.text_input(_("New file"), key=_TO, placeholder=str(Path.home() / f"library{SUFFIX}"))
+        st.text_input(_("New passphrase"), type="password", key=_NEW, autocomplete="new-password")
+        st.text_input(_("New passphrase again"), type="password", key=_AGAIN, autocomplete="new-password")
+        st.caption(
+            _("Whoever has the file and the passphrase can read everything. Without it nobody can, not even you.")
+        )
+        st.form_submit_button(_("Write"), on_click=_write)
+    errors.show_of(_WRITE)
+    if docmind.is_read_only:
+        return
+    with st.expander(_("Read a bundle"), icon=":material/unarchive:"), st.form(_READ, border=False):
+        st.text_input(_("File"), key=_FROM, placeholder=str(Path.home() / f"library{SUFFIX}"))
+        st.text_input(_("Passphrase of the bundle"), type="password", key=_OLD, autocomplete="off")
+        st.caption(_("What the library lacks is added. Nothing is replaced."))
+        st.form_submit_button(_("Read"), on_click=_read)
+    errors.show_of(_READ)
+
+
+def _write() -> None:
+    path, new, again = (str(st.session_state.get(key, "")) for key in (_TO, _NEW, _AGAIN))
+
+    def begin() -> None:
+        if new != again:
+            raise ConfigError(_("The two passphrases differ. Nothing was written."), hint=_("Type them again."))
+        place = _path(path)
+        desk().start(_WORK, lambda docmind, report: docmind.bundles.write(place, new, report))
+
+    errors.heed(_WRITE, begin)
+    st.session_state[_NEW] = st.session_state[_AGAIN] = ""
+
+
+def _read() -> None:
+    path, passphrase = (str(st.session_state.get(key, "")) for key in (_FROM, _OLD))
+
+    def begin() -> None:
+        place = _path(path)
+        desk().start(_WORK, lambda docmind, report: docmind.bundles.read(place, passphrase, report))
+
+    errors.heed(_READ, begin)
+    st.session_state[_OLD] = ""
+
+
+def _path(text: str) -> Path:
+    path = Path(text.strip()).expanduser()
+    if not text.strip() or not path.is_absolute():
+        raise ConfigError(
+            _("{text} isn't the whole path of a file.").format(text=repr(text)),
+            hint=_("Write it from the top, such as {example}.").format(example=Path.home() / f"library{SUFFIX}"),
+        )
+    return path
+
+
+def _progress(going: LongWork) -> str:
+    return _("Writing and checking… {percent} %").format(percent=round(100 * going.done / going.total))
+
+
+def _outcome(going: LongWork) -> None:
+    if going.error is not None:
+        errors.show(going.error)
+    elif isinstance(going.result, BundleInfo):
+        info = going.result
+        st.success(
+            _("The bundle is written: {documents}, {size}.").format(
+                documents=_documents(info.documents), size=size(info.bytes)
+            ),
+            icon=":material/check:",
+        )
+        for name in info.left_out:
+            errors.tell(_("Left out, because its stored files are damaged: {name}").format(name=name))
+    elif isinstance(going.result, BundleReport):
+        st.success(
+            _("The bundle is read: {documents} added.").format(documents=_documents(going.result.documents)),
+            icon=":material/check:",
+        )
+        if not going.result.is_embedded:
+            st.caption(
+                _("Another text model made its vectors. Press Rebuild index, under Search, to search it by meaning.")
+            )
+
+
+def _documents(number: int) -> str:
+    return count(ngettext("{n} document", "{n} documents", number), number)
