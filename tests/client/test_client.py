@@ -141,7 +141,7 @@ def test_files_read_before_the_next_one_comes_are_reported(client: Client) -> No
     results = client.wait_for(ids)
     assert [(result.document, result.status) for result in results] == [(f"note{n}.txt", "added") for n in range(3)]
     for result in results:
-        client.delete(result.doc_id)
+        client.erase([result.doc_id])
 
 
 def test_an_answer_is_streamed(client: Client) -> None:
