@@ -41,7 +41,7 @@ from docmind.errors import (
 )
 from docmind.ingest import Progress, one_named
 from docmind.llm import LanguageModels
-from docmind.maintenance import Bundles, Conversing, Purge, Signer
+from docmind.maintenance import Conversing, Purge, Signer
 from docmind.memory import Memories
 from docmind.model_files import LanguageFiles, models_dir_of, pull_text_model
 from docmind.network import network_guard
@@ -76,6 +76,7 @@ from docmind.wording import _
 
 if TYPE_CHECKING:
     from docmind.answers import DirectAnswers, Examples
+    from docmind.maintenance import Bundles
 
 _TEXT_MODEL = "text-model"  # the preference that has the name of the vault's text model
 _TEXT_FACTS = "text-model.facts"
@@ -118,7 +119,7 @@ class DocMind:
         then, and can be reopened.
         """
         self.close()
-        for name in ("_direct", "_examples"):
+        for name in ("_direct", "_examples", "bundles"):
             self.__dict__.pop(name, None)
         self._open(self._given, read_only=self._is_read_only_asked, keys=self._keys, unset=unset)
 
@@ -220,10 +221,6 @@ class DocMind:
             Signer(self._keys.keyset.id_key, self._keys.vault_id), self._forget,
         )  # fmt: skip
         self._purge.follow()
-        self.bundles = Bundles(
-            settings.data_dir, capabilities.version(), self._database, self._catalog, self._artifacts, self.memories,
-            self._embedder, self.library,
-        )  # fmt: skip
 
     def _forget(self) -> None:
         """Drop what is kept in memory of documents: questions, outlines, example questions."""
@@ -639,6 +636,16 @@ class DocMind:
             (*found.degraded, *quotes.degraded, *recalled.degraded), timings, told.sentences,
             outcome="maybe" if is_by_look else outcome, told=tuple(memory.text for memory in recalled.memories),
             needs=intent.needs,
+        )  # fmt: skip
+
+    @cached_property
+    def bundles(self) -> Bundles:
+        """The writing and reading of files that carry the library to another computer."""
+        from docmind.maintenance import Bundles
+
+        return Bundles(
+            self._settings.data_dir, capabilities.version(), self._database, self._catalog, self._artifacts,
+            self.memories, self._embedder, self.library,
         )  # fmt: skip
 
     @cached_property

@@ -118,10 +118,10 @@ def test_while_the_app_is_open_a_command_says_so(shell: Shell, monkeypatch: pyte
     settings = Settings.load()
     try:
         with DocMind(settings):
-            assert "in use by another DocMind" in sentence_of(shell.run("list", code=11))
+            assert "in use by another DocMind" in sentence_of(shell.run("reindex", code=11))
             address = f"http://127.0.0.1:{server.server_port}/"
             announce(settings.data_dir, RunningApp(address, address, SECRET, True, 1))
-            result = shell.run("list", code=11)
+            result = shell.run("reindex", code=11)
     finally:
         server.shutdown()
         server.server_close()

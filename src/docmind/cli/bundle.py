@@ -12,7 +12,6 @@ from docmind.cli.context import is_asking, json_option, opened, plain, print_jso
 from docmind.cli.help import group
 from docmind.cli.output import counted_documents, counted_pages, inert, terminal_bar, when
 from docmind.errors import ConfigError
-from docmind.maintenance import verify_bundle
 from docmind.records.bundles import BundleInfo, BundleReport
 from docmind.wording import _, ngettext
 
@@ -57,6 +56,8 @@ def write(file: Path, passphrase_file: _Passphrase, as_json: bool) -> None:
 @json_option
 def verify(file: Path, passphrase_file: _Passphrase, as_json: bool) -> None:
     """Check every part of FILE, and say what it holds. Nothing is taken from it; no library is needed."""
+    from docmind.maintenance import verify_bundle
+
     with _bar(quiet=as_json) as report:
         info = verify_bundle(file, _asked(passphrase_file), report)
     if as_json:

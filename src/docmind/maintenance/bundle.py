@@ -71,7 +71,6 @@ from docmind.storage import (
 )
 from docmind.wording import N_, _
 
-SUFFIX = ".docmind"
 _BATCH = 64  # sealed files that are written together
 _IS_CARRIED = "status = 'ready' AND deleted_at_ms IS NULL"
 _IDS = re.compile(r"[0-9a-f]{64}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32}")

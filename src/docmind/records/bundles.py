@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+SUFFIX = ".docmind"
+"""How the name of a bundle ends, where the user gives no other."""
+
 
 @dataclass(frozen=True, slots=True)
 class BundleInfo:

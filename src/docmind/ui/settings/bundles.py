@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from docmind.errors import ConfigError
-from docmind.maintenance import SUFFIX
-from docmind.records.bundles import BundleInfo, BundleReport
+from docmind.records.bundles import SUFFIX, BundleInfo, BundleReport
 from docmind.ui.app import errors, long_work
 from docmind.ui.app.desk import desk
 from docmind.ui.app.format import count, size
