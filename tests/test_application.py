@@ -408,7 +408,7 @@ def test_a_full_disk_loses_nothing_and_is_well_again_with_room(tmp_path: Path) -
             assert {info.document for info in desk.documents() if info.status == "ready"} >= set(acknowledged)
             assert desk.search("first report page 2").hits
             receipt = desk.delete(desk.find_document("first.pdf").doc_id)  # deleting frees space, so it must work
-            assert (receipt.pages, receipt.artifacts) == (3, 7)
+            assert (receipt.pages, dict(receipt.erased)["files"]) == (3, 7)
             acknowledged.remove("first.pdf")
         with DocMind(settings) as desk:
             assert {info.document for info in desk.documents() if info.status == "ready"} >= set(acknowledged)

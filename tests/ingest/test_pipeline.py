@@ -70,8 +70,8 @@ def test_a_document_comes_in_whole_and_goes_whole(tmp_path: Path, desk: DocMind)
     assert (held.ready, held.pages, held.nodes, held.vectors) == (1, 11, 11, 11)
     assert (held.text_points, held.page_points, held.files) == (11, 11, 23)
     with opened(tmp_path) as again:
-        receipt = again.delete(result.doc_id)
-        assert (receipt.pages, receipt.nodes, receipt.artifacts) == (11, 11, 23)
+        erased = dict(again.delete(result.doc_id).erased)
+        assert (erased["pages"], erased["passages"], erased["files"]) == (11, 11, 23)
         with pytest.raises(NotFoundError):
             again.delete(result.doc_id)
     assert inventory(settings_in(tmp_path)) == NOTHING
@@ -307,7 +307,7 @@ def test_what_two_documents_share_outlives_one_of_them(tmp_path: Path, desk: Doc
     assert one.doc_id
     assert two.doc_id
     receipt = desk.delete(one.doc_id)
-    assert receipt.artifacts == 3  # original, and image and thumbnail of the page of its own
+    assert dict(receipt.erased)["files"] == 3  # original, and image and thumbnail of the page of its own
     for page_no in (1, 2, 3):
         assert desk.page_image(two.doc_id, page_no)
         assert desk.page_image(two.doc_id, page_no, thumbnail=True)

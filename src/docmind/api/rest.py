@@ -32,7 +32,7 @@ from docmind.errors import (
     WrongKeyError,
 )
 from docmind.rich_text import file_name
-from docmind.wording import _
+from docmind.wording import _, number_text
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -138,7 +138,7 @@ class Rest:
         async for part in request.stream():
             size += len(part)
             if size > most:
-                raise TooLargeError(_("The request has more than {limit} bytes.").format(limit=f"{most:,}"))
+                raise TooLargeError(_("The request has more than {limit} bytes.").format(limit=number_text(most)))
             parts.append(part)
         return b"".join(parts)
 
@@ -152,7 +152,7 @@ class Rest:
             raise ConfigError(_("The file has no name."), hint="See docs/api.md.")
         tags = decode(tuple[str, ...], _parsed(request.query_params.get("tags", "[]"), "tags"), "tags")
         data = await self._body(request, is_file=True)
-        return await self._queued(lambda _: Upload(name, data, tags=tags))
+        return await self._queued(lambda _unused: Upload(name, data, tags=tags))
 
     async def _web_page(self, request: Request) -> Response:
         """Fetch a web page, where the settings allow it, and queue it."""

@@ -42,11 +42,11 @@ def carried_states(database: Database, thread_id: str, renamed: Callable[[str], 
     for table, (kind, value) in _TABLES.items():
         rows[table] = []
         for row in rows_of(database, table, "SELECT {columns} FROM {table} WHERE thread_id = ?", (thread_id,)):
-            state = _renamed(serializer.loads_typed((row[kind], row[value])), renamed)
+            state = _renamed(serializer.loads_typed((str(row[kind]), _bytes(row[value]))), renamed)
             refuse(state)
             row[kind], row[value] = serializer.dumps_typed(state)
             if table == "checkpoints":
-                row["metadata"] = _metadata(row["metadata"], renamed)
+                row["metadata"] = _metadata(_bytes(row["metadata"]), renamed)
             rows[table].append(row)
     return CarriedStates(rows)
 
@@ -59,6 +59,12 @@ def adopt_states(db: Connection, carried: CarriedStates) -> None:
                 f"INSERT OR IGNORE INTO {table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
                 list(row.values()),
             )
+
+
+def _bytes(value: Any) -> bytes:
+    if type(value) is not bytes:
+        raise StateRefusedError(_("A stored state of the conversation is refused: it is not in our encoding."))
+    return value
 
 
 def _metadata(data: bytes, renamed: Callable[[str], str]) -> bytes:

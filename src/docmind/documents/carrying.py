@@ -135,7 +135,7 @@ def _quoted(columns: list[str]) -> str:
 
 def _check(carried: CarriedDocument) -> None:
     (document,) = carried.rows["documents"]
-    pages = {row["page_no"]: row for row in carried.rows["pages"]}
+    pages = {_number(row["page_no"]): row for row in carried.rows["pages"]}
     if not _DOC_ID.fullmatch(carried.doc_id) or document["status"] != "ready" or document["deleted_at_ms"] is not None:
         raise ValueError("not a document that is ready")
     if _number(document["pages"]) != len(pages) or sorted(pages) != list(range(1, len(pages) + 1)):
@@ -145,7 +145,7 @@ def _check(carried: CarriedDocument) -> None:
             raise ValueError("not a list of texts")
     carried.artifacts()
     for page_no, page in pages.items():
-        if page["page_id"] != page_id_of(carried.doc_id, _number(page_no)):
+        if page["page_id"] != page_id_of(carried.doc_id, page_no):
             raise ValueError("not the id of its page")
         if not all(0 < _number(page[side]) <= _LARGEST_SIDE for side in ("width", "height")):
             raise ValueError("not the size of a page")
@@ -154,7 +154,7 @@ def _check(carried: CarriedDocument) -> None:
             raise ValueError("words outside the text")
     for node in carried.rows["nodes"]:
         start, end = _number(node["start"]), _number(node["end"])
-        if not 0 <= start <= end <= len(_text(pages[node["page_no"]]["text"])):
+        if not 0 <= start <= end <= len(_text(pages[_number(node["page_no"])]["text"])):
             raise ValueError("a node outside its page")
         uuid.UUID(_text(node["node_id"]))
     for table, dtype in (("vectors", "<f2"), ("page_vectors", "<f2")):

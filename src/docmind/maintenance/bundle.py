@@ -60,6 +60,7 @@ from docmind.storage import (
     Connection,
     Database,
     Keyset,
+    Label,
     Report,
     Sealable,
     check_room,
@@ -302,7 +303,7 @@ class _Opened:
             yield document
         report(len(rows), len(rows))
 
-    def artifact(self, ref: ArtifactRef) -> tuple[bytes, dict[str, object] | None]:
+    def artifact(self, ref: ArtifactRef) -> tuple[bytes, Label | None]:
         """Return the plaintext of a sealed file and its label.
 
         Raises `DamagedError`, `TamperedError`, also where its id does not recompute.
