@@ -84,11 +84,12 @@ def test_a_source_has_its_quote_its_shapes_and_its_picture(docmind: DocMind, cli
     assert picture.content == docmind.page_image(doc_id, source.page_no)
 
 
-def test_a_deleted_document_leaves_its_quote(docmind: DocMind, client: TestClient) -> None:
+@pytest.mark.parametrize("with_quotes", [False, True])
+def test_an_erased_document_is_gone(docmind: DocMind, client: TestClient, with_quotes: bool) -> None:
     doc_id = add(docmind)
     answer = ask(docmind)
-    docmind.delete(doc_id)
-    assert "six months" in client.get(f"/-/cited/{place(answer)}").json()["quote"]
+    docmind.erase([doc_id], conversations=with_quotes)
+    assert ("six months" in client.get(f"/-/cited/{place(answer)}").json()["quote"]) is not with_quotes
     for address in (f"cited/{place(answer)}/image", f"page/{doc_id}/1", f"document/{doc_id}/original"):
         refused = client.get(f"/-/{address}")
         assert refused.status_code == 404
