@@ -339,6 +339,11 @@ FORGERIES: dict[str, Forge] = {
     "a file id that is a path": run("UPDATE pages SET image = '../../vault.json'"),
     "a suffix that is a path": run("UPDATE pages SET image_suffix = '/../../x'"),
     "a page id of another": run("UPDATE pages SET page_id = page_id || '9'"),
+    "one original for two": run("UPDATE documents SET original = (SELECT max(original) FROM documents)"),
+    "two nodes in one place": run(
+        'INSERT INTO nodes SELECT upper(node_id), doc_id, page_no, ordinal, start, "end", modality, language,'
+        " content_hash FROM nodes"
+    ),
     "a page missing": run("DELETE FROM pages WHERE page_no = 2"),
     "pages without end": run("UPDATE documents SET pages = 1000000000"),
     "a page of no size": run("UPDATE pages SET width = 0"),

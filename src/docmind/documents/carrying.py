@@ -38,6 +38,7 @@ _WHERE = {
 _MADE = ("look_id",)  # numbers that each vault gives by itself
 _DOC_ID = re.compile(r"[0-9a-f]{32}")
 _LARGEST_SIDE = 65_535
+_PLACE = ("page_no", "ordinal", "start", "end")
 _NAMED = ("original", "image", "thumbnail", "node_id")  # columns with ids that differ between vaults
 _ARTIFACTS = (("original", "original_suffix"), ("image", "image_suffix"), ("thumbnail", "thumbnail_suffix"))
 
@@ -152,6 +153,9 @@ def _check(carried: CarriedDocument) -> None:
         words, text = Words.unpack(_bytes(page["words"])), _text(page["text"])
         if len(words) and (int(words.ends.max()) > len(text) or int(words.starts.min()) < 0):
             raise ValueError("words outside the text")
+    places = {tuple(node[name] for name in _PLACE) for node in carried.rows["nodes"]}
+    if len(places) != len(carried.rows["nodes"]):
+        raise ValueError("two nodes in one place")
     for node in carried.rows["nodes"]:
         start, end = _number(node["start"]), _number(node["end"])
         if not 0 <= start <= end <= len(_text(pages[_number(node["page_no"])]["text"])):

@@ -145,6 +145,8 @@ class Bundles:
             ids, taken, known = dict[str, str](), dict[str, str](), 0
             for document in opened.documents(report):
                 doc_id = self._name(opened, document, ids)
+                if doc_id in taken.values():
+                    raise DamagedError(_("The bundle has one document twice."))
                 if self._catalog.is_known(doc_id):
                     known += 1
                 else:
@@ -349,7 +351,7 @@ class _Opened:
         )
 
 
-_OLDEST = 13
+_OLDEST = 14
 """The first schema with which a bundle was written."""
 
 
