@@ -645,7 +645,7 @@ class DocMind:
 
         return Bundles(
             self._settings.data_dir, capabilities.version(), self._database, self._catalog, self._artifacts,
-            self.memories, self._embedder, self.library,
+            self.memories, self._embedder, self.library, self.conversations.erase,
         )  # fmt: skip
 
     @cached_property
