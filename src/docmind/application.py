@@ -41,7 +41,7 @@ from docmind.errors import (
 )
 from docmind.ingest import Progress, one_named
 from docmind.llm import LanguageModels
-from docmind.maintenance import Conversing, Purge, Signer
+from docmind.maintenance import Conversing, GarbageCollection, Purge, Signer
 from docmind.memory import Memories
 from docmind.model_files import LanguageFiles, models_dir_of, pull_text_model
 from docmind.network import network_guard
@@ -49,17 +49,20 @@ from docmind.records.answers import Answer
 from docmind.records.documents import AddResult, Capability, DocumentInfo, ErasureReceipt, PageView, Status, Upload
 from docmind.records.models import PullProgress, TextModelCard
 from docmind.records.search import Filters, ListName, MergeStrategy, MultimodalResult, Rerank, SearchResult
+from docmind.records.storage import PruneReport
 from docmind.runtime import ms_since
 from docmind.search import DedupKey, MultimodalSearch, QueryCache, checked_question
 from docmind.services import Services
 from docmind.storage import (
     OPENING,
     ORIGINAL,
+    Ages,
     Artifacts,
     AskPassphrase,
     Database,
     Mark,
     OpenedKeys,
+    OwnClock,
     OwnerLock,
     Preferences,
     Reserve,
@@ -175,6 +178,7 @@ class DocMind:
             self._artifacts = Artifacts(data_dir / "artifacts", self._keys.keyset, read_only=self.is_read_only)
             opened.callback(self._artifacts.close)
             self._catalog, self._nodes = Catalog(self._database), NodeStore(self._database)
+            self._clock = OwnClock(self._database)
             if not self.is_read_only:
                 self._tidy()
             self.settings = UserSettings(settings, Preferences(self._database), self._keys.vault_id, self._keys.source)
@@ -221,6 +225,10 @@ class DocMind:
             Signer(self._keys.keyset.id_key, self._keys.vault_id), self._forget,
         )  # fmt: skip
         self._purge.follow()
+        self._garbage = GarbageCollection(
+            self._database, self._catalog, self._artifacts, self._clock, settings.storage.keep_aside_days,
+            (self._catalog.artifact_ids,),  # whatever else needs stored files is added here
+        )  # fmt: skip
 
     def _forget(self) -> None:
         """Drop what is kept in memory of documents: questions, outlines, example questions."""
@@ -328,22 +336,29 @@ class DocMind:
         return named if len(named) <= _NAMED else [*named[:_NAMED], f"and {len(named) - _NAMED} more"]
 
     def _tidy(self) -> None:
-        """Unlink what an interrupted erasure left, empty the bin, and remove files that were set aside long ago.
+        """Unlink what an interrupted erasure left, and empty the bin.
 
-        The erasures that are begun here are finished in the background, once the vault is open.
+        The erasures that are begun here are finished in the background, once the vault is open. Stored files that
+        nothing refers to are removed later, by `prune`.
 
-        The index holds nothing of what is in the bin. The vault is known to be whole here: `vault.db` holds all that
-        its mark covers, or the user accepted it as it is.
+        The index holds nothing of what is in the bin. Where the user accepted a vault that lacks acknowledged changes,
+        the bin is not emptied, because a document may have been taken out of it since, and all ages begin again.
         """
+        if self._database.was_behind:
+            Ages(self._database, self._clock).forget()
         with suppress(DiskFullError):  # it is finished at the next start
             if doomed := self._catalog.doomed():
                 self._artifacts.delete(doomed)
-            for doc_id in Edits(self._database, self._catalog).expired(self._settings.storage.bin_days):
+            for doc_id in self._expired():
                 erasures = Erasures(self._database, self._catalog)
                 _, unreferenced = erasures.begin(doc_id, ErasurePlan(), erasures.traces_of(doc_id))
                 self._artifacts.delete(unreferenced)
             self._catalog.buried()
-        self._artifacts.collect(self._settings.storage.keep_aside_days)
+            self._clock.keep(seldom=True)
+
+    def _expired(self) -> list[str]:
+        edits, now_ms = Edits(self._database, self._catalog), self._clock.now_ms()
+        return [] if self._database.was_behind else edits.expired(self._settings.storage.bin_days, now_ms)
 
     def __enter__(self) -> Self:
         return self
@@ -368,6 +383,7 @@ class DocMind:
             closing.callback(self.queue.close)
             closing.callback(self.folders.close)
             closing.callback(self.conversations.close)
+            closing.callback(self._garbage.close)
             closing.callback(self._purge.close)  # first: it uses all of them
             if "_examples" in self.__dict__:  # they were asked for
                 closing.callback(self._examples.close)
@@ -414,11 +430,13 @@ class DocMind:
     def warm(self) -> None:
         """Start the index engine and the text model, and update the index.
 
-        Also look for language models, load LangGraph, and process page images in the background.
+        Also look for language models, load LangGraph, and process page images in the background; files that nothing
+        refers to are removed there too.
         """
         self._services.warm()
         self.models.warm()
         self.conversations.warm()
+        self._garbage.follow(lambda: self.queue.progress().is_busy or self.conversations.is_busy)
 
     # documents
 
@@ -673,6 +691,20 @@ class DocMind:
         return Examples(self._catalog, lambda: self._direct.summarizer, self.ask, lambda: self.queue.progress().is_busy)
 
     # maintenance
+
+    def prune(
+        self, max_total_bytes: int = 0, min_age_seconds: float | None = None, *, dry_run: bool = False
+    ) -> PruneReport:
+        """Remove stored files that nothing refers to, the oldest first, until all take at most `max_total_bytes`.
+
+        Those younger than `min_age_seconds` stay, by default than `storage.keep_aside_days`; an age begins when a
+        collection first finds the file, by the vault's own clock. With `dry_run` nothing is changed. `warm` has it
+        done in the background.
+
+        Raises `ConfigError` for a negative size or less than a day, `VaultError` where the vault is read-only or lacks
+        acknowledged changes, `DamagedError` where not all references can be read.
+        """
+        return self._garbage.prune(max_total_bytes, min_age_seconds, dry_run=dry_run)
 
     def reindex(self, progress: Callable[[int, int], None] | None = None) -> int:
         """Build what is missing, rebuild the index, and return how many documents it holds.

@@ -25,6 +25,7 @@ from docmind.records.documents import (
 )
 from docmind.records.search import Degraded, Filters, ListName, MergeStrategy, MultimodalResult, Rerank, SearchResult
 from docmind.records.settings import SettingInfo
+from docmind.records.storage import PruneReport
 
 API = "api/v1"
 """The path of the interface below the app's address."""
@@ -93,6 +94,10 @@ _asked: dict[str, Any] = {
 CALLS = (
     Call("status", "GET", "/status", Status),
     Call("counts", "GET", "/counts", tuple[int, int, int]),
+    Call(
+        "prune", "POST", "/storage/prune", PruneReport,
+        {"max_total_bytes": int, "min_age_seconds": float | None, "dry_run": bool},
+    ),
     # documents
     Call("documents", "GET", "/documents", tuple[DocumentInfo, ...]),
     Call("find_document", "GET", "/documents/find", DocumentInfo, {"name": str}),

@@ -1,4 +1,5 @@
 from .bundle import Bundles, verify_bundle
+from .garbage import GarbageCollection
 from .purge import STEPS, Conversing, Purge, told
 from .receipt import Signer
 
@@ -6,6 +7,7 @@ __all__ = [
     "STEPS",
     "Bundles",
     "Conversing",
+    "GarbageCollection",
     "Purge",
     "Signer",
     "told",

@@ -1,4 +1,4 @@
-from .artifacts import ORIGINAL, Artifacts, Label, Sealable, unseal_labelled
+from .artifacts import ORIGINAL, Artifacts, Label, Sealable, StoredFile, unseal_labelled
 from .bundle_file import DATABASE, KEYSET, MANIFEST, BundleReader, BundleWriter, Report
 from .data_folder import LATE, STAGED, check_folder, own_files, remove_strays
 from .database import Connection, Database, Row, check_whole, dbapi2, schema_of
@@ -22,6 +22,7 @@ from .keys import SHORTEST_PASSPHRASE, AskPassphrase, Keyset, OpenedKeys, change
 from .lock import OwnerLock, hold
 from .mark import Mark
 from .migrations import MIGRATIONS
+from .own_clock import Ages, OwnClock
 from .preferences import Preferences
 from .user_settings import SETTABLE, UserSettings
 from .wish_list import can_wish, wish, wishes
@@ -37,6 +38,7 @@ __all__ = [
     "SETTABLE",
     "SHORTEST_PASSPHRASE",
     "STAGED",
+    "Ages",
     "Artifacts",
     "AskPassphrase",
     "BundleReader",
@@ -47,12 +49,14 @@ __all__ = [
     "Label",
     "Mark",
     "OpenedKeys",
+    "OwnClock",
     "OwnerLock",
     "Preferences",
     "Report",
     "Reserve",
     "Row",
     "Sealable",
+    "StoredFile",
     "UserSettings",
     "can_wish",
     "change_passphrase",

@@ -28,11 +28,11 @@ import json
 import os
 import re
 import secrets
+import stat
 import struct
-import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -99,14 +99,23 @@ _STRAY = re.compile(r"\.new-[0-9a-f]{16}")  # a file that is being written
 _OURS = re.compile(r"([0-9a-f]{64})(?:\.[a-z0-9]{1,8}){1,2}")
 
 
-@dataclass(frozen=True, slots=True)
-class PruneReport:
-    """Result of `prune`: counts of removed files and of those that could not be removed, and sizes in bytes."""
+class StoredFile(NamedTuple):
+    """A file of our own form, in the folder of artifacts or set aside.
 
-    removed: int
-    freed_bytes: int
-    total_bytes: int
-    failed: int
+    `name` is its name as an artifact, or `vault.db-wal` for a log that was set aside. `bytes` is its size. `seen` names
+    this file as it was found: a file that was moved or put again has another.
+    """
+
+    path: Path
+    name: str
+    bytes: int
+    is_aside: bool
+    seen: str
+
+    @property
+    def artifact_id(self) -> str:
+        """The id of the artifact; empty for a log."""
+        return self.name[:64] if _OURS.fullmatch(self.name) else ""
 
 
 class Sealable(NamedTuple):
@@ -188,6 +197,17 @@ def id_of(plaintext: bytes, keys: Keyset) -> str:
     mac = hmac.new(keys.id_key, b"DMA1", hashlib.sha256)
     mac.update(plaintext)
     return mac.hexdigest()
+
+
+def _stored(name: str, path: Path, is_aside: bool) -> StoredFile | None:
+    """Return a regular file as it is now, None where there is none."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        return None
+    return StoredFile(path, name, found.st_size, is_aside, path.name if is_aside else f"{name} {found.st_mtime_ns}")
 
 
 def _associated(header: bytes, ref: ArtifactRef) -> bytes:
@@ -282,9 +302,21 @@ class Artifacts:
                     moved += 1
         return moved
 
-    def collect(self, keep_days: float) -> int:
-        """Remove files set aside more than `keep_days` days ago, and return how many."""
-        return self._aside.collect(keep_days)
+    def stored(self) -> list[StoredFile]:
+        """Return all files of exactly our form, in the folder and set aside; symbolic links are none."""
+        here = [(path.name, path, False) for path in self._files(_OURS)]
+        aside = [(name, path, True) for name, path in self._aside.files()]
+        return [file for found in (*here, *aside) if (file := _stored(*found)) is not None]
+
+    def unlink(self, file: StoredFile) -> bool:
+        """Remove one file that `stored` returned; False where it has changed, moved or gone since. Raises `OSError`.
+
+        The caller holds what keeps others from referring to it meanwhile.
+        """
+        if _stored(file.name, file.path, file.is_aside) != file:
+            return False
+        file.path.unlink()
+        return True
 
     def exists(self, ref: ArtifactRef) -> bool:
         return self._path(ref).is_file() or self._aside.find(ref.file_name) is not None
@@ -304,45 +336,6 @@ class Artifacts:
             gone += there > 0
         sync_folder(self._root)
         return gone
-
-    def total_bytes(self) -> int:
-        """Return the total size of all sealed files."""
-        return sum(entry.stat().st_size for entry in os.scandir(self._root) if entry.is_file())
-
-    def prune(
-        self, is_referenced: Callable[[str], bool], *, max_total_bytes: int, min_age_seconds: float
-    ) -> PruneReport:
-        """Unlink the oldest unreferenced artifacts until all artifacts together take at most `max_total_bytes`.
-
-        Files that cannot be removed are counted. Only regular files whose names have exactly our form are considered,
-        and symbolic links are not followed.
-
-        A `put` updates the time of a file that exists already, so `min_age_seconds` protects artifacts that are sealed
-        but not yet referred to.
-        """
-        files: list[tuple[float, int, str]] = []
-        removed = freed = failed = 0
-        for path in self._files(_OURS):
-            try:
-                stat = path.lstat()
-            except OSError:
-                failed += 1
-                continue
-            files.append((stat.st_mtime, stat.st_size, path.name))
-        total = sum(size for _unused, size, _unused in files)
-        newest = time.time() - min_age_seconds
-        for modified, size, name in sorted(files):
-            if total <= max_total_bytes or modified > newest:
-                break
-            if is_referenced(name):
-                continue
-            try:
-                (self._root / name).unlink()
-            except OSError:
-                failed += 1
-                continue
-            removed, freed, total = removed + 1, freed + size, total - size
-        return PruneReport(removed, freed, total, failed)
 
     def _files(self, form: re.Pattern[str]) -> Iterator[Path]:
         """Yield the regular files in the folder whose whole name matches `form`."""

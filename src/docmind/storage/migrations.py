@@ -265,6 +265,18 @@ def m014_erasures(db: Connection) -> None:
     db.execute("CREATE INDEX erasures_document ON erasures (doc_id)")
 
 
+def m015_ages(db: Connection) -> None:
+    """Create the table of since when files have not been referred to, and add since when documents are in the bin.
+
+    Both are times of the vault's own clock (`docmind.storage.own_clock`).
+    """
+    db.execute(
+        "CREATE TABLE ages (state TEXT NOT NULL, name TEXT NOT NULL, since_ms INTEGER NOT NULL,"
+        " PRIMARY KEY (state, name)) WITHOUT ROWID"
+    )
+    db.execute("ALTER TABLE documents ADD COLUMN binned_own_ms INTEGER")
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     m001_documents,
     m002_epochs,
@@ -280,4 +292,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     m012_pinned_and_archived,
     m013_web_pages_and_bound_conversations,
     m014_erasures,
+    m015_ages,
 )

@@ -16,7 +16,7 @@ from docmind.ui.app.browser_part import browser_part
 from docmind.ui.app.desk import REBUILD, desk
 from docmind.ui.app.format import count, size
 from docmind.ui.app.long_work import LongWork
-from docmind.ui.settings import fields
+from docmind.ui.settings import fields, garbage
 from docmind.wording import LANGUAGES, N_, _, ngettext
 
 if TYPE_CHECKING:
@@ -265,6 +265,7 @@ def storage(docmind: DocMind, status: Status) -> None:
         st.metric(_("Free"), size(status.free_bytes), border=True)
     if status.storage:
         st.caption(" · ".join(f"{_(_USES[part.use])} {size(part.bytes)}" for part in status.storage))
+    garbage.line(docmind)
     now = docmind.settings.now
     st.markdown(f"**{_('Data folder')}**")
     st.code(str(now.data_dir.resolve()), language=None, wrap_lines=True)
