@@ -521,8 +521,8 @@ class DocMind:
         Without `conversations` their quotes stay readable there. With `memories` those whose text stands in a document,
         or which name it, are forgotten. Snapshots that hold one are named in its receipt; with `snapshots` it is erased
         from them too, even where it is nowhere else. Every store is asked for the document afterwards, and all files
-        are searched for its text. `progress` gets each step with its number and how many there are. On a full disk the documents
-        are deleted and their receipts have no signature; the next start finishes them.
+        are searched for its text. `progress` gets each step with its number and how many there are. On a full disk the
+        documents are deleted and their receipts have no signature; the next start finishes them.
 
         Raises `NotFoundError` before anything is erased, `DiskFullError`, `VaultError`, `IndexEngineError`.
         """

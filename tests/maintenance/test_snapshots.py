@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from clearvault import IdentityCipher, clear
-from desks import opened, text_pdf
+from desks import environment_of, opened, settings_in, text_pdf
 from docmind.application import DocMind
 from docmind.config import SnapshotSettings
 from docmind.errors import ConfigError, DamagedError, DiskFullError, NotFoundError
+from docmind.maintenance import roll_back
 from docmind.maintenance.purge import search_files
 from docmind.records.documents import Upload
 from docmind.records.search import Filters
-from docmind.storage import MIGRATIONS
+from docmind.storage import MIGRATIONS, Database, open_keys
 
 SECRET = "The Quokkazephyrine engine needs Fjordvexil oil twice a year."
 HERON = "The heron nests beside the river in early spring."
@@ -281,7 +286,7 @@ def test_asked_as_of_a_snapshot(tmp_path: Path) -> None:
             docmind.ask("Where does the heron nest?", filters=as_of),
         ):
             (lacks,) = [one for one in result.degraded if one.stage == "snapshot"]
-            assert "1 document of it is not in the library now" in lacks.reason
+            assert "1 document of the snapshot isn't in the library now" in lacks.reason
         turn = docmind.conversations.ask("Where does the heron nest?", filters=as_of)
         assert turn.filters == as_of
         listed = docmind.ask("List all documents", filters=as_of)
@@ -438,3 +443,188 @@ def opening_fails(folder: Path, **changes: object) -> None:
     with pytest.raises(DiskFullError, match="older DocMind") as told, opened(folder, **changes):
         pass
     assert "BEFORE_MIGRATION" in told.value.hint
+
+
+def test_a_copy_is_kept_before_the_schema_changes_and_put_back(tmp_path: Path) -> None:
+    with opened(tmp_path) as docmind:
+        filled(docmind)
+        before = state_of(docmind)
+    schema = older(tmp_path)
+    with opened(tmp_path) as docmind:
+        (kept,) = docmind.snapshots.databases()
+        assert (kept.schema, kept.bytes > 0) == (schema, True)
+        assert state_of(docmind) == before
+        docmind.add([Upload("otters.txt", OTTER.encode())])
+    replaced = roll_back(settings_in(tmp_path), kept.name)
+    key = open_keys(tmp_path / "data", settings_in(tmp_path).keys).keyset.db_key
+    then = Database(tmp_path / "data" / "vault.db", key, MIGRATIONS[:schema])
+    assert then.one("SELECT count(*), (SELECT max(number) FROM migrations) FROM documents") == (2, schema)
+    then.close()
+    roll_back(settings_in(tmp_path), replaced.name)
+    with opened(tmp_path) as docmind:
+        assert len(docmind.documents()) == 3
+        assert replaced.name in {one.name for one in docmind.snapshots.databases()}
+
+
+def test_a_kept_database_that_holds_an_erased_document_is_named(tmp_path: Path) -> None:
+    with opened(tmp_path) as docmind:
+        filled(docmind)
+    older(tmp_path)
+    with opened(tmp_path) as docmind:
+        (kept,) = docmind.snapshots.databases()
+        doc_id = docmind.find_document(NAME).doc_id
+        (receipt,) = docmind.erase([doc_id])
+        assert receipt.snapshots == (kept.name,)
+        (receipt,) = docmind.erase([doc_id], snapshots=True)
+        assert (receipt.is_clean, receipt.snapshots) == (True, ())
+        assert docmind.snapshots.databases() == ()
+
+
+def test_a_full_disk_stops_before_the_schema_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with opened(tmp_path) as docmind:
+        filled(docmind)
+    schema = older(tmp_path)
+    monkeypatch.setattr("docmind.storage.kept_database.free_bytes", lambda folder: 1000)
+    opening_fails(tmp_path)
+    key = open_keys(tmp_path / "data", settings_in(tmp_path).keys).keyset.db_key
+    then = Database(tmp_path / "data" / "vault.db", key, MIGRATIONS[:schema])
+    assert then.one("SELECT max(number) FROM migrations") == (schema,)
+    then.close()
+    with opened(tmp_path, snapshots=SnapshotSettings(before_migration="off")) as docmind:
+        assert docmind.snapshots.databases() == ()
+        assert len(docmind.documents()) == 2
+
+
+def test_old_copies_of_the_database_are_removed(tmp_path: Path) -> None:
+    with opened(tmp_path) as docmind:
+        filled(docmind)
+        folder = tmp_path / "data" / "snapshots" / "before-m003-1600000000000"
+        folder.mkdir(parents=True)
+        for name in ("vault.db", "mark", "notes.txt"):
+            (folder / name).write_bytes(b"x")
+    with opened(tmp_path) as docmind:
+        assert docmind.snapshots.databases() == ()
+        assert [path.name for path in folder.iterdir()] == ["notes.txt"], "what is not DocMind's stays"
+
+
+def test_a_full_disk_leaves_no_snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_args: object, **_named: object) -> None:
+        raise DiskFullError("full")
+
+    with opened(tmp_path) as docmind:
+        filled(docmind)
+        for part in ("put_segments", "put_state", "put_manifest"):
+            with monkeypatch.context() as patch:
+                patch.setattr(docmind.snapshots._files, part, full)
+                with pytest.raises(DiskFullError):
+                    docmind.snapshots.create()
+            assert docmind.snapshots.list() == ()
+            assert segments(tmp_path) == set()
+        assert docmind.snapshots.create().documents == 2
+
+
+KILLED = """
+import os, signal, sys
+from desks import opened
+from docmind.documents import Segments
+from docmind.storage import Artifacts, SnapshotFiles
+from pathlib import Path
+
+def stop(*_args, **_named):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def after(function):
+    def call(*args, **named):
+        function(*args, **named)
+        stop()
+    return call
+
+place, snapshot_id, doc_id = sys.argv[2:5]
+with opened(Path(sys.argv[1])) as docmind:
+    snapshots, rows, files = docmind.snapshots, docmind.snapshots._rows, docmind.snapshots._files
+    if place.startswith("take"):
+        name = place.split(" ")[1]
+        part = files if hasattr(files, name) else rows
+        setattr(part, name, after(getattr(part, name)))
+        snapshots.create("killed")
+    elif place.startswith("remove"):
+        name = place.split(" ")[1]
+        part = files if hasattr(files, name) else docmind._artifacts if name == "unlink" else rows
+        name = "delete" if name == "unlink" else name
+        setattr(part, name, after(getattr(part, name)) if place.endswith("after") else stop)
+        snapshots.delete(snapshot_id)
+    elif place.startswith("erase"):
+        name = place.split(" ")[1]
+        setattr(files, name, stop)
+        docmind.erase([doc_id], snapshots=True)
+    else:
+        if place == "before the transaction":
+            rows.put_back = stop
+        elif place == "inside the transaction":
+            rows.put_back = after(rows.put_back)
+        else:
+            docmind._database.settle = stop
+            snapshots._remove = lambda one: None
+        snapshots.activate(snapshot_id)
+"""
+
+
+def kill_at(folder: Path, place: str, snapshot_id: str = "", doc_id: str = "") -> None:
+    environment = {**environment_of(folder), "PYTHONPATH": os.pathsep.join(sys.path)}
+    told = [sys.executable, "-c", KILLED, str(folder), place, snapshot_id, doc_id]
+    assert subprocess.run(told, env=environment, check=False).returncode == -signal.SIGKILL
+
+
+def is_clean(docmind: DocMind, folder: Path) -> bool:
+    """Return whether files and rows of snapshots agree, and nothing of an unfinished one is left."""
+    known = {one.snapshot_id for one in docmind.snapshots.list()}
+    there = {path.name for path in (folder / "data" / "snapshots").iterdir()} - {"segments"}
+    rows = {f"{address}.segment" for (address,) in docmind._database.all("SELECT address FROM segments")}
+    is_whole = not docmind._database.all("SELECT 1 FROM snapshots WHERE state <> 'whole'")
+    return known == there and rows == segments(folder) and is_whole
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("place", ["before the transaction", "inside the transaction", "after the commit"])
+def test_an_activation_that_is_killed_is_done_or_not(tmp_path: Path, place: str) -> None:
+    with opened(tmp_path) as docmind:
+        filled(docmind)
+        before = state_of(docmind)
+        taken = docmind.snapshots.create()
+        change(docmind)
+        changed = state_of(docmind)
+    kill_at(tmp_path, place, taken.snapshot_id)
+    with opened(tmp_path) as docmind:
+        assert state_of(docmind) == (before if place == "after the commit" else changed)
+        assert is_clean(docmind, tmp_path)
+        found = docmind.search("otter bridge").hits
+        assert ("otters.txt" in {hit.document for hit in found}) == (place != "after the commit")
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize(
+    "place",
+    ["take begin", "take join", "take put_segments", "take put_state", "take put_manifest", "remove going after",
+     "remove remove_segments", "remove unlink", "erase remove_segments", "erase put_manifest"],
+)  # fmt: skip
+def test_what_is_killed_leaves_nothing(tmp_path: Path, place: str) -> None:
+    with opened(tmp_path) as docmind:
+        filled(docmind)
+        kept = docmind.snapshots.create("kept")
+        doc_id = docmind.find_document(NAME).doc_id
+        herons = docmind.find_document("herons.txt").doc_id
+        docmind.library.set_language([herons], "fr")
+        taken = docmind.snapshots.create("other")
+        docmind.library.set_language([herons], "pt")
+    kill_at(tmp_path, place, taken.snapshot_id, doc_id)
+    with opened(tmp_path) as docmind:
+        if place.startswith("erase"):
+            docmind.finish_erasures()
+            (receipt,) = docmind.receipts()
+            assert (receipt.is_clean, receipt.snapshots) == (True, ())
+            assert docmind.snapshots.list()[0].erased == 1
+        ids = [one.snapshot_id for one in docmind.snapshots.list()]
+        assert ids == ([kept.snapshot_id] if place.startswith("remove") else [taken.snapshot_id, kept.snapshot_id])
+        assert is_clean(docmind, tmp_path)
+        assert not [one for name in ids for one in docmind.snapshots.verify(name, deep=True).problems]
+        assert docmind.set_aside() == 0

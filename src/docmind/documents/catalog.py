@@ -299,13 +299,13 @@ class Catalog:
         there = self._db.all(f"SELECT snapshot_id FROM snapshots WHERE snapshot_id IN ({marks})", filters.snapshots)
         told = []
         if len(there) < len(filters.snapshots):
-            told.append(_("this snapshot isn't there any more"))
+            told.append(_("The snapshot that was asked isn't there any more."))
         rows = self._db.all("SELECT doc_id FROM documents WHERE status = 'ready' AND deleted_at_ms IS NULL")
         if gone := len(held.difference(doc_id for (doc_id,) in rows)):
             told.append(
                 ngettext(
-                    "{n} document of it is not in the library now; activating the snapshot brings it back",
-                    "{n} documents of it are not in the library now; activating the snapshot brings them back",
+                    "{n} document of the snapshot isn't in the library now. Activating the snapshot brings it back.",
+                    "{n} documents of the snapshot aren't in the library now. Activating it brings them back.",
                     gone,
                 ).format(n=gone)
             )

@@ -321,7 +321,7 @@ class Segments:
         Returns how many were brought back, moved to the bin, changed, and left. Raises `ConfigError` where one of them
         is being read now.
         """
-        rows = {row["doc_id"]: row for row in rows_of(self._db, "documents")}
+        rows: dict[str, dict[str, Any]] = {str(row["doc_id"]): row for row in rows_of(self._db, "documents")}
         restored = binned = changed = unchanged = 0
         for doc_id, (address, held) in target.items():
             row = rows.get(doc_id)

@@ -73,8 +73,8 @@ from docmind.storage import (
     UserSettings,
     drop_database,
     expire_databases,
+    find_kept,
     holds_document,
-    kept_database,
     kept_databases,
     open_part,
     seal_part,
@@ -473,7 +473,7 @@ class Snapshots:
     def delete_database(self, name: str) -> KeptDatabase:
         """Remove a copy of the database from before its schema changed. Raises `NotFoundError`, `VaultError`."""
         self._db.check_writable()
-        found = kept_database(self._data_dir, name)
+        found = find_kept(self._data_dir, name)
         drop_database(self._data_dir, name)
         return found
 
@@ -641,7 +641,9 @@ def _difference(before: _State, after: _State) -> SnapshotDifference:
 
 def _changes(before: _State, after: _State, doc_id: str) -> tuple[DocumentChange, ...]:
     (old_address, old), (new_address, new) = before.documents[doc_id], after.documents[doc_id]
-    found = [change for change, names in _FIELDS if any(old.row.get(name) != new.row.get(name) for name in names)]
+    found: list[DocumentChange] = [
+        change for change, names in _FIELDS if any(old.row.get(name) != new.row.get(name) for name in names)
+    ]
     if _collected(before, old) != _collected(after, new):
         found.append("collections")
     if old_address != new_address and "language" not in found:

@@ -21,10 +21,10 @@ from .files import (
 from .kept_database import (
     drop_database,
     expire_databases,
+    find_kept,
     go_back,
     holds_document,
     keep_database,
-    kept_database,
     kept_databases,
 )
 from .keys import SHORTEST_PASSPHRASE, AskPassphrase, Keyset, OpenedKeys, change_passphrase, derive, open_keys
@@ -78,6 +78,7 @@ __all__ = [
     "disk_error",
     "drop_database",
     "expire_databases",
+    "find_kept",
     "free_bytes",
     "go_back",
     "hold",
@@ -87,7 +88,6 @@ __all__ = [
     "is_regular",
     "keep_database",
     "keep_private",
-    "kept_database",
     "kept_databases",
     "open_keys",
     "open_own",

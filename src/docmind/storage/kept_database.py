@@ -19,7 +19,7 @@ from docmind.errors import DamagedError, DiskFullError, NotFoundError, VaultBusy
 from docmind.records.snapshots import KeptDatabase
 from docmind.storage.data_folder import KEPT_DATABASE, UNFINISHED, own_files
 from docmind.storage.database import Connection, dbapi2, schema_of
-from docmind.storage.files import disk_error, free_bytes, is_folder, is_regular, replacing, sync_folder
+from docmind.storage.files import disk_error, free_bytes, is_disk_full, is_folder, is_regular, replacing, sync_folder
 from docmind.wording import N_, _
 
 _DATABASE, _MARK = "vault.db", "mark"
@@ -71,7 +71,7 @@ def kept_databases(data_dir: Path) -> list[KeptDatabase]:
     )
 
 
-def kept_database(data_dir: Path, name: str) -> KeptDatabase:
+def find_kept(data_dir: Path, name: str) -> KeptDatabase:
     """Return the copy with this name. Raises `NotFoundError`."""
     for one in kept_databases(data_dir):
         if one.name == name:
@@ -84,7 +84,7 @@ def kept_database(data_dir: Path, name: str) -> KeptDatabase:
 
 def drop_database(data_dir: Path, name: str) -> None:
     """Remove a copy; files beside it that are not DocMind's stay. Raises `NotFoundError`, `VaultError`."""
-    folder = data_dir / "snapshots" / kept_database(data_dir, name).name
+    folder = data_dir / "snapshots" / find_kept(data_dir, name).name
     try:
         _drop(folder)
     except OSError as error:
@@ -126,7 +126,7 @@ def go_back(data_dir: Path, name: str, key: bytes) -> KeptDatabase:
     `DamagedError` where the copy is not whole, `VaultBusyError`, `DiskFullError`, `VaultError`; nothing is changed
     then.
     """
-    kept = kept_database(data_dir, name)
+    kept = find_kept(data_dir, name)
     folder = data_dir / "snapshots" / kept.name
     schema_of(folder / _DATABASE, key)
     now = keep_database(data_dir, _folded(data_dir / _DATABASE, key))
@@ -196,7 +196,7 @@ def _shared(source: int, target: int, size: int) -> bool:
                 return False
             size -= done
     except OSError as error:
-        if isinstance(disk_error(error, VaultError()), DiskFullError):
+        if is_disk_full(error):
             raise
         return False
     return True
