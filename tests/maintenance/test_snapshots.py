@@ -215,7 +215,7 @@ def test_damage_is_found_and_nothing_is_activated(tmp_path: Path, part: str) -> 
         elif part == "artifact":
             docmind._artifacts.delete([docmind._catalog.original(docmind.find_document(NAME).doc_id)])
         else:
-            damaged(folder / "state" if part == "state" else segment)
+            damaged(next(folder.glob("state-*")) if part == "state" else segment)
         assert docmind.snapshots.verify(taken.snapshot_id).problems
         with pytest.raises(DamagedError):
             docmind.snapshots.activate(taken.snapshot_id)
@@ -412,6 +412,7 @@ def test_a_text_model_is_switched_with_a_snapshot(tmp_path: Path) -> None:
         assert docmind.snapshots.list() == ()
         made = index.built_by()
         docmind._services.index._embedder = docmind._embedder = _Other(model)  # type: ignore[assignment]
+        docmind.snapshots._text_model = ("other", "another model")
         docmind.reindex()
         (taken,) = docmind.snapshots.list()
         assert (taken.reason, taken.text_model, taken.documents) == ("text model", made, 2)

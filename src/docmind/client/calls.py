@@ -137,6 +137,7 @@ CALLS = (
     Call("snapshots.databases", "GET", "/snapshots/databases", tuple[KeptDatabase, ...]),
     Call("snapshots.delete_database", "DELETE", "/snapshots/databases/{name}", KeptDatabase, {"name": str}),
     Call("snapshots.find", "GET", "/snapshots/find", SnapshotInfo, {"name": str}),
+    Call("snapshots.kept_in", "GET", "/snapshots/holding/{doc_id}", tuple[str, ...], {"doc_id": str}),
     Call("snapshots.find_document", "GET", "/snapshots/find-document", tuple[str, str], {"name": str}),
     Call("snapshots.prune", "POST", "/snapshots/prune", tuple[SnapshotInfo, ...], {
         "keep": int | None, "days": float | None, "dry_run": bool,

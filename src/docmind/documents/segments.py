@@ -224,6 +224,14 @@ class Segments:
             " GROUP BY s.snapshot_no ORDER BY s.created_at_ms DESC, s.snapshot_no DESC"
         )
 
+    def names(self) -> dict[str, tuple[str, int]]:
+        """Return titles and times of whole snapshots by id, the newest first."""
+        rows = self._db.all(
+            "SELECT snapshot_id, title, created_at_ms FROM snapshots WHERE state = 'whole'"
+            " ORDER BY created_at_ms DESC, snapshot_no DESC"
+        )
+        return {snapshot_id: (title, at_ms) for snapshot_id, title, at_ms in rows}
+
     def remove(self, snapshot_id: str) -> list[ArtifactRef]:
         """Delete the rows of a snapshot, of segments that no other has, and of keys that open none any more.
 

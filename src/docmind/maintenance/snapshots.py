@@ -157,6 +157,10 @@ class Snapshots:
         """Return the snapshots, the newest first."""
         return tuple(self._info(row) for row in self._rows.snapshots())
 
+    def names(self) -> dict[str, tuple[str, int]]:
+        """Return titles and times of the snapshots by id, the newest first; faster than `list`."""
+        return self._rows.names()
+
     def databases(self) -> tuple[KeptDatabase, ...]:
         """Return the copies of the database from before its schema changed, the newest first."""
         return tuple(kept_databases(self._data_dir))
@@ -525,7 +529,7 @@ class Snapshots:
             log_mistake("docmind.snapshots", "a snapshot was not written again", error)
             return
         there = {f"{one.address}.segment" for one in self._rows.members(info.snapshot_id)}
-        gone = [one.name for one in manifest.members if one.name != STATE and one.name not in there]
+        gone = [one.name for one in manifest.members if not STATE.fullmatch(one.name) and one.name not in there]
         if gone:
             self._files.remove_segments(name[:64] for name in gone)
             now_ms = time.time_ns() // 1_000_000
@@ -588,7 +592,7 @@ class Snapshots:
         Raises `DamagedError`, `TamperedError`.
         """
         snapshot_id = str(manifest.header["snapshot_id"])
-        member = next((one for one in manifest.members if one.name == STATE), None)
+        member = next((one for one in manifest.members if STATE.fullmatch(one.name)), None)
         if member is None:
             raise TamperedError(_("The manifest and the state of the snapshot don't agree."))
         there = {one.doc_id for one in self._rows.members(snapshot_id)}
@@ -597,7 +601,7 @@ class Snapshots:
             documents: dict[str, tuple[str, HeldDocument]] = {}
             for doc_id, address, sealed in plain["documents"]:
                 if doc_id in there:
-                    part = open_part(self._key(doc_id), f"{snapshot_id} {doc_id}", base64.b64decode(sealed), STATE)
+                    part = open_part(self._key(doc_id), f"{snapshot_id} {doc_id}", base64.b64decode(sealed), "state")
                     documents[doc_id] = (address, held_of(json.loads(part)))
             return _State(documents, plain["collections"], plain["settings"], plain["text_model"])
         except (ValueError, TypeError, KeyError, RecursionError) as error:

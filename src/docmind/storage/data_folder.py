@@ -9,7 +9,7 @@
     index/                                                              the embedded index: see `docmind.index`
     late/<16 hex>.i8  <16 hex>.p8                                       vectors of page patches
     staging/<16 hex>.db (-wal, -shm, -journal)                          databases on their way in or out of a bundle
-    snapshots/<16 hex>/manifest.jsonl  state                            snapshots
+    snapshots/<16 hex>/manifest.jsonl  state-<16 hex>                   snapshots
     snapshots/segments/<64 hex>.segment                                 the documents in them, shared by all snapshots
     snapshots/before-m<3 digits>-<13 digits>/vault.db  mark             the database before its schema changed
     .new-<16 hex>                                                       a file in `snapshots` while it is written

@@ -3,11 +3,11 @@
     snapshots/<id>/manifest.jsonl    one JSON object a line:
         {"format": "DocMind snapshot 1", "vault_id": …, "snapshot_id": …, "created_at_ms": …, "reason": …,
          "documents": …, "pages": …, "corpus": …, "config": …}
-        {"name": "state", "size": …, "sha256": …}
+        {"name": "state-<16 hex>", "size": …, "sha256": …}
         {"name": "<64 hex>.segment", "size": …, "sha256": …}                  one for each document
         {"name": "<64 hex>.segment", "erased_at_ms": …}                       one that was erased from it
         {"signature": HMAC-SHA256 of all lines before}
-    snapshots/<id>/state                                                    names, tags, collections, settings
+    snapshots/<id>/state-<16 hex>                                           names, tags, collections, settings
     snapshots/segments/<64 hex>.segment                                     one state of the text of a document
 
     off  size  DMS1                                        key    of a segment: its document's; of a state: the vault's
@@ -46,11 +46,12 @@ from docmind.storage.keys import derive
 from docmind.wording import _
 
 FORMAT = "DocMind snapshot 1"
-STATE = "state"
+STATE = re.compile(r"state-[0-9a-f]{16}")
 _MANIFEST = "manifest.jsonl"
 _MAGIC, _NONCE = b"DMS1", 12
 _LENGTH = struct.Struct(">Q")
 _LARGEST = 1 << 32  # bytes that a sealed part may unpack to
+_OWN = re.compile(rf"manifest\.jsonl|{STATE.pattern}")
 _LEVEL = 6  # of zlib
 _HEX = re.compile(r"[0-9a-f]{64}")
 
@@ -117,19 +118,23 @@ class SnapshotFiles:
     # snapshots
 
     def put_state(self, snapshot_id: str, state: bytes) -> Member:
-        """Seal and write the state of a snapshot. Raises `DiskFullError`, `VaultError`."""
+        """Seal and write the state of a snapshot, beside one that its manifest may name.
+
+        Raises `DiskFullError`, `VaultError`.
+        """
         folder = self._place(snapshot_id)
         self._make(folder)
         data = seal_part(self._state_key, snapshot_id, state)
-        self._write(folder / STATE, data)
-        return Member(STATE, len(data), hashlib.sha256(data).hexdigest())
+        digest = hashlib.sha256(data).hexdigest()
+        self._write(folder / f"state-{digest[:16]}", data)
+        return Member(f"state-{digest[:16]}", len(data), digest)
 
     def state(self, snapshot_id: str, member: Member) -> bytes:
         """Return the state of a snapshot. Raises `DamagedError`, `TamperedError`."""
-        return open_part(self._state_key, snapshot_id, self.checked(member, snapshot_id), STATE)
+        return open_part(self._state_key, snapshot_id, self.checked(member, snapshot_id), "state")
 
     def put_manifest(self, manifest: Manifest) -> None:
-        """Sign and write a manifest. Raises `DiskFullError`, `VaultError`."""
+        """Sign and write a manifest, and remove states that it does not name. Raises `DiskFullError`, `VaultError`."""
         header = {"format": FORMAT, "vault_id": self._vault_id, **manifest.header}
         lines: list[Mapping[str, object]] = [header]
         lines += [{"name": one.name, "size": one.size, "sha256": one.sha256} for one in manifest.members]
@@ -139,6 +144,8 @@ class SnapshotFiles:
         folder = self._place(str(manifest.header["snapshot_id"]))
         self._make(folder)
         self._write(folder / _MANIFEST, body + signature)
+        named = {one.name for one in manifest.members}
+        self._unlink([path for path in own_files(folder, STATE) if path.name not in named])
 
     def manifest(self, snapshot_id: str) -> Manifest:
         """Return a manifest whose signature holds.
@@ -174,8 +181,8 @@ class SnapshotFiles:
 
     def checked(self, member: Member, snapshot_id: str = "") -> bytes:
         """Return the bytes of a member. Raises `DamagedError` where they are missing or others."""
-        match = SEGMENT.fullmatch(member.name)
-        data = self._read(self._segments / member.name if match else self._place(snapshot_id) / STATE)
+        folder = self._segments if SEGMENT.fullmatch(member.name) else self._place(snapshot_id)
+        data = self._read(folder / member.name)
         if len(data) != member.size or hashlib.sha256(data).hexdigest() != member.sha256:
             raise DamagedError(_("The file {name} of the snapshot is damaged.").format(name=member.name[:12]))
         return data
@@ -183,14 +190,13 @@ class SnapshotFiles:
     def size(self, snapshot_id: str) -> int:
         """Return the bytes of a snapshot's own folder; 0 where it is missing."""
         folder = self._place(snapshot_id)
-        paths = [folder / name for name in (STATE, _MANIFEST)]
-        return sum(path.stat().st_size for path in paths if path.is_file())
+        return sum(path.stat().st_size for path in own_files(folder, _OWN))
 
     def remove(self, snapshot_id: str) -> None:
         """Remove the folder of a snapshot; files in it that are not DocMind's stay. Idempotent. Raises `VaultError`."""
         folder = self._place(snapshot_id)
         if is_folder(folder):
-            self._unlink([folder / _MANIFEST, folder / STATE, *own_files(folder, UNFINISHED)])
+            self._unlink([*own_files(folder, _OWN), *own_files(folder, UNFINISHED)])
             try:
                 folder.rmdir()
             except OSError:  # something foreign lies in it
@@ -283,7 +289,7 @@ def open_part(key: bytes, what: str, data: bytes, name: str) -> bytes:
 
 
 def _is_member(member: Member) -> bool:
-    is_named = member.name == STATE or SEGMENT.fullmatch(member.name) is not None
+    is_named = STATE.fullmatch(member.name) is not None or SEGMENT.fullmatch(member.name) is not None
     return is_named and type(member.size) is int and member.size >= 0 and _HEX.fullmatch(member.sha256) is not None
 
 
