@@ -23,7 +23,7 @@ def bench_purge(options: argparse.Namespace) -> None:
     """Erase a document of 100 pages from a library of 10,000; time each step, and sample the memory meanwhile."""
     pages = options.size or PAGES
     with filled_vault(documents=pages // EACH, nodes=pages) as settings:
-        _give_images(settings)
+        give_images(settings)
         with DocMind(settings, models=OneModel()) as docmind:
             docmind.search("warm")
             thread_id = docmind.conversations.create().thread_id
@@ -55,7 +55,7 @@ def bench_purge(options: argparse.Namespace) -> None:
     print(f"searched {receipt.files:,} files, {receipt.bytes / 1e6:.0f} MB; nothing left: {receipt.is_clean}")
 
 
-def _give_images(settings: Settings) -> None:
+def give_images(settings: Settings) -> None:
     """Seal an image and a thumbnail of its own for every page."""
     random = np.random.default_rng(11)
     with opened_stores(settings) as (database, artifacts):

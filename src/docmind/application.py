@@ -5,6 +5,7 @@ Above 500 lines: one class with all that they may call, each method a few lines.
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -41,7 +42,7 @@ from docmind.errors import (
 )
 from docmind.ingest import Progress, one_named
 from docmind.llm import LanguageModels
-from docmind.maintenance import Conversing, GarbageCollection, Purge, Signer
+from docmind.maintenance import Conversing, GarbageCollection, Purge, Signer, Snapshots
 from docmind.memory import Memories
 from docmind.model_files import LanguageFiles, models_dir_of, pull_text_model
 from docmind.network import network_guard
@@ -71,6 +72,7 @@ from docmind.storage import (
     check_folder,
     check_whole,
     free_bytes,
+    keep_database,
     keep_private,
     open_keys,
     remove_strays,
@@ -81,6 +83,7 @@ if TYPE_CHECKING:
     from docmind.answers import DirectAnswers, Examples
     from docmind.maintenance import Bundles
 
+_log = logging.getLogger(__name__)
 _TEXT_MODEL = "text-model"  # the preference that has the name of the vault's text model
 _TEXT_FACTS = "text-model.facts"
 _NAMED = 5  # lost documents that an error names
@@ -92,7 +95,7 @@ class DocMind:
 
     Thread-safe. Opening is cheap: models and the index engine start when they are first needed, or with `warm`.
     `bundles`, `conversations`, `folders`, `library`, `lookalike`, `memories`, `models`, `page_search`, `queue`,
-    `reader`, `settings` and `visual` are public parts of the facade, like the methods here.
+    `reader`, `settings`, `snapshots` and `visual` are public parts of the facade, like the methods here.
     """
 
     def __init__(
@@ -218,11 +221,18 @@ class DocMind:
             settings, self._database, self._artifacts, self._catalog, self._embedder, self.multimodal_search,
             self._catalog.epoch, self.memories, self.models, lambda: self._direct,
         )  # fmt: skip
+        self.snapshots = Snapshots(
+            settings.data_dir, settings.snapshots, self._keys.keyset, self._keys.vault_id, self._database,
+            self._catalog, self._artifacts, self.settings, self.library, self._services.index,
+            (self._embedder.name, self._embedder.fingerprint),
+        )  # fmt: skip
+        if not self.is_read_only:
+            self.snapshots.tidy()
         self._purge = Purge(
             settings.data_dir, self._database, self._catalog, self._artifacts, self._services.ingest,
             self._services.index, self.visual, self.memories,
             Conversing(self.conversations.erase, self.conversations.left_of), self._reserve,
-            Signer(self._keys.keyset.id_key, self._keys.vault_id), self._forget,
+            Signer(self._keys.keyset.id_key, self._keys.vault_id), self._forget, self.snapshots,
         )  # fmt: skip
         self._purge.follow()
         self._garbage = GarbageCollection(
@@ -248,7 +258,7 @@ class DocMind:
             return Database(path, keyset.db_key, read_only=True)
         mark = Mark(data_dir / "mark", keyset.db_key, self._keys.vault_id)
         try:
-            return Database(path, keyset.db_key, mark=mark, accept=accept)
+            return Database(path, keyset.db_key, mark=mark, accept=accept, before_migrating=self._keep_database)
         except BehindError as error:
             names: list[str] = []
             with suppress(VaultError):  # what cannot be read adds no names to the message
@@ -260,6 +270,13 @@ class DocMind:
                     error=error, names=", ".join(names)
                 )
             ) from error
+
+    def _keep_database(self, schema: int) -> None:
+        """Keep a copy of `vault.db` before its schema is changed, unless the settings say not to."""
+        if self._settings.snapshots.before_migration == "on":
+            keep_database(self._settings.data_dir, schema)
+        else:
+            _log.warning("No copy of vault.db is kept before its schema changes: DOCMIND_SNAPSHOTS__BEFORE_MIGRATION.")
 
     def _opened_text_model(self, settings: Settings) -> tuple[Settings, TextEmbedder]:
         """Open the text model; return it with the settings that have its name, also in place of `auto`.
@@ -301,7 +318,8 @@ class DocMind:
     def choose_text_model(self, name: str) -> None:
         """Choose the vault's text model: it is used from the next opening on, and `reindex` then embeds with it.
 
-        Raises `ConfigError` where there is no such model or the settings name one, `TextModelError` and
+        A snapshot is taken before. To go back, choose the model that it names: its vectors are still there, or are made
+        again. Raises `ConfigError` where there is no such model or the settings name one, `TextModelError` and
         `ExtraMissingError` where it is not whole.
         """
         self._database.check_writable()
@@ -318,6 +336,8 @@ class DocMind:
                 _("The text model {name} is not installed.").format(name=name),
                 hint=_("Run: {hint}").format(hint=found.hint),
             )
+        if name != self._embedder.name:
+            self.snapshots.create(reason="text model")
         Preferences(self._database).put(_TEXT_MODEL, name)
 
     def _lost_names(self) -> list[str]:
@@ -511,18 +531,22 @@ class DocMind:
         *,
         conversations: bool = True,
         memories: bool = False,
+        snapshots: bool = False,
         progress: Callable[[str, int, int], None] | None = None,
     ) -> tuple[ErasureReceipt, ...]:
         """Erase documents for good, in the bin or not, with their quotes in conversations; return a receipt each.
 
         Without `conversations` their quotes stay readable there. With `memories` those whose text stands in a document,
-        or which name it, are forgotten. Every store is asked for the document afterwards, and all files are searched
-        for its text. `progress` gets each step with its number and how many there are. On a full disk the documents
-        are deleted and their receipts have no signature; the next start finishes them.
+        or which name it, are forgotten. Snapshots that hold one are named in its receipt; with `snapshots` it is erased
+        from them too, even where it is nowhere else. Every store is asked for the document afterwards, and all files
+        are searched for its text. `progress` gets each step with its number and how many there are. On a full disk the
+        documents are deleted and their receipts have no signature; the next start finishes them.
 
         Raises `NotFoundError` before anything is erased, `DiskFullError`, `VaultError`, `IndexEngineError`.
         """
-        return self._purge.erase(doc_ids, conversations=conversations, memories=memories, progress=progress)
+        return self._purge.erase(
+            doc_ids, conversations=conversations, memories=memories, snapshots=snapshots, progress=progress
+        )
 
     def finish_erasures(self) -> tuple[ErasureReceipt, ...]:
         """Finish erasures that were interrupted, as opening does in the background; return their receipts."""
@@ -709,8 +733,11 @@ class DocMind:
     def reindex(self, progress: Callable[[int, int], None] | None = None) -> int:
         """Build what is missing, rebuild the index, and return how many documents it holds.
 
-        The new index is built beside the old one.
+        The new index is built beside the old one. Where another text model made that, a snapshot is taken before.
         """
+        built_by = self._services.index.built_by()
+        if built_by not in ("", self._embedder.fingerprint):
+            self.snapshots.create(reason="text model", text_model=built_by)
         return self._services.reindex(progress)
 
     def status(self) -> Status:

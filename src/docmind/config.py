@@ -301,6 +301,18 @@ class StorageSettings(_Group):
     )
 
 
+class SnapshotSettings(_Group):
+    """Which snapshots `docmind snapshot prune` keeps, and what is kept before the schema of the database changes."""
+
+    keep: int = Field(default=10, ge=0, description="the newest ones, whatever their age")
+    keep_days: float = Field(default=30.0, ge=0.0, description="those that are younger")
+    automatic: int = Field(default=5, ge=1, description="most of those that DocMind takes by itself")
+    before_migration: Literal["on", "off"] = Field(
+        default="on", description="keep a copy of vault.db, encrypted as it is, before its schema changes"
+    )
+    migration_days: float = Field(default=30.0, ge=1.0, description="such a copy is kept so long")
+
+
 class Settings(BaseSettings):
     """All settings of one DocMind instance."""
 
@@ -332,6 +344,7 @@ class Settings(BaseSettings):
     visual: VisualSettings = VisualSettings()
     network: NetworkSettings = NetworkSettings()
     storage: StorageSettings = StorageSettings()
+    snapshots: SnapshotSettings = SnapshotSettings()
     app: AppSettings = AppSettings()
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
 

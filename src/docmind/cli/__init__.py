@@ -23,6 +23,7 @@ from docmind.cli import (
     queue,
     search,
     settings,
+    snapshot,
     sync,
     threads,
 )
@@ -74,5 +75,6 @@ for _command in (
     *(threads.threads, memory.memory, models.models, models.embed, documents.delete, documents.reindex),
     *(library.get, library.rename, library.tag, library.collection, library.bin_, purge.purge, purge.receipts_),
     *(documents.accept, documents.status, documents.open_, keys.keys, bundle.bundle, settings.settings, gc.gc),
+    snapshot.snapshot,
 ):
     main.add_command(_command)

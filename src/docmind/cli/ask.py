@@ -329,6 +329,7 @@ def ask(
     languages: tuple[str, ...],
     tags: tuple[str, ...],
     collections: tuple[str, ...],
+    as_of: str | None,
     as_json: bool,
 ) -> None:
     """Answer a question from your documents, each sentence with its page. Use --thread for a conversation."""
@@ -340,7 +341,7 @@ def ask(
         raise ConfigError(_("--quotes doesn't work with --thread, --mode and --web."), hint=_("Leave them out."))
     with reached() as desk:
         mode = web_mode(desk, mode) if web else mode
-        filters = filters_of(desk, docs, languages, tags, collections)
+        filters = filters_of(desk, docs, languages, tags, collections, as_of)
         stream = Stream(is_live=False if as_json else None)
         if not quotes:
             ask_about_model(desk, is_quiet=as_json)  # a fresh process has not looked for models yet

@@ -124,11 +124,12 @@ def chat(
     languages: tuple[str, ...],
     tags: tuple[str, ...],
     collections: tuple[str, ...],
+    as_of: str | None,
     as_json: bool,
 ) -> None:
     """Ask your documents in a conversation. /help lists what else you can type."""
     with opened() as desk:
-        filters = filters_of(desk, docs, languages, tags, collections)
+        filters = filters_of(desk, docs, languages, tags, collections, as_of)
         chosen = None if thread is None else thread_to_ask_in(desk, thread, collections=filters.collections)
         here = Here(desk, chosen)
         code = Chat(here, filters, mode, as_json).run()

@@ -64,11 +64,12 @@ _filters = (
     click.option("--language", "languages", multiple=True, help="Only pages in this language (en, pt, …)."),
     click.option("--tag", "tags", multiple=True, help="Only documents with this tag. May be repeated."),
     click.option("--collection", "collections", multiple=True, help="Only this collection. May be repeated."),
+    click.option("--as-of", "as_of", metavar="SNAPSHOT", help="Only documents of this snapshot (id or title)."),
 )
 
 
 def filtered(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that narrow a search to a command: `docs`, `languages`, `tags`, `collections`."""
+    """Add the options that narrow a search to a command: `docs`, `languages`, `tags`, `collections`, `as_of`."""
     for option in reversed(_filters):
         command = option(command)
     return command
@@ -80,15 +81,17 @@ def filters_of(
     languages: tuple[str, ...],
     tags: tuple[str, ...],
     collections: Iterable[str],
+    as_of: str | None = None,
 ) -> Filters:
     """Build filters from the options of `filtered`.
 
-    Raises `NotFoundError` for an unknown document or collection.
+    Raises `NotFoundError` for an unknown document, collection or snapshot.
     """
     doc_ids = tuple(desk.find_document(doc).doc_id for doc in docs)
     ids = tuple(desk.library.collection(name).collection_id for name in collections)
     spoken = tuple(language.lower() for language in languages)
-    return Filters(doc_ids=doc_ids, languages=spoken, tags=tags, collections=ids)
+    snapshots = (desk.snapshots.find(as_of).snapshot_id,) if as_of is not None else ()
+    return Filters(doc_ids=doc_ids, languages=spoken, tags=tags, collections=ids, snapshots=snapshots)
 
 
 def bound_filters(filters: Filters, thread: Thread | None) -> Filters:

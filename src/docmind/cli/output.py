@@ -237,7 +237,7 @@ def tell_narrow(documents: Sequence[DocumentInfo], filters: Filters) -> None:
 
 def tell_degraded(degraded: Iterable[Any]) -> None:
     for part in degraded:
-        if part.stage == "unprepared":
+        if part.stage in ("unprepared", "snapshot"):  # whole sentences
             click.echo(inert(part.reason), err=True)
         else:
             tell_without(part.stage, part.reason)

@@ -13,11 +13,11 @@ from docmind.cli.help import command, group
 from docmind.cli.output import counted_pages, inert, when
 from docmind.cli.threads import write_whole
 from docmind.errors import ConfigError, NotFoundError
-from docmind.wording import _
+from docmind.wording import _, ngettext
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
-    from docmind.records.documents import DocumentInfo, ErasureReceipt
+    from docmind.records.documents import ErasureReceipt
 
 _LARGEST = 1 << 20  # bytes of a file that is read as a receipt
 
@@ -27,10 +27,20 @@ _LARGEST = 1 << 20  # bytes of a file that is read as a receipt
 @click.option("--now", is_flag=True, help="Erase a document that is not in the bin.")
 @click.option("--keep-quotes", is_flag=True, help="Leave its quotes in conversations as they are.")
 @click.option("--memories", is_flag=True, help="Forget memories that stand in it or name it.")
+@click.option("--snapshots", is_flag=True, help="Erase it from snapshots too, even where only they have it.")
 @click.option("--receipt", "file", type=click.Path(path_type=Path), help="Save the signed receipt to this new file.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @json_option
-def purge(doc: str, now: bool, keep_quotes: bool, memories: bool, file: Path | None, yes: bool, as_json: bool) -> None:
+def purge(
+    doc: str,
+    now: bool,
+    keep_quotes: bool,
+    memories: bool,
+    snapshots: bool,
+    file: Path | None,
+    yes: bool,
+    as_json: bool,
+) -> None:
     """Erase a document of the bin for good, everywhere, and check that nothing is left.
 
     Its pages, its original, its place in the index and its quotes in conversations are erased, the library is
@@ -42,12 +52,22 @@ def purge(doc: str, now: bool, keep_quotes: bool, memories: bool, file: Path | N
             click.echo(f"{number}/{total} {_(step)}", err=True)
 
     with opened() as desk:
-        info = _found(desk, doc, now=now)
+        doc_id, name = _found(desk, doc, now=now, snapshots=snapshots)
         if file is not None and file.exists():
             raise ConfigError(_("{file} already exists.").format(file=file), hint=_("Choose another file."))
-        what = _("Erase {document} for good? This can't be undone.").format(document=inert(info.document))
+        what = _("Erase {document} for good? This can't be undone.").format(document=inert(name))
+        held = len(desk.snapshots.kept_in(doc_id))
+        if held and not snapshots:
+            told = ngettext(
+                "{n} snapshot holds it and keeps it. Add --snapshots to erase it there too.",
+                "{n} snapshots hold it and keep it. Add --snapshots to erase it there too.",
+                held,
+            )
+            click.echo(told.format(n=held), err=True)
         confirm(what, refusal=_("Nothing was erased."), yes=yes)
-        (receipt,) = desk.erase([info.doc_id], conversations=not keep_quotes, memories=memories, progress=tell)
+        (receipt,) = desk.erase(
+            [doc_id], conversations=not keep_quotes, memories=memories, snapshots=snapshots, progress=tell
+        )
         if file is not None and receipt.is_finished:
             write_whole(file, desk.receipt_text(receipt).encode(), over=False)
     if as_json:
@@ -147,14 +167,21 @@ def _tell(receipt: ErasureReceipt) -> None:
     click.echo(_("Found afterwards: {found}").format(found=found))
 
 
-def _found(desk: DocMind, doc: str, *, now: bool) -> DocumentInfo:
+def _found(desk: DocMind, doc: str, *, now: bool, snapshots: bool) -> tuple[str, str]:
+    """Return id and name of the document to erase."""
     try:
-        return desk.library.find_binned(doc)
+        info = desk.library.find_binned(doc)
     except NotFoundError:
-        if now:
-            return desk.find_document(doc)
         with_now = _("Move it to the bin with `docmind delete`, or erase it at once with --now.")
-        info = desk.find_document(doc)
+        try:
+            info = desk.find_document(doc)
+        except NotFoundError:
+            if not snapshots:
+                raise
+            return desk.snapshots.find_document(doc)
+        if now:
+            return info.doc_id, info.document
         raise ConfigError(
             _("{document} is not in the bin.").format(document=inert(info.document)), hint=with_now
         ) from None
+    return info.doc_id, info.document

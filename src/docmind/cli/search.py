@@ -61,6 +61,7 @@ def search(
     languages: tuple[str, ...],
     tags: tuple[str, ...],
     collections: tuple[str, ...],
+    as_of: str | None,
     as_json: bool,
 ) -> None:
     """Find pages by words, or by a picture with --image. QUESTION may go with a picture."""
@@ -72,7 +73,7 @@ def search(
         raise ConfigError(_("--no-read only works with --image."), hint=_("Add --image FILE, or leave it out."))
     with reached() as desk:
         picture = _read(image, int(desk.settings.info("reading.max_file_mb").value or 0)) if image is not None else None
-        filters = filters_of(desk, docs, languages, tags, collections)
+        filters = filters_of(desk, docs, languages, tags, collections, as_of)
         if image is not None and picture is not None:
             found: SearchResult | MultimodalResult = _looked_for(
                 desk, picture, image.name, question or "", k or 8, filters, merge, rerank, is_read=not no_read

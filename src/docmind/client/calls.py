@@ -25,6 +25,14 @@ from docmind.records.documents import (
 )
 from docmind.records.search import Degraded, Filters, ListName, MergeStrategy, MultimodalResult, Rerank, SearchResult
 from docmind.records.settings import SettingInfo
+from docmind.records.snapshots import (
+    Activation,
+    KeptDatabase,
+    SnapshotCheck,
+    SnapshotDifference,
+    SnapshotDocument,
+    SnapshotInfo,
+)
 from docmind.records.storage import PruneReport
 
 API = "api/v1"
@@ -74,6 +82,7 @@ _REQUIRED = {
     "library.find_binned": _name, "library.delete": _docs, "library.restore": _docs,
     "library.new_collection": _name, "library.collection": _name, "library.rename_collection": _name,
     "library.collect": _docs, "queue.remove": ("upload_ids",), "queue.unlock": ("password",),
+    "snapshots.find": _name, "snapshots.find_document": _name,
     "erase": _docs, "search": _question, "multimodal_search": _question, "see": ("picture",), "ask": _question,
     "conversations.find_thread": _name, "conversations.rename": ("title",), "conversations.start": _question,
     "conversations.ask": _question, "memories.add": ("text",), "memories.find": _name, "memories.expand": _question,
@@ -125,8 +134,33 @@ CALLS = (
     Call("receipts", "GET", "/erasures", tuple[ErasureReceipt, ...]),
     Call(
         "erase", "POST", "/erasures", tuple[ErasureReceipt, ...],
-        {"doc_ids": _ids, "conversations": bool, "memories": bool},
+        {"doc_ids": _ids, "conversations": bool, "memories": bool, "snapshots": bool},
     ),
+    # snapshots
+    Call("snapshots.list", "GET", "/snapshots", tuple[SnapshotInfo, ...]),
+    Call("snapshots.create", "POST", "/snapshots", SnapshotInfo, {"title": str}),
+    Call("snapshots.databases", "GET", "/snapshots/databases", tuple[KeptDatabase, ...]),
+    Call("snapshots.delete_database", "DELETE", "/snapshots/databases/{name}", KeptDatabase, {"name": str}),
+    Call("snapshots.find", "GET", "/snapshots/find", SnapshotInfo, {"name": str}),
+    Call("snapshots.kept_in", "GET", "/snapshots/holding/{doc_id}", tuple[str, ...], {"doc_id": str}),
+    Call("snapshots.find_document", "GET", "/snapshots/find-document", tuple[str, str], {"name": str}),
+    Call("snapshots.prune", "POST", "/snapshots/prune", tuple[SnapshotInfo, ...], {
+        "keep": int | None, "days": float | None, "dry_run": bool,
+    }),
+    Call("snapshots.documents", "GET", "/snapshots/{snapshot_id}/documents", tuple[SnapshotDocument, ...], {
+        "snapshot_id": str,
+    }),
+    Call("snapshots.compare", "GET", "/snapshots/{snapshot_id}/difference", SnapshotDifference, {
+        "snapshot_id": str, "other": str,
+    }),
+    Call("snapshots.verify", "POST", "/snapshots/{snapshot_id}/check", SnapshotCheck, {
+        "snapshot_id": str, "deep": bool,
+    }),
+    Call("snapshots.activate", "POST", "/snapshots/{snapshot_id}/activate", Activation, {
+        "snapshot_id": str, "settings": bool, "reindex": bool,
+    }),
+    Call("snapshots.pin", "POST", "/snapshots/{snapshot_id}/pin", SnapshotInfo, {"snapshot_id": str, "pinned": bool}),
+    Call("snapshots.delete", "DELETE", "/snapshots/{snapshot_id}", SnapshotInfo, {"snapshot_id": str}),
     # collections
     Call("library.collections", "GET", "/collections", tuple[Collection, ...]),
     Call("library.new_collection", "POST", "/collections", Collection, {"name": str, "doc_ids": _ids}),

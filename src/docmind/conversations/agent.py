@@ -100,9 +100,10 @@ class Tools:
         name, number = _text(call, "document"), call.arguments.get("page")
         if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= 1_000_000:
             return "The page is a number from 1."
-        within = filters_of(state["question"]["filters"]).doc_ids
+        filters = filters_of(state["question"]["filters"])
+        within, held = filters.doc_ids, self._means.catalog.held_in(filters.snapshots)
         matches = [i for i in self._means.catalog.documents() if name and name in (i.document, i.doc_id, i.title)]
-        named = [i for i in matches if not within or i.doc_id in within]
+        named = [i for i in matches if (not within or i.doc_id in within) and (held is None or i.doc_id in held)]
         if not named:
             return "There is no document of that name among those the user asks about."
         hit = self._steps.retrieval.page_hit(named[0].doc_id, number)

@@ -7,6 +7,18 @@ from .language import language_of, majority, with_ordinals
 from .page_images import IMAGE_SUFFIX, PageList, Place
 from .page_vectors import PageVectors
 from .reader import LONGEST_SEARCH, Reader
+from .segments import (
+    HeldDocument,
+    NewSegment,
+    Segment,
+    Segments,
+    carried_in,
+    held_documents,
+    held_of,
+    new_key,
+    rows_in,
+    segment_of,
+)
 from .titles import outline_of
 from .uploads import HandedIn, Uploads, need_room, refused
 from .words import Words
@@ -23,6 +35,8 @@ __all__ = [
     "ErasurePlan",
     "Erasures",
     "HandedIn",
+    "HeldDocument",
+    "NewSegment",
     "NodeRecord",
     "NodeStore",
     "PageList",
@@ -30,17 +44,25 @@ __all__ = [
     "PageVectors",
     "Place",
     "Reader",
+    "Segment",
+    "Segments",
     "Uploads",
     "Words",
     "adopt_document",
     "carried_document",
+    "carried_in",
     "check_carried",
     "doc_id_of",
+    "held_documents",
+    "held_of",
     "language_of",
     "majority",
     "need_room",
+    "new_key",
     "outline_of",
     "refused",
+    "rows_in",
     "rows_of",
+    "segment_of",
     "with_ordinals",
 ]

@@ -187,12 +187,17 @@ class Catalog:
                 hashes,
             )
             epoch = self._changed(db, doc_id)
+            return epoch, self.doom(refs)
+
+    def doom(self, refs: Iterable[ArtifactRef]) -> list[ArtifactRef]:
+        """Return those of these artifacts that no row refers to any more, and list them in `doomed`."""
+        with self._db.transaction() as db:
             unreferenced = [ref for ref in refs if not self._is_referenced(db, ref.sha256)]
             db.executemany(
                 "INSERT OR IGNORE INTO doomed (sha256, suffix) VALUES (?, ?)",
                 [(ref.sha256, ref.suffix) for ref in unreferenced],
             )
-            return epoch, unreferenced
+            return unreferenced
 
     def doomed(self) -> list[ArtifactRef]:
         """Return artifacts that an interrupted deletion left to unlink, except those referred to again."""
@@ -210,11 +215,12 @@ class Catalog:
                 db.execute("DELETE FROM doomed")
 
     def images_of(self, doc_id: str) -> list[ArtifactRef]:
-        """Return the page images and thumbnails of a document that no other document shows."""
+        """Return the page images and thumbnails of a document that no other document shows and no snapshot holds."""
         rows = self._db.all(
             "SELECT image, image_suffix, thumbnail, thumbnail_suffix FROM pages p WHERE doc_id = ?1"
             " AND NOT EXISTS (SELECT 1 FROM pages q WHERE q.image = p.image AND q.doc_id != ?1)"
-            " AND NOT EXISTS (SELECT 1 FROM pages q WHERE q.thumbnail = p.thumbnail AND q.doc_id != ?1)",
+            " AND NOT EXISTS (SELECT 1 FROM pages q WHERE q.thumbnail = p.thumbnail AND q.doc_id != ?1)"
+            " AND NOT EXISTS (SELECT 1 FROM segment_files s WHERE s.sha256 IN (p.image, p.thumbnail))",
             (doc_id,),
         )
         return list(dict.fromkeys(ArtifactRef(*pair) for row in rows for pair in (row[:2], row[2:])))
@@ -267,13 +273,43 @@ class Catalog:
         return self._documents("WHERE d.deleted_at_ms IS NOT NULL ORDER BY d.deleted_at_ms DESC, d.document", ())
 
     def allowed(self, filters: Filters) -> list[str]:
-        """Return the ids of the documents outside the bin that the filters' documents, tags and collections allow."""
+        """Return the ids of the documents outside the bin that the filters allow: all of them but the pages' own."""
+        held = self.held_in(filters.snapshots)
         rows = self._db.all("SELECT doc_id, tags FROM documents WHERE deleted_at_ms IS NULL")
         collected: dict[str, set[str]] = {}
         for collection_id in filters.collections:
             for (doc_id,) in self._db.all("SELECT doc_id FROM collected WHERE collection_id = ?", (collection_id,)):
                 collected.setdefault(doc_id, set()).add(collection_id)
-        return [doc_id for doc_id, tags in rows if filters.allow(doc_id, json.loads(tags), collected.get(doc_id, ()))]
+        return [
+            doc_id
+            for doc_id, tags in rows
+            if filters.allow(doc_id, json.loads(tags), collected.get(doc_id, ())) and (held is None or doc_id in held)
+        ]
+
+    def held_in(self, snapshots: Collection[str]) -> set[str] | None:
+        """Return the documents that any of these snapshots holds; None for no snapshots."""
+        return held_in(self._db, snapshots) if snapshots else None
+
+    def lacking(self, filters: Filters) -> tuple[Degraded, ...]:
+        """Return what a search as of a snapshot cannot find: documents that are not in the library any more."""
+        held = self.held_in(filters.snapshots)
+        if held is None:
+            return ()
+        marks = ", ".join("?" * len(filters.snapshots))
+        there = self._db.all(f"SELECT snapshot_id FROM snapshots WHERE snapshot_id IN ({marks})", filters.snapshots)
+        told = []
+        if len(there) < len(filters.snapshots):
+            told.append(_("The snapshot that was asked isn't there any more."))
+        rows = self._db.all("SELECT doc_id FROM documents WHERE status = 'ready' AND deleted_at_ms IS NULL")
+        if gone := len(held.difference(doc_id for (doc_id,) in rows)):
+            told.append(
+                ngettext(
+                    "{n} document of the snapshot isn't in the library now. Activating the snapshot brings it back.",
+                    "{n} documents of the snapshot aren't in the library now. Activating it brings them back.",
+                    gone,
+                ).format(n=gone)
+            )
+        return tuple(Degraded("snapshot", one) for one in told)
 
     def holds(self, kind: str) -> bool:
         """Return whether any document outside the bin is of this kind."""
@@ -437,7 +473,7 @@ class Catalog:
         """Return the ids of all artifacts that rows refer to, read from indexes only because page rows are long."""
         rows = self._db.all(
             "SELECT image FROM pages UNION ALL SELECT thumbnail FROM pages UNION ALL SELECT original FROM documents"
-            " UNION ALL SELECT artifact FROM uploads WHERE state <> 'done'"
+            " UNION ALL SELECT artifact FROM uploads WHERE state <> 'done' UNION ALL SELECT sha256 FROM segment_files"
         )
         return {sha256 for (sha256,) in rows}
 
@@ -454,7 +490,8 @@ class Catalog:
         row = db.execute(
             "SELECT EXISTS (SELECT 1 FROM pages WHERE image = ?1) OR EXISTS (SELECT 1 FROM pages WHERE thumbnail = ?1)"
             " OR EXISTS (SELECT 1 FROM documents WHERE original = ?1)"
-            " OR EXISTS (SELECT 1 FROM uploads WHERE artifact = ?1 AND state <> 'done')",
+            " OR EXISTS (SELECT 1 FROM uploads WHERE artifact = ?1 AND state <> 'done')"
+            " OR EXISTS (SELECT 1 FROM segment_files WHERE sha256 = ?1)",
             (sha256,),
         ).fetchone()
         return bool(row[0])
@@ -477,6 +514,17 @@ class Catalog:
             parameters,
         )
         return [_document(row) for row in rows]
+
+
+def held_in(database: Database, snapshots: Collection[str]) -> set[str]:
+    """Return the documents that any of these snapshots holds."""
+    marks = ", ".join("?" * len(snapshots))
+    rows = database.all(
+        "SELECT g.doc_id FROM segments g JOIN snapshot_members m ON m.segment_no = g.segment_no JOIN snapshots s"
+        f" ON s.snapshot_no = m.snapshot_no WHERE s.snapshot_id IN ({marks})",
+        tuple(snapshots),
+    )
+    return {doc_id for (doc_id,) in rows}
 
 
 def _document(row: Row) -> DocumentInfo:

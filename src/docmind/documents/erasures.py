@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from docmind.documents.catalog import Catalog
+from docmind.documents.segments import destroy_segments
 from docmind.errors import DamagedError, NotFoundError
 from docmind.records.documents import ArtifactRef
 from docmind.storage import Connection, Database, Row
@@ -32,10 +33,11 @@ _BLOCK = 256  # pages read at once
 
 @dataclass(frozen=True, slots=True)
 class ErasurePlan:
-    """What to erase beside the document itself: its quotes in conversations, and these memories, by id."""
+    """What to erase beside the document itself: its quotes in conversations, these memories, by id, and snapshots."""
 
     conversations: bool = True
     memories: tuple[str, ...] = ()
+    snapshots: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +83,16 @@ class Erasures:
             ]
             images = [row[0] for row in db.execute("SELECT DISTINCT image FROM pages WHERE doc_id = ?", (doc_id,))]
             before = _counted(db, doc_id, contents, images)
+            held, refs = destroy_segments(db, doc_id) if plan.snapshots else (0, [])
             _, unreferenced = self._catalog.delete_document(doc_id)
+            unreferenced += [ref for ref in self._catalog.doom(refs) if ref not in unreferenced]
             after = _counted(db, doc_id, contents, images)
-            counts = {name: number - after[name] for name, number in before.items()} | {"files": len(unreferenced)}
+            counts = {name: number - after[name] for name, number in before.items()}
+            counts |= {"files": len(unreferenced), "snapshots": held}
             kept = {
                 "conversations": plan.conversations,
                 "memories": list(plan.memories),
+                "snapshots": plan.snapshots,
                 "files": [[ref.sha256, ref.suffix] for ref in unreferenced],
             }
             made = db.execute(
@@ -196,8 +202,12 @@ class Erasures:
             yield from (text for _, of, text in rows if of != doc_id)
 
 
-_KEEP_IDS = ("changes", "erasures", "folder_files")
-"""Tables that keep the id of an erased document: the index follows the first, and a followed folder the last."""
+_KEEP_IDS = ("changes", "erasures", "folder_files", "segments", "segment_keys")
+"""Tables that keep the id of an erased document.
+
+The index follows the first, a followed folder names its files, and the last two are of snapshots, which are asked
+by themselves.
+"""
 
 
 def _counted(db: Connection, doc_id: str, contents: Sequence[bytes], images: Sequence[str]) -> dict[str, int]:
@@ -232,7 +242,7 @@ def _erasure(row: Row) -> Erasure:
         doc_id,
         begun_at_ms,
         json.loads(counts),
-        ErasurePlan(kept.get("conversations", True), tuple(kept.get("memories", ()))),
+        ErasurePlan(kept.get("conversations", True), tuple(kept.get("memories", ())), kept.get("snapshots", False)),
         tuple(ArtifactRef(*ref) for ref in kept.get("files", ())),
         tuple(json.loads(zlib.decompress(traces))) if traces else (),
         receipt,

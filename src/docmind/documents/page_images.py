@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from docmind.documents.catalog import held_in
 from docmind.records.documents import PAGE_IMAGE, ArtifactRef
 from docmind.records.search import Filters
 from docmind.storage import Database
@@ -74,10 +75,11 @@ class PageList:
             "SELECT doc_id, document, tags, (SELECT group_concat(c.collection_id, ' ') FROM collected c"
             " WHERE c.doc_id = d.doc_id) FROM documents d WHERE status = 'ready' AND deleted_at_ms IS NULL"
         )
+        held = held_in(self._db, filters.snapshots) if filters.snapshots else None
         return {
             doc_id: document
             for doc_id, document, tags, collections in self._db.all(sql)
-            if filters.allow(doc_id, json.loads(tags), (collections or "").split())
+            if filters.allow(doc_id, json.loads(tags), (collections or "").split()) and (held is None or doc_id in held)
         }
 
     def places_of(self, image: str) -> list[tuple[str, int]]:
@@ -91,7 +93,7 @@ class PageList:
         """
         if filters.modalities and PAGE_IMAGE not in filters.modalities:
             return set()
-        is_limited = filters.doc_ids or filters.languages or filters.tags or filters.collections
+        is_limited = filters.doc_ids or filters.languages or filters.tags or filters.collections or filters.snapshots
         if not is_limited and self._db.one("SELECT 1 FROM documents WHERE deleted_at_ms IS NOT NULL") is None:
             return None
         return self.images_of(names, filters.languages)

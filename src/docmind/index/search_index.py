@@ -115,14 +115,23 @@ class SearchIndex:
         except (DiskFullError, IndexEngineError):
             return NO_EPOCH
 
+    def built_by(self) -> str:
+        """Return the fingerprint of the text model that made the index; "" where there is none."""
+        try:
+            index = self.started().index
+            return index.fingerprint() if index.epoch() > 0 else ""
+        except (DiskFullError, IndexEngineError):
+            return ""
+
     def narrowed(self, filters: Filters) -> Filters:
-        """Return the filters in the form that the index knows: tags and collections as the documents they allow.
+        """Return the filters in the form that the index knows: tags, collections and snapshots as documents.
 
         So tags and collections can change without a change of the index, and their names never reach it.
         """
-        if not (filters.tags or filters.collections):
+        if not (filters.tags or filters.collections or filters.snapshots):
             return filters
-        return replace(filters, doc_ids=tuple(self._catalog.allowed(filters)) or _NONE, tags=(), collections=())
+        allowed = tuple(self._catalog.allowed(filters)) or _NONE
+        return replace(filters, doc_ids=allowed, tags=(), collections=(), snapshots=())
 
     def close(self) -> None:
         """Make the index durable and close it. Idempotent."""

@@ -2,14 +2,19 @@ from .bundle import Bundles, verify_bundle
 from .garbage import GarbageCollection
 from .purge import STEPS, Conversing, Purge, told
 from .receipt import Signer
+from .rollback import roll_back
+from .snapshots import NOW, Snapshots
 
 __all__ = [
+    "NOW",
     "STEPS",
     "Bundles",
     "Conversing",
     "GarbageCollection",
     "Purge",
     "Signer",
+    "Snapshots",
+    "roll_back",
     "told",
     "verify_bundle",
 ]

@@ -1,7 +1,8 @@
 """Erasing documents for good, and proving it: every store is erased, compacted, asked again and searched.
 
     1 rows    one transaction deletes the document's rows and records the erasure; from here on it is always finished
-    2 files   page images, thumbnails and the original that no other document has
+    2 files   page images, thumbnails and the original that no other document has; where asked for, its part in
+              snapshots, whose key step 1 destroyed, and kept databases that hold it
     3 quotes  in conversations, where asked for; memories drawn from the document, where asked for
     4 index   its points; where the index lies in clear on the disk, a new generation is built and the old one dropped
     5 space   rows of page patches are zeroed, `vault.db` is written again without free pages, its log emptied
@@ -34,11 +35,12 @@ from docmind.errors import (
     VaultBusyError,
 )
 from docmind.maintenance.receipt import Signer
+from docmind.maintenance.snapshots import Snapshots
 from docmind.records.documents import ErasureReceipt
 from docmind.records.search import Filters
 from docmind.runtime import Background, log_mistake
 from docmind.storage import Artifacts, Database, Reserve
-from docmind.wording import N_, _
+from docmind.wording import N_, _, ngettext
 
 if TYPE_CHECKING:
     from docmind.index import SearchIndex
@@ -52,6 +54,7 @@ Progress = Callable[[str, int, int], None]
 STEPS = (N_("pages and files"), N_("conversations"), N_("index"), N_("compacting"), N_("checking"))
 _CHUNK = 1 << 20
 _ENCODINGS = ("utf-8", "utf-16-le")
+_SHOWN = 26  # characters of the name of a kept database; ids of snapshots are shorter
 _LEAST_MEMORY = 12  # characters of a memory that is looked for in a document's text
 
 
@@ -80,12 +83,13 @@ class Purge:
         reserve: Reserve,
         signer: Signer,
         forget: Callable[[], None],
+        snapshots: Snapshots,
     ) -> None:
         """`forget` drops what the process has in memory of the documents."""
         self._data_dir, self._db, self._catalog, self._artifacts = data_dir, database, catalog, artifacts
         self._ingest, self._index, self._visual, self._memories = ingest, index, visual, memories
         self._conversing, self._reserve, self._signer, self._forget = conversing, reserve, signer, forget
-        self._erasures = Erasures(database, catalog)
+        self._erasures, self._snapshots = Erasures(database, catalog), snapshots
         self._turn = threading.Lock()
         self._finishing = Background("erasing", "An erasure is finished at the next start.")
 
@@ -95,33 +99,49 @@ class Purge:
         *,
         conversations: bool = True,
         memories: bool = False,
+        snapshots: bool = False,
         progress: Progress | None = None,
     ) -> tuple[ErasureReceipt, ...]:
         """Erase documents, from the bin or from outside it; return one receipt each.
 
         With `conversations` their quotes in conversations are erased too, with `memories` the memories whose text
-        stands in a document or names it. Where the disk is too full for compacting the library, or a part of it is
-        damaged, the documents are deleted, and their receipts have no signature: the next start, or the next erasure,
-        finishes them.
+        stands in a document or names it, with `snapshots` what snapshots and kept databases have of them; then a
+        document can be one that only they have. Where the disk is too full for compacting the library, or a part of
+        it is damaged, the documents are deleted, and their receipts have no signature: the next start, or the next
+        erasure, finishes them.
 
         Raises `NotFoundError` before anything is erased, `DiskFullError` where not even rows can be deleted, and
         `VaultError`, `IndexEngineError`; what was begun is finished at the next start.
         """
         self._db.check_writable()
-        found = {doc_id: self._catalog.document_or_binned(doc_id) for doc_id in dict.fromkeys(doc_ids)}
+        found = {doc_id: self._name_of(doc_id, snapshots=snapshots) for doc_id in dict.fromkeys(doc_ids)}
         tell = progress or (lambda step, number, total: None)
         with self._turn:
             tell(STEPS[0], 1, len(STEPS))
             self._reserve.make_room()
             try:
                 for doc_id in found:
+                    if not self._catalog.is_known(doc_id):  # only snapshots have it
+                        with self._catalog.naming:
+                            self._erasures.begin(doc_id, ErasurePlan(conversations, snapshots=snapshots), ())
+                        continue
                     noted = tuple(self.memories_of(doc_id)) if memories else ()
                     with suppress(NotFoundError):  # erased meanwhile
-                        self._ingest.delete(doc_id, ErasurePlan(conversations, noted))
+                        self._ingest.delete(doc_id, ErasurePlan(conversations, noted, snapshots))
                 made = {receipt.doc_id: receipt for receipt in self._finish(tell)}
             finally:
                 self._reserve.refill()
-        return tuple(replace(made[doc_id], document=info.document) for doc_id, info in found.items() if doc_id in made)
+        return tuple(replace(made[doc_id], document=name) for doc_id, name in found.items() if doc_id in made)
+
+    def _name_of(self, doc_id: str, *, snapshots: bool) -> str:
+        try:
+            return self._catalog.document_or_binned(doc_id).document
+        except NotFoundError:
+            if not snapshots or not self._snapshots.kept_in(doc_id):
+                raise
+        with suppress(NotFoundError):
+            return self._snapshots.find_document(doc_id)[1]
+        return doc_id
 
     def finish(self) -> tuple[ErasureReceipt, ...]:
         """Finish every erasure that was begun and interrupted; return their receipts. Idempotent."""
@@ -195,6 +215,8 @@ class Purge:
         with self._catalog.naming:
             self._artifacts.delete(self._catalog.unreferenced(ref for erasure in pending for ref in erasure.refs))
             self._catalog.buried()
+        if asked := [erasure.doc_id for erasure in pending if erasure.plan.snapshots]:
+            self._snapshots.follow_erasure(asked)
         tell(STEPS[1], 2, len(STEPS))
         quotes = {one.doc_id: 0 for one in pending}
         memories = dict(quotes)
@@ -243,6 +265,8 @@ class Purge:
         left["page_points"] = index.count(names.qdrant_image_collection, only)
         if erasure.plan.conversations:
             left["quotes"] = self._conversing.left(erasure.doc_id, erasure.traces)
+        if erasure.plan.snapshots:
+            left["snapshots"] = len(self._snapshots.kept_in(erasure.doc_id))
         kept = {memory.memory_id for memory in self._memories.everything()} if erasure.plan.memories else set()
         left["memories"] = len(kept & set(erasure.plan.memories))
         return left
@@ -262,6 +286,7 @@ class Purge:
             files=searched[0],
             bytes=searched[1],
             sequences=len(erasure.traces),
+            snapshots=self._snapshots.kept_in(erasure.doc_id),
         )
 
 
@@ -315,6 +340,13 @@ def told(receipt: ErasureReceipt) -> str:
         )
     if not receipt.is_clean:
         return _("Something of it was found again: see the receipt.")
-    return _("Erased. All parts of the library and {files} files were searched; nothing was found.").format(
+    erased = _("Erased. All parts of the library and {files} files were searched; nothing was found.").format(
         files=f"{receipt.files:,}"
     )
+    if not receipt.snapshots:
+        return erased
+    number = len(receipt.snapshots)
+    still = ngettext("{n} snapshot still holds it: {names}.", "{n} snapshots still hold it: {names}.", number).format(
+        n=number, names=", ".join(name[:_SHOWN] for name in receipt.snapshots)
+    )
+    return f"{erased} {still}"

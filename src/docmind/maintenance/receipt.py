@@ -2,7 +2,8 @@
 
     {"format": "DocMind erasure receipt 1", "vault_id": …, "doc_id": …, "begun_at_ms": …, "erased_at_ms": …,
      "conversations": true, "memories": false, "erased": {kind: number}, "found": {check: number},
-     "files": files searched, "bytes": bytes searched, "sequences": texts searched for, "signature": 64 hex digits}
+     "files": files searched, "bytes": bytes searched, "sequences": texts searched for,
+     "snapshots": [those that still hold it; left out where none does], "signature": 64 hex digits}
 
 The signature is HMAC-SHA256(key, all other fields as JSON with sorted keys and no spaces). The key is derived from the
 vault's id key, which no rotation changes. So whoever can open the vault can check that this vault wrote the receipt and
@@ -76,10 +77,13 @@ class Signer:
 
 def _plain(receipt: ErasureReceipt) -> dict[str, Any]:
     plain = {name: value for name, value in asdict(receipt).items() if name not in (*_HERE, "signature")}
+    if not plain["snapshots"]:
+        del plain["snapshots"]
     return {"format": FORMAT, **plain, "erased": dict(receipt.erased), "found": dict(receipt.found)}
 
 
 def _receipt(plain: Mapping[str, Any], signature: str) -> ErasureReceipt:
     fields = {name: value for name, value in plain.items() if name != "format"}
     pairs = {name: tuple(fields[name].items()) for name in ("erased", "found")}
-    return ErasureReceipt(**{**fields, **pairs, "signature": signature})
+    snapshots = tuple(fields.get("snapshots", ()))
+    return ErasureReceipt(**{**fields, **pairs, "snapshots": snapshots, "signature": signature})

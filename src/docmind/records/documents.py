@@ -333,6 +333,7 @@ class ErasureReceipt:
 
     `erased` are numbers of rows, files and quotes by kind; `found` what every store still held of the document, all 0
     where nothing is left. `sequences` of its text, with its name, were searched for in `files` with `bytes` bytes.
+    `snapshots` are the ids of the snapshots, and the names of the kept databases, that still hold it.
     Without a `signature` the erasure is not finished. `document` is the document's name, known only right after it was
     erased: no saved receipt has it.
     """
@@ -350,6 +351,7 @@ class ErasureReceipt:
     sequences: int
     signature: str = ""
     document: str = ""
+    snapshots: tuple[str, ...] = ()
 
     @property
     def pages(self) -> int:

@@ -24,6 +24,7 @@ _STAGES = {
     "image": N_("search by page images"),
     "visual": N_("search in page images"),
     "lookalike": N_("search by picture"),
+    "snapshot": N_("snapshot"),
 }
 """Names of what a search or an answer can do without, for people."""
 
@@ -51,7 +52,7 @@ They may lie beyond the page, as those of a photograph do that shows the table t
 class Filters:
     """Filters of a search. Within a field any value may match; all fields must match.
 
-    Empty means no limit. `collections` are ids.
+    Empty means no limit. `collections` are ids, and so are `snapshots`: of their documents, those in the library match.
     """
 
     doc_ids: tuple[str, ...] = ()
@@ -59,11 +60,12 @@ class Filters:
     languages: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     collections: tuple[str, ...] = ()
+    snapshots: tuple[str, ...] = ()
 
     def allow(self, doc_id: str, tags: Collection[str], collections: Collection[str] = ()) -> bool:
         """Return whether a document with these tags, in these collections, may match.
 
-        Languages and modalities are those of its pages.
+        Languages and modalities are those of its pages; what snapshots hold is in the vault (`Catalog.held_in`).
         """
         return (
             (not self.doc_ids or doc_id in self.doc_ids)

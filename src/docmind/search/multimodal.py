@@ -110,7 +110,9 @@ class MultimodalSearch:
             lists=tuple(gathered.reports[name] for name in wanted),
             looks=self._looks(gathered),
             merge=merge,
-            degraded=tuple(dict.fromkeys((*gathered.degraded, *self._catalog.damage()))),
+            degraded=tuple(
+                dict.fromkeys((*gathered.degraded, *self._catalog.lacking(filters), *self._catalog.damage()))
+            ),
             timings_ms=_timings(gathered, at, started),
             nearest_cosine=gathered.nearest_cosine,
             cache_hit_rate=self._queries.hit_rate(),
@@ -169,7 +171,9 @@ class MultimodalSearch:
                 found=looked.found,
                 is_final=is_final,
                 picture_text=text,
-                degraded=tuple(dict.fromkeys((*gathered.degraded, *self._catalog.damage()))),
+                degraded=tuple(
+                    dict.fromkeys((*gathered.degraded, *self._catalog.lacking(filters), *self._catalog.damage()))
+                ),
                 timings_ms=_timings(gathered, at, started),
                 cache_hit_rate=self._queries.hit_rate(),
             )

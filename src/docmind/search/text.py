@@ -121,7 +121,7 @@ class TextSearch:
         return SearchResult(
             question,
             hits,
-            (*ranking.degraded, *self._catalog.damage()),
+            (*ranking.degraded, *self._catalog.lacking(filters), *self._catalog.damage()),
             tuple(timings.items()),
             nearest_cosine=ranking.nearest_cosine,
         )

@@ -18,12 +18,22 @@ from .files import (
     replacing,
     write_private,
 )
+from .kept_database import (
+    drop_database,
+    expire_databases,
+    find_kept,
+    go_back,
+    holds_document,
+    keep_database,
+    kept_databases,
+)
 from .keys import SHORTEST_PASSPHRASE, AskPassphrase, Keyset, OpenedKeys, change_passphrase, derive, open_keys
 from .lock import OwnerLock, hold
 from .mark import Mark
 from .migrations import MIGRATIONS
 from .own_clock import Ages, OwnClock
 from .preferences import Preferences
+from .snapshot_files import STATE, Manifest, Member, SnapshotFiles, open_part, seal_part
 from .user_settings import SETTABLE, UserSettings
 from .wish_list import can_wish, wish, wishes
 
@@ -38,6 +48,7 @@ __all__ = [
     "SETTABLE",
     "SHORTEST_PASSPHRASE",
     "STAGED",
+    "STATE",
     "Ages",
     "Artifacts",
     "AskPassphrase",
@@ -47,7 +58,9 @@ __all__ = [
     "Database",
     "Keyset",
     "Label",
+    "Manifest",
     "Mark",
+    "Member",
     "OpenedKeys",
     "OwnClock",
     "OwnerLock",
@@ -56,6 +69,7 @@ __all__ = [
     "Reserve",
     "Row",
     "Sealable",
+    "SnapshotFiles",
     "StoredFile",
     "UserSettings",
     "can_wish",
@@ -66,20 +80,29 @@ __all__ = [
     "dbapi2",
     "derive",
     "disk_error",
+    "drop_database",
+    "expire_databases",
+    "find_kept",
     "free_bytes",
+    "go_back",
     "hold",
+    "holds_document",
     "is_disk_full",
     "is_folder",
     "is_regular",
+    "keep_database",
     "keep_private",
+    "kept_databases",
     "open_keys",
     "open_own",
+    "open_part",
     "own_files",
     "read_own",
     "reading",
     "remove_strays",
     "replacing",
     "schema_of",
+    "seal_part",
     "unseal_labelled",
     "wish",
     "wishes",

@@ -9,6 +9,10 @@
     index/                                                              the embedded index: see `docmind.index`
     late/<16 hex>.i8  <16 hex>.p8                                       vectors of page patches
     staging/<16 hex>.db (-wal, -shm, -journal)                          databases on their way in or out of a bundle
+    snapshots/<16 hex>/manifest.jsonl  state-<16 hex>                   snapshots
+    snapshots/segments/<64 hex>.segment                                 the documents in them, shared by all snapshots
+    snapshots/before-m<3 digits>-<13 digits>/vault.db  mark             the database before its schema changed
+    .new-<16 hex>                                                       a file in `snapshots` while it is written
 
 A file with any other name is foreign: it is never removed, changed or read, in any subfolder; and no vault is made in a
 folder that holds foreign files.
@@ -28,7 +32,7 @@ from docmind.errors import VaultError
 from docmind.storage.files import is_folder, is_regular, read_own
 from docmind.wording import N_, _
 
-FOLDERS = ("artifacts", "aside", "index", "late", "staging")
+FOLDERS = ("artifacts", "aside", "index", "late", "snapshots", "staging")
 FILES = (
     "vault.json", "vault.db", "vault.db-wal", "vault.db-shm", "vault.db-journal", "vault.db-new",
     "vault.db-new-journal", "lock", "mark", "reserve", "app.json", "open.html",
@@ -40,6 +44,11 @@ REPLACING = re.compile(
 ARTIFACT = re.compile(r"[0-9a-f]{64}(?:\.[a-z0-9]{1,8}){1,2}")
 LATE = re.compile(r"[0-9a-f]{16}\.[ip]8")
 STAGED = re.compile(r"[0-9a-f]{16}\.db(?:-wal|-shm|-journal)?")
+SNAPSHOT = re.compile(r"[0-9a-f]{16}")
+SEGMENT = re.compile(r"([0-9a-f]{64})\.segment")
+KEPT_DATABASE = re.compile(r"before-m(\d{3})-(\d{13})")
+UNFINISHED = re.compile(r"\.new-[0-9a-f]{16}")
+"""A file of a snapshot, or a kept database, while it is written."""
 
 _STRAY = re.compile(r"\.vault\.json\.[0-9a-f]{8}\.new|vault\.db-new(?:-journal)?")
 _PROCESS = re.compile(rb"[0-9]{0,20}")  # all that a lock of ours holds
@@ -87,13 +96,23 @@ def own_files(folder: Path, form: re.Pattern[str]) -> Iterator[Path]:
 
 
 def remove_strays(data_dir: Path) -> None:
-    """Remove what a killed process left half-written: copies of `vault.json`, a compacted `vault.db`, staged databases.
+    """Remove what a killed process left half-written: copies of `vault.json`, a compacted `vault.db`, staged databases,
+    files of snapshots.
 
     Only for the holder of the lock.
     """
-    for stray in (*own_files(data_dir, _STRAY), *own_files(data_dir / "staging", STAGED)):
+    snapshots = data_dir / "snapshots"
+    folders = [snapshots / entry.name for entry in os.scandir(snapshots)] if is_folder(snapshots) else []
+    unfinished = [path for folder in folders if _is_own(folder) for path in own_files(folder, UNFINISHED)]
+    for stray in (*own_files(data_dir, _STRAY), *own_files(data_dir / "staging", STAGED), *unfinished):
         with contextlib.suppress(OSError):  # a read-only vault keeps them; they hold nothing in clear
             stray.unlink(missing_ok=True)
+
+
+def _is_own(folder: Path) -> bool:
+    """Return whether a folder in `snapshots` has a name of ours."""
+    name = folder.name
+    return bool(name == "segments" or SNAPSHOT.fullmatch(name) or KEPT_DATABASE.fullmatch(name))
 
 
 def _check_empty(data_dir: Path) -> None:

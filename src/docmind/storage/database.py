@@ -62,8 +62,12 @@ class Database:
         mark: Mark | None = None,
         read_only: bool = False,
         accept: bool = False,
+        before_migrating: Callable[[int], None] = lambda schema: None,
     ) -> None:
         """Open or create the database.
+
+        Before the schema of an existing one is changed, its log is folded and `before_migrating` called with the number
+        of its last migration; where it raises, nothing is changed.
 
         With `mark`, the database is first compared with it. Raises `BehindError`, and writes nothing, where the
         database lacks what the mark covers, unless it is opened read-only or `accept` is set. Raises `DamagedError`,
@@ -90,7 +94,7 @@ class Database:
         covered = self._compare(accept=accept)
         self._db = self._connected()
         try:
-            self._migrate(migrations)
+            self._migrate(migrations, before_migrating)
             self._begin_marking(covered)
         except BaseException:
             self._db.close()
@@ -593,7 +597,7 @@ class Database:
                 raise
             return db
 
-    def _migrate(self, migrations: Sequence[Migration]) -> None:
+    def _migrate(self, migrations: Sequence[Migration], before: Callable[[int], None]) -> None:
         with self.transaction() as db:
             db.execute(
                 "CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL,"
@@ -602,6 +606,9 @@ class Database:
         done = {number for (number,) in self.all("SELECT number FROM migrations")}
         if done and max(done) > len(migrations):
             raise VaultFormatError(_("This library was written by a newer DocMind."))
+        if done and max(done) < len(migrations):
+            self.fold()
+            before(max(done))
         for number, migration in enumerate(migrations, 1):
             if number not in done:
                 with self.transaction() as db:

@@ -277,6 +277,41 @@ def m015_ages(db: Connection) -> None:
     db.execute("ALTER TABLE documents ADD COLUMN binned_own_ms INTEGER")
 
 
+def m016_snapshots(db: Connection) -> None:
+    """Create the tables of snapshots, of the segments that hold their documents, and of what segments refer to.
+
+    A snapshot whose state is not `whole` was interrupted, and is removed. `segment_files` names the originals and page
+    images that a segment needs. A document's key in `segment_keys` opens all of its segments and nothing else.
+    """
+    db.execute(
+        """CREATE TABLE snapshots (
+            snapshot_no INTEGER PRIMARY KEY AUTOINCREMENT, snapshot_id TEXT NOT NULL UNIQUE, title TEXT NOT NULL,
+            reason TEXT NOT NULL, created_at_ms INTEGER NOT NULL, documents INTEGER NOT NULL DEFAULT 0,
+            pages INTEGER NOT NULL DEFAULT 0, corpus TEXT NOT NULL DEFAULT '', config TEXT NOT NULL DEFAULT '',
+            text_model TEXT NOT NULL DEFAULT '', is_pinned INTEGER NOT NULL DEFAULT 0,
+            state TEXT NOT NULL CHECK (state IN ('making', 'whole', 'going')))"""
+    )
+    db.execute(
+        "CREATE TABLE segments (segment_no INTEGER PRIMARY KEY AUTOINCREMENT, address TEXT NOT NULL UNIQUE,"
+        " doc_id TEXT NOT NULL, bytes INTEGER NOT NULL, sha256 TEXT NOT NULL)"
+    )
+    db.execute("CREATE INDEX segments_document ON segments (doc_id)")
+    db.execute("CREATE TABLE segment_keys (doc_id TEXT PRIMARY KEY, key BLOB NOT NULL) WITHOUT ROWID")
+    db.execute(
+        """CREATE TABLE segment_files (
+            sha256 TEXT NOT NULL, segment_no INTEGER NOT NULL REFERENCES segments ON DELETE CASCADE,
+            suffix TEXT NOT NULL, PRIMARY KEY (sha256, segment_no)) WITHOUT ROWID"""
+    )
+    db.execute("CREATE INDEX segment_files_segment ON segment_files (segment_no)")
+    db.execute(
+        """CREATE TABLE snapshot_members (
+            snapshot_no INTEGER NOT NULL REFERENCES snapshots ON DELETE CASCADE,
+            segment_no INTEGER NOT NULL REFERENCES segments ON DELETE CASCADE,
+            PRIMARY KEY (snapshot_no, segment_no)) WITHOUT ROWID"""
+    )
+    db.execute("CREATE INDEX snapshot_members_segment ON snapshot_members (segment_no)")
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     m001_documents,
     m002_epochs,
@@ -293,4 +328,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     m013_web_pages_and_bound_conversations,
     m014_erasures,
     m015_ages,
+    m016_snapshots,
 )

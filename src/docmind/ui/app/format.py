@@ -105,6 +105,11 @@ def pace(seconds: float) -> str:
     return f"{number_text(seconds, digits)} s"
 
 
+def snapshot(title: str, at_ms: int) -> str:
+    """Return the name of a snapshot: its title, or when it was taken. Escape it before drawing."""
+    return " ".join(title.split()) or when(at_ms)
+
+
 def conversation(title: str) -> str:
     """Return the name of a conversation, even without a title. Escape it before drawing."""
     return " ".join(title.split()) or _("Untitled conversation")

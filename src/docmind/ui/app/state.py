@@ -17,6 +17,7 @@ FILTER_KINDS = "filter_kinds"  # list[str]: kinds of files to look in
 FILTER_TAGS = "filter_tags"  # list[str]: tags of documents to look in
 FILTER_SINCE = "filter_since"  # list[str]: at most one: the documents added in the last so many days
 FILTER_COLLECTIONS = "filter_collections"  # list[str]: ids of collections to look in
+FILTER_SNAPSHOTS = "filter_snapshots"  # list[str]: at most one: the id of a snapshot whose documents are asked
 BOUND = "bound"  # tuple[str, Filters]: the conversation drawn last ("" for a new one), and what it is bound to
 FILTERS = "filters_kept"  # dict[str, list[str]]: the choices above, while a page without their fields is shown
 FILTER_LANGUAGES = "filter_languages"  # list[str]: language codes to look in

@@ -22,7 +22,7 @@ from docmind.rich_text import escape, one_line
 from docmind.ui.app import errors, state
 from docmind.ui.app.browser_part import browser_part
 from docmind.ui.app.desk import desk
-from docmind.ui.app.format import conversation, count, place_of_model
+from docmind.ui.app.format import conversation, count, place_of_model, snapshot
 from docmind.ui.chat import dropped, filters, history, side_panel
 from docmind.ui.chat.run import ask, draw_run, was_taken, watch
 from docmind.ui.chat.sources import has_look
@@ -50,6 +50,7 @@ def draw_question_box(
                 documents,
                 _collections(docmind),
                 has_look=has_look(docmind),
+                snapshots=snapshot_names(docmind),
                 clear=lambda: dropped.search_all(thread_id),
             )
             _draw_modes(docmind)
@@ -86,11 +87,18 @@ def follow(docmind: DocMind, thread_id: str | None, documents: Sequence[Document
             st.session_state[state.REFUSED] = outcome
         return not isinstance(outcome, DocMindError)
 
-    filters.follow(documents, _collections(docmind), thread, bind, has_look=has_look(docmind))
+    filters.follow(
+        documents, _collections(docmind), thread, bind, has_look=has_look(docmind), snapshots=snapshot_names(docmind)
+    )
 
 
 def _collections(docmind: DocMind) -> dict[str, str]:
     return {one.collection_id: one.name for one in docmind.library.collections()}
+
+
+def snapshot_names(docmind: DocMind) -> dict[str, str]:
+    """Return the names of the snapshots by id, the newest first."""
+    return {name: snapshot(title, at_ms) for name, (title, at_ms) in docmind.snapshots.names().items()}
 
 
 def draw_view(thread_id: str | None, turns: int = 0, run: RunProgress | None = None) -> None:
@@ -238,7 +246,7 @@ def draw_conversation(docmind: DocMind, thread_id: str, documents: Sequence[Docu
     with main:
         is_past = history.banner(docmind, view)
         names = {info.doc_id: info.document for info in documents}
-        names |= _collections(docmind)
+        names |= _collections(docmind) | snapshot_names(docmind)
         shown = _draw_turns(docmind, view, run, names, is_past=is_past)
     side_panel.draw(docmind, side, view)
     draw_view(thread_id, shown, run)

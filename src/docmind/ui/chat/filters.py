@@ -29,6 +29,7 @@ _DAY_MS = 24 * 3600 * 1000
 _NONE = "none"
 """Stands for an empty set of documents, because an empty filter means all of them. No document has this id."""
 
+NO_SNAPSHOTS: Mapping[str, str] = {}
 _KEYS = {
     state.FILTER_DOCUMENTS: "in",
     state.FILTER_COLLECTIONS: "collection",
@@ -36,6 +37,7 @@ _KEYS = {
     state.FILTER_TAGS: "tag",
     state.FILTER_LANGUAGES: "language",
     state.FILTER_SINCE: "since",
+    state.FILTER_SNAPSHOTS: "as-of",
     state.FILTER_LISTS: "by",
 }
 """The choices and their names in the address."""
@@ -51,13 +53,14 @@ def follow(
     bind: Callable[[Filters], bool] = lambda chosen: True,
     *,
     has_look: bool = False,
+    snapshots: Mapping[str, str] = NO_SNAPSHOTS,
 ) -> None:
     """Show what the open conversation `thread` is bound to, and bind it to what was chosen in it.
 
     Call it before the choice is used or drawn. `bind` keeps documents and collections with the conversation, and tells
     whether it could. The other arguments are those of `choose_filters`.
     """
-    offered = _offered(documents, collections, has_look=has_look)
+    offered = _offered(documents, collections, has_look=has_look, snapshots=snapshots)
     _restore(offered)
     _follow(thread, bind, offered)
 
@@ -68,17 +71,19 @@ def choose_filters(
     *,
     has_look: bool = False,
     clear: Callable[[], None] | None = None,
+    snapshots: Mapping[str, str] = NO_SNAPSHOTS,
 ) -> None:
     """Draw a popover whose label shows the choice; nothing chosen means no filter.
 
-    `collections` are their names by their ids. Where a model for page images is in use (`has_look`), words or the look
-    of pages can be chosen alone. `clear` is called by the button that clears the choice, in place of `look_in`.
+    `collections` are their names by their ids, and so are `snapshots`. Where a model for page images is in use
+    (`has_look`), words or the look of pages can be chosen alone. `clear` is called by the button that clears the
+    choice, in place of `look_in`.
     """
-    names = {info.doc_id: info.document for info in documents} | dict(collections)
+    names = {info.doc_id: info.document for info in documents} | dict(collections) | dict(snapshots)
     told = _told(documents, names)
     style = "secondary" if told else "tertiary"
     with st.popover(told or _("All documents"), icon=":material/filter_alt:", key="filters", type=style):
-        _draw_fields(_offered(documents, collections, has_look=has_look), names)
+        _draw_fields(_offered(documents, collections, has_look=has_look, snapshots=snapshots), names)
     if told:
         if not matching(documents):
             st.caption(f":material/warning: {_('No documents match these filters.')}", width="content")
@@ -119,15 +124,17 @@ def begin_in(*doc_ids: str, collections: Sequence[str] = ()) -> None:
 def chosen_filters(docmind: DocMind) -> Filters:
     """Return the filters that are chosen in this tab; kinds and dates become the documents that have them."""
     languages, collections = tuple(_chosen(state.FILTER_LANGUAGES)), tuple(_chosen(state.FILTER_COLLECTIONS))
+    snapshots = tuple(_chosen(state.FILTER_SNAPSHOTS))
     if not any(_chosen(key) for key in (state.FILTER_KINDS, state.FILTER_SINCE)):
         return Filters(
             doc_ids=tuple(_chosen(state.FILTER_DOCUMENTS)),
             languages=languages,
             tags=tuple(_chosen(state.FILTER_TAGS)),
             collections=collections,
+            snapshots=snapshots,
         )
     found = tuple(info.doc_id for info in _narrowed(docmind.documents()))
-    return Filters(doc_ids=found or (_NONE,), languages=languages, collections=collections)
+    return Filters(doc_ids=found or (_NONE,), languages=languages, collections=collections, snapshots=snapshots)
 
 
 def chosen_lists() -> tuple[ListName, ...] | None:
@@ -151,6 +158,7 @@ def describe(filters: Filters, lists: Collection[ListName], names: Mapping[str, 
     ]
     parts += [escape(tag, limit=32) for tag in filters.tags]
     parts += [language(code) for code in filters.languages]
+    parts += [_as_of(names.get(one, _("a deleted snapshot"))) for one in filters.snapshots]
     ways = [way for way, searched in _WAYS.items() if lists and set(lists) == set(searched)]
     return " · ".join([*parts, *map(_by, ways)])
 
@@ -173,7 +181,7 @@ def _narrowed(documents: Sequence[DocumentInfo]) -> list[DocumentInfo]:
 
 
 def _offered(
-    documents: Sequence[DocumentInfo], collections: Mapping[str, str], *, has_look: bool
+    documents: Sequence[DocumentInfo], collections: Mapping[str, str], *, has_look: bool, snapshots: Mapping[str, str]
 ) -> dict[str, list[str]]:
     """Return what can be chosen, by the keys of the choices."""
     return {
@@ -183,6 +191,7 @@ def _offered(
         state.FILTER_TAGS: sorted({tag for info in documents for tag in info.tags}),
         state.FILTER_LANGUAGES: sorted({info.language for info in documents if info.language}, key=language),
         state.FILTER_SINCE: list(_SINCE),
+        state.FILTER_SNAPSHOTS: list(snapshots),
         state.FILTER_LISTS: list(_WAYS) if has_look else [],
     }
 
@@ -215,6 +224,16 @@ def _draw_fields(offered: Mapping[str, Sequence[str]], names: Mapping[str, str])
     since = list(_SINCE)
     st.pills(_("Added"), since, selection_mode="multi", format_func=lambda d: _(_SINCE[d]), key=state.FILTER_SINCE,
              on_change=_one_since)  # fmt: skip
+    if offered[state.FILTER_SNAPSHOTS]:
+        st.multiselect(
+            _("As of a snapshot"),
+            offered[state.FILTER_SNAPSHOTS],
+            format_func=lambda one: shorten(names[one], 48),
+            key=state.FILTER_SNAPSHOTS,
+            max_selections=1,
+            placeholder=_("Now"),
+            help=_("Only documents that the snapshot holds are asked. Those that are gone since are not among them."),
+        )
     if offered[state.FILTER_LISTS]:
         st.pills(
             _("Search by"),
@@ -300,7 +319,7 @@ def _told(documents: Sequence[DocumentInfo], names: Mapping[str, str]) -> str:
     ids = _chosen(state.FILTER_DOCUMENTS)
     if len(ids) == 1:
         parts = [escape(names[ids[0]], limit=36)]
-    elif any(_chosen(key) for key in _KEYS if key != state.FILTER_LISTS):
+    elif any(_chosen(key) for key in _KEYS if key not in (state.FILTER_LISTS, state.FILTER_SNAPSHOTS)):
         parts = [_documents(len(matching(documents)))]
     else:
         parts = []
@@ -309,12 +328,17 @@ def _told(documents: Sequence[DocumentInfo], names: Mapping[str, str]) -> str:
     parts += [escape(tag, limit=24) for tag in _chosen(state.FILTER_TAGS)]
     parts += [language(code) for code in _chosen(state.FILTER_LANGUAGES)]
     parts += [_(_SINCE[days]) for days in _chosen(state.FILTER_SINCE)]
+    parts += [_as_of(names[one]) for one in _chosen(state.FILTER_SNAPSHOTS)]
     ways = _chosen(state.FILTER_LISTS)
     return " · ".join([*parts, *(map(_by, ways) if len(ways) == 1 else ())])
 
 
 def _documents(number: int) -> str:
     return ngettext("{n} document", "{n} documents", number).format(n=f"{number:,}")
+
+
+def _as_of(name: str) -> str:
+    return _("as of {name}").format(name=escape(name, limit=36))
 
 
 def _by(way: str) -> str:

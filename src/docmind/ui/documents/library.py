@@ -390,6 +390,13 @@ def _purge(docmind: DocMind, ids: tuple[str, ...]) -> None:
         help=_("The questions and the other sources stay. In place of the quotes they say “erased”."),
     )
     memories = st.checkbox(_("Forget memories that stand in it or name it"), False, key="purge-memories")
+    held = {kept for doc_id in ids for kept in docmind.snapshots.kept_in(doc_id)}
+    snapshots = bool(held) and st.checkbox(
+        count(ngettext("Erase it in {n} snapshot too", "Erase it in {n} snapshots too", len(held)), len(held)),
+        True,
+        key="purge-snapshots",
+        help=_("Otherwise these snapshots keep it, and going back to one brings it back."),
+    )
     with st.container(horizontal=True, horizontal_alignment="right"):
         if st.button(_("Keep"), key="purge-no", on_click=_close):
             st.rerun()
@@ -402,7 +409,9 @@ def _purge(docmind: DocMind, ids: tuple[str, ...]) -> None:
         bar.progress((number - 1) / total, f"{_('Erasing…')} {_(step)}")
 
     there = [doc_id for doc_id in ids if _is_there(docmind, doc_id)]  # the others were erased in another tab meanwhile
-    outcome = errors.attempt(lambda: docmind.erase(there, conversations=quotes, memories=memories, progress=tell))
+    outcome = errors.attempt(
+        lambda: docmind.erase(there, conversations=quotes, memories=memories, snapshots=snapshots, progress=tell)
+    )
     if not isinstance(outcome, DocMindError):
         page_view.forget()
         st.session_state[state.RECEIPT] = outcome
