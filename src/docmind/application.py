@@ -173,6 +173,9 @@ class DocMind:
                 remove_strays(data_dir)
                 self._reserve.make_room(OPENING)
             self._keys = keys or open_keys(data_dir, settings.keys, ask_passphrase)
+            if settings.keys.recovery_code is not None:  # it opens once
+                settings = _without_code(settings)
+                self._given = _without_code(self._given)
             check_whole(data_dir)
             self._database = self._opened_database(accept=accept)
             opened.callback(self._database.close)
@@ -406,6 +409,11 @@ class DocMind:
     def vault_id(self) -> str:
         """The vault's id: 16 hexadecimal digits, created with the vault."""
         return self._keys.vault_id
+
+    @property
+    def asks_passphrase(self) -> bool:
+        """Whether the library opens with a passphrase that the user types; the environment may give it instead."""
+        return self._keys.source == "passphrase" and self._given.keys.passphrase is None
 
     def recovery_code(self) -> str | None:
         """Return the recovery code until it is confirmed, to be written down; None afterwards."""
@@ -756,6 +764,11 @@ def _is_writable(data_dir: Path) -> bool:
     """Tell whether the folder, and the database in it, can be written."""
     database = data_dir / "vault.db"
     return os.access(data_dir, os.W_OK) and (not database.exists() or os.access(database, os.W_OK))
+
+
+def _without_code(settings: Settings) -> Settings:
+    keys = settings.keys.model_copy(update={"recovery_code": None})
+    return settings.model_copy(update={"keys": keys})
 
 
 def _for_reading(settings: Settings) -> Settings:

@@ -60,6 +60,7 @@ class Rotation:
         self._turn = threading.Lock()
         self._pausing = threading.Event()
         self._work = Background("rotation", "The rotation of keys goes on at the next start.")
+        self._has_new_index_key = False
         self.progress: RotationProgress | None = None
         self.report: RotationReport | None = None
         self.error: DocMindError | None = None
@@ -76,7 +77,11 @@ class Rotation:
 
     @property
     def needs_opening(self) -> bool:
-        """Whether all is done but the index, whose key changes at the next opening."""
+        """Whether all is done but the index, and the vault must be opened again for that."""
+        return self._is_index_left and not self._has_new_index_key and not self._db.is_read_only
+
+    @property
+    def _is_index_left(self) -> bool:
         new = self._keyset.next
         return new is not None and new.is_sealed and self._keyset.db_key == new.db_key
 
@@ -118,7 +123,7 @@ class Rotation:
 
     def follow(self) -> None:
         """Go on in the background with a rotation that was interrupted. Idempotent."""
-        if not self._db.is_read_only and self.is_unfinished and not self.needs_opening:
+        if not self._db.is_read_only and self.is_unfinished and not self._is_index_left:
             self.start()
 
     def close(self) -> None:
@@ -140,6 +145,7 @@ class Rotation:
             return (new if self._turned_with() == _named(new) else old), None
         if self._turned_with() != _named(new):
             self._turn_vectors(old, new)
+        self._has_new_index_key = True
         return new, self._note_index
 
     @property

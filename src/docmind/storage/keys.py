@@ -322,9 +322,7 @@ class Keyset:
         """
         primary = secrets.token_bytes(8)
         new = NextKeys(secrets.token_bytes(32), secrets.token_bytes(32), code_key=b"")
-        return replace(
-            self, data_keys={**self.data_keys, primary: secrets.token_bytes(32)}, primary=primary, next=new
-        )
+        return replace(self, data_keys={**self.data_keys, primary: secrets.token_bytes(32)}, primary=primary, next=new)
 
     def pack(self) -> bytes:
         """Return the keys as one byte string, to be sealed."""
