@@ -3,6 +3,7 @@ from .garbage import GarbageCollection
 from .purge import STEPS, Conversing, Purge, told
 from .receipt import Signer
 from .rollback import roll_back
+from .rotation import Rotation
 from .snapshots import NOW, Snapshots
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "Conversing",
     "GarbageCollection",
     "Purge",
+    "Rotation",
     "Signer",
     "Snapshots",
     "roll_back",

@@ -24,7 +24,7 @@ import json
 import secrets
 import threading
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -45,7 +45,7 @@ from docmind.documents import (
     rows_in,
     segment_of,
 )
-from docmind.errors import ConfigError, DamagedError, NotFoundError, TamperedError, VaultError
+from docmind.errors import ConfigError, DamagedError, DiskFullError, NotFoundError, TamperedError, VaultError
 from docmind.ingest import Library
 from docmind.records.snapshots import (
     Activation,
@@ -62,6 +62,7 @@ from docmind.records.snapshots import (
 from docmind.runtime import log_mistake
 from docmind.storage import (
     STATE,
+    Ages,
     Artifacts,
     Database,
     Keyset,
@@ -133,7 +134,7 @@ class Snapshots:
         self,
         data_dir: Path,
         limits: SnapshotSettings,
-        keys: Keyset,
+        keys: Callable[[], Keyset],
         vault_id: str,
         database: Database,
         catalog: Catalog,
@@ -142,13 +143,14 @@ class Snapshots:
         library: Library,
         index: SearchIndex,
         text_model: tuple[str, str],
+        ages: Ages,
     ) -> None:
-        """`text_model` is the name and the fingerprint of the model in use."""
-        self._data_dir, self._limits, self._db_key = data_dir, limits, keys.db_key
+        """`keys` returns the keys as they are now; `text_model` is the name and the fingerprint of the model in use."""
+        self._data_dir, self._limits, self._keys, self._ages = data_dir, limits, keys, ages
         self._db, self._catalog, self._artifacts = database, catalog, artifacts
         self._settings, self._library, self._index, self._text_model = settings, library, index, text_model
         self._rows = Segments(database, catalog)
-        self._files = SnapshotFiles(data_dir / "snapshots", keys.id_key, vault_id)
+        self._files = SnapshotFiles(data_dir / "snapshots", keys().id_key, vault_id)
         self._turn = threading.RLock()
 
     # looking
@@ -208,7 +210,8 @@ class Snapshots:
 
     def kept_in(self, doc_id: str) -> tuple[str, ...]:
         """Return the ids of the snapshots, and the names of the kept databases, that hold a document."""
-        kept = [one.name for one in self.databases() if holds_document(self._data_dir, one.name, self._db_key, doc_id)]
+        key = self._keys().db_key
+        kept = [one.name for one in self.databases() if holds_document(self._data_dir, one.name, key, doc_id)]
         return (*self._rows.holding(doc_id), *kept)
 
     def find_document(self, name: str) -> tuple[str, str]:
@@ -502,7 +505,8 @@ class Snapshots:
 
     def tidy(self) -> None:
         """Remove what an interrupted process left, and copies of the database that are old. For the owner's opening."""
-        expire_databases(self._data_dir, self._limits.migration_days)
+        with suppress(DiskFullError):  # tried again at the next opening
+            expire_databases(self._data_dir, self._limits.migration_days, self._ages)
         for snapshot_id in self._rows.unfinished():
             try:
                 self._remove(snapshot_id)
@@ -517,8 +521,9 @@ class Snapshots:
         with self._turn:
             for info in self.list():
                 self._follow_rows(info)
+            key = self._keys().db_key
             for kept in self.databases():
-                if any(holds_document(self._data_dir, kept.name, self._db_key, doc_id) for doc_id in doc_ids):
+                if any(holds_document(self._data_dir, kept.name, key, doc_id) for doc_id in doc_ids):
                     drop_database(self._data_dir, kept.name)
 
     def _follow_rows(self, info: SnapshotInfo) -> None:

@@ -1,7 +1,7 @@
 from .artifacts import ORIGINAL, Artifacts, Label, Sealable, StoredFile, unseal_labelled
 from .bundle_file import DATABASE, KEYSET, MANIFEST, BundleReader, BundleWriter, Report
 from .data_folder import LATE, STAGED, check_folder, own_files, remove_strays
-from .database import Connection, Database, Row, check_whole, dbapi2, schema_of
+from .database import Connection, Database, Row, check_whole, dbapi2, key_that_opens, schema_of
 from .files import (
     OPENING,
     Reserve,
@@ -93,6 +93,7 @@ __all__ = [
     "keep_database",
     "keep_private",
     "kept_databases",
+    "key_that_opens",
     "open_keys",
     "open_own",
     "open_part",

@@ -47,6 +47,10 @@ class Aside:
         """Return the names that the files had before they were set aside."""
         return {original for _, original, _ in self._files()}
 
+    def paths(self, form: re.Pattern[str]) -> list[Path]:
+        """Return the files here that had a name of this form before they were set aside."""
+        return [path for _, original, path in self._files() if form.fullmatch(original)]
+
     def drop(self, name: str) -> int:
         """Remove every file that had this name, and return how many. Raises `OSError`."""
         places = [path for _, original, path in self._files() if original == name]
