@@ -1,6 +1,7 @@
 from .engine import Query, Scored, Sparse
+from .private_folder import foreign_files
 from .engines import AtRest, capabilities, open_index
-from .schema import COLPALI_DIM, MOST_TOKENS, SIGLIP_DIM
+from .schema import COLPALI_DIM, MOST_TOKENS, SIGLIP_DIM, check_payload
 from .search_index import SearchIndex
 from .sync import IndexSync, Report, widened
 
@@ -16,6 +17,8 @@ __all__ = [
     "SearchIndex",
     "Sparse",
     "capabilities",
+    "check_payload",
+    "foreign_files",
     "open_index",
     "widened",
 ]

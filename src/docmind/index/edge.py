@@ -18,7 +18,7 @@ from __future__ import annotations
 import logging
 import shutil
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -28,7 +28,7 @@ import numpy as np
 from docmind.config import DatabaseSettings
 from docmind.errors import IndexEngineError, VaultBusyError
 from docmind.index.edge_generation import TOO_FULL, Generation, GenerationLostError, State, read_state, write_durably
-from docmind.index.engine import BATCH, EVERYTHING, NO_EPOCH, IndexEngine, Point, Query, Scored, Sparse, Vector
+from docmind.index.engine import BATCH, EVERYTHING, JSON, NO_EPOCH, IndexEngine, Point, Query, Scored, Sparse, Vector
 from docmind.index.private_folder import GENERATION, free_name, generations, read_small
 from docmind.index.schema import check_dim, collections, find_collection
 from docmind.records.search import Filters
@@ -202,6 +202,16 @@ class EdgeIndex(IndexEngine):
             known.check_name(having)
         header = {"do": "count", "collection": collection, "filters": asdict(filters), "having": having}
         return self._read(lambda generation: int(generation.read(header)["count"]), 0)
+
+    def scroll(self, collection: str, after: str | None = None) -> tuple[list[tuple[str, Mapping[str, JSON]]], str | None]:
+        find_collection(self._known, collection)
+        header = {"do": "scroll", "collection": collection, "after": after, "limit": BATCH}
+
+        def next_of(generation: Generation) -> tuple[list[tuple[str, Mapping[str, JSON]]], str | None]:
+            reply = generation.read(header)
+            return [(point_id, payload) for point_id, payload in reply["points"]], reply["next"]
+
+        return self._read(next_of, ([], None))
 
     def commit(self, epoch: int) -> None:
         target = self._target()

@@ -28,7 +28,7 @@ from qdrant_client.http.exceptions import ApiException
 
 from docmind.config import DatabaseSettings, Settings
 from docmind.errors import ConfigError, IndexEngineError
-from docmind.index.engine import BATCH, EVERYTHING, NO_EPOCH, IndexEngine, Point, Query, Scored, Sparse, Vector
+from docmind.index.engine import BATCH, EVERYTHING, JSON, NO_EPOCH, IndexEngine, Point, Query, Scored, Sparse, Vector
 from docmind.index.schema import KEYWORDS, NamedVector, check_dim, collections, find_collection
 from docmind.network import network_guard, resolve_here
 from docmind.records.search import Filters
@@ -119,6 +119,18 @@ class ServerIndex(IndexEngine):
             if active is None:
                 return 0
             return self._client.count(f"{collection}-{active}", _filter(filters, having), exact=True).count
+
+    def scroll(self, collection: str, after: str | None = None) -> tuple[list[tuple[str, Mapping[str, JSON]]], str | None]:
+        find_collection(self._known, collection)
+        with self._asking():
+            active = self._resolved()
+            if active is None:
+                return [], None
+            points, following = self._client.scroll(
+                f"{collection}-{active}", limit=BATCH, offset=after, with_payload=True, with_vectors=False
+            )
+        found = [(str(point.id), point.payload or {}) for point in points]
+        return found, None if following is None else str(following)
 
     def commit(self, epoch: int) -> None:
         with self._asking():

@@ -1,6 +1,6 @@
-from .artifacts import ORIGINAL, Artifacts, Label, Sealable, unseal_labelled
+from .artifacts import ORIGINAL, Artifacts, Label, Sealable, check_sealed, unseal_labelled
 from .bundle_file import DATABASE, KEYSET, MANIFEST, BundleReader, BundleWriter, Report
-from .data_folder import LATE, STAGED, check_folder, own_files, remove_strays
+from .data_folder import ARTIFACT, LATE, STAGED, check_folder, foreign_files, outside_files, own_files, remove_strays
 from .database import Connection, Database, Row, check_whole, dbapi2, schema_of
 from .files import (
     OPENING,
@@ -27,6 +27,7 @@ from .user_settings import SETTABLE, UserSettings
 from .wish_list import can_wish, wish, wishes
 
 __all__ = [
+    "ARTIFACT",
     "DATABASE",
     "KEYSET",
     "LATE",
@@ -58,10 +59,12 @@ __all__ = [
     "change_passphrase",
     "check_folder",
     "check_room",
+    "check_sealed",
     "check_whole",
     "dbapi2",
     "derive",
     "disk_error",
+    "foreign_files",
     "free_bytes",
     "hold",
     "is_disk_full",
@@ -70,6 +73,7 @@ __all__ = [
     "keep_private",
     "open_keys",
     "open_own",
+    "outside_files",
     "own_files",
     "read_own",
     "reading",
