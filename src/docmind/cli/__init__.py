@@ -74,6 +74,6 @@ for _command in (
     *(threads.threads, memory.memory, models.models, models.embed, documents.delete, documents.reindex),
     *(library.get, library.rename, library.tag, library.collection, library.bin_, purge.purge, purge.receipts_),
     *(documents.accept, documents.status, documents.open_, keys.keys, bundle.bundle, settings.settings),
-    *(doctor.doctor,,
+    doctor.doctor,
 ):
     main.add_command(_command)

@@ -27,7 +27,9 @@ _SHOWN = 5  # findings of one kind that are named on a terminal
 
 
 @command()
-@click.option("--quick", "level", flag_value="quick", default=True, help="Check references, counts and sizes (seconds).")
+@click.option(
+    "--quick", "level", flag_value="quick", default=True, help="Check references, counts and sizes (seconds)."
+)
 @click.option("--full", "level", flag_value="full", help="Also recompute ids and read every file once.")
 @click.option("--deep", "level", flag_value="deep", help="Also open every file and decode every picture.")
 @click.option("--repair", is_flag=True, help="Mend what can be mended, and check again.")

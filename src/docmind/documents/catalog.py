@@ -335,7 +335,8 @@ class Catalog:
             )
             for table in ("looks", "page_vectors", "late_pages") if before else ():
                 db.execute(
-                    f"DELETE FROM {table} WHERE image = ?1 AND NOT EXISTS (SELECT 1 FROM pages WHERE image = ?1)", before
+                    f"DELETE FROM {table} WHERE image = ?1 AND NOT EXISTS (SELECT 1 FROM pages WHERE image = ?1)",
+                    before,
                 )
             return self._changed(db, page.doc_id)
 

@@ -1,6 +1,6 @@
 from .engine import Query, Scored, Sparse
-from .private_folder import foreign_files
 from .engines import AtRest, capabilities, open_index
+from .private_folder import foreign_files
 from .schema import COLPALI_DIM, MOST_TOKENS, SIGLIP_DIM, check_payload
 from .search_index import SearchIndex
 from .sync import IndexSync, Report, widened

@@ -203,7 +203,9 @@ class EdgeIndex(IndexEngine):
         header = {"do": "count", "collection": collection, "filters": asdict(filters), "having": having}
         return self._read(lambda generation: int(generation.read(header)["count"]), 0)
 
-    def scroll(self, collection: str, after: str | None = None) -> tuple[list[tuple[str, Mapping[str, JSON]]], str | None]:
+    def scroll(
+        self, collection: str, after: str | None = None
+    ) -> tuple[list[tuple[str, Mapping[str, JSON]]], str | None]:
         find_collection(self._known, collection)
         header = {"do": "scroll", "collection": collection, "after": after, "limit": BATCH}
 

@@ -136,7 +136,9 @@ class IndexEngine(ABC):
         """Count the matching points of the active generation; with `having`, those that have that named vector."""
 
     @abstractmethod
-    def scroll(self, collection: str, after: str | None = None) -> tuple[list[tuple[str, Mapping[str, JSON]]], str | None]:
+    def scroll(
+        self, collection: str, after: str | None = None
+    ) -> tuple[list[tuple[str, Mapping[str, JSON]]], str | None]:
         """Return ids and payloads of the next points of the active generation, at most `BATCH`, in the order of ids.
 
         With them, the id to go on from, to be given as `after`; None at the end.

@@ -120,7 +120,9 @@ class ServerIndex(IndexEngine):
                 return 0
             return self._client.count(f"{collection}-{active}", _filter(filters, having), exact=True).count
 
-    def scroll(self, collection: str, after: str | None = None) -> tuple[list[tuple[str, Mapping[str, JSON]]], str | None]:
+    def scroll(
+        self, collection: str, after: str | None = None
+    ) -> tuple[list[tuple[str, Mapping[str, JSON]]], str | None]:
         find_collection(self._known, collection)
         with self._asking():
             active = self._resolved()

@@ -87,10 +87,7 @@ class PagePoints:
         for start in range(0, len(pages), together):
             some = pages[start : start + together]
             found = self._vectors([page.image.sha256 for page in some], models)
-            yield [
-                Point(point_id_of(page), found.get(page.image.sha256, {}), payload(page))
-                for page in some
-            ]
+            yield [Point(point_id_of(page), found.get(page.image.sha256, {}), payload(page)) for page in some]
 
     def _vectors(self, images: Sequence[str], models: Models) -> dict[str, dict[str, Vector]]:
         """Return named vectors by image."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -47,9 +46,7 @@ def examine_closed(
     files = [path for path in sorted(own_files(data_dir / "artifacts", ARTIFACT))]
     problems = [_problem_of(data_dir, why)]
     problems += [Problem("file-foreign", name, key=name) for name in foreign_files(data_dir)]
-    problems += [
-        Problem("file-foreign", f"index/{name}", key=name) for name in foreign_index_files(data_dir / "index")
-    ]
+    problems += [Problem("file-foreign", f"index/{name}", key=name) for name in foreign_index_files(data_dir / "index")]
     for number, path in enumerate(files, 1):
         report(number, len(files))
         problems += _sealed(path, is_read=level != "quick")

@@ -178,7 +178,9 @@ def _is_label(value: object) -> bool:
     return isinstance(value, int | float | bool | None) or (isinstance(value, str) and bool(_LABEL.fullmatch(value)))
 
 
-def check_files(database: Database, vault: Vault, artifacts: Artifacts, tick: Tick, *, is_opened: bool) -> Iterator[Problem]:
+def check_files(
+    database: Database, vault: Vault, artifacts: Artifacts, tick: Tick, *, is_opened: bool
+) -> Iterator[Problem]:
     """Check every sealed file: by its checksum, which needs no key, or with `is_opened` by opening it.
 
     An opened file must give the id that its name says. `tick` is called for each.

@@ -12,7 +12,7 @@ Nothing is changed by a check, so it also works on a library that is open for re
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +22,6 @@ from docmind.documents import Catalog
 from docmind.errors import (
     DamagedError,
     DiskFullError,
-    DocMindError,
     IndexEngineError,
     IndexMismatchError,
     NotFoundError,
@@ -30,7 +29,8 @@ from docmind.errors import (
     TextModelError,
     VaultError,
 )
-from docmind.index import check_payload, foreign_files as foreign_index_files
+from docmind.index import check_payload
+from docmind.index import foreign_files as foreign_index_files
 from docmind.maintenance import contents
 from docmind.maintenance.kinds import Problem, counted, listed
 from docmind.maintenance.references import Vault, damaged_file, look_at
@@ -48,7 +48,7 @@ from docmind.storage import (
     outside_files,
     own_files,
 )
-from docmind.wording import N_, _
+from docmind.wording import N_
 
 if TYPE_CHECKING:
     from docmind.config import Settings
@@ -145,7 +145,7 @@ class Doctor:
         if check.level != "quick":
             states = self._number_of("checkpoints") + self._number_of("writes")
             pace.total += states + (len(vault.documents) + len(vault.files) if vault is not None else 0)
-            pace.total += 2 * len(vault.files) if vault is not None and check.level == "deep" else 0
+            pace.total += len(vault.files) if vault is not None and check.level == "deep" else 0
             self._check_database(check)
             if vault is not None:
                 self._check_contents(check, vault, pace)
@@ -170,7 +170,6 @@ class Doctor:
         keys, data_dir = self._keys(), self._settings.data_dir
         if not keys.recovery.is_described():
             check.add([Problem("description-damaged", "vault.json", can_repair=not self._database.is_read_only)])
-        check.add(Problem("description-foreign", name) for name in keys.recovery.unknown())
         try:
             lacking = self._database.lacking(Mark(data_dir / "mark", keys.keyset.db_key, keys.vault_id))
         except DamagedError:
@@ -269,6 +268,8 @@ class Doctor:
             check.unchecked.append(_INDEX)
             return
         now = self._catalog.epoch()
+        if epoch < 0 and not now:  # a new library, whose index is made with the first document
+            return
         if epoch != now:
             check.add([Problem("index-ahead" if epoch > now else "index-behind")] if vault is not None else [])
             return
@@ -301,13 +302,13 @@ class Doctor:
         wanted: tuple[dict[str, object], dict[str, object]] = ({}, {})
         for info in self._ready(vault):
             for part, payloads in zip(wanted, opened.mirror.payloads(info), strict=True):
-                part.update(payloads)
+                part.update((point_id, _followed(payload)) for point_id, payload in payloads.items())
         for part, collection in zip(wanted, (names.qdrant_text_collection, names.qdrant_image_collection), strict=True):
             after: str | None = None
             while True:
                 points, after = opened.index.scroll(collection, after)
                 for point_id, payload in points:
-                    if part.pop(point_id, None) != payload or not _is_thin(payload):
+                    if part.pop(point_id, None) != _followed(payload) or not _is_thin(payload):
                         yield Problem("index-differs", point_id)
                 if after is None:
                     break
@@ -339,9 +340,14 @@ class Check:
                 self.problems.append(problem)
 
 
-def _is_thin(payload: object) -> bool:
+def _followed(payload: Mapping[str, object]) -> dict[str, object]:
+    """Return a payload without its tags: the index keeps those of a document's last writing, and searches by none."""
+    return {key: value for key, value in payload.items() if key != "tags"}
+
+
+def _is_thin(payload: Mapping[str, object]) -> bool:
     try:
-        check_payload(payload)  # type: ignore[arg-type]
+        check_payload(payload)
     except ValueError:
         return False
     return True

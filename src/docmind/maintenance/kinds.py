@@ -143,9 +143,6 @@ KINDS: dict[str, Kind] = {
     "description-damaged": Kind(
         N_("vault.json is missing or damaged."), N_("Restore it from a backup of this library.")
     ),
-    "description-foreign": Kind(
-        N_("vault.json holds fields that DocMind doesn't write."), _BACKUP, is_repairable=False
-    ),
     "key-wrong": Kind(
         N_("The key isn't the one of this library."),
         N_("Check which key belongs to this library, or set DOCMIND_KEYS__RECOVERY_CODE to the recovery code."),

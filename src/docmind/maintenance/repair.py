@@ -11,12 +11,11 @@ What a step changes is looked at again before the next one: a document that come
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from docmind.documents import Catalog
-from docmind.errors import CancelledError, DiskFullError, DocMindError, ReadingError, VaultError
+from docmind.errors import CancelledError, DiskFullError, ReadingError, VaultError
 from docmind.maintenance.kinds import Problem
 from docmind.maintenance.references import look_at, remove_orphans
 from docmind.records.documents import ArtifactRef, Upload

@@ -264,7 +264,6 @@ FORMAT = 1
 _CODE_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford base32: no I, L, O, U
 _CODE_LENGTH, _GROUP = 30, 5  # 150 bits
 _CODE = "recovery code"
-_FIELDS = {"format", "vault_id", "source", "argon2id", "keyset", "recovery", "unconfirmed"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,10 +358,6 @@ class RecoveryCode:
         """Write `vault.json` again as it was read or written last. Raises `DiskFullError`, `VaultError`."""
         with self._lock:
             self._write({name: self._raw[name] for name in self._raw if name != "keyset"})
-
-    def unknown(self) -> tuple[str, ...]:
-        """Return the names of fields of `vault.json` that DocMind does not write."""
-        return tuple(sorted(self._raw.keys() - _FIELDS))
 
     def renew(self) -> str:
         """Replace the code by a new, unconfirmed one and return it; the old code becomes invalid.
