@@ -88,8 +88,8 @@ class DocMind:
     """One open vault, owned by one process at a time (`VaultBusyError` otherwise).
 
     Thread-safe. Opening is cheap: models and the index engine start when they are first needed, or with `warm`.
-    `bundles`, `conversations`, `doctor`, `folders`, `library`, `lookalike`, `memories`, `models`, `page_search`, `queue`,
-    `reader`, `settings` and `visual` are public parts of the facade, like the methods here.
+    `bundles`, `conversations`, `doctor`, `folders`, `library`, `lookalike`, `memories`, `models`, `page_search`,
+    `queue`, `reader`, `settings` and `visual` are public parts of the facade, like the methods here.
     """
 
     def __init__(

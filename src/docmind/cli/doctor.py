@@ -10,11 +10,11 @@ import click
 
 from docmind.cli.context import json_option, opened, plain, print_json, reached
 from docmind.cli.help import command
-from docmind.cli.output import inert, one_line, terminal_bar
+from docmind.cli.output import counted_documents, counted_pages, inert, one_line, terminal_bar
 from docmind.config import Settings
 from docmind.errors import BehindError, DiskFullError, VaultBusyError, VaultError
 from docmind.records.checks import CheckReport, Finding, Level, RepairReport
-from docmind.wording import _, ngettext
+from docmind.wording import _, ngettext, number_text
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -109,8 +109,8 @@ def _tell(done: CheckReport | RepairReport) -> None:
         for note in done.notes:
             click.echo(inert(note), err=True)
     _tell_findings(report)
-    looked = ", ".join(f"{number:,} {_(name)}" for name, number in report.looked_at)
-    click.echo(_("Checked in {seconds} s: {what}").format(seconds=f"{report.duration_ms / 1000:.1f}", what=looked))
+    told = _("Checked in {seconds} s: {what}")
+    click.echo(told.format(seconds=number_text(report.duration_ms / 1000, 1), what=_looked(report)))
     if report.unchecked:
         click.echo(_("Not checked: {parts}").format(parts=", ".join(map(_, report.unchecked))))
     if report.is_guarded:
@@ -119,7 +119,7 @@ def _tell(done: CheckReport | RepairReport) -> None:
             "{n} attempts to reach another computer were stopped since the start.",
             report.refused,
         )
-        click.echo(refused.format(n=f"{report.refused:,}"))
+        click.echo(refused.format(n=number_text(report.refused)))
     else:
         click.echo(_("Attempts to reach other computers are not counted here: the network guard is off."))
 
@@ -127,17 +127,25 @@ def _tell(done: CheckReport | RepairReport) -> None:
 def _tell_findings(report: CheckReport) -> None:
     from docmind.maintenance import KINDS
 
-    if not report.counts:
+    if report.is_well:
         click.echo(_("All is well."))
     for kind, number in report.counts:
         means = KINDS[kind]
-        click.echo(f"{_(means.text)} ({number:,})")
+        click.echo(f"{_(means.text)} ({number_text(number)})")
         found = [finding for finding in report.findings if finding.kind == kind]
         for finding in found[:_SHOWN]:
             click.echo(f"    {_place(finding)}")
         if number > _SHOWN:
-            click.echo("    " + _("and {n} more").format(n=f"{number - _SHOWN:,}"))
+            click.echo("    " + _("and {n} more").format(n=number_text(number - _SHOWN)))
         click.echo(f"  {inert(_(means.advice))}")
+
+
+def _looked(report: CheckReport) -> str:
+    numbers = dict(report.looked_at)
+    files = ngettext("{n} file", "{n} files", numbers.get("files", 0)).format(n=number_text(numbers.get("files", 0)))
+    if "documents" not in numbers:
+        return files
+    return ", ".join((counted_documents(numbers["documents"]), counted_pages(numbers["pages"]), files))
 
 
 def _place(finding: Finding) -> str:

@@ -28,7 +28,7 @@ import numpy as np
 from docmind.config import DatabaseSettings
 from docmind.errors import IndexEngineError, VaultBusyError
 from docmind.index.edge_generation import TOO_FULL, Generation, GenerationLostError, State, read_state, write_durably
-from docmind.index.engine import BATCH, EVERYTHING, JSON, NO_EPOCH, IndexEngine, Point, Query, Scored, Sparse, Vector
+from docmind.index.engine import BATCH, EVERYTHING, NO_EPOCH, IndexEngine, Point, Query, Scored, Sparse, Vector
 from docmind.index.private_folder import GENERATION, free_name, generations, read_small
 from docmind.index.schema import check_dim, collections, find_collection
 from docmind.records.search import Filters
@@ -205,11 +205,11 @@ class EdgeIndex(IndexEngine):
 
     def scroll(
         self, collection: str, after: str | None = None
-    ) -> tuple[list[tuple[str, Mapping[str, JSON]]], str | None]:
+    ) -> tuple[Sequence[tuple[str, Mapping[str, object]]], str | None]:
         find_collection(self._known, collection)
         header = {"do": "scroll", "collection": collection, "after": after, "limit": BATCH}
 
-        def next_of(generation: Generation) -> tuple[list[tuple[str, Mapping[str, JSON]]], str | None]:
+        def next_of(generation: Generation) -> tuple[Sequence[tuple[str, Mapping[str, object]]], str | None]:
             reply = generation.read(header)
             return [(point_id, payload) for point_id, payload in reply["points"]], reply["next"]
 

@@ -138,7 +138,7 @@ class IndexEngine(ABC):
     @abstractmethod
     def scroll(
         self, collection: str, after: str | None = None
-    ) -> tuple[list[tuple[str, Mapping[str, JSON]]], str | None]:
+    ) -> tuple[Sequence[tuple[str, Mapping[str, object]]], str | None]:
         """Return ids and payloads of the next points of the active generation, at most `BATCH`, in the order of ids.
 
         With them, the id to go on from, to be given as `after`; None at the end.

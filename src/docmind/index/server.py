@@ -28,7 +28,7 @@ from qdrant_client.http.exceptions import ApiException
 
 from docmind.config import DatabaseSettings, Settings
 from docmind.errors import ConfigError, IndexEngineError
-from docmind.index.engine import BATCH, EVERYTHING, JSON, NO_EPOCH, IndexEngine, Point, Query, Scored, Sparse, Vector
+from docmind.index.engine import BATCH, EVERYTHING, NO_EPOCH, IndexEngine, Point, Query, Scored, Sparse, Vector
 from docmind.index.schema import KEYWORDS, NamedVector, check_dim, collections, find_collection
 from docmind.network import network_guard, resolve_here
 from docmind.records.search import Filters
@@ -122,7 +122,7 @@ class ServerIndex(IndexEngine):
 
     def scroll(
         self, collection: str, after: str | None = None
-    ) -> tuple[list[tuple[str, Mapping[str, JSON]]], str | None]:
+    ) -> tuple[Sequence[tuple[str, Mapping[str, object]]], str | None]:
         find_collection(self._known, collection)
         with self._asking():
             active = self._resolved()

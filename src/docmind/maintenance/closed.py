@@ -43,7 +43,7 @@ def examine_closed(
     `report` may raise to stop it.
     """
     began = time.monotonic()
-    files = [path for path in sorted(own_files(data_dir / "artifacts", ARTIFACT))]
+    files = sorted(own_files(data_dir / "artifacts", ARTIFACT))
     problems = [_problem_of(data_dir, why)]
     problems += [Problem("file-foreign", name, key=name) for name in foreign_files(data_dir)]
     problems += [Problem("file-foreign", f"index/{name}", key=name) for name in foreign_index_files(data_dir / "index")]

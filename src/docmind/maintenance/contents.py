@@ -32,7 +32,7 @@ _TEXT_FIELD = "text"
 
 
 def check_documents(database: Database, vault: Vault, tick: Tick) -> Iterator[Problem]:
-    """Recompute the ids of documents, pages and passages, and decode their words; `tick` is called for each document."""
+    """Recompute ids of documents, pages and passages, and decode words; `tick` is called for each document."""
     for doc_id, document in vault.documents.items():
         tick()
         if doc_id != document.original.sha256[:32]:

@@ -1,8 +1,9 @@
 """The check of the whole library, in three levels, and its repair.
 
     quick   every reference leads to something, counts agree, sizes and headers of files, the mark, foreign files
-    full    and every id and hash recomputes, every page of `vault.db` has its HMAC, every file its checksum, every state
-            and vector decodes, the index holds exactly the points of the vault, no path and no bytes where none may be
+    full    and every id and hash recomputes, every page of `vault.db` has its HMAC and every file its checksum, every
+            state and vector decodes, the index holds exactly the points of the vault, no path and no encoded bytes
+            stand where none may be
     deep    and every file is opened and its id recomputed, every page image decodes, every row of page parts has its
             checksum
 
@@ -326,7 +327,7 @@ class Check:
     """What one check has found so far."""
 
     def __init__(self, level: Level) -> None:
-        self.level = level
+        self.level: Level = level
         self.problems: list[Problem] = []
         self.looked_at: dict[str, int] = {}
         self.unchecked: list[str] = []

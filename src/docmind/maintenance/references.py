@@ -226,7 +226,8 @@ def _unnamed(vault: Vault, artifacts: Artifacts, ref: ArtifactRef, erased: set[s
 
 def _image_problems(db: Connection, vault: Vault, kind: str, sha256: str) -> Iterator[Problem]:
     rows = db.execute(
-        "SELECT doc_id, page_no FROM pages WHERE image = ?1 UNION SELECT doc_id, page_no FROM pages WHERE thumbnail = ?1",
+        "SELECT doc_id, page_no FROM pages WHERE image = ?1"
+        " UNION SELECT doc_id, page_no FROM pages WHERE thumbnail = ?1",
         (sha256,),
     ).fetchall()
     for doc_id, page_no in sorted(rows):

@@ -28,9 +28,9 @@ class Finding:
 class CheckReport:
     """What a check of one level found.
 
-    `counts` has the number of findings of each kind, `findings` the first hundred of each. `looked_at` says how much was
-    checked, `unchecked` which parts could not be. `refused` counts the connections to other computers that the network
-    guard stopped since DocMind was started; it counts none where `is_guarded` is False.
+    `counts` has the number of findings of each kind, `findings` the first hundred of each. `looked_at` says how much
+    was checked, `unchecked` which parts could not be. `refused` counts the connections to other computers that the
+    network guard stopped since DocMind was started; it counts none where `is_guarded` is False.
     """
 
     level: Level
