@@ -11,7 +11,7 @@ from docmind.config import Settings
 from docmind.ui.app.desk import desk
 from docmind.ui.app.frame import frame, recovery_section
 from docmind.ui.chat import threads
-from docmind.ui.settings import bundles, language_models, sections, text_models, visual_models
+from docmind.ui.settings import bundles, check, language_models, sections, text_models, visual_models
 from docmind.wording import N_, _
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ def appearance(docmind: DocMind, _settings: Settings) -> None:
 def storage(docmind: DocMind, _settings: Settings) -> None:
     status = docmind.status()
     sections.storage(docmind, status)
+    check.section(docmind)
     bundles.section(docmind)
     sections.components(status)
 

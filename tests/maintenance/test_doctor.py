@@ -37,7 +37,7 @@ def docmind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
         docmind.library.new_collection("Birds", [doc_of(docmind)])
         thread = docmind.conversations.create("About birds", documents=[doc_of(docmind)])
         docmind.conversations.ask(QUESTION, thread_id=thread.thread_id)
-        docmind.memories.add("My notes are in /home/me/notes")
+        docmind.memories.add("My notes are in /home/ana/notes")
         docmind.visual.embed("fake-late")
         assert kinds_of(docmind.doctor.examine("deep")) == set()
         yield docmind
@@ -220,7 +220,7 @@ def broken_image(docmind: DocMind) -> Undo:
 
 
 def foreign_state(docmind: DocMind) -> Undo:
-    label = json.dumps({"source": "loop", "step": 1, "parents": {}, "image": "/home/me/page.png"}).encode()
+    label = json.dumps({"source": "loop", "step": 1, "parents": {}, "image": "/home/ana/page.png"}).encode()
     return updated(docmind, "checkpoints", "metadata", label)
 
 
@@ -361,7 +361,7 @@ def test_a_planted_violation_is_found_and_mended(docmind: DocMind, name: str) ->
 
 
 PIECES = (
-    "C:\\Users\\ann\\report.pdf", "\\\\server\\share\\x", "/home/me/notes.txt", "file:///etc/passwd", "~/papers",
+    "C:\\Users\\ana\\report.pdf", "\\\\server\\share\\x", "/home/ana/notes.txt", "file:///etc/passwd", "~/papers",
     "iVBORw0KGgoAAAANSUhEUg", "JVBERi0xLjcKJeLjz9MKMSAwIG9iago8PC9UeXBlL0NhdGFsb2c",
     "/9j/4AAQSkZJRgABAQAAAQABAAD", "UEsDBBQAAAAIAA", "herons", "nest", "412", "../../vault.db", "vault.json", "DMA1",
 )  # fmt: skip
