@@ -13,6 +13,7 @@ from docmind.ui.app.frame import frame, recovery_section
 from docmind.ui.chat import threads
 from docmind.ui.settings import (
     bundles,
+    check,
     language_models,
     rotation,
     sections,
@@ -76,6 +77,7 @@ def appearance(docmind: DocMind, _settings: Settings) -> None:
 def storage(docmind: DocMind, _settings: Settings) -> None:
     status = docmind.status()
     sections.storage(docmind, status)
+    check.section(docmind)
     snapshots.section(docmind)
     bundles.section(docmind)
     sections.components(status)

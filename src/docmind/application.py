@@ -84,7 +84,7 @@ from docmind.wording import _
 
 if TYPE_CHECKING:
     from docmind.answers import DirectAnswers, Examples
-    from docmind.maintenance import Bundles
+    from docmind.maintenance import Bundles, Doctor
 
 _log = logging.getLogger(__name__)
 _TEXT_MODEL = "text-model"  # the preference that has the name of the vault's text model
@@ -97,8 +97,9 @@ class DocMind:
     """One open vault, owned by one process at a time (`VaultBusyError` otherwise).
 
     Thread-safe. Opening is cheap: models and the index engine start when they are first needed, or with `warm`.
-    `bundles`, `conversations`, `folders`, `library`, `lookalike`, `memories`, `models`, `page_search`, `queue`,
-    `reader`, `rotation`, `settings`, `snapshots` and `visual` are public parts of the facade, like the methods here.
+    `bundles`, `conversations`, `doctor`, `folders`, `library`, `lookalike`, `memories`, `models`, `page_search`,
+    `queue`, `reader`, `rotation`, `settings`, `snapshots` and `visual` are public parts of the facade, like the methods
+    here.
     """
 
     def __init__(
@@ -129,7 +130,7 @@ class DocMind:
         then, and can be reopened.
         """
         self.close()
-        for name in ("_direct", "_examples", "bundles"):
+        for name in ("_direct", "_examples", "bundles", "doctor"):
             self.__dict__.pop(name, None)
         self._open(self._given, read_only=self._is_read_only_asked, keys=self._keys, unset=unset)
 
@@ -739,6 +740,21 @@ class DocMind:
         return Bundles(
             self._settings.data_dir, capabilities.version(), self._database, self._catalog, self._artifacts,
             self.memories, self._embedder, self.library, self.conversations.erase,
+        )  # fmt: skip
+
+    @cached_property
+    def doctor(self) -> Doctor:
+        """The checks of the library, and their repairs."""
+        from docmind.maintenance import Doctor, Repairs
+
+        services = self._services
+        repairs = Repairs(
+            lambda: self._keys, self._database, self._catalog, self._artifacts, self.queue, services.ingest,
+            self.lookalike, self.visual, lambda: self.reindex(),
+        )  # fmt: skip
+        return Doctor(
+            self._settings, lambda: self._keys, self._database, self._catalog, self._artifacts, services.index,
+            self.lookalike, self.visual, repairs,
         )  # fmt: skip
 
     @cached_property

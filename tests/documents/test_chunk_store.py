@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from docmind.documents.catalog import Catalog
-from docmind.documents.chunk_store import NodeRecord, NodeStore, pack, unpack
+from docmind.documents.chunk_store import NodeRecord, NodeStore, pack, unpack_tokens
 from docmind.errors import DamagedError
 from docmind.records.documents import ArtifactRef, DocumentInfo
 from docmind.storage.database import Database
@@ -106,7 +106,7 @@ def tokens_in(database: Database) -> int:
 def test_packed_token_vectors_come_back(count: int) -> None:
     packed = pack(ROWS[:count])
     assert packed[:4] == bytes([1, 32, count, 0])
-    found = unpack(packed)
+    found = unpack_tokens(packed)
     assert (found.dtype, found.shape) == (np.dtype(np.int8), (count, 32))
     assert np.array_equal(found, ROWS[:count])
 
@@ -117,7 +117,7 @@ def test_packed_token_vectors_come_back(count: int) -> None:
 )
 def test_damaged_token_vectors_are_refused(data: bytes) -> None:
     with pytest.raises(DamagedError):
-        unpack(data)
+        unpack_tokens(data)
 
 
 def test_token_vectors_live_beside_the_vectors(store: NodeStore) -> None:

@@ -13,6 +13,7 @@ from docmind.cli import (
     ask,
     bundle,
     chat,
+    doctor,
     documents,
     gc,
     keys,
@@ -75,6 +76,6 @@ for _command in (
     *(threads.threads, memory.memory, models.models, models.embed, documents.delete, documents.reindex),
     *(library.get, library.rename, library.tag, library.collection, library.bin_, purge.purge, purge.receipts_),
     *(documents.accept, documents.status, documents.open_, keys.keys, bundle.bundle, settings.settings, gc.gc),
-    snapshot.snapshot,
+    *(snapshot.snapshot, doctor.doctor),
 ):
     main.add_command(_command)

@@ -104,12 +104,12 @@ def bound_filters(filters: Filters, thread: Thread | None) -> Filters:
     return replace(filters, doc_ids=thread.bound.doc_ids, collections=thread.bound.collections)
 
 
-def opened(*, reminds: bool = True, accept: bool = False) -> DocMind:
+def opened(*, reminds: bool = True, accept: bool = False, read_only: bool = False) -> DocMind:
     """Open the configured vault; a context manager.
 
     The recovery code of a new vault, or of one that a recovery code opened, is printed on stderr; later commands remind
     there until it is confirmed, unless `reminds` is False. `accept` continues with a vault that lacks acknowledged
-    changes.
+    changes; `read_only` changes nothing in it.
 
     Raises `VaultBusyError`, which names the app where that is open.
     """
@@ -122,7 +122,7 @@ def opened(*, reminds: bool = True, accept: bool = False) -> DocMind:
     is_chosen = is_new or settings.keys.recovery_code is not None  # the code brings a new root key
     ask = (lambda: _ask_passphrase(is_chosen=is_chosen)) if is_asking() else None
     try:
-        desk = DocMind(settings, ask_passphrase=ask, accept=accept)
+        desk = DocMind(settings, ask_passphrase=ask, read_only=read_only, accept=accept)
     except VaultBusyError as error:
         running = find_running(settings.data_dir)
         if running is None or not is_alive(running):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from docmind.records.answers import Answer
+from docmind.records.checks import CheckReport, Level, RepairReport
 from docmind.records.conversations import Memory, MemoryList, Mode, ModelList, RunProgress, Thread, ThreadView, Turn
 from docmind.records.documents import (
     Collection,
@@ -221,6 +222,9 @@ CALLS = (
     Call("conversations.ask", "POST", "/turns", Turn, {**_asked, "thread_id": str | None}),
     Call("conversations.run", "GET", "/runs/{run_id}", RunProgress, {"run_id": str}),
     Call("conversations.stop", "POST", "/runs/{run_id}/stop", None, {"run_id": str}),
+    # checks
+    Call("doctor.examine", "POST", "/doctor", CheckReport, {"level": Level}),
+    Call("doctor.repair", "POST", "/doctor/repair", RepairReport, {"level": Level}),
     # memories, models, settings
     Call("memories.list", "GET", "/memories", MemoryList, {"search": str, "thread_id": str | None, "limit": int}),
     Call("memories.add", "POST", "/memories", Memory, {"text": str, "thread_id": str | None}),

@@ -1,4 +1,5 @@
 from .carrying import CarriedStates, adopt_states, carried_states, make_state_tables
+from .checking import StateFault, check_states
 from .instructions import LONGEST_INSTRUCTIONS
 from .service import Conversations
 
@@ -6,7 +7,9 @@ __all__ = [
     "LONGEST_INSTRUCTIONS",
     "CarriedStates",
     "Conversations",
+    "StateFault",
     "adopt_states",
     "carried_states",
+    "check_states",
     "make_state_tables",
 ]

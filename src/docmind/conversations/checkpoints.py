@@ -418,7 +418,8 @@ def _saved(state: CheckpointTuple) -> Saved:
 
 def _checked(state: CheckpointTuple) -> CheckpointTuple:
     """Return a state whose shape readers may rely on. Raises `StateRefusedError`."""
-    if not _is_checkpoint(state.checkpoint) or state.checkpoint["id"] != get_checkpoint_id(state.config):
+    check_shape(state.checkpoint)
+    if state.checkpoint["id"] != get_checkpoint_id(state.config):
         raise StateRefusedError(_("A stored state of the conversation is refused: it has not the shape of one."))
     if not isinstance(state.metadata, dict):
         raise StateRefusedError(_(_LABEL_REFUSED))
@@ -433,6 +434,12 @@ def _labels_refused() -> Iterator[None]:
         yield
     except (ValueError, TypeError, RecursionError) as error:
         raise StateRefusedError(_(_LABEL_REFUSED)) from error
+
+
+def check_shape(value: Any) -> None:
+    """Raise `StateRefusedError` unless a decoded state has the shape of one."""
+    if not _is_checkpoint(value):
+        raise StateRefusedError(_("A stored state of the conversation is refused: it has not the shape of one."))
 
 
 def _is_checkpoint(value: Any) -> bool:

@@ -1,6 +1,6 @@
 from .carrying import TABLES, CarriedDocument, adopt_document, carried_document, check_carried, doc_id_of, rows_of
 from .catalog import Catalog, PageRecord
-from .chunk_store import NodeRecord, NodeStore
+from .chunk_store import NodeRecord, NodeStore, unpack_tokens
 from .edits import Edits
 from .erasures import LEAST_NAME, Erasure, ErasurePlan, Erasures
 from .language import language_of, majority, with_ordinals
@@ -64,5 +64,6 @@ __all__ = [
     "rows_in",
     "rows_of",
     "segment_of",
+    "unpack_tokens",
     "with_ordinals",
 ]

@@ -354,6 +354,28 @@ class Catalog:
                 ],
             )
 
+    def set_pages(self, doc_id: str, pages: int) -> None:
+        """Set how many pages a document has, and delete rows of pages beyond them."""
+        with self._db.transaction() as db:
+            self._db.recount()
+            db.execute("UPDATE documents SET pages = ? WHERE doc_id = ?", (pages, doc_id))
+            db.execute("DELETE FROM pages WHERE doc_id = ? AND page_no NOT BETWEEN 1 AND ?", (doc_id, pages))
+
+    def set_images(self, page: PageRecord) -> int:
+        """Set image, thumbnail and marks of a stored page, and return the epoch of this change."""
+        with self._db.transaction() as db:
+            before = db.execute("SELECT image FROM pages WHERE page_id = ?", (page.page_id,)).fetchone()
+            db.execute(
+                "UPDATE pages SET image = ?, image_suffix = ?, thumbnail = ?, thumbnail_suffix = ? WHERE page_id = ?",
+                (page.image.sha256, page.image.suffix, page.thumbnail.sha256, page.thumbnail.suffix, page.page_id),
+            )
+            for table in ("looks", "page_vectors", "late_pages") if before else ():
+                db.execute(
+                    f"DELETE FROM {table} WHERE image = ?1 AND NOT EXISTS (SELECT 1 FROM pages WHERE image = ?1)",
+                    before,
+                )
+            return self._changed(db, page.doc_id)
+
     def page(self, doc_id: str, page_no: int) -> PageRecord:
         """Return one page of a document outside the bin. Raises `NotFoundError`, `DamagedError`."""
         sql = f"SELECT {_PAGE_COLUMNS} FROM pages WHERE doc_id = ?1 AND page_no = ?2 AND {_IS_SHOWN}"

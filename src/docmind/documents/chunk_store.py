@@ -61,7 +61,7 @@ def pack(tokens: np.ndarray) -> bytes:
     return _TOKENS.pack(_VERSION, dim, count) + zlib.compress(tokens.tobytes(), 1)
 
 
-def unpack(data: bytes) -> np.ndarray:
+def unpack_tokens(data: bytes) -> np.ndarray:
     """Unpack token vectors to `(count, dim)` int8. Raises `DamagedError`."""
     try:
         version, dim, count = _TOKENS.unpack_from(data)
@@ -201,7 +201,7 @@ class NodeStore:
                 ).fetchone()
                 if row is not None:
                     found[key] = row[0]
-        return {key: unpack(data) for key, data in found.items()}
+        return {key: unpack_tokens(data) for key, data in found.items()}
 
     def without_tokens(self, fingerprint: str, hashes: Iterable[bytes]) -> set[bytes]:
         """Return those of these contents that have no token vectors."""

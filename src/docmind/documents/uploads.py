@@ -260,14 +260,14 @@ class Uploads:
     def _seal(self, uploads: Sequence[Upload]) -> list[ArtifactRef]:
         """Seal each file and return its artifact.
 
-        The original of an existing document is sealed already.
+        The original of an existing document is sealed already, unless it is lost or damaged.
         """
         refs, missing = [], []
         for upload in uploads:
             ref = self._artifacts.ref_of(upload.data, ORIGINAL)
             is_ready, original = self._catalog.state_of(doc_id_of(ref))
             refs.append(original or ref)
-            if not is_ready:
+            if not is_ready or not self._artifacts.opens(refs[-1]):
                 missing.append(Sealable(upload.data, refs[-1].suffix, _label(upload, doc_id_of(ref))))
         self._artifacts.put_many(missing)
         return refs

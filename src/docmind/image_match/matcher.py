@@ -163,6 +163,10 @@ class ImageMatcher:
         """
         self._store.put_all({image: packed for image, packed in marks.items() if packed})
 
+    def check_image(self, image: bytes) -> None:
+        """Decode a page image in the process of marks. Raises `ReadingError` where that fails."""
+        self._reading.page(image)
+
     def missing(self) -> int:
         """Return how many page images have no marks yet."""
         return self._store.count_missing()

@@ -1,7 +1,8 @@
 from .blinding import Blinder
 from .engine import Query, Scored, Sparse
 from .engines import AtRest, capabilities, open_index
-from .schema import COLPALI_DIM, MOST_TOKENS, SIGLIP_DIM
+from .private_folder import foreign_files
+from .schema import COLPALI_DIM, MOST_TOKENS, SIGLIP_DIM, check_payload
 from .search_index import SearchIndex
 from .sync import IndexSync, Report, widened
 
@@ -18,6 +19,8 @@ __all__ = [
     "SearchIndex",
     "Sparse",
     "capabilities",
+    "check_payload",
+    "foreign_files",
     "open_index",
     "widened",
 ]

@@ -18,7 +18,7 @@ from __future__ import annotations
 import logging
 import shutil
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -202,6 +202,18 @@ class EdgeIndex(IndexEngine):
             known.check_name(having)
         header = {"do": "count", "collection": collection, "filters": asdict(filters), "having": having}
         return self._read(lambda generation: int(generation.read(header)["count"]), 0)
+
+    def scroll(
+        self, collection: str, after: str | None = None
+    ) -> tuple[Sequence[tuple[str, Mapping[str, object]]], str | None]:
+        find_collection(self._known, collection)
+        header = {"do": "scroll", "collection": collection, "after": after, "limit": BATCH}
+
+        def next_of(generation: Generation) -> tuple[Sequence[tuple[str, Mapping[str, object]]], str | None]:
+            reply = generation.read(header)
+            return [(point_id, payload) for point_id, payload in reply["points"]], reply["next"]
+
+        return self._read(next_of, ([], None))
 
     def commit(self, epoch: int) -> None:
         target = self._target()

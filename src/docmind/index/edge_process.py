@@ -87,6 +87,17 @@ class Shards:
         shard, wanted = self._shards.get(request["collection"]), _filter(request["filters"], request["having"])
         return {"count": shard.count(edge.CountRequest(filter=wanted)) if shard else 0}
 
+    def scroll(self, request: Row, _blobs: list[bytes]) -> Row:
+        shard = self._shards.get(request["collection"])
+        if shard is None:
+            return {"points": [], "next": None}
+        wanted = edge.ScrollRequest(request["after"], request["limit"], with_payload=True, with_vector=False)
+        points, following = shard.scroll(wanted)
+        return {
+            "points": [[str(point.id), point.payload or {}] for point in points],
+            "next": None if following is None else str(following),
+        }
+
     def flush(self, _request: Row, _blobs: list[bytes]) -> Row:
         for name in self._shards:
             if self._unflushed.get(name, 1):

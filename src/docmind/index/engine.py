@@ -136,6 +136,15 @@ class IndexEngine(ABC):
         """Count the matching points of the active generation; with `having`, those that have that named vector."""
 
     @abstractmethod
+    def scroll(
+        self, collection: str, after: str | None = None
+    ) -> tuple[Sequence[tuple[str, Mapping[str, object]]], str | None]:
+        """Return ids and payloads of the next points of the active generation, at most `BATCH`, in the order of ids.
+
+        With them, the id to go on from, to be given as `after`; None at the end.
+        """
+
+    @abstractmethod
     def commit(self, epoch: int) -> None:
         """Make everything acknowledged so far durable, then record `epoch` durably."""
 

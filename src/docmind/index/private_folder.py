@@ -64,6 +64,7 @@ _FILES = re.compile(r"lock|state\.json(\.new)?")
 _FOLDERS = re.compile(r"(text|pages)(\.new)?")
 # Files that the engine creates in a shard's folder.
 _ENGINES = re.compile(r"segments|temp_segments|wal|edge_config\.json|(newest|oldest)_clocks\.json|\.tmp.*|.*\.tmp")
+_OF_THE_FOLDER = re.compile(r"lock|current(\.new)?|index\.sealed(\.new)?")
 _SMALL = 4_096
 
 
@@ -78,6 +79,20 @@ def is_generation(path: Path) -> bool:
         elif not (_FILES.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)):
             return False
     return True
+
+
+def foreign_files(directory: Path) -> list[str]:
+    """Return the names of what DocMind did not put into an index folder."""
+    if not is_folder(directory):
+        return []
+    own = (entry for entry in os.scandir(directory) if not _is_own(entry))
+    return sorted(entry.name for entry in own)
+
+
+def _is_own(entry: os.DirEntry[str]) -> bool:
+    if GENERATION.fullmatch(entry.name[:7]):
+        return is_generation(Path(entry.path))
+    return bool(_OF_THE_FOLDER.fullmatch(entry.name)) and entry.is_file(follow_symlinks=False)
 
 
 def generations(directory: Path) -> list[Path]:

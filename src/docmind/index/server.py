@@ -120,6 +120,20 @@ class ServerIndex(IndexEngine):
                 return 0
             return self._client.count(f"{collection}-{active}", _filter(filters, having), exact=True).count
 
+    def scroll(
+        self, collection: str, after: str | None = None
+    ) -> tuple[Sequence[tuple[str, Mapping[str, object]]], str | None]:
+        find_collection(self._known, collection)
+        with self._asking():
+            active = self._resolved()
+            if active is None:
+                return [], None
+            points, following = self._client.scroll(
+                f"{collection}-{active}", limit=BATCH, offset=after, with_payload=True, with_vectors=False
+            )
+        found = [(str(point.id), point.payload or {}) for point in points]
+        return found, None if following is None else str(following)
+
     def commit(self, epoch: int) -> None:
         with self._asking():
             target = self._target()

@@ -87,10 +87,7 @@ class PagePoints:
         for start in range(0, len(pages), together):
             some = pages[start : start + together]
             found = self._vectors([page.image.sha256 for page in some], models)
-            yield [
-                Point(str(uuid.uuid5(_PAGES, page.page_id)), found.get(page.image.sha256, {}), payload(page))
-                for page in some
-            ]
+            yield [Point(point_id_of(page), found.get(page.image.sha256, {}), payload(page)) for page in some]
 
     def _vectors(self, images: Sequence[str], models: Models) -> dict[str, dict[str, Vector]]:
         """Return named vectors by image."""
@@ -103,6 +100,11 @@ class PagePoints:
             for image, named in self._late.multivectors(models[1], images).items():
                 made.setdefault(image, {}).update(named)
         return made
+
+
+def point_id_of(page: PageRecord) -> str:
+    """Return the id of a page's point: it depends on the page's id alone."""
+    return str(uuid.uuid5(_PAGES, page.page_id))
 
 
 def widened(vector: np.ndarray) -> np.ndarray:
@@ -260,6 +262,21 @@ class IndexSync:
     def _note(self, epoch: int) -> None:
         self._committed, self._committed_at = epoch, time.monotonic()
         self._written = {doc_id: at for doc_id, at in self._written.items() if at > epoch}
+
+    def payloads(self, info: DocumentInfo) -> tuple[dict[str, dict[str, JSON]], dict[str, dict[str, JSON]]]:
+        """Return the payloads that the index must hold of a ready document: by node id, and by id of a page's point.
+
+        Raises `DamagedError` where the nodes cannot be read.
+        """
+        pages = {page.page_no: page for page in self._catalog.pages_of(info.doc_id)}
+        texts = {
+            node.node_id: {
+                **self._payload(info, pages[node.page_no], node.modality, node.language), "node_id": node.node_id
+            }
+            for node in self._nodes.nodes_of(info.doc_id)
+            if node.page_no in pages
+        }  # fmt: skip
+        return texts, {point_id_of(page): self._page_payload(info, page) for page in pages.values()}
 
     def _ready(self) -> list[DocumentInfo]:
         return [info for info in self._catalog.documents() if info.status == "ready"]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -293,6 +293,86 @@ class Ingest:
             mirror.delete(doc_id)
             mirror.commit()
         return erasure
+
+    def read_again(self, doc_id: str, page_nos: Collection[int] = ()) -> None:
+        """Read those pages of a document again that have no row, or are named, and make all of its passages again.
+
+        Other pages keep their texts. The document stays ready meanwhile, and as it was where its original cannot be
+        read. Raises `NotFoundError`, `ReadingError`, `VaultError`, `IndexEngineError`.
+        """
+        self.start()
+        self._index.ready()
+        with self._alone(Step()):
+            info, upload = self._original_of(doc_id)
+            stored = [page for page in self._catalog.pages_of(doc_id) if page.page_no not in page_nos]
+            if [page.page_no for page in stored] == list(range(1, info.pages + 1)):
+                language = self._make_passages(info, stored)
+            else:
+                language = self._read_missing(info, upload, stored)
+            self._catalog.finish_document(doc_id, language=language)
+        self._db.settle()
+        self._index.started().mirror.put(doc_id)
+
+    def _read_missing(self, info: DocumentInfo, upload: Upload, stored: list[PageRecord]) -> str:
+        """Read the pages that are not stored, and return the language of most pages."""
+        with self._reader.read(upload, skip={page.page_no for page in stored}) as reading:
+            numbers = [page.page_no for page in stored]
+            is_same = reading.pages == info.pages or numbers == list(range(1, reading.pages + 1))
+            if is_same:
+                return self._read_into(replace(info, pages=reading.pages), reading, stored)
+        with self._reader.read(upload) as reading:  # drawn differently than before
+            return self._read_into(replace(info, pages=reading.pages), reading, [])
+
+    def _read_into(self, info: DocumentInfo, reading: Reading, stored: list[PageRecord]) -> str:
+        self._catalog.set_pages(info.doc_id, info.pages)
+        if not stored:
+            self._nodes.replace(info.doc_id, [])
+        return self._read(info, reading, stored, Step())[1]
+
+    def _make_passages(self, info: DocumentInfo, stored: list[PageRecord]) -> str:
+        from docmind.ingest.llama_nodes import Pipeline
+
+        pipeline = Pipeline([info], self._nodes, self._embedder, self._tokens)
+        nodes, made = pipeline.run(stored)
+        with self._rows, self._db.transaction():
+            self._catalog.original(info.doc_id)  # raises where the document was deleted meanwhile
+            self._nodes.replace(info.doc_id, nodes)
+            pipeline.keep(made)
+        return majority([page.language for page in stored])
+
+    def draw_again(self, doc_id: str, page_nos: Collection[int]) -> set[int]:
+        """Draw the images of these pages again from the original; texts and words stay as they are.
+
+        Returns the pages that were drawn: one of another size than before is not, because its words would be in other
+        places. Raises as `read_again` does.
+        """
+        self.start()
+        self._index.ready()
+        drawn: set[int] = set()
+        with self._alone(Step()):
+            info, upload = self._original_of(doc_id)
+            stored = {page.page_no: page for page in self._catalog.pages_of(doc_id)}
+            skip = set(range(1, info.pages + 1)) - set(page_nos)
+            with self._reader.read(upload, skip=skip) as reading:
+                for page in reading:
+                    known = stored.get(page.page_no)
+                    if known is None or (known.width, known.height) != (page.width, page.height):
+                        continue
+                    records, files = self._records(doc_id, [page])
+                    with self._rows:
+                        self._catalog.original(doc_id)  # raises where the document was deleted meanwhile
+                        self._artifacts.put_many(files)
+                        self._catalog.set_images(records[0])
+                    drawn.add(page.page_no)
+        self._db.settle()
+        self._index.started().mirror.put(doc_id)
+        return drawn
+
+    def _original_of(self, doc_id: str) -> tuple[DocumentInfo, Upload]:
+        """Return a document, and its original as it was handed in."""
+        info = self._catalog.document(doc_id)
+        name = info.read_as[0] if info.read_as else info.document
+        return info, Upload(name, self._artifacts.get(self._catalog.original(doc_id)))
 
     def commit(self, *, lazily: bool = False) -> None:
         """Make the index durable after documents were added, and wake the services of page images.

@@ -23,7 +23,7 @@ from docmind.embedding import PagePatches
 from docmind.errors import NotFoundError, VaultError, VisualModelError
 from docmind.late_interaction import prefetch
 from docmind.late_interaction.compaction import sweep
-from docmind.late_interaction.layout import Shelf, Snapshot
+from docmind.late_interaction.layout import Shelf, Snapshot, digest_name
 from docmind.late_interaction.maxsim import Kernel, NumpyKernel, choose
 from docmind.late_interaction.quantize import finite, page_int8, query_int8
 from docmind.storage import LATE, Database, own_files
@@ -157,6 +157,28 @@ class LatePages:
                 db.execute("DELETE FROM late_pages WHERE fingerprint = ?", (fingerprint,))
                 self._shelves.pop(fingerprint, None)
             self.sweep()
+
+    def unsound(self, fingerprint: str, *, is_read: bool = False) -> list[str]:
+        """Return the images whose vectors cannot be read; with `is_read`, also those that fail their checksum."""
+        snapshot = self._snapshot(fingerprint)
+        rows = self._db.all("SELECT image FROM late_pages WHERE fingerprint = ?", (fingerprint,))
+        lost = {image for (image,) in rows if image not in snapshot.at}
+        if is_read:
+            lost |= {place.image for at, place in enumerate(snapshot.places) if not snapshot.is_sound(at)}
+        return sorted(lost)
+
+    def forget(self, fingerprint: str, images: Iterable[str]) -> None:
+        """Delete the vectors of these images: they are missing again."""
+        with self._writing, self._db.transaction() as db, self._lock:
+            db.executemany(
+                "DELETE FROM late_pages WHERE fingerprint = ? AND image = ?", [(fingerprint, image) for image in images]
+            )
+            self._shelves.pop(fingerprint, None)
+
+    def files(self) -> set[str]:
+        """Return the names of the files that hold vectors of pages or their digests."""
+        rows = self._db.all("SELECT DISTINCT file, fingerprint FROM late_pages")
+        return {file for file, _fingerprint in rows} | {digest_name(fingerprint) for _file, fingerprint in rows}
 
     def sweep(self) -> int:
         """Zero unused space so that it is reused; rewrite files where most is unused.

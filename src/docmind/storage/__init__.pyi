@@ -1,6 +1,6 @@
-from .artifacts import ORIGINAL, Artifacts, Label, Sealable, StoredFile, unseal_labelled
+from .artifacts import ORIGINAL, Artifacts, Label, Sealable, StoredFile, check_sealed, unseal_labelled
 from .bundle_file import DATABASE, KEYSET, MANIFEST, BundleReader, BundleWriter, Report
-from .data_folder import LATE, STAGED, check_folder, own_files, remove_strays
+from .data_folder import ARTIFACT, LATE, STAGED, check_folder, foreign_files, outside_files, own_files, remove_strays
 from .database import Connection, Database, Row, check_whole, dbapi2, key_that_opens, schema_of
 from .files import (
     OPENING,
@@ -38,6 +38,7 @@ from .user_settings import SETTABLE, UserSettings
 from .wish_list import can_wish, wish, wishes
 
 __all__ = [
+    "ARTIFACT",
     "DATABASE",
     "KEYSET",
     "LATE",
@@ -76,6 +77,7 @@ __all__ = [
     "change_passphrase",
     "check_folder",
     "check_room",
+    "check_sealed",
     "check_whole",
     "dbapi2",
     "derive",
@@ -83,6 +85,7 @@ __all__ = [
     "drop_database",
     "expire_databases",
     "find_kept",
+    "foreign_files",
     "free_bytes",
     "go_back",
     "hold",
@@ -97,6 +100,7 @@ __all__ = [
     "open_keys",
     "open_own",
     "open_part",
+    "outside_files",
     "own_files",
     "read_own",
     "reading",

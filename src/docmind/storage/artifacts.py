@@ -209,6 +209,33 @@ def check(data: bytes, ref: ArtifactRef) -> None:
         )
 
 
+def check_sealed(path: Path, ref: ArtifactRef, *, is_read: bool) -> None:
+    """Check a sealed file without a key: its header and size, and with `is_read` its checksum.
+
+    Raises `DamagedError`, and `NotFoundError` where it is gone.
+    """
+    try:
+        size = path.stat().st_size
+        with open(path, "rb", buffering=0) as file:
+            data = file.read(-1 if is_read else _HEADER.size)
+    except FileNotFoundError as error:
+        raise NotFoundError(
+            _("The stored file {sha256} is missing from the library.").format(sha256=ref.sha256[:12])
+        ) from error
+    except OSError as error:
+        raise DamagedError(
+            _("The stored file {sha256} can't be read: {strerror}.").format(
+                sha256=ref.sha256[:12], strerror=error.strerror
+            )
+        ) from error
+    if is_read:
+        check(data, ref)
+    elif len(data) < _HEADER.size or data[:4] != b"DMA1" or size != _OVERHEAD + _HEADER.unpack(data)[-1]:
+        raise DamagedError(
+            _("The stored file {sha256} is cut short or isn't one of DocMind's.").format(sha256=ref.sha256[:12])
+        )
+
+
 def id_of(plaintext: bytes, keys: Keyset) -> str:
     """Return HMAC-SHA256(id_key, "DMA1" ‖ plaintext) in hex."""
     mac = hmac.new(keys.id_key, b"DMA1", hashlib.sha256)
@@ -378,6 +405,44 @@ class Artifacts:
         names = {path.name for path in self._files(_OURS)} | {n for n in self._aside.names() if _OURS.fullmatch(n)}
         return [ArtifactRef(n[:64], n[64:]) for n in sorted(names) if n[:64] not in named]
 
+    def listed(self) -> dict[str, int]:
+        """Return the sizes in bytes of the sealed files by their names, without those set aside."""
+        sizes: dict[str, int] = {}
+        if not self._root.is_dir():
+            return sizes
+        with os.scandir(self._root) as entries:
+            for entry in entries:
+                if _OURS.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                    with contextlib.suppress(OSError):  # deleted meanwhile
+                        sizes[entry.name] = entry.stat(follow_symlinks=False).st_size
+        return sizes
+
+    def put_aside(self) -> set[str]:
+        """Return the names of sealed files that are set aside."""
+        return {name for name in self._aside.names() if _OURS.fullmatch(name)}
+
+    def check(self, ref: ArtifactRef, *, is_read: bool = True) -> None:
+        """Check a file as `check_sealed` does."""
+        check_sealed(self._path(ref), ref, is_read=is_read)
+
+    def look(self, ref: ArtifactRef) -> tuple[bytes, Label | None]:
+        """Return plaintext and label of an artifact, and leave one that is set aside where it is. Raises as `get`."""
+        path = self._path(ref)
+        found = path if path.is_file() else self._aside.find(ref.file_name)
+        if found is None:
+            raise NotFoundError(
+                _("The stored file {sha256} is missing from the library.").format(sha256=ref.sha256[:12])
+            )
+        try:
+            data = found.read_bytes()
+        except OSError as error:
+            raise DamagedError(
+                _("The stored file {sha256} can't be read: {strerror}.").format(
+                    sha256=ref.sha256[:12], strerror=error.strerror
+                )
+            ) from error
+        return unseal_labelled(data, self._keys, ref)
+
     def set_aside(self, named: Collection[str]) -> int:
         """Move artifacts whose ids are not in `named` to the folder `aside`, and return how many.
 
@@ -415,6 +480,14 @@ class Artifacts:
     def verify(self, ref: ArtifactRef) -> None:
         """Open an artifact as `get` does, and discard the plaintext. Raises as `get` does."""
         self.get(ref)
+
+    def opens(self, ref: ArtifactRef) -> bool:
+        """Return whether an artifact is there and opens."""
+        try:
+            self.get(ref)
+        except (NotFoundError, DamagedError, TamperedError, WrongKeyError, VaultFormatError):
+            return False
+        return True
 
     def delete(self, refs: Iterable[ArtifactRef]) -> int:
         """Unlink artifacts, including copies set aside, and return how many existed."""
@@ -511,10 +584,11 @@ class Artifacts:
 
         A file that no longer opens is written again, so adding the document again repairs it.
         """
+        if not self.opens(ref):
+            return False
         try:
-            self.get(ref)
             os.utime(path)
-        except (NotFoundError, DamagedError, TamperedError, WrongKeyError, VaultFormatError, OSError):
+        except OSError:
             return False
         return True
 

@@ -50,7 +50,18 @@ KEPT_DATABASE = re.compile(r"before-m(\d{3})-(\d{13})")
 UNFINISHED = re.compile(r"\.new-[0-9a-f]{16}")
 """A file of a snapshot, or a kept database, while it is written."""
 
+_FORMS = {
+    "artifacts": re.compile(rf"{ARTIFACT.pattern}|\.new-[0-9a-f]{{16}}"),
+    "aside": re.compile(rf"[0-9]{{13}}-(?:{ARTIFACT.pattern}|vault\.db-wal)"),
+    "late": LATE,
+    "staging": STAGED,
+}
+"""What may lie in which folder; `docmind.index` knows the files of its own."""
+
 _STRAY = re.compile(r"\.vault\.json\.[0-9a-f]{8}\.new|vault\.db-new(?:-journal)?")
+_ONLY_OURS = re.compile(
+    rf"[0-9a-f]{{64}}(?:\.[a-z0-9]{{1,8}})?\.enc|{LATE.pattern}|vault\.(?:json|db(?:-\w+)?)|index\.sealed"
+)
 _PROCESS = re.compile(rb"[0-9]{0,20}")  # all that a lock of ours holds
 _HARMLESS = ("README.md", ".gitignore", ".gitkeep", ".DS_Store", "desktop.ini", "Thumbs.db", "lost+found")
 """What systems and repositories put into an empty folder; it stays as it is."""
@@ -93,6 +104,39 @@ def own_files(folder: Path, form: re.Pattern[str]) -> Iterator[Path]:
         for entry in os.scandir(folder):
             if form.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
                 yield folder / entry.name
+
+
+def foreign_files(data_dir: Path) -> Iterator[str]:
+    """Yield the names, relative to the data folder, of what DocMind did not put there; `index` is not looked into.
+
+    What systems and repositories leave in a folder is not named.
+    """
+    for entry in sorted(os.scandir(data_dir), key=lambda one: one.name):
+        if entry.name in FOLDERS:
+            form = _FORMS.get(entry.name)
+            if form is not None and entry.is_dir(follow_symlinks=False):
+                for inner in sorted(os.scandir(entry.path), key=lambda one: one.name):
+                    is_ours = form.fullmatch(inner.name) and inner.is_file(follow_symlinks=False)
+                    if not is_ours and inner.name not in _HARMLESS:
+                        yield f"{entry.name}/{inner.name}"
+        elif entry.name not in FILES and entry.name not in _HARMLESS and not REPLACING.fullmatch(entry.name):
+            yield entry.name
+
+
+def outside_files(folder: Path) -> Iterator[str]:
+    """Yield the names of files of a library in a folder where none may lie, and in the folders directly in it."""
+    if not is_folder(folder):
+        return
+    for entry in sorted(os.scandir(folder), key=lambda one: one.name):
+        if entry.is_dir(follow_symlinks=False):
+            inside = [f"{entry.name}/{inner.name}" for inner in os.scandir(entry.path) if _is_of_a_vault(inner)]
+            yield from sorted(inside)
+        elif _is_of_a_vault(entry):
+            yield entry.name
+
+
+def _is_of_a_vault(entry: os.DirEntry[str]) -> bool:
+    return bool(_ONLY_OURS.fullmatch(entry.name)) and entry.is_file(follow_symlinks=False)
 
 
 def remove_strays(data_dir: Path) -> None:

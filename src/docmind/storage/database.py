@@ -302,6 +302,32 @@ class Database:
             finally:
                 new.unlink(missing_ok=True)
 
+    def check_pages(self) -> None:
+        """Check the HMAC of every page of the file, and the structure of tables and indexes. Reads the whole file.
+
+        Raises `DamagedError`; other threads wait until it is done.
+        """
+        with self.reading() as db:
+            if db.execute("PRAGMA cipher_integrity_check").fetchone() is not None:
+                raise _damaged()
+            if db.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
+                raise _damaged()
+
+    def lacking(self, mark: Mark) -> str:
+        """Return what the mark covers and this database lacks, as a phrase; "" where it lacks nothing.
+
+        Raises `DamagedError` where the mark is missing or cannot be read.
+        """
+        with self.reading() as db:
+            covered = mark.read()
+            if covered is None:
+                raise DamagedError(
+                    _("The high-water mark {path} is missing, so nothing proves the library whole.").format(
+                        path=mark.path
+                    )
+                )
+            return self._ledger.missing(db, covered)
+
     def fold(self) -> None:
         """Fold the log into the file now. Raises `VaultBusyError`, `DiskFullError`, `VaultError`."""
         with self.outside() as db:

@@ -395,6 +395,19 @@ class RecoveryCode:
             raw = {name: self._raw[name] for name in self._raw if name not in ("keyset", "unconfirmed")}
             self._write(raw, self._keyset)
 
+    def is_described(self) -> bool:
+        """Return whether `vault.json` is as it was read or written last."""
+        with self._lock:
+            try:
+                return _read_description(self._path) == self._raw
+            except VaultError:
+                return False
+
+    def describe(self) -> None:
+        """Write `vault.json` again as it was read or written last. Raises `DiskFullError`, `VaultError`."""
+        with self._lock:
+            self._write({name: self._raw[name] for name in self._raw if name != "keyset"}, self._keyset)
+
     def renew(self) -> str:
         """Replace the code by a new, unconfirmed one and return it; the old code becomes invalid.
 

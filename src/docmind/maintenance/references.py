@@ -1,0 +1,251 @@
+"""The quick checks: every reference leads to something, nothing is left over, the files are there and whole in size.
+
+Page rows are long, so the queries read indexes wherever one holds what is asked for: 10,000 pages take some tenths of a
+second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from docmind.errors import DamagedError, NotFoundError, TamperedError, VaultFormatError, WrongKeyError
+from docmind.maintenance.kinds import Problem
+from docmind.records.documents import ArtifactRef
+from docmind.storage import ORIGINAL, Artifacts, Connection, Database
+
+_UNREADABLE = (DamagedError, NotFoundError, TamperedError, VaultFormatError, WrongKeyError)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What the checks need of a document's row."""
+
+    name: str
+    status: str
+    pages: int
+    original: ArtifactRef
+    is_binned: bool
+
+
+@dataclass(slots=True)
+class Vault:
+    """The ids in all tables and the files, as of one moment."""
+
+    documents: dict[str, Document]
+    pages: dict[tuple[str, int], str]
+    """The image of each page, by document and number."""
+
+    passages: set[tuple[str, int]]
+    files: dict[str, int]
+    """The sizes of sealed files by name, without those set aside."""
+
+    aside: set[str]
+    named: set[str]
+    """Ids of sealed files that a row names, or that are being deleted."""
+
+    problems: list[Problem] = field(default_factory=list)
+
+    def with_name(self, problem: Problem) -> Problem:
+        """Return a problem with the name of its document."""
+        known = self.documents.get(problem.doc_id)
+        return problem if known is None or problem.document else problem._replace(document=known.name)
+
+
+def look_at(database: Database, artifacts: Artifacts) -> Vault:
+    """Read all references; the caller holds `Catalog.naming`, so that no file is between its seal and its row.
+
+    Raises `DamagedError` where a table cannot be read.
+    """
+    with database.reading() as db:
+        documents = {
+            doc_id: Document(name, status, pages, ArtifactRef(original, suffix), deleted is not None)
+            for doc_id, name, status, pages, original, suffix, deleted in db.execute(
+                "SELECT doc_id, document, status, pages, original, original_suffix, deleted_at_ms FROM documents"
+            ).fetchall()
+        }
+        rows = db.execute("SELECT doc_id, page_no, image FROM pages").fetchall()
+        pages = {(doc_id, page_no): image for doc_id, page_no, image in rows}
+        passages = set(db.execute("SELECT DISTINCT doc_id, page_no FROM nodes").fetchall())
+        named = {document.original.sha256 for document in documents.values()} | set(pages.values())
+        named |= _first(db, "SELECT thumbnail FROM pages")
+        named |= _first(db, "SELECT artifact FROM uploads WHERE state <> 'done'")
+        named |= _first(db, "SELECT sha256 FROM doomed")
+        vault = Vault(documents, pages, passages, artifacts.listed(), artifacts.put_aside(), named)
+        vault.problems += [*_documents(db, vault), *_search_rows(db, vault), *_lists(db), *_conversations(db)]
+        vault.problems += _files(db, vault, artifacts)
+    for name in vault.files:
+        if name[:64] in vault.named:
+            try:
+                artifacts.check(ArtifactRef(name[:64], name[64:]), is_read=False)
+            except DamagedError:
+                vault.problems += damaged_file(database, vault, name)
+            except NotFoundError:  # deleted meanwhile
+                continue
+    vault.problems = [vault.with_name(problem) for problem in vault.problems]
+    return vault
+
+
+def _first(db: Connection, sql: str) -> set[str]:
+    return {row[0] for row in db.execute(sql).fetchall()}
+
+
+def _documents(db: Connection, vault: Vault) -> Iterator[Problem]:
+    there: dict[str, list[int]] = {}
+    for doc_id, page_no in vault.pages:
+        there.setdefault(doc_id, []).append(page_no)
+    for doc_id, document in vault.documents.items():
+        if document.status != "ready":
+            continue
+        numbers, can_read = set(there.get(doc_id, ())), _can_read(vault, document)
+        for page_no in range(1, document.pages + 1):
+            if page_no not in numbers:
+                yield Problem("pages-missing", doc_id, doc_id, page_no, can_repair=can_read)
+        for page_no in sorted(numbers - set(range(1, document.pages + 1))):
+            yield Problem("pages-missing", doc_id, doc_id, page_no, can_repair=can_read)
+    for doc_id in sorted(there.keys() - vault.documents.keys()):
+        for page_no in sorted(there[doc_id]):
+            yield Problem("page-without-document", doc_id, doc_id, page_no)
+    for doc_id, page_no in sorted(vault.passages - vault.pages.keys()):
+        yield Problem("passage-without-page", doc_id, doc_id, page_no)
+
+
+def _can_read(vault: Vault, document: Document) -> bool:
+    """Return whether a document can be read again: its original is there, and it is not in the bin."""
+    name = document.original.file_name
+    return not document.is_binned and (name in vault.files or name in vault.aside)
+
+
+def _search_rows(db: Connection, vault: Vault) -> Iterator[Problem]:
+    texts = {row[0] for row in db.execute("SELECT DISTINCT content_hash FROM nodes").fetchall()}
+    vectors = {row[0] for row in db.execute("SELECT DISTINCT content_hash FROM vectors").fetchall()}
+    tokens = {row[0] for row in db.execute("SELECT DISTINCT content_hash FROM tokens").fetchall()}
+    for content in sorted(texts - vectors):
+        row = db.execute("SELECT doc_id, page_no FROM nodes WHERE content_hash = ?", (content,)).fetchone()
+        if row[0] in vault.documents:
+            can = not vault.documents[row[0]].is_binned
+            yield Problem("vector-missing", content.hex(), row[0], row[1], key=content, can_repair=can)
+    for content in sorted(vectors - texts):
+        yield Problem("vector-unused", content.hex(), key=content)
+    for content in sorted(tokens - texts):
+        yield Problem("tokens-unused", content.hex(), key=content)
+    images = set(vault.pages.values())
+    marked = _first(db, "SELECT image FROM looks")
+    for kind, found in (
+        ("marks-unused", marked),
+        ("page-vector-unused", _first(db, "SELECT DISTINCT image FROM page_vectors")),
+        ("late-unused", _first(db, "SELECT DISTINCT image FROM late_pages")),
+    ):
+        for image in sorted(found - images):
+            yield Problem(kind, image, key=image)
+    for (doc_id, page_no), image in vault.pages.items():
+        if image not in marked and doc_id in vault.documents:
+            yield Problem("marks-missing", image, doc_id, page_no, key=image)
+
+
+_ORPHANS = {
+    "collection-broken": (
+        ("collected", "collection_id, doc_id", "collection_id NOT IN (SELECT collection_id FROM collections)"),
+        ("collected", "collection_id, doc_id", "doc_id NOT IN (SELECT doc_id FROM documents)"),
+        ("bound_collections", "thread_id, collection_id", "thread_id NOT IN (SELECT thread_id FROM chat_session)"),
+        ("bound_collections", "thread_id, collection_id",
+         "collection_id NOT IN (SELECT collection_id FROM collections)"),
+        ("bound_documents", "thread_id, doc_id", "thread_id NOT IN (SELECT thread_id FROM chat_session)"),
+        ("bound_documents", "thread_id, doc_id", "doc_id NOT IN (SELECT doc_id FROM documents)"),
+    ),
+    "address-unused": (
+        ("web_pages", "doc_id, ''", "doc_id NOT IN (SELECT doc_id FROM documents UNION SELECT doc_id FROM uploads)"),
+    ),
+    "folder-file-unused": (
+        ("folder_files", "folder_id, hex(place)", "folder_id NOT IN (SELECT folder_id FROM folders)"),
+    ),
+}  # fmt: skip
+"""Rows of lists that name what is not there: table, its two keys, and the condition that finds them."""
+
+
+def _lists(db: Connection) -> Iterator[Problem]:
+    for kind, tables in _ORPHANS.items():
+        for table, keys, where in tables:
+            for first, second in db.execute(f"SELECT {keys} FROM {table} WHERE {where}").fetchall():
+                yield Problem(kind, str(first), key=str(second))
+
+
+def remove_orphans(db: Connection, kind: str) -> None:
+    """Delete the rows of lists that name what is not there, in the caller's transaction."""
+    for table, _keys, where in _ORPHANS[kind]:
+        db.execute(f"DELETE FROM {table} WHERE {where}")
+
+
+def _conversations(db: Connection) -> Iterator[Problem]:
+    if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'checkpoints'").fetchone() is None:
+        return
+    known = dict(db.execute("SELECT thread_id, last_checkpoint_id FROM chat_session").fetchall())
+    states = set(db.execute("SELECT thread_id, checkpoint_id FROM checkpoints WHERE checkpoint_ns = ''").fetchall())
+    for thread_id in sorted({thread_id for thread_id, _ in states} - known.keys()):
+        yield Problem("conversation-lost", thread_id, key=thread_id)
+    for thread_id, last in known.items():
+        if last is not None and (thread_id, last) not in states:
+            yield Problem("conversation-broken", thread_id, key=thread_id)
+
+
+def _files(db: Connection, vault: Vault, artifacts: Artifacts) -> Iterator[Problem]:
+    there = {name[:64] for name in vault.files} | {name[:64] for name in vault.aside}
+    for doc_id, document in vault.documents.items():
+        if document.original.sha256 not in there and document.status == "ready":
+            yield Problem("original-lost", document.original.sha256, doc_id)
+    lost = {image for image in vault.pages.values() if image not in there}
+    lost |= _first(db, "SELECT thumbnail FROM pages") - there
+    for sha256 in sorted(lost):
+        yield from _image_problems(db, vault, "image-lost", sha256)
+    waiting = "SELECT upload_id, artifact, name FROM uploads WHERE state <> 'done'"
+    for upload_id, sha256, name in db.execute(waiting).fetchall():
+        if sha256 not in there:
+            yield Problem("upload-lost", str(upload_id), key=sha256, document=name)
+    erased = _first(db, "SELECT doc_id FROM erasures")
+    for name in sorted({*vault.files, *vault.aside}):
+        if name[:64] not in vault.named:
+            yield from _unnamed(vault, artifacts, ArtifactRef(name[:64], name[64:]), erased)
+
+
+def _unnamed(vault: Vault, artifacts: Artifacts, ref: ArtifactRef, erased: set[str]) -> Iterator[Problem]:
+    """Yield what a file is that no row names: a lost document, a file of an erased one, or a left-over."""
+    doc_id = ref.sha256[:32]
+    if ref.suffix == ORIGINAL and doc_id in erased and doc_id not in vault.documents:
+        yield Problem("file-erased", ref.file_name, doc_id, key=ref.file_name)
+    elif ref.suffix == ORIGINAL and doc_id not in vault.documents:
+        name, is_readable = "", True
+        try:
+            label = artifacts.look(ref)[1] or {}
+            name = str(label.get("name", ""))
+        except _UNREADABLE:
+            is_readable = False
+        yield Problem("document-lost", ref.file_name, doc_id, key=ref.file_name, document=name, can_repair=is_readable)
+    elif ref.file_name in vault.files:
+        yield Problem("file-unnamed", ref.file_name, key=ref.file_name)
+
+
+def _image_problems(db: Connection, vault: Vault, kind: str, sha256: str) -> Iterator[Problem]:
+    rows = db.execute(
+        "SELECT doc_id, page_no FROM pages WHERE image = ?1"
+        " UNION SELECT doc_id, page_no FROM pages WHERE thumbnail = ?1",
+        (sha256,),
+    ).fetchall()
+    for doc_id, page_no in sorted(rows):
+        document = vault.documents.get(doc_id)
+        can = document is not None and _can_read(vault, document)
+        yield Problem(kind, sha256, doc_id, page_no, key=sha256, can_repair=can)
+
+
+def damaged_file(database: Database, vault: Vault, name: str) -> list[Problem]:
+    """Return the problems that a damaged file makes: of the page, the document or the queue that it belongs to."""
+    sha256 = name[:64]
+    with database.reading() as db:
+        found = list(_image_problems(db, vault, "image-damaged", sha256))
+        rows = db.execute("SELECT upload_id, name FROM uploads WHERE artifact = ? AND state <> 'done'", (sha256,))
+        found += [Problem("upload-lost", str(row[0]), key=sha256, document=row[1]) for row in rows.fetchall()]
+    found += [
+        Problem("original-damaged", sha256, doc_id)
+        for doc_id, document in vault.documents.items()
+        if document.original.sha256 == sha256 and document.status == "ready"
+    ]
+    return found or [Problem("file-damaged", name, key=name)]

@@ -1,0 +1,81 @@
+"""Checking the library in Settings: over a real vault, without a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from docmind.records.documents import Upload
+from docmind.ui.app.desk import desk
+
+
+@pytest.fixture(autouse=True)
+def vault(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("DOCMIND_EMBEDDING__MODEL", "fake")
+    monkeypatch.setenv("DOCMIND_LLM__PROVIDER", "off")
+    desk.clear()
+    yield
+    desk.clear()
+
+
+def page() -> None:
+    from docmind.ui.app.desk import desk
+    from docmind.ui.settings import check
+
+    check.section(desk().open())
+
+
+def pressed(test: AppTest, key: str) -> AppTest:
+    """Press a button, and wait until the work that it starts is over."""
+    test.button(key).click().run()
+    work = desk().work("check-library")
+    assert work is not None
+    assert work.ends.wait(60)
+    test.run()
+    assert not test.exception
+    return test
+
+
+@pytest.mark.slow
+def test_what_is_found_is_told_and_repaired(data_dir: Path) -> None:
+    docmind = desk().open()
+    docmind.add([Upload("owls.txt", b"Owls hunt at night.")])
+    test = pressed(AppTest.from_function(page, default_timeout=60).run(), "check-now")
+    assert [one.value for one in test.success] == ["All is well."]
+    for image in (data_dir / "artifacts").glob("*.webp.enc"):
+        image.unlink()
+    (data_dir / "notes.txt").write_text("not DocMind's")
+    test = pressed(test, "check-now")
+    assert [one.value for one in test.warning] == ["Something is not as it should be."]
+    assert [one.label for one in test.expander] == [
+        "The picture of a page is missing. (2)",
+        "The data folder holds a file that isn't DocMind's. (1)",
+    ]
+    test = pressed(test, "check-repair")
+    assert [one.value for one in test.success] == ["2 findings were mended."]
+    assert len(test.expander) == 1
+    assert docmind.page_image(docmind.documents()[0].doc_id, 1)
+
+
+@pytest.mark.slow
+def test_a_check_that_is_stopped_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    desk().open()
+    test = AppTest.from_function(page, default_timeout=60).run()
+    begun = desk().start("check-library", lambda docmind, report: docmind.doctor.examine("deep", _stopping(report)))
+    assert begun.ends.wait(60)
+    test.run()
+    assert not test.exception
+    assert "Stopped" in test.error[0].value
+
+
+def _stopping(report):  # type: ignore[no-untyped-def]
+    def told(done: int, total: int) -> None:
+        work = desk().work("check-library")
+        if work is not None:
+            work.stop()
+        report(done, total)
+
+    return told
