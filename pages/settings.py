@@ -11,7 +11,7 @@ from docmind.config import Settings
 from docmind.ui.app.desk import desk
 from docmind.ui.app.frame import frame, recovery_section
 from docmind.ui.chat import threads
-from docmind.ui.settings import bundles, language_models, sections, text_models, visual_models
+from docmind.ui.settings import bundles, language_models, network, sections, text_models, visual_models
 from docmind.wording import N_, _
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def privacy(docmind: DocMind, _settings: Settings) -> None:
     sections.security(docmind, docmind.status())
     recovery_section(docmind)
     sections.privacy(docmind)
+    network.section(docmind)
 
 
 def appearance(docmind: DocMind, _settings: Settings) -> None:

@@ -44,10 +44,11 @@ from docmind.llm import LanguageModels
 from docmind.maintenance import Conversing, GarbageCollection, Purge, Signer
 from docmind.memory import Memories
 from docmind.model_files import LanguageFiles, models_dir_of, pull_text_model
-from docmind.network import network_guard
+from docmind.network import network_guard, network_ledger
 from docmind.records.answers import Answer
 from docmind.records.documents import AddResult, Capability, DocumentInfo, ErasureReceipt, PageView, Status, Upload
 from docmind.records.models import PullProgress, TextModelCard
+from docmind.records.network import NetworkLedger
 from docmind.records.search import Filters, ListName, MergeStrategy, MultimodalResult, Rerank, SearchResult
 from docmind.records.storage import PruneReport
 from docmind.runtime import ms_since
@@ -712,6 +713,10 @@ class DocMind:
         The new index is built beside the old one.
         """
         return self._services.reindex(progress)
+
+    def network_ledger(self) -> NetworkLedger:
+        """Report what tried to reach other machines since DocMind was started, and what settings allowed."""
+        return network_ledger().report()
 
     def status(self) -> Status:
         """Report what is installed, what is missing, and how to add it."""
