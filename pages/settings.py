@@ -15,6 +15,7 @@ from docmind.ui.settings import (
     bundles,
     check,
     language_models,
+    network,
     rotation,
     sections,
     snapshots,
@@ -68,6 +69,7 @@ def privacy(docmind: DocMind, _settings: Settings) -> None:
     recovery_section(docmind)
     rotation.section(docmind)
     sections.privacy(docmind)
+    network.section(docmind)
 
 
 def appearance(docmind: DocMind, _settings: Settings) -> None:

@@ -46,10 +46,11 @@ from docmind.llm import LanguageModels
 from docmind.maintenance import Conversing, GarbageCollection, Purge, Rotation, Signer, Snapshots
 from docmind.memory import Memories
 from docmind.model_files import LanguageFiles, models_dir_of, pull_text_model
-from docmind.network import network_guard
+from docmind.network import network_guard, network_ledger
 from docmind.records.answers import Answer
 from docmind.records.documents import AddResult, Capability, DocumentInfo, ErasureReceipt, PageView, Status, Upload
 from docmind.records.models import PullProgress, TextModelCard
+from docmind.records.network import NetworkLedger
 from docmind.records.rotation import RotationProgress, RotationReport
 from docmind.records.search import Filters, ListName, MergeStrategy, MultimodalResult, Rerank, SearchResult
 from docmind.records.storage import PruneReport
@@ -806,6 +807,10 @@ class DocMind:
         if built_by not in ("", self._embedder.fingerprint):
             self.snapshots.create(reason="text model", text_model=built_by)
         return self._services.reindex(progress)
+
+    def network_ledger(self) -> NetworkLedger:
+        """Report what tried to reach other machines since DocMind was started, and what settings allowed."""
+        return network_ledger().report()
 
     def status(self) -> Status:
         """Report what is installed, what is missing, and how to add it."""

@@ -210,6 +210,44 @@ print(json.dumps([state.is_held, state.refused, dict(state.places) == expected])
     assert seen == [True, 3, True]
 
 
+def test_each_part_is_counted_in_a_guarded_process() -> None:
+    """A native connect, a program started later, a request of our own that is refused, and one that is allowed."""
+    seen = told(
+        f"""
+from docmind.network import network_ledger
+from docmind.network.endpoint import fetch, permit
+network_guard().hold("on")
+reach("{ELSEWHERE}", 443), reach("{ELSEWHERE}", 443)
+code = "import socket; socket.socket().connect_ex(('{ELSEWHERE}', 25))"
+subprocess.run([sys.executable, "-c", code], check=True)
+try:
+    permit("https://telemetry.invalid/collect")
+except Exception as error:
+    refusal = type(error).__name__
+
+def answer():
+    with server.accept()[0] as one:
+        one.recv(9999)
+        one.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nhi")
+
+threading.Thread(target=answer, daemon=True).start()
+there = permit(f"http://{ELSEWHERE}:{{port}}", "{ELSEWHERE}", "language model")
+fetch(there, "/", timeout_s=10, max_bytes=100)
+ledger = network_ledger().report()
+print(json.dumps([refusal, ledger.attempts, [[one.place, one.part, one.count] for one in ledger.refused],
+                  [[one.purpose, one.count, one.place == f"{ELSEWHERE}:{{port}}"] for one in ledger.allowed],
+                  ledger.is_guarded]))
+"""
+    )
+    assert seen == [
+        "EndpointRefusedError",
+        4,
+        [[f"{ELSEWHERE}:443", "native", 2], [f"{ELSEWHERE}:25", "native", 1], ["telemetry.invalid:443", "python", 1]],
+        [["language model", 1, True]],
+        True,
+    ]
+
+
 def test_without_its_supervisor_nothing_is_reached() -> None:
     seen = told(
         f"""

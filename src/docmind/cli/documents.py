@@ -21,6 +21,7 @@ import click
 from docmind.access import can_open_browser, find_running, is_alive, open_browser
 from docmind.cli.context import confirm, filters_of, is_asking, json_option, opened, plain, print_json, reached
 from docmind.cli.help import command
+from docmind.cli.network import tell_network
 from docmind.cli.output import counted_documents, counted_pages, inert, progress_bar, tell, tell_queue
 from docmind.cli.purge import plain_receipt, tell_receipts
 from docmind.config import Settings
@@ -437,9 +438,9 @@ def reindex(as_json: bool) -> None:
 def status(as_json: bool) -> None:
     """Show what is installed, what is missing, and how to add it."""
     with reached() as desk:
-        now = desk.status()
+        now, ledger = desk.status(), desk.network_ledger()
     if as_json:
-        print_json(plain(now))
+        print_json({**plain(now), "network": {**plain(ledger), "attempts": ledger.attempts}})
         return
     told = _("DocMind {version}, library {library}: {documents}, {pages}")
     counts = {"documents": counted_documents(now.documents), "pages": counted_pages(now.pages)}
@@ -454,6 +455,7 @@ def status(as_json: bool) -> None:
     for part in now.capabilities:
         what = f"{_(part.state):8} {_(part.name)}: {_(part.detail)}"
         click.echo(f"  {what}" + (f" ({_(part.hint)})" if part.hint else ""))
+    tell_network(ledger)
 
 
 @command()

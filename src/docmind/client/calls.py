@@ -24,6 +24,7 @@ from docmind.records.documents import (
     UploadInfo,
     UploadState,
 )
+from docmind.records.network import NetworkLedger
 from docmind.records.search import Degraded, Filters, ListName, MergeStrategy, MultimodalResult, Rerank, SearchResult
 from docmind.records.settings import SettingInfo
 from docmind.records.snapshots import (
@@ -103,6 +104,7 @@ _asked: dict[str, Any] = {
 
 CALLS = (
     Call("status", "GET", "/status", Status),
+    Call("network_ledger", "GET", "/network", NetworkLedger),
     Call("counts", "GET", "/counts", tuple[int, int, int]),
     Call(
         "prune", "POST", "/storage/prune", PruneReport,

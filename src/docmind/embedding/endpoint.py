@@ -134,7 +134,7 @@ class EndpointModel:
                 _("The address of the text model is not known."),
                 hint=_("Set DOCMIND_EMBEDDING__URL, such as https://host/v1."),
             )
-        return permit(self._url, self._allowed)
+        return permit(self._url, self._allowed, "text model")
 
     def _answer(self, endpoint: Endpoint, path: str, body: dict[str, Any], patience: Patience) -> bytes:
         """Return the body of the answer; what may pass is tried again after each pause."""

@@ -30,7 +30,7 @@ from docmind.config import DatabaseSettings, Settings
 from docmind.errors import ConfigError, IndexEngineError
 from docmind.index.engine import BATCH, EVERYTHING, NO_EPOCH, IndexEngine, Point, Query, Scored, Sparse, Vector
 from docmind.index.schema import KEYWORDS, NamedVector, check_dim, collections, find_collection
-from docmind.network import network_guard, resolve_here
+from docmind.network import network_guard, network_ledger, resolve_here
 from docmind.records.search import Filters
 from docmind.wording import _
 
@@ -377,6 +377,8 @@ class _Permitted(httpx.HTTPTransport):
             addresses = resolve_here(host, port)
         except OSError as error:
             raise httpx.ConnectError(f"{host} is not known") from error
+        if not _is_loopback(host):
+            network_ledger().allow(f"{host}:{port}", "index")
         with network_guard().resolving(), network_guard().permitted(addresses, port):
             return super().handle_request(request)
 

@@ -135,7 +135,7 @@ class ServedModel:
             wire.abort()
 
     def _wire(self, *, has_images: bool = False) -> Wire:
-        endpoint = self._endpoint or permit(self.info.url, self._settings.allowed_hosts)
+        endpoint = self._endpoint or permit(self.info.url, self._settings.allowed_hosts, "language model")
         key = key_for(endpoint, self._key)
         return Wire(
             endpoint,

@@ -65,7 +65,7 @@ def discover(
     refused: tuple[Degraded, ...] = ()
     if settings.url and settings.provider != "inside":
         try:
-            endpoint = permit(settings.url, settings.allowed_hosts)
+            endpoint = permit(settings.url, settings.allowed_hosts, "language model")
             key_for(endpoint, key)
             taken = {endpoint.port} if endpoint.is_local else set()
             probes.append(lambda: _ask_set(endpoint, settings, key, resolve))

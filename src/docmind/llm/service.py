@@ -92,7 +92,7 @@ class LanguageModels:
             if model.provider != "inside":
                 from docmind.network import permit
 
-                permit(model.url, self._settings.allowed_hosts)
+                permit(model.url, self._settings.allowed_hosts, "language model")
             kept = {"provider": model.provider, "url": model.url, "model": model.model}
         self._preferences.put(_CHOICE, kept)
         with self._changed:

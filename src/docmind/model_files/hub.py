@@ -302,7 +302,7 @@ def _permitted(url: str) -> Endpoint:
     Raises `EndpointRefusedError`, `ValueError`.
     """
     host = urlsplit(url).hostname or ""
-    return permit(url, f"[{host}]" if ":" in host else host)
+    return permit(url, f"[{host}]" if ":" in host else host, "model download")
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 from .endpoint import Connection, Endpoint, Resolve, at_socket, fetch, permit, resolve_here
 from .guard import Guard, GuardState, Mode, network_guard
+from .ledger import Ledger, network_ledger
 from .web_page import WebPage, fetch_page
 from .web_search import search_web
 
@@ -8,6 +9,7 @@ __all__ = [
     "Endpoint",
     "Guard",
     "GuardState",
+    "Ledger",
     "Mode",
     "Resolve",
     "WebPage",
@@ -15,6 +17,7 @@ __all__ = [
     "fetch",
     "fetch_page",
     "network_guard",
+    "network_ledger",
     "permit",
     "resolve_here",
     "search_web",

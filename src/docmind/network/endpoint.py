@@ -15,13 +15,15 @@ import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
 
 from docmind.errors import ConfigError, EndpointRefusedError
 from docmind.network.guard import network_guard
+from docmind.network.ledger import network_ledger
+from docmind.records.network import Purpose
 from docmind.wording import _
 
 Resolve = Callable[[str, int], Sequence[str]]
@@ -59,7 +61,8 @@ def resolve_here(host: str, port: int) -> Sequence[str]:
 class Endpoint:
     """An address that may be reached, made only by `permit` and `at_socket`.
 
-    `is_local` means that it names this machine. Where `socket` is set, requests go to that file's socket.
+    `is_local` means that it names this machine. Where `socket` is set, requests go to that file's socket. `purpose` is
+    what the ledger of the network says that it was contacted for.
     """
 
     scheme: str
@@ -68,11 +71,12 @@ class Endpoint:
     path: str
     is_local: bool
     socket: str = ""
+    purpose: Purpose = field(default="other", compare=False)
 
     @property
     def label(self) -> str:
         """Host and port, as written in a URL."""
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+        return _label(self.host, self.port)
 
     @property
     def url(self) -> str:
@@ -93,19 +97,20 @@ class Endpoint:
             raise httpx.ConnectError(f"{self.host} is not known") from error
         for address in found:
             if self.is_local and not address.is_loopback:
+                network_ledger().refuse(self.label)
                 raise EndpointRefusedError(
                     _("{host} should be this computer, but its name leads to {address}.").format(
                         host=self.host, address=address
                     ),
                     hint=_("Write 127.0.0.1 in place of the name, and look at this system's hosts file."),
                 )
-            _refuse_special(address, self.host)
+            _refuse_special(address, self.host, self.port)
         if not found:
             raise httpx.ConnectError(f"{self.host} has no address")
         return tuple(str(address) for address in found)
 
 
-def permit(url: str, allowed: str = "") -> Endpoint:
+def permit(url: str, allowed: str = "", purpose: Purpose = "other") -> Endpoint:
     """Return the endpoint of a URL on this machine or on the list `allowed`.
 
     Nothing is resolved yet.
@@ -129,11 +134,12 @@ def permit(url: str, allowed: str = "") -> Endpoint:
         )
     if literal is not None:
         host = str(literal)
-        _refuse_special(literal, host)
+        _refuse_special(literal, host, port)
     is_local = literal.is_loopback if literal is not None else host == "localhost" or host.endswith(".localhost")
     if not is_local and not any(host == name and at in (None, port) for name, at in allow_list(allowed)):
+        network_ledger().refuse(_label(host, port))
         raise EndpointRefusedError(_("{host} isn't this computer, and it isn't allowed.").format(host=host))
-    return Endpoint(scheme, host, port, path, is_local)
+    return Endpoint(scheme, host, port, path, is_local, purpose=purpose)
 
 
 def at_socket(file: str, path: str) -> Endpoint:
@@ -201,11 +207,15 @@ class Connection(httpx.BaseTransport):
         url, there = request.url, self.endpoint
         asked = url.raw_host.decode("ascii")  # `host` would be what IDNA decodes to
         if (url.scheme, asked, url.port or _default_port(url.scheme)) != (there.scheme, there.host, there.port):
+            network_ledger().refuse(_label(asked, url.port or _default_port(url.scheme)))
             raise EndpointRefusedError(
                 _("Only {label} may be contacted, not {url}.").format(label=there.label, url=_short(str(url)))
             )
         failure = httpx.ConnectError(f"{there.label} cannot be reached")
-        for address in there.addresses(self._resolve):
+        addresses = there.addresses(self._resolve)
+        if not there.is_local:
+            network_ledger().allow(there.label, there.purpose)
+        for address in addresses:
             if self._is_aborted:
                 break
             try:
@@ -359,7 +369,7 @@ def _is_name(host: str) -> bool:
     return bool(_NAME.fullmatch(host)) and not _NUMBER.fullmatch(host.rpartition(".")[2])
 
 
-def _refuse_special(address: Address, host: str) -> None:
+def _refuse_special(address: Address, host: str, port: int) -> None:
     """Raise `EndpointRefusedError` for addresses that are never allowed.
 
     These are link-local and metadata addresses, multicast, unspecified and reserved ones, and IPv4 embedded in IPv6.
@@ -373,10 +383,15 @@ def _refuse_special(address: Address, host: str) -> None:
     else:
         disguised = address.is_reserved or address.packed[0] == 0
     if disguised or inner.is_link_local or inner.is_multicast or inner.is_unspecified or inner in _METADATA:
+        network_ledger().refuse(_label(host, port))
         told = f"{address} is" if host == str(address) else f"{host} leads to {address}, which is"
         raise EndpointRefusedError(
             _("{told} never contacted.").format(told=told), hint=_("Name a server by its own ordinary address.")
         )
+
+
+def _label(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _default_port(scheme: str) -> int:

@@ -31,6 +31,7 @@ from docmind.network.endpoint import (
     permit,
     resolve_here,
 )
+from docmind.network.ledger import network_ledger
 from docmind.rich_text import plain_line
 from docmind.wording import N_, _
 
@@ -106,7 +107,7 @@ class _Place:
         written = f"[{host}]" if ":" in host else host
         port = f":{url.port}" if url.port is not None else ""
         try:
-            hop = permit(f"{url.scheme}://{written}{port}", written)
+            hop = permit(f"{url.scheme}://{written}{port}", written, "web page")
         except (EndpointRefusedError, ConfigError) as error:
             raise WebPageError(str(error), hint=_(_WRITE)) from error
         if hop.is_local and not self._is_local:
@@ -132,6 +133,7 @@ class _Place:
 
 
 def _leads_here(host: str, address: str) -> WebPageError:
+    network_ledger().refuse(host)
     told = _("{host} leads to {address}, an address of this computer or of a local network, which is not asked.")
     return WebPageError(
         told.format(host=host, address=address),

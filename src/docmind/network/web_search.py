@@ -139,7 +139,7 @@ def _asked(
 
     accepted = {"Accept": "application/json", **headers}
     try:
-        endpoint = permit(url, host)
+        endpoint = permit(url, host, "web search")
         status, raw = fetch(endpoint, path, timeout_s=timeout_s, max_bytes=_BYTES, query=query, headers=accepted)
     except EndpointRefusedError as error:
         raise WebSearchError(str(error), hint=error.hint) from error

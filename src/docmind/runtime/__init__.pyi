@@ -7,6 +7,7 @@ from .import_lock import ALONE
 from .logging import start_logging
 from .memory import free_memory, total_memory
 from .priority import Check, Interactive
+from .refusals import refused_calls
 from .sandbox import Way
 from .worker import (
     Answer,
@@ -51,6 +52,7 @@ __all__ = [
     "read_frame",
     "read_request",
     "refusal",
+    "refused_calls",
     "seccomp",
     "serve_requests",
     "start_logging",

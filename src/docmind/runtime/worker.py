@@ -26,7 +26,7 @@ from dataclasses import asdict, dataclass
 from typing import IO, Any, BinaryIO
 
 from docmind.errors import DocMindError, WorkerFailedError
-from docmind.runtime import quiet, sandbox
+from docmind.runtime import quiet, refusals, sandbox
 from docmind.runtime.sandbox import Way
 from docmind.wording import language, speak
 
@@ -39,6 +39,7 @@ MAX_HEADER = 64 * 1024 * 1024
 MAX_BLOB = 4 * 1024 * 1024 * 1024
 MAX_BLOBS = 16
 _ENDING_S = 0.5
+_REFUSED = "refused"  # the key of a header that counts the network calls that a child was refused
 _SPOKEN = "spoken"  # the key of a header that tells a child the language of the interface
 _PIPE = 32 * 1024  # bytes that a pipe holds for certain: sending more waits for the reader
 
@@ -79,7 +80,9 @@ def isolation() -> tuple[Way, ...]:
 
 
 def write_frame(stream: IO[bytes], header: Header, blobs: Sequence[bytes | memoryview] = ()) -> None:
-    """Write one frame and flush it."""
+    """Write one frame of a child and flush it; the network calls that were refused since the last one are counted."""
+    if refused := refusals.take():
+        header = {**header, _REFUSED: refused}
     _write(stream, _packed(header), blobs)
 
 
@@ -326,7 +329,7 @@ class Worker:
                 if first is not None:
                     self._isolation = tuple(first[0].get("isolation", ()))
                     self._greeted.set()
-                item = None if first is None else read_frame(stdout)
+                item = None if first is None else _counted(read_frame(stdout))
             except (WorkerFailedError, OSError, ValueError) as error:
                 item = error
             self._greeted.set()
@@ -340,7 +343,7 @@ class Worker:
                 if self._closed.is_set() or not isinstance(item, tuple):
                     return
                 try:
-                    item = read_frame(stdout)
+                    item = _counted(read_frame(stdout))
                 except (WorkerFailedError, OSError, ValueError) as error:
                     item = error
 
@@ -373,6 +376,13 @@ class Worker:
         return (
             f"a worker ended by itself (signal {-code})" if code < 0 else f"a worker ended by itself (exit code {code})"
         )
+
+
+def _counted(frame: Frame | None) -> Frame | None:
+    """Take the counts of refused network calls out of a child's frame."""
+    if frame is not None and _REFUSED in frame[0]:
+        refusals.add(frame[0].pop(_REFUSED))
+    return frame
 
 
 def main(entry: str, limits: Limits, isolation: tuple[Way, ...] = ()) -> None:
@@ -414,11 +424,22 @@ def apply(limits: Limits) -> None:
 def _refuse_python_calls() -> None:
     """Refuse network calls of Python code by an audit hook, which works on every system but not for native code."""
 
-    def refuse(event: str, _arguments: tuple[object, ...]) -> None:
+    def refuse(event: str, arguments: tuple[object, ...]) -> None:
         if event in ("socket.connect", "socket.bind", "socket.getaddrinfo", "socket.sendto"):
+            if event != "socket.bind":
+                refusals.note(_place(event, arguments))
             raise PermissionError("a worker has no network")
 
     sys.addaudithook(refuse)
+
+
+def _place(event: str, arguments: tuple[object, ...]) -> str:
+    """Return `host:port` of an audited call as far as it names them."""
+    where = arguments[:2] if event == "socket.getaddrinfo" else arguments[1]
+    if isinstance(where, tuple):
+        host, port = (*where, None, None)[:2]
+        return f"{host}:{port}" if port is not None else f"{host}"
+    return f"{where}"
 
 
 def _follow_parent(parent: int) -> None:
