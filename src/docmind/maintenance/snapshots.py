@@ -45,7 +45,14 @@ from docmind.documents import (
     rows_in,
     segment_of,
 )
-from docmind.errors import ConfigError, DamagedError, NotFoundError, TamperedError, VaultError
+from docmind.errors import (
+    ConfigError,
+    DamagedError,
+    NotFoundError,
+    TamperedError,
+    VaultError,
+    VaultFormatError,
+)
 from docmind.ingest import Library
 from docmind.records.snapshots import (
     Activation,
@@ -95,7 +102,6 @@ _DAY_MS = 86_400_000
 _SHORTEST = 4  # characters of an id that name a snapshot
 _PROBLEMS = 20  # that a check names
 _TITLES: Mapping[SnapshotReason, str] = {
-    "asked": "",
     "activating": N_("Before another snapshot was activated"),
     "text model": N_("Before another text model is used"),
 }
@@ -292,33 +298,41 @@ class Snapshots:
         with self._turn:
             info = self._create(title, reason, text_model, report or (lambda done, total: None))
             if info.is_automatic:
-                for old in self._surplus(self.list(), but=info.snapshot_id):
+                for old in self._surplus(self.list(), but=(info.snapshot_id,)):
                     self._remove(old.snapshot_id)
         return info
 
     def _create(self, title: str, reason: SnapshotReason, text_model: str, report: Report) -> SnapshotInfo:
-        title = " ".join(title.split())[:_LONGEST_TITLE] or _(_TITLES[reason])
+        title = " ".join(title.split())[:_LONGEST_TITLE]
+        if not title and reason != "asked":
+            title = _(_TITLES[reason])
         snapshot_id, at_ms = secrets.token_hex(8), time.time_ns() // 1_000_000
         self._rows.begin(snapshot_id, title, reason, at_ms)
         try:
             documents, collections = held_documents(self._db)
             state = _State({}, collections, self._set(), self._model(text_model))
             held, left_out = self._add_segments(snapshot_id, documents, report)
-            state = replace(state, documents=held)
-            corpus, config = (self._files.hash_of(part) for part in (state.corpus(), state.config()))
-            pages = sum(int(one.row["pages"]) for _address, one in held.values())
-            header = {
-                "snapshot_id": snapshot_id, "created_at_ms": at_ms, "reason": reason, "documents": len(held),
-                "pages": pages, "corpus": corpus, "config": config,
-            }  # fmt: skip
-            self._write(Manifest(header, ()), state)
-            model = state.text_model["name"]
-            self._rows.finish(snapshot_id, pages=pages, corpus=corpus, config=config, text_model=model)
+            with self._catalog.naming:  # what was erased meanwhile is left out, and nothing is erased until it is whole
+                there = {one.doc_id for one in self._rows.members(snapshot_id)}
+                state = replace(state, documents={doc_id: one for doc_id, one in held.items() if doc_id in there})
+                self._finish(snapshot_id, state, {"created_at_ms": at_ms, "reason": reason})
         except BaseException:
             with suppress(VaultError):  # on a full disk it is removed at the next opening
                 self._remove(snapshot_id)
             raise
         return replace(self._known(snapshot_id), left_out=tuple(left_out))
+
+    def _finish(self, snapshot_id: str, state: _State, about: Mapping[str, Any]) -> None:
+        """Write state and manifest of a snapshot whose segments are there, and mark it whole."""
+        corpus, config = (self._files.hash_of(part) for part in (state.corpus(), state.config()))
+        pages = sum(int(held.row["pages"]) for _address, held in state.documents.values())
+        header = {
+            "snapshot_id": snapshot_id, **about, "documents": len(state.documents), "pages": pages, "corpus": corpus,
+            "config": config,
+        }  # fmt: skip
+        self._write(Manifest(header, ()), state)
+        model = state.text_model["name"]
+        self._rows.finish(snapshot_id, pages=pages, corpus=corpus, config=config, text_model=model)
 
     def _add_segments(
         self, snapshot_id: str, documents: Sequence[HeldDocument], report: Report
@@ -412,7 +426,7 @@ class Snapshots:
                 )
             before = self._create("", "activating", "", lambda done, total: None)
             told = self._put_back(info, before, settings=settings)
-            for old in self._surplus(self.list(), but=before.snapshot_id):
+            for old in self._surplus(self.list(), but=(before.snapshot_id, snapshot_id)):
                 self._remove(old.snapshot_id)
         self._db.settle()
         self._library.forget_outlines()
@@ -522,24 +536,26 @@ class Snapshots:
                     drop_database(self._data_dir, kept.name)
 
     def _follow_rows(self, info: SnapshotInfo) -> None:
-        """Write a snapshot again without the documents that its rows do not name any more."""
+        """Write a snapshot again without the documents that its rows do not name any more.
+
+        Where it is damaged it stays as it is: the keys of these documents are gone, and it shows only their hashes.
+        """
         try:
             manifest = self._files.manifest(info.snapshot_id)
-        except VaultError as error:  # it shows nothing of a document but the hash of what it was
+            there = {f"{one.address}.segment" for one in self._rows.members(info.snapshot_id)}
+            gone = [one.name for one in manifest.members if not STATE.fullmatch(one.name) and one.name not in there]
+            if gone:
+                self._files.remove_segments(name[:64] for name in gone)
+                now_ms = time.time_ns() // 1_000_000
+                state = self._state(manifest)
+                self._write(replace(manifest, erased={**manifest.erased, **dict.fromkeys(gone, now_ms)}), state)
+        except (DamagedError, TamperedError, VaultFormatError) as error:
             log_mistake("docmind.snapshots", "a snapshot was not written again", error)
-            return
-        there = {f"{one.address}.segment" for one in self._rows.members(info.snapshot_id)}
-        gone = [one.name for one in manifest.members if not STATE.fullmatch(one.name) and one.name not in there]
-        if gone:
-            self._files.remove_segments(name[:64] for name in gone)
-            now_ms = time.time_ns() // 1_000_000
-            state = self._state(manifest)
-            self._write(replace(manifest, erased={**manifest.erased, **dict.fromkeys(gone, now_ms)}), state)
 
-    def _surplus(self, known: Sequence[SnapshotInfo], but: str = "") -> list[SnapshotInfo]:
+    def _surplus(self, known: Sequence[SnapshotInfo], but: Collection[str] = ()) -> list[SnapshotInfo]:
         """Return the automatic snapshots above their number, the oldest ones."""
         automatic = [one for one in known if one.is_automatic and not one.is_pinned]
-        return [one for one in automatic[self._limits.automatic :] if one.snapshot_id != but]
+        return [one for one in automatic[self._limits.automatic :] if one.snapshot_id not in but]
 
     def _remove(self, snapshot_id: str) -> None:
         with self._catalog.naming:

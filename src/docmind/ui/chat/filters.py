@@ -75,8 +75,9 @@ def choose_filters(
 ) -> None:
     """Draw a popover whose label shows the choice; nothing chosen means no filter.
 
-    `collections` are their names by their ids, and so are `snapshots`. Where a model for page images is in use (`has_look`), words or the look
-    of pages can be chosen alone. `clear` is called by the button that clears the choice, in place of `look_in`.
+    `collections` are their names by their ids, and so are `snapshots`. Where a model for page images is in use
+    (`has_look`), words or the look of pages can be chosen alone. `clear` is called by the button that clears the
+    choice, in place of `look_in`.
     """
     names = {info.doc_id: info.document for info in documents} | dict(collections) | dict(snapshots)
     told = _told(documents, names)
