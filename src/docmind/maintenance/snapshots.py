@@ -214,8 +214,26 @@ class Snapshots:
 
     def kept_in(self, doc_id: str) -> tuple[str, ...]:
         """Return the ids of the snapshots, and the names of the kept databases, that hold a document."""
-        kept = [one.name for one in self.databases() if holds_document(self._data_dir, one.name, self._db_key, doc_id)]
-        return (*self._rows.holding(doc_id), *kept)
+        return self.kept_in_any([doc_id])
+
+    def kept_in_any(self, doc_ids: Collection[str]) -> tuple[str, ...]:
+        """Do what `kept_in` does for any of some documents."""
+        held = dict.fromkeys(one for doc_id in doc_ids for one in self._rows.holding(doc_id))
+        return (*held, *(one.name for one in self.databases() if self._is_in(one, doc_ids)))
+
+    def texts_of(self, doc_id: str) -> tuple[tuple[str, ...], list[str]]:
+        """Return names of a document of any snapshot, and the texts of its pages; empty where none can be read."""
+        for snapshot_id in self._rows.holding(doc_id):
+            with suppress(DamagedError, TamperedError, VaultFormatError):  # another one may be whole
+                manifest = self._files.manifest(snapshot_id)
+                address, held = self._state(manifest).documents[doc_id]
+                rows = self._loaded({one.name: one for one in manifest.members}, address, doc_id)
+                names = tuple(str(held.row[name]) for name in ("document", "title", "heading"))
+                return names, [str(page["text"]) for page in rows["pages"]]
+        return (), []
+
+    def _is_in(self, kept: KeptDatabase, doc_ids: Collection[str]) -> bool:
+        return holds_document(self._data_dir, kept.name, self._db_key, doc_ids)
 
     def find_document(self, name: str) -> tuple[str, str]:
         """Return id and name of the one document of any snapshot with this id, start of an id, or name.
@@ -532,7 +550,7 @@ class Snapshots:
             for info in self.list():
                 self._follow_rows(info)
             for kept in self.databases():
-                if any(holds_document(self._data_dir, kept.name, self._db_key, doc_id) for doc_id in doc_ids):
+                if self._is_in(kept, doc_ids):
                     drop_database(self._data_dir, kept.name)
 
     def _follow_rows(self, info: SnapshotInfo) -> None:
