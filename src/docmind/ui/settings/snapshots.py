@@ -143,8 +143,9 @@ def _compared(docmind: DocMind, info: SnapshotInfo) -> None:
         errors.show(found)
     else:
         _draw_difference(docmind, found)
-    if st.button(_("Close"), key="snapshot-close", on_click=_close):
-        st.rerun()
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        if st.button(_("Close"), key="snapshot-close", on_click=_close):
+            st.rerun()
 
 
 def _activated(docmind: DocMind, info: SnapshotInfo) -> None:
