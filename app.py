@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import streamlit as st
 from starlette.concurrency import run_in_threadpool
@@ -19,6 +20,7 @@ from docmind.api.rest import Rest
 from docmind.config import Settings
 from docmind.errors import DocMindError
 from docmind.storage import keep_private
+from docmind.ui.app.activity import Noted
 from docmind.ui.app.desk import desk
 from docmind.ui.app.errors import attempt
 from docmind.ui.app.guard import Guard, inline_script_sources
@@ -27,6 +29,9 @@ from docmind.ui.app.startup import Startup
 from docmind.ui.app.streamlit_server import ClosedTabs
 from docmind.ui.documents import served as documents
 from docmind.ui.reader import served as reader
+
+if TYPE_CHECKING:
+    from docmind.application import DocMind
 
 keep_private()
 # Uploads above this go through a temporary file, readable on the disk; keep them in memory instead.
@@ -60,6 +65,12 @@ def _open() -> None:
     import_module("docmind.ui.chat.conversation")
 
 
+def _vault() -> DocMind:
+    """Return the vault for a program, whose request counts as use of the app."""
+    desk().activity.note()
+    return desk().open()
+
+
 def _theme() -> str:
     return desk().theme()
 
@@ -68,8 +79,9 @@ app = st.App(
     _START,
     lifespan=_lifespan,
     middleware=[
-        Middleware(Rest, launch=startup.launch, vault=lambda: desk().open()),
+        Middleware(Rest, launch=startup.launch, vault=_vault),
         Middleware(Guard, launch=startup.launch, scripts=_SCRIPTS, used=startup.forget_opening_page, theme=_theme),
+        Middleware(Noted, activity=lambda: desk().activity),
         Middleware(Routes, launch=startup.launch, routes=[*reader.ROUTES, *documents.LIBRARY]),
         Middleware(ClosedTabs),
     ],

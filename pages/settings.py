@@ -11,7 +11,15 @@ from docmind.config import Settings
 from docmind.ui.app.desk import desk
 from docmind.ui.app.frame import frame, recovery_section
 from docmind.ui.chat import threads
-from docmind.ui.settings import bundles, language_models, sections, snapshots, text_models, visual_models
+from docmind.ui.settings import (
+    bundles,
+    language_models,
+    rotation,
+    sections,
+    snapshots,
+    text_models,
+    visual_models,
+)
 from docmind.wording import N_, _
 
 if TYPE_CHECKING:
@@ -57,6 +65,7 @@ def reading(docmind: DocMind, _settings: Settings) -> None:
 def privacy(docmind: DocMind, _settings: Settings) -> None:
     sections.security(docmind, docmind.status())
     recovery_section(docmind)
+    rotation.section(docmind)
     sections.privacy(docmind)
 
 

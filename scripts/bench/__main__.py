@@ -26,6 +26,7 @@ BENCHES = {
     "library": ("library",),
     "purge": ("purge",),
     "snapshots": ("snapshots",),
+    "rotate": ("rotate",),
 }
 """By module; each function is named `bench_NAME`."""
 WHERE = {name: module for module, names in BENCHES.items() for name in names}

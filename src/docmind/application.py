@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -42,25 +43,29 @@ from docmind.errors import (
 )
 from docmind.ingest import Progress, one_named
 from docmind.llm import LanguageModels
-from docmind.maintenance import Conversing, Purge, Signer, Snapshots
+from docmind.maintenance import Conversing, GarbageCollection, Purge, Rotation, Signer, Snapshots
 from docmind.memory import Memories
 from docmind.model_files import LanguageFiles, models_dir_of, pull_text_model
 from docmind.network import network_guard
 from docmind.records.answers import Answer
 from docmind.records.documents import AddResult, Capability, DocumentInfo, ErasureReceipt, PageView, Status, Upload
 from docmind.records.models import PullProgress, TextModelCard
+from docmind.records.rotation import RotationProgress, RotationReport
 from docmind.records.search import Filters, ListName, MergeStrategy, MultimodalResult, Rerank, SearchResult
+from docmind.records.storage import PruneReport
 from docmind.runtime import ms_since
 from docmind.search import DedupKey, MultimodalSearch, QueryCache, checked_question
 from docmind.services import Services
 from docmind.storage import (
     OPENING,
     ORIGINAL,
+    Ages,
     Artifacts,
     AskPassphrase,
     Database,
     Mark,
     OpenedKeys,
+    OwnClock,
     OwnerLock,
     Preferences,
     Reserve,
@@ -71,6 +76,7 @@ from docmind.storage import (
     free_bytes,
     keep_database,
     keep_private,
+    key_that_opens,
     open_keys,
     remove_strays,
 )
@@ -92,7 +98,7 @@ class DocMind:
 
     Thread-safe. Opening is cheap: models and the index engine start when they are first needed, or with `warm`.
     `bundles`, `conversations`, `folders`, `library`, `lookalike`, `memories`, `models`, `page_search`, `queue`,
-    `reader`, `settings`, `snapshots` and `visual` are public parts of the facade, like the methods here.
+    `reader`, `rotation`, `settings`, `snapshots` and `visual` are public parts of the facade, like the methods here.
     """
 
     def __init__(
@@ -113,6 +119,7 @@ class DocMind:
         """
         self._accept = accept
         self._models_given = models
+        self._keys_lock = threading.RLock()  # held while `vault.json` is written
         self._open(settings, ask_passphrase=ask_passphrase, read_only=read_only)
 
     def reopen(self, *, unset: Sequence[str] = ()) -> None:
@@ -172,12 +179,18 @@ class DocMind:
                 remove_strays(data_dir)
                 self._reserve.make_room(OPENING)
             self._keys = keys or open_keys(data_dir, settings.keys, ask_passphrase)
+            if settings.keys.recovery_code is not None:  # it opens once
+                settings = _without_code(settings)
+                self._given = _without_code(self._given)
             check_whole(data_dir)
             self._database = self._opened_database(accept=accept)
             opened.callback(self._database.close)
             self._artifacts = Artifacts(data_dir / "artifacts", self._keys.keyset, read_only=self.is_read_only)
             opened.callback(self._artifacts.close)
             self._catalog, self._nodes = Catalog(self._database), NodeStore(self._database)
+            self._clock = OwnClock(self._database)
+            self.rotation = self._opened_rotation()
+            index_key, on_new_index_key = self.rotation.index_key()
             if not self.is_read_only:
                 self._tidy()
             self.settings = UserSettings(settings, Preferences(self._database), self._keys.vault_id, self._keys.source)
@@ -192,8 +205,8 @@ class DocMind:
             self._reserve.refill()
         self._queries = QueryCache()
         self._services = Services(
-            settings, self._keys.keyset.index_key(), self._database, self._artifacts, self._catalog, self._nodes,
-            self._embedder, self._queries, self._reserve,
+            settings, index_key, self._database, self._artifacts, self._catalog, self._nodes, self._embedder,
+            self._queries, self._reserve, on_new_index_key,
         )  # fmt: skip
         self.queue, self.index_choice = self._services.queue, self._services.index.choice
         self.library, self.folders = self._services.library, self._services.folders
@@ -218,9 +231,9 @@ class DocMind:
             self._catalog.epoch, self.memories, self.models, lambda: self._direct,
         )  # fmt: skip
         self.snapshots = Snapshots(
-            settings.data_dir, settings.snapshots, self._keys.keyset, self._keys.vault_id, self._database,
+            settings.data_dir, settings.snapshots, lambda: self._keys.keyset, self._keys.vault_id, self._database,
             self._catalog, self._artifacts, self.settings, self.library, self._services.index,
-            (self._embedder.name, self._embedder.fingerprint),
+            (self._embedder.name, self._embedder.fingerprint), Ages(self._database, self._clock),
         )  # fmt: skip
         if not self.is_read_only:
             self.snapshots.tidy()
@@ -231,6 +244,21 @@ class DocMind:
             Signer(self._keys.keyset.id_key, self._keys.vault_id), self._forget, self.snapshots,
         )  # fmt: skip
         self._purge.follow()
+        self._garbage = GarbageCollection(
+            self._database, self._catalog, self._artifacts, self._clock, settings.storage.keep_aside_days,
+            (self._catalog.artifact_ids,),  # whatever else needs stored files is added here
+        )  # fmt: skip
+        self.rotation.follow()
+
+    def _opened_rotation(self) -> Rotation:
+        before: Rotation | None = self.__dict__.get("rotation")
+        rotation = Rotation(
+            self._settings.data_dir, self._database, self._artifacts, self._catalog, lambda: self._keys,
+            self._keys_lock, min_free_mb=self._settings.storage.min_free_mb,
+        )  # fmt: skip
+        if before is not None:  # the vault is opened again: what the last rotation did is still to be shown
+            rotation.report, rotation.error = before.report, before.error
+        return rotation
 
     def _forget(self) -> None:
         """Drop what is kept in memory of documents: questions, outlines, example questions."""
@@ -244,13 +272,14 @@ class DocMind:
 
         A `BehindError` names the lost documents, by their files.
         """
-        data_dir, keyset = self._settings.data_dir, self._keys.keyset
+        data_dir = self._settings.data_dir
         path = data_dir / "vault.db"
+        key, other = self._database_keys()
         if self.is_read_only:
-            return Database(path, keyset.db_key, read_only=True)
-        mark = Mark(data_dir / "mark", keyset.db_key, self._keys.vault_id)
+            return Database(path, key, read_only=True)
+        mark = Mark(data_dir / "mark", key, self._keys.vault_id, other)
         try:
-            return Database(path, keyset.db_key, mark=mark, accept=accept, before_migrating=self._keep_database)
+            return Database(path, key, mark=mark, accept=accept, before_migrating=self._keep_database)
         except BehindError as error:
             names: list[str] = []
             with suppress(VaultError):  # what cannot be read adds no names to the message
@@ -269,6 +298,15 @@ class DocMind:
             keep_database(self._settings.data_dir, schema)
         else:
             _log.warning("No copy of vault.db is kept before its schema changes: DOCMIND_SNAPSHOTS__BEFORE_MIGRATION.")
+
+    def _database_keys(self) -> tuple[bytes, bytes | None]:
+        """Return the key of `vault.db`, and the other key that its mark may have during a rotation."""
+        keyset = self._keys.keyset
+        if keyset.next is None or keyset.next.db_key == keyset.db_key:
+            return keyset.db_key, None
+        keys = (keyset.db_key, keyset.next.db_key)
+        key = key_that_opens(self._settings.data_dir / "vault.db", keys)
+        return key, keys[key == keys[0]]
 
     def _opened_text_model(self, settings: Settings) -> tuple[Settings, TextEmbedder]:
         """Open the text model; return it with the settings that have its name, also in place of `auto`.
@@ -336,7 +374,7 @@ class DocMind:
         """Return names of sealed originals that `vault.db` does not mention; at most five."""
         keyset, names = self._keys.keyset, list[str]()
         with ExitStack() as opened:
-            database = Database(self._settings.data_dir / "vault.db", keyset.db_key, read_only=True)
+            database = Database(self._settings.data_dir / "vault.db", self._database_keys()[0], read_only=True)
             opened.callback(database.close)
             artifacts = Artifacts(self._settings.data_dir / "artifacts", keyset, read_only=True)
             opened.callback(artifacts.close)
@@ -348,22 +386,29 @@ class DocMind:
         return named if len(named) <= _NAMED else [*named[:_NAMED], f"and {len(named) - _NAMED} more"]
 
     def _tidy(self) -> None:
-        """Unlink what an interrupted erasure left, empty the bin, and remove files that were set aside long ago.
+        """Unlink what an interrupted erasure left, and empty the bin.
 
-        The erasures that are begun here are finished in the background, once the vault is open.
+        The erasures that are begun here are finished in the background, once the vault is open. Stored files that
+        nothing refers to are removed later, by `prune`.
 
-        The index holds nothing of what is in the bin. The vault is known to be whole here: `vault.db` holds all that
-        its mark covers, or the user accepted it as it is.
+        The index holds nothing of what is in the bin. Where the user accepted a vault that lacks acknowledged changes,
+        the bin is not emptied, because a document may have been taken out of it since, and all ages begin again.
         """
+        if self._database.was_behind:
+            Ages(self._database, self._clock).forget()
         with suppress(DiskFullError):  # it is finished at the next start
             if doomed := self._catalog.doomed():
                 self._artifacts.delete(doomed)
-            for doc_id in Edits(self._database, self._catalog).expired(self._settings.storage.bin_days):
+            for doc_id in self._expired():
                 erasures = Erasures(self._database, self._catalog)
                 _, unreferenced = erasures.begin(doc_id, ErasurePlan(), erasures.traces_of(doc_id))
                 self._artifacts.delete(unreferenced)
             self._catalog.buried()
-        self._artifacts.collect(self._settings.storage.keep_aside_days)
+            self._clock.keep(seldom=True)
+
+    def _expired(self) -> list[str]:
+        edits, now_ms = Edits(self._database, self._catalog), self._clock.now_ms()
+        return [] if self._database.was_behind else edits.expired(self._settings.storage.bin_days, now_ms)
 
     def __enter__(self) -> Self:
         return self
@@ -388,7 +433,9 @@ class DocMind:
             closing.callback(self.queue.close)
             closing.callback(self.folders.close)
             closing.callback(self.conversations.close)
-            closing.callback(self._purge.close)  # first: it uses all of them
+            closing.callback(self._garbage.close)
+            closing.callback(self._purge.close)
+            closing.callback(self.rotation.close)  # first: these use all of them
             if "_examples" in self.__dict__:  # they were asked for
                 closing.callback(self._examples.close)
 
@@ -398,6 +445,11 @@ class DocMind:
     def vault_id(self) -> str:
         """The vault's id: 16 hexadecimal digits, created with the vault."""
         return self._keys.vault_id
+
+    @property
+    def asks_passphrase(self) -> bool:
+        """Whether the library opens with a passphrase that the user types; the environment may give it instead."""
+        return self._keys.source == "passphrase" and self._given.keys.passphrase is None
 
     def recovery_code(self) -> str | None:
         """Return the recovery code until it is confirmed, to be written down; None afterwards."""
@@ -415,7 +467,8 @@ class DocMind:
 
         Raises `DiskFullError`, `VaultError`; then the previous one still works.
         """
-        return self._keys.recovery.renew()
+        with self._keys_lock:
+            return self._keys.recovery.renew()
 
     def change_passphrase(self, now: str, new: str) -> None:
         """Exchange the passphrase of the vault; the recovery code is exchanged with it, and is unconfirmed then.
@@ -429,16 +482,32 @@ class DocMind:
                 _("The passphrase is set by DOCMIND_KEYS__PASSPHRASE."),
                 hint=_("Unset that variable, then change it here."),
             )
-        self._keys = change_passphrase(self._given.data_dir, self._keys, now, new)
+        with self._keys_lock:
+            self._keys = change_passphrase(self._given.data_dir, self._keys, now, new)
+
+    def rotate_keys(self, progress: Callable[[RotationProgress], None] | None = None) -> RotationReport:
+        """Encrypt everything again with new keys, and return what was done; the library has a new recovery code then.
+
+        A rotation that was interrupted goes on. The library is opened again at the end, so that the index gets its new
+        key: no other thread may use it then. `rotation` has the same in the background, up to the index.
+
+        Raises `DiskFullError`, `VaultError`, and what opening raises; the next opening goes on.
+        """
+        report = self.rotation.run(progress)
+        self.reopen()
+        self._services.index.ready()
+        return report
 
     def warm(self) -> None:
         """Start the index engine and the text model, and update the index.
 
-        Also look for language models, load LangGraph, and process page images in the background.
+        Also look for language models, load LangGraph, and process page images in the background; files that nothing
+        refers to are removed there too.
         """
         self._services.warm()
         self.models.warm()
         self.conversations.warm()
+        self._garbage.follow(lambda: self.queue.progress().is_busy or self.conversations.is_busy)
 
     # documents
 
@@ -669,7 +738,7 @@ class DocMind:
 
         return Bundles(
             self._settings.data_dir, capabilities.version(), self._database, self._catalog, self._artifacts,
-            self.memories, self._embedder, self.library,
+            self.memories, self._embedder, self.library, self.conversations.erase,
         )  # fmt: skip
 
     @cached_property
@@ -697,6 +766,20 @@ class DocMind:
         return Examples(self._catalog, lambda: self._direct.summarizer, self.ask, lambda: self.queue.progress().is_busy)
 
     # maintenance
+
+    def prune(
+        self, max_total_bytes: int = 0, min_age_seconds: float | None = None, *, dry_run: bool = False
+    ) -> PruneReport:
+        """Remove stored files that nothing refers to, the oldest first, until all take at most `max_total_bytes`.
+
+        Those younger than `min_age_seconds` stay, by default than `storage.keep_aside_days`; an age begins when a
+        collection first finds the file, by the vault's own clock. With `dry_run` nothing is changed. `warm` has it
+        done in the background.
+
+        Raises `ConfigError` for a negative size or less than a day, `VaultError` where the vault is read-only or lacks
+        acknowledged changes, `DamagedError` where not all references can be read.
+        """
+        return self._garbage.prune(max_total_bytes, min_age_seconds, dry_run=dry_run)
 
     def reindex(self, progress: Callable[[int, int], None] | None = None) -> int:
         """Build what is missing, rebuild the index, and return how many documents it holds.
@@ -740,6 +823,11 @@ def _is_writable(data_dir: Path) -> bool:
     """Tell whether the folder, and the database in it, can be written."""
     database = data_dir / "vault.db"
     return os.access(data_dir, os.W_OK) and (not database.exists() or os.access(database, os.W_OK))
+
+
+def _without_code(settings: Settings) -> Settings:
+    keys = settings.keys.model_copy(update={"recovery_code": None})
+    return settings.model_copy(update={"keys": keys})
 
 
 def _for_reading(settings: Settings) -> Settings:

@@ -35,6 +35,9 @@ class KeySettings(_Group):
     file: Home | None = None
     passphrase: SecretStr | None = None
     recovery_code: SecretStr | None = None
+    lock_after_min: int = Field(
+        default=0, ge=0, le=1_440, description="minutes without use after which the app locks; 0: never"
+    )
 
 
 class DatabaseSettings(_Group):

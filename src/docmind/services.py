@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from docmind.config import Settings
 from docmind.documents import Catalog, NodeStore, Uploads
 from docmind.embedding import TextEmbedder
@@ -28,9 +30,11 @@ class Services:
         embedder: TextEmbedder,
         queries: QueryCache,
         reserve: Reserve,
+        on_new_key: Callable[[], None] | None = None,
     ) -> None:
+        """Wire the services; `on_new_key` is as in `SearchIndex`."""
         self._database = database
-        self.index = SearchIndex(settings, index_key, database, catalog, nodes, embedder)
+        self.index = SearchIndex(settings, index_key, database, catalog, nodes, embedder, on_new_key)
         self.lookalike = ImageMatcher(settings.reading, database, catalog, artifacts)
         self.visual = Visual(settings, database, catalog, artifacts, self.index)
         self.index.take_pages_from(self.visual.images, self.visual.late)

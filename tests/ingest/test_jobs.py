@@ -486,7 +486,7 @@ def test_kills_during_twenty_uploads_lose_and_double_none(tmp_path: Path) -> Non
     seed = random.randrange(10**6)
     files = twenty_files(tmp_path / "files", scans=3)
     killed = Killed(tmp_path, files, seed, DOCMIND_READING__OCR="auto")
-    killed.run(int(os.environ.get("KILLS", "60")))
+    killed.run(int(os.environ.get("KILLS", "20")))
     names = {file.name for file in files}
     assert killed.acknowledged == names, f"seed {seed}"
     assert lost_and_doubled(tmp_path, names) == (set(), []), f"seed {seed}"

@@ -111,6 +111,27 @@ def test_nothing_is_embedded_again(bundle: Path, tmp_path: Path) -> None:
     assert embedded == []
 
 
+def test_an_erased_document_comes_back_on_request_only(bundle: Path, old: DocMind) -> None:
+    birds, thread_id = old.find_document("birds.pdf").doc_id, old.conversations.threads()[0].thread_id
+    old.erase([birds])
+    old.conversations.delete(thread_id)
+    old.conversations.purge(thread_id)  # so that the bundle brings the conversation, with quotes of the document
+    told = old.bundles.read(bundle, PASSPHRASE, quiet)
+    assert (told.documents, told.conversations, told.known, told.erased) == (0, 1, 1, ("birds.pdf",))
+    sources = [source for turn in turns_of(old) if turn.answer for source in turn.answer.sources]
+    assert [(source.quote, source.gone) for source in sources if source.doc_id == birds] == [("", "erased")] * 2
+    told = old.bundles.read(bundle, PASSPHRASE, quiet, with_erased=True)
+    assert (told.documents, told.erased) == (1, ())
+    assert old.search("herons").hits
+
+
+def test_kept_quotes_of_an_erased_document_stay(bundle: Path, old: DocMind) -> None:
+    birds = old.find_document("birds.pdf").doc_id
+    old.erase([birds], conversations=False)
+    assert old.bundles.read(bundle, PASSPHRASE, quiet).erased == ("birds.pdf",)
+    assert all(source.quote for turn in turns_of(old) if turn.answer for source in turn.answer.sources)
+
+
 def test_reading_again_adds_nothing(bundle: Path, tmp_path: Path) -> None:
     with opened(tmp_path / "new") as new:
         new.bundles.read(bundle, PASSPHRASE, quiet)

@@ -207,7 +207,7 @@ def test_equal_bytes_are_kept_once_and_nothing_else_is(store: Artifacts, tmp_pat
     assert sorted(path.name for path in before) == sorted({ref.file_name for ref in refs})
     assert store.put(b"one", SUFFIX) == refs[0]
     assert {path: path.read_bytes() for path in (tmp_path / "artifacts").iterdir()} == before
-    assert store.total_bytes() == sum(len(data) for data in before.values())
+    assert sum(file.bytes for file in store.stored()) == sum(len(data) for data in before.values())
 
 
 def test_a_file_says_nothing_of_what_it_holds(store: Artifacts, tmp_path: Path, keys: Keyset) -> None:
@@ -419,54 +419,27 @@ def test_a_file_that_is_a_folder_is_damage(store: Artifacts, tmp_path: Path) -> 
         store.get(ref)
 
 
-# --- prune ------------------------------------------------------------------------------------------------------------
+# --- removing single files --------------------------------------------------------------------------------------------
 
 
-def aged(path: Path, seconds: float) -> None:
-    at = time.time() - seconds
-    os.utime(path, (at, at))
-
-
-def test_prune_takes_the_oldest_that_nobody_refers_to(store: Artifacts, tmp_path: Path) -> None:
-    refs = store.put_many([Sealable(bytes([n]) * 100, SUFFIX) for n in range(6)])
-    for n, ref in enumerate(refs):
-        aged(file_of(tmp_path, ref), 1000 - n)
-    size = store.total_bytes() // 6
-    report = store.prune(
-        lambda name: name == refs[0].file_name, max_total_bytes=3 * size + size // 2, min_age_seconds=60
-    )
-    assert (report.removed, report.freed_bytes, report.failed, report.total_bytes) == (3, 3 * size, 0, 3 * size)
-    assert [store.exists(ref) for ref in refs] == [True, False, False, False, True, True]
-
-
-def test_prune_leaves_what_is_young_referred_to_or_being_written(store: Artifacts, tmp_path: Path) -> None:
-    old, young = store.put_many([Sealable(b"old", SUFFIX), Sealable(b"young", SUFFIX)])
-    aged(file_of(tmp_path, old), 1000)
-    unfinished = tmp_path / "artifacts" / ".new-1234"
-    unfinished.write_bytes(b"half")
-    aged(unfinished, 1000)
-    assert store.prune(lambda _: True, max_total_bytes=0, min_age_seconds=0).removed == 0
-    assert store.prune(lambda _: False, max_total_bytes=0, min_age_seconds=60).removed == 1
-    assert (store.exists(old), store.exists(young), unfinished.exists()) == (False, True, True)
-
-
-def test_a_put_makes_what_it_finds_young_again(store: Artifacts, tmp_path: Path) -> None:
-    """Between a put and the row that refers to it, age is all that keeps a file from being pruned."""
+def test_a_file_that_was_put_again_or_replaced_is_not_unlinked(store: Artifacts, tmp_path: Path) -> None:
     ref = store.put(b"page", SUFFIX)
-    aged(file_of(tmp_path, ref), 1000)
+    os.utime(file_of(tmp_path, ref), (1, 1))
+    (before,) = store.stored()
     store.put(b"page", SUFFIX)
-    assert store.prune(lambda _: False, max_total_bytes=0, min_age_seconds=60).removed == 0
-
-
-def test_prune_counts_what_it_cannot_take(store: Artifacts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ref = store.put(b"page", SUFFIX)
-    aged(file_of(tmp_path, ref), 1000)
-
-    def refuse(self: Path, missing_ok: bool = False) -> None:
-        raise PermissionError("in use")
-
-    monkeypatch.setattr(Path, "unlink", refuse)
-    assert store.prune(lambda _: False, max_total_bytes=0, min_age_seconds=0).failed == 1
+    assert not store.unlink(before)
+    (after,) = store.stored()
+    assert before.seen != after.seen
+    elsewhere = tmp_path / "elsewhere"
+    file_of(tmp_path, ref).rename(elsewhere)
+    file_of(tmp_path, ref).symlink_to(elsewhere)
+    assert not store.unlink(after)
+    assert elsewhere.is_file()
+    file_of(tmp_path, ref).unlink()
+    elsewhere.rename(file_of(tmp_path, ref))
+    assert store.unlink(after)
+    assert not store.unlink(after)
+    assert not store.exists(ref)
 
 
 # --- many at once, a kill, a full disk --------------------------------------------------------------------------------
@@ -546,6 +519,6 @@ def test_a_full_disk_is_told_and_leaves_nothing_half(tmp_path: Path, keys: Keyse
         for path in (disk / "artifacts").iterdir():
             check(path.read_bytes(), ArtifactRef(path.name[:64], SUFFIX))
         assert store.get(kept) == b"k" * 100_000
-        assert store.prune(lambda name: name == kept.file_name, max_total_bytes=0, min_age_seconds=0).failed == 0
+        assert all(store.unlink(file) for file in store.stored() if file.name != kept.file_name)
         assert store.get(store.put(b"x" * 900_000, SUFFIX)) == b"x" * 900_000
         store.close()

@@ -1,4 +1,4 @@
-"""Files set aside: only those of exactly our form, kept for days by our own time, and found again."""
+"""Files set aside: only those of exactly our form, and found again."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,10 +15,8 @@ from desks import environment_of, inventory, opened, report, settings_in
 from docmind.errors import NotFoundError
 from docmind.records.documents import ArtifactRef
 from docmind.storage.artifacts import Artifacts, Sealable
-from docmind.storage.aside import Aside
 from docmind.storage.keys import Keyset
 
-DAY_MS = 24 * 60 * 60 * 1000
 TESTS = Path(__file__).resolve().parent.parent
 
 
@@ -89,7 +86,7 @@ def test_files_of_another_form_are_never_touched(tmp_path: Path, store: Artifact
     (folder / ("c" * 64 + ".webp.enc")).mkdir()
     before = sorted(path.name for path in folder.iterdir())
     assert store.set_aside(set()) == 0
-    assert store.prune(lambda name: False, max_total_bytes=0, min_age_seconds=0).removed == 0
+    assert store.stored() == []
     Artifacts(folder, Keyset.generate()).close()
     assert sorted(path.name for path in folder.iterdir()) == before
     assert (precious / "thesis.docx").read_bytes() == b"years of work"
@@ -103,22 +100,19 @@ def test_a_stray_of_exactly_our_form_is_removed(tmp_path: Path) -> None:
     assert not list(folder.iterdir())
 
 
-def test_only_what_is_old_by_our_own_time_is_removed(tmp_path: Path) -> None:
+def test_what_was_set_aside_is_listed_in_our_form_alone(tmp_path: Path, store: Artifacts) -> None:
     folder = tmp_path / "aside"
     folder.mkdir()
-    now = time.time_ns() // 1_000_000
-    old, young = f"{now - 8 * DAY_MS}-{'a' * 64}.webp.enc", f"{now - 6 * DAY_MS}-{'b' * 64}.webp.enc"
-    log = f"{now - 8 * DAY_MS}-vault.db-wal"
-    foreign = ["notes.txt", f"{now - 9 * DAY_MS}-thesis.docx", f"1-{'a' * 64}.webp.enc"]
-    for name in (old, young, log, *foreign):
+    ours = [f"1700000000000-{'a' * 64}.webp.enc", "1700000000001-vault.db-wal"]
+    foreign = ["notes.txt", "1700000000000-thesis.docx", f"1-{'a' * 64}.webp.enc"]
+    for name in (*ours, *foreign):
         (folder / name).write_bytes(b"x")
-        os.utime(folder / name, (0, 0) if name == young else None)  # times of the file system say the opposite
-    (folder / f"{now - 8 * DAY_MS}-{'d' * 64}.webp.enc").symlink_to(folder / "notes.txt")
-    assert Aside(folder).collect(7) == 2
-    left = {path.name for path in folder.iterdir()}
-    assert not {old, log} & left
-    assert {young, *foreign} <= left
-    assert len(left) == 5
+    (folder / f"1700000000000-{'d' * 64}.webp.enc").symlink_to(folder / "notes.txt")
+    found = store.stored()
+    assert sorted(file.path.name for file in found) == sorted(ours)
+    assert {file.name: file.artifact_id for file in found} == {"a" * 64 + ".webp.enc": "a" * 64, "vault.db-wal": ""}
+    assert all(store.unlink(file) for file in found)
+    assert len(list(folder.iterdir())) == len(foreign) + 1
 
 
 def test_a_symlinked_folder_is_not_used(tmp_path: Path, store: Artifacts) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,13 +21,25 @@ from storage import flips
 SEED = 20
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Return the vault that ended in one of two ways; each is built once, and only copies of it are changed."""
+
+    @cache
+    def build(how: str) -> Path:
+        folder = tmp_path_factory.mktemp(how) / "vault"
+        flips.build(folder, how)
+        return folder
+
+    return build
+
+
 @pytest.fixture(params=["clean", "killed"])
-def vault(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+def vault(built: Callable[[str], Path], request: pytest.FixtureRequest) -> Path:
     if request.param == "killed" and os.name != "posix":
         pytest.skip("kill -9")
-    flips.build(tmp_path / "vault", request.param)
-    flips.prepare(tmp_path / "vault")
-    return tmp_path / "vault"
+    flips.prepare(built(request.param))
+    return built(request.param)
 
 
 def chosen(vault: Path, chance: random.Random, counts: dict[str, int]) -> list[tuple[str, int]]:
@@ -63,13 +77,15 @@ def test_no_flip_is_shown_wrong_or_as_a_traceback(vault: Path, tmp_path: Path) -
 @pytest.mark.crash
 @pytest.mark.skipif(os.name != "posix", reason="kill -9")
 @pytest.mark.timeout(900)
-def test_without_both_checks_reads_are_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_both_checks_reads_are_wrong(
+    built: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The negative control: zeros and lost rows are told by nothing else."""
-    flips.build(tmp_path / "vault", "killed")
-    flips.prepare(tmp_path / "vault")
+    vault = built("killed")
+    flips.prepare(vault)
     monkeypatch.setattr(database_module, "_is_whole", lambda db: True)
     monkeypatch.setattr(Database, "_compare", lambda self, *, accept: None)
     chance = random.Random(SEED)
-    places = chosen(tmp_path / "vault", chance, {"vault.db": 8, "vault.db-wal": 4})
-    tally = flips.run(tmp_path / "vault", tmp_path, flips.database_reads, places, chance)
+    places = chosen(vault, chance, {"vault.db": 8, "vault.db-wal": 4})
+    tally = flips.run(vault, tmp_path, flips.database_reads, places, chance)
     assert tally.wrong

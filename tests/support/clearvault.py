@@ -29,7 +29,7 @@ class IdentityCipher:
 class ClearDatabase(Database):
     """`vault.db` as plain SQLite."""
 
-    def _unlock(self, db: Any) -> None:
+    def _unlock(self, db: Any, key: bytes) -> None:
         pass
 
 

@@ -14,6 +14,7 @@ from docmind.cli import (
     bundle,
     chat,
     documents,
+    gc,
     keys,
     library,
     memory,
@@ -73,14 +74,7 @@ for _command in (
     *(documents.add, documents.list_, queue.queue, sync.sync, search.search, ask.ask, chat.chat, search.show),
     *(threads.threads, memory.memory, models.models, models.embed, documents.delete, documents.reindex),
     *(library.get, library.rename, library.tag, library.collection, library.bin_, purge.purge, purge.receipts_),
-    *(
-        documents.accept,
-        documents.status,
-        documents.open_,
-        keys.keys,
-        bundle.bundle,
-        snapshot.snapshot,
-        settings.settings,
-    ),
+    *(documents.accept, documents.status, documents.open_, keys.keys, bundle.bundle, settings.settings, gc.gc),
+    snapshot.snapshot,
 ):
     main.add_command(_command)

@@ -72,15 +72,21 @@ def verify(file: Path, passphrase_file: _Passphrase, as_json: bool) -> None:
 @bundle.command()
 @_file
 @_passphrase
+@click.option("--with-erased", is_flag=True, help="Also take documents that were erased from this library.")
 @json_option
-def read(file: Path, passphrase_file: _Passphrase, as_json: bool) -> None:
-    """Take what FILE holds and the library lacks. Every part is checked first; nothing is replaced."""
+def read(file: Path, passphrase_file: _Passphrase, with_erased: bool, as_json: bool) -> None:
+    """Take what FILE holds and the library lacks. Every part is checked first; nothing is replaced.
+
+    Documents that were erased here stay erased, unless you say otherwise.
+    """
     with opened() as desk, _bar(quiet=as_json) as report:
-        read = desk.bundles.read(file, _asked(passphrase_file), report)
+        read = desk.bundles.read(file, _asked(passphrase_file), report, with_erased=with_erased)
     if as_json:
         print_json({"read": plain(read)})
         return
     click.echo(_told_read(read))
+    for name in read.erased:
+        click.echo(_("Left out, because it was erased here: {name}").format(name=inert(name)))
     if not read.is_embedded:
         click.echo(_("Another text model made its vectors. Run `docmind reindex` to search it by meaning."))
 

@@ -1,19 +1,21 @@
-"""Commands about the recovery code: show, confirm and replace it."""
+"""Commands about the recovery code and the keys: show, confirm and replace the code, rotate the keys."""
 
 from __future__ import annotations
 
 import click
 
 from docmind.cli.context import confirm as ask_first
-from docmind.cli.context import is_asking, json_option, opened, print_json, tell_code
+from docmind.cli.context import is_asking, json_option, opened, plain, print_json, tell_code
 from docmind.cli.help import group
+from docmind.cli.output import inert, terminal_bar
 from docmind.errors import ConfigError, NotFoundError
-from docmind.wording import _
+from docmind.records.rotation import RotationProgress
+from docmind.wording import _, ngettext
 
 
 @group()
 def keys() -> None:
-    """Show, confirm or replace the recovery code. It opens the library if the key is lost."""
+    """Recovery code and keys: the code opens the library if the key is lost."""
 
 
 @keys.command()
@@ -66,6 +68,39 @@ def new_code(yes: bool, as_json: bool) -> None:
         print_json({"recovery_code": made})
     else:
         tell_code(_("The old code no longer works."), made)
+
+
+@keys.command()
+@click.option("-y", "--yes", is_flag=True, help="Don't ask for confirmation.")
+@json_option
+def rotate(yes: bool, as_json: bool) -> None:
+    """Encrypt the whole library again with new keys. It gets a new recovery code.
+
+    Passphrase, keyring or key file stay as they are. What was interrupted goes on.
+    """
+    with opened(reminds=False) as desk:
+        if not desk.rotation.is_unfinished:
+            question = _("Encrypt everything again with new keys? The library gets a new recovery code.")
+            ask_first(question, refusal=_("The keys were not changed."), yes=yes)
+        columns = ("{task.description}", "BarColumn", "TimeRemainingColumn")
+        with terminal_bar(_fields_of, *columns, quiet=as_json) as tell:
+            report = desk.rotate_keys(tell)
+        made = desk.recovery_code()
+    if as_json:
+        print_json({"rotation": plain(report), "recovery_code": made})
+        return
+    files = ngettext("{n} file", "{n} files", report.files).format(n=f"{report.files:,}")
+    click.echo(_("Everything has new keys. {files} encrypted again in {seconds} s.").format(
+        files=files, seconds=round(report.seconds)
+    ))  # fmt: skip
+    for name in report.damaged:
+        click.echo(_("Damaged, so it keeps its old key: {name}").format(name=inert(name)), err=True)
+    if made is not None:
+        tell_code(_("The old code no longer works."), made)
+
+
+def _fields_of(now: RotationProgress) -> dict[str, object]:
+    return {"description": _(now.step), "completed": now.done, "total": now.total or None}
 
 
 def _ask_group() -> str:

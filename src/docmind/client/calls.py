@@ -33,6 +33,7 @@ from docmind.records.snapshots import (
     SnapshotDocument,
     SnapshotInfo,
 )
+from docmind.records.storage import PruneReport
 
 API = "api/v1"
 """The path of the interface below the app's address."""
@@ -102,6 +103,10 @@ _asked: dict[str, Any] = {
 CALLS = (
     Call("status", "GET", "/status", Status),
     Call("counts", "GET", "/counts", tuple[int, int, int]),
+    Call(
+        "prune", "POST", "/storage/prune", PruneReport,
+        {"max_total_bytes": int, "min_age_seconds": float | None, "dry_run": bool},
+    ),
     # documents
     Call("documents", "GET", "/documents", tuple[DocumentInfo, ...]),
     Call("find_document", "GET", "/documents/find", DocumentInfo, {"name": str}),

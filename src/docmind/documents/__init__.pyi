@@ -2,7 +2,7 @@ from .carrying import TABLES, CarriedDocument, adopt_document, carried_document,
 from .catalog import Catalog, PageRecord
 from .chunk_store import NodeRecord, NodeStore
 from .edits import Edits
-from .erasures import Erasure, ErasurePlan, Erasures
+from .erasures import LEAST_NAME, Erasure, ErasurePlan, Erasures
 from .language import language_of, majority, with_ordinals
 from .page_images import IMAGE_SUFFIX, PageList, Place
 from .page_vectors import PageVectors
@@ -25,6 +25,7 @@ from .words import Words
 
 __all__ = [
     "IMAGE_SUFFIX",
+    "LEAST_NAME",
     "LONGEST_SEARCH",
     "TABLES",
     "CarriedDocument",

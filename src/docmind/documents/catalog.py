@@ -481,6 +481,15 @@ class Catalog:
         """Return the ids of all artifacts that are thumbnails of pages."""
         return {sha256 for (sha256,) in self._db.all("SELECT thumbnail FROM pages")}
 
+    def names_with(self, artifact_ids: Collection[str]) -> list[str]:
+        """Return the names of the documents that any of these artifacts belongs to, each once."""
+        query = (
+            "SELECT document FROM documents WHERE original = ?1 OR doc_id IN"
+            " (SELECT doc_id FROM pages WHERE image = ?1 OR thumbnail = ?1)"
+        )
+        with self._db.reading() as db:
+            return sorted({name for one in artifact_ids for (name,) in db.execute(query, (one,)).fetchall()})
+
     def unreferenced(self, refs: Iterable[ArtifactRef]) -> list[ArtifactRef]:
         """Return those of these artifacts that no row refers to."""
         with self._db.reading() as db:

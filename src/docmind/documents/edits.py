@@ -225,17 +225,31 @@ class Edits:
         """Take documents out of the bin, and record a change of each; those outside it stay as they are."""
         self._move(doc_ids, None)
 
-    def expired(self, days: float) -> list[str]:
-        """Return the documents that have been in the bin for longer than so many days."""
-        until = _now_ms() - int(days * 86_400_000)
-        return [doc_id for (doc_id,) in self._db.all("SELECT doc_id FROM documents WHERE deleted_at_ms <= ?", (until,))]
+    def expired(self, days: float, now_ms: int) -> list[str]:
+        """Return the documents that have been in the bin for longer than so many days, by the vault's own clock.
+
+        `now_ms` is the time of that clock.
+        """
+        self.note_bin(now_ms)
+        until = now_ms - int(days * 86_400_000)
+        sql = "SELECT doc_id FROM documents WHERE deleted_at_ms IS NOT NULL AND binned_own_ms <= ?"
+        return [doc_id for (doc_id,) in self._db.all(sql, (until,))]
+
+    def note_bin(self, now_ms: int) -> None:
+        """Note which documents are in the bin: those that were moved there since the last call, from now on."""
+        new = "WHERE deleted_at_ms IS NOT NULL AND binned_own_ms IS NULL"
+        if self._db.one(f"SELECT 1 FROM documents {new}") is not None:
+            with self._db.transaction(is_step=True) as db:
+                db.execute(f"UPDATE documents SET binned_own_ms = ? {new}", (now_ms,))
 
     def _move(self, doc_ids: Sequence[str], at_ms: int | None) -> None:
         with self._db.transaction() as db:
             for doc_id in dict.fromkeys(doc_ids):
                 if (self._catalog.document_or_binned(doc_id).deleted_at_ms is None) == (at_ms is None):
                     continue
-                db.execute("UPDATE documents SET deleted_at_ms = ? WHERE doc_id = ?", (at_ms, doc_id))
+                db.execute(
+                    "UPDATE documents SET deleted_at_ms = ?, binned_own_ms = NULL WHERE doc_id = ?", (at_ms, doc_id)
+                )
                 self._catalog.touch(doc_id)
 
 

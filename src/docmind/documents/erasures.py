@@ -23,8 +23,10 @@ from docmind.storage import Connection, Database, Row
 TRACES = 8
 """The most sequences of a document's text that the files are searched for; its name and title come on top."""
 
+LEAST_NAME = 6
+"""Characters of a document's name that is looked for in other texts; a shorter one stands there by chance."""
+
 LEAST, LONGEST = 16, 48  # characters of a sequence of the text
-_LEAST_NAME = 6  # a shorter name stands in other texts by chance
 _LOOKED_AT = 24  # pages that sequences are taken from
 _BLOCK = 256  # pages read at once
 
@@ -110,6 +112,17 @@ class Erasures:
         rows = self._db.all(f"SELECT {_COLUMNS} FROM erasures WHERE receipt <> '' ORDER BY erasure_id DESC")
         return [_erasure(row) for row in rows]
 
+    def erased(self) -> dict[str, bool]:
+        """Return the ids of all erased documents, each with whether its quotes in conversations were erased too.
+
+        Documents that were added again since are not among them.
+        """
+        found = {}
+        for erasure in (*reversed(self.finished()), *self.pending()):
+            is_quoted = json.loads(erasure.receipt)["conversations"] if erasure.receipt else erasure.plan.conversations
+            found[erasure.doc_id] = bool(is_quoted)
+        return {doc_id: quotes for doc_id, quotes in found.items() if not self.is_back(doc_id)}
+
     def finish(self, erasure_id: int, receipt: str) -> None:
         """Keep the receipt, and forget the traces and the files."""
         with self._db.transaction() as db:
@@ -160,7 +173,7 @@ class Erasures:
         return self._traces(doc_id, names, filter(None, map(_longest_line, texts[::step][:_LOOKED_AT])))
 
     def _traces(self, doc_id: str, named: Sequence[str], candidates: Iterable[str]) -> tuple[str, ...]:
-        names = [name for name in named if len(name) >= _LEAST_NAME]
+        names = [name for name in named if len(name) >= LEAST_NAME]
         wanted = dict.fromkeys([*names, *candidates])
         others = self._db.all("SELECT document, title, heading FROM documents WHERE doc_id <> ?", (doc_id,))
         for name in [*wanted]:

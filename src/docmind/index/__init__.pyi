@@ -1,3 +1,4 @@
+from .blinding import Blinder
 from .engine import Query, Scored, Sparse
 from .engines import AtRest, capabilities, open_index
 from .schema import COLPALI_DIM, MOST_TOKENS, SIGLIP_DIM
@@ -9,6 +10,7 @@ __all__ = [
     "MOST_TOKENS",
     "SIGLIP_DIM",
     "AtRest",
+    "Blinder",
     "IndexSync",
     "Query",
     "Report",

@@ -77,6 +77,12 @@ class Blinder:
         rotated = _turn(rows, self._turns(rows.shape[1])) if len(rows) < MANY else rows @ self._matrix(rows.shape[1])
         return np.ascontiguousarray(rotated).reshape(array.shape)
 
+    def from_other(self, other: Blinder, vectors: np.ndarray) -> np.ndarray:
+        """Return what `dense` gives for the vectors that another key rotated to these: `(n, dim)` float32."""
+        rows = np.asarray(vectors, dtype=np.float32)
+        change = other._matrix(rows.shape[1]).T.astype(np.float64) @ self._matrix(rows.shape[1]).astype(np.float64)
+        return rows @ change.astype(np.float32)
+
     def tag(self, text: str) -> str:
         """Return a keyed name of a tag, 32 hex digits: equal tags have equal names, and nothing else is revealed."""
         # A shell may pass a tag with any bytes, as lone surrogates: it is stored under the name that is displayed.

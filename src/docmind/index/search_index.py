@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -13,6 +14,7 @@ from docmind.errors import DiskFullError, DocMindError, IndexEngineError, VaultE
 from docmind.index.blinding import Blinder
 from docmind.index.engine import NO_EPOCH, IndexEngine
 from docmind.index.engines import IndexChoice, open_index
+from docmind.index.sealed_copy import SealedCopy
 from docmind.index.sync import IndexSync, PageImages, PageMultivectors, Report
 from docmind.records.search import Filters
 from docmind.storage import Database, Preferences
@@ -44,8 +46,13 @@ class SearchIndex:
         catalog: Catalog,
         nodes: NodeStore,
         embedder: TextEmbedder,
+        on_new_key: Callable[[], None] | None = None,
     ) -> None:
-        """Open nothing yet. `key` is the vault's index key."""
+        """Open nothing yet. `key` is the vault's index key.
+
+        Where `on_new_key` is given, what is on the disk has another key: the index is built again before it is used,
+        and then `on_new_key` is called.
+        """
         self._settings, self._key, self._database = settings, key, database
         self._catalog, self._nodes, self._embedder = catalog, nodes, embedder
         self.blind, self.names = Blinder(key), settings.database
@@ -57,6 +64,7 @@ class SearchIndex:
         self._catching_up = threading.RLock()  # held for long, and never taken while the other one is held
         self._open: OpenIndex | None = None
         self._is_closed = False
+        self._on_new_key = on_new_key
 
     def take_pages_from(self, images: PageImages, late: PageMultivectors) -> None:
         """Set where vectors of page images come from. Call it before the index is used."""
@@ -69,6 +77,9 @@ class SearchIndex:
                 raise VaultError(_("The library is closed."))
             if self._open is None:
                 settings = self._settings
+                if self._on_new_key is not None and not self._database.is_read_only:
+                    with suppress(OSError):  # it stays, and is encrypted with the old key
+                        SealedCopy(settings.data_dir / "index", self._key).drop()
                 index = open_index(
                     settings, settings.data_dir / "index", self._embedder.dim, key=self._key,
                     at_rest=self.choice.at_rest(), is_writable=not self._database.is_read_only,
@@ -90,7 +101,10 @@ class SearchIndex:
                 # A text model that cannot be loaded is reported where it is used: search by words works without it.
                 with suppress(DocMindError, OSError, RuntimeError):
                     self._embedder.warm()
-                opened.mirror.catch_up()
+                if self._on_new_key is not None:
+                    self.rebuild()
+                else:
+                    opened.mirror.catch_up()
                 opened.is_current = True
             return opened
 
@@ -106,7 +120,11 @@ class SearchIndex:
 
     def rebuild(self, report: Report | None = None) -> int:
         """Rebuild the index beside the old one; return how many documents it holds."""
-        return self.started().mirror.rebuild(report)
+        documents = self.started().mirror.rebuild(report)
+        if (noted := self._on_new_key) is not None:
+            self._on_new_key = None
+            noted()
+        return documents
 
     def epoch(self) -> int:
         """Return the vault epoch that the index holds; -1 where it holds none or cannot be opened."""

@@ -73,7 +73,7 @@ def _strays(folder: Path, database: Database, shelves: Sequence[Shelf]) -> int:
     for path in own_files(folder, LATE):
         if path.name not in named:
             given += path.stat().st_size
-            _unlink(path)
+            unlink(path)
     return given
 
 
@@ -121,7 +121,7 @@ def _move(database: Database, shelf: Shelf, guard: AbstractContextManager[object
         if held:
             new.write(written, np.concatenate(held))
     except BaseException:
-        _unlink(new.path)
+        unlink(new.path)
         raise
     with database.transaction() as db, guard:
         db.executemany("DELETE FROM late_pages WHERE late_id = ?", [(late_id,) for late_id in rotten])
@@ -133,7 +133,8 @@ def _move(database: Database, shelf: Shelf, guard: AbstractContextManager[object
     old.remove()
 
 
-def _unlink(path: Path) -> None:
+def unlink(path: Path) -> None:
+    """Delete a file of vectors; where the system keeps it because it is being read, a later sweep deletes it."""
     if not is_regular(path):  # gone, or not DocMind's
         return
     try:

@@ -1,7 +1,9 @@
 from .bundle import Bundles, verify_bundle
+from .garbage import GarbageCollection
 from .purge import STEPS, Conversing, Purge, told
 from .receipt import Signer
 from .rollback import roll_back
+from .rotation import Rotation
 from .snapshots import NOW, Snapshots
 
 __all__ = [
@@ -9,7 +11,9 @@ __all__ = [
     "STEPS",
     "Bundles",
     "Conversing",
+    "GarbageCollection",
     "Purge",
+    "Rotation",
     "Signer",
     "Snapshots",
     "roll_back",

@@ -16,7 +16,7 @@ import re
 import secrets
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -24,9 +24,11 @@ from typing import IO
 
 from docmind.conversations import adopt_states, carried_states, make_state_tables
 from docmind.documents import (
+    LEAST_NAME,
     TABLES,
     CarriedDocument,
     Catalog,
+    Erasures,
     adopt_document,
     carried_document,
     check_carried,
@@ -105,10 +107,13 @@ class Bundles:
         memories: Memories,
         embedder: TextEmbedder,
         library: Library,
+        erase_quotes: Callable[[str, Sequence[str]], int],
     ) -> None:
+        """`erase_quotes` erases what conversations hold of a document: its id, and texts that stand in no other."""
         self._staging, self._version = data_dir / "staging", version
         self._database, self._catalog, self._artifacts = database, catalog, artifacts
         self._memories, self._embedder, self._library = memories, embedder, library
+        self._erase_quotes = erase_quotes
 
     def write(self, path: Path, passphrase: str, report: Report) -> BundleInfo:
         """Write the vault's contents into a new file; `report` gets the documents that were written, and all.
@@ -133,22 +138,26 @@ class Bundles:
             why = VaultError(_("{path} cannot be written: {strerror}.").format(path=path, strerror=error.strerror))
             raise disk_error(error, why) from error
 
-    def read(self, path: Path, passphrase: str, report: Report) -> BundleReport:
+    def read(self, path: Path, passphrase: str, report: Report, *, with_erased: bool = False) -> BundleReport:
         """Take what a bundle holds and this vault lacks; `report` gets the documents that were checked, and all.
 
-        Documents, conversations and memories appear together, or not at all. Raises `WrongKeyError` for another
+        Documents, conversations and memories appear together, or not at all. Documents that were erased here are left
+        out, with their quotes in the bundle's conversations, unless `with_erased`. Raises `WrongKeyError` for another
         passphrase, `VaultFormatError` for a file that is no bundle, `TamperedError` and `DamagedError` where anything
         in it is not as it was written, `StateRefusedError`, `DiskFullError`, `VaultError`.
         """
         self._database.check_writable()
         with _Opened(path, passphrase, self._staging, report) as opened, self._catalog.naming:
             ids, taken, known = dict[str, str](), dict[str, str](), 0
+            erased, left_out = {} if with_erased else Erasures(self._database, self._catalog).erased(), dict[str, str]()
             for document in opened.documents(report):
                 doc_id = self._name(opened, document, ids)
-                if doc_id in taken.values():
+                if doc_id in taken.values() or doc_id in left_out:
                     raise DamagedError(_("The bundle has one document twice."))
                 if self._catalog.is_known(doc_id):
                     known += 1
+                elif doc_id in erased:
+                    left_out[doc_id] = str(document.rows["documents"][0]["document"])
                 else:
                     taken[document.doc_id] = doc_id
             opened.check_conversations()
@@ -164,13 +173,18 @@ class Bundles:
                     self._catalog.touch(doc_id)
                     pages += len(document.rows["pages"])
                     is_embedded = is_embedded and document.is_embedded(self._embedder.fingerprint)
-                collections = _adopt_collections(db, opened.database, ids)
+                collections = _adopt_collections(db, opened.database, ids, left_out)
                 threads = _adopt_threads(db, opened.database, ids)
-                _adopt_bindings(db, opened.database, ids, collections)
+                _adopt_bindings(db, opened.database, ids, collections, left_out)
                 memories = self._memories.adopt(rows_of(opened.database, "docmind_store_items"))
+        for doc_id, name in left_out.items():
+            if erased[doc_id]:
+                self._erase_quotes(doc_id, [name] if len(name) >= LEAST_NAME else [])
         self._database.settle()
         self._library.follow_changes()
-        return BundleReport(opened.info, len(taken), pages, threads, memories, known, is_embedded)
+        return BundleReport(
+            opened.info, len(taken), pages, threads, memories, known, is_embedded, tuple(left_out.values())
+        )
 
     def _write(self, file: IO[bytes], passphrase: str, report: Report) -> BundleInfo:
         bundle, keys = BundleWriter(file, passphrase), self._artifacts.keys_for_carrying()
@@ -419,7 +433,9 @@ def _counts(path: Path, key: bytes) -> dict[str, int]:
         database.close()
 
 
-def _adopt_collections(db: Connection, source: Database, ids: Mapping[str, str]) -> dict[str, str]:
+def _adopt_collections(
+    db: Connection, source: Database, ids: Mapping[str, str], left_out: Container[str]
+) -> dict[str, str]:
     """Write collections and what is in them; return the id here of each, which is that of one of the same name."""
     here = {name.casefold(): number for number, name in db.execute("SELECT collection_id, name FROM collections")}
     found: dict[str, str] = {}
@@ -431,10 +447,11 @@ def _adopt_collections(db: Connection, source: Database, ids: Mapping[str, str])
             (found[number], name, row["created_at_ms"]),
         )
     for row in rows_of(source, "collected"):
-        db.execute(
-            "INSERT OR IGNORE INTO collected (collection_id, doc_id) VALUES (?, ?)",
-            (found[str(row["collection_id"])], ids[str(row["doc_id"])]),
-        )
+        if (doc_id := ids[str(row["doc_id"])]) not in left_out:
+            db.execute(
+                "INSERT OR IGNORE INTO collected (collection_id, doc_id) VALUES (?, ?)",
+                (found[str(row["collection_id"])], doc_id),
+            )
     return found
 
 
@@ -461,11 +478,18 @@ def _adopt_threads(db: Connection, source: Database, ids: Mapping[str, str]) -> 
     return new
 
 
-def _adopt_bindings(db: Connection, source: Database, ids: Mapping[str, str], collections: Mapping[str, str]) -> None:
+def _adopt_bindings(
+    db: Connection,
+    source: Database,
+    ids: Mapping[str, str],
+    collections: Mapping[str, str],
+    left_out: Container[str],
+) -> None:
     """Write what conversations are bound to."""
     for table, column, known in (("documents", "doc_id", ids), ("collections", "collection_id", collections)):
         for row in rows_of(source, f"bound_{table}"):
-            db.execute(
-                f"INSERT OR IGNORE INTO bound_{table} (thread_id, {column}) VALUES (?, ?)",
-                (row["thread_id"], known[str(row[column])]),
-            )
+            if (name := known[str(row[column])]) not in left_out:
+                db.execute(
+                    f"INSERT OR IGNORE INTO bound_{table} (thread_id, {column}) VALUES (?, ?)",
+                    (row["thread_id"], name),
+                )

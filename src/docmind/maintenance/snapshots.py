@@ -24,7 +24,7 @@ import json
 import secrets
 import threading
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -48,6 +48,7 @@ from docmind.documents import (
 from docmind.errors import (
     ConfigError,
     DamagedError,
+    DiskFullError,
     NotFoundError,
     TamperedError,
     VaultError,
@@ -69,6 +70,7 @@ from docmind.records.snapshots import (
 from docmind.runtime import log_mistake
 from docmind.storage import (
     STATE,
+    Ages,
     Artifacts,
     Database,
     Keyset,
@@ -139,7 +141,7 @@ class Snapshots:
         self,
         data_dir: Path,
         limits: SnapshotSettings,
-        keys: Keyset,
+        keys: Callable[[], Keyset],
         vault_id: str,
         database: Database,
         catalog: Catalog,
@@ -148,13 +150,14 @@ class Snapshots:
         library: Library,
         index: SearchIndex,
         text_model: tuple[str, str],
+        ages: Ages,
     ) -> None:
-        """`text_model` is the name and the fingerprint of the model in use."""
-        self._data_dir, self._limits, self._db_key = data_dir, limits, keys.db_key
+        """`keys` returns the keys as they are now; `text_model` is the name and the fingerprint of the model in use."""
+        self._data_dir, self._limits, self._keys, self._ages = data_dir, limits, keys, ages
         self._db, self._catalog, self._artifacts = database, catalog, artifacts
         self._settings, self._library, self._index, self._text_model = settings, library, index, text_model
         self._rows = Segments(database, catalog)
-        self._files = SnapshotFiles(data_dir / "snapshots", keys.id_key, vault_id)
+        self._files = SnapshotFiles(data_dir / "snapshots", keys().id_key, vault_id)
         self._turn = threading.RLock()
 
     # looking
@@ -226,14 +229,17 @@ class Snapshots:
         for snapshot_id in self._rows.holding(doc_id):
             with suppress(DamagedError, TamperedError, VaultFormatError):  # another one may be whole
                 manifest = self._files.manifest(snapshot_id)
-                address, held = self._state(manifest).documents[doc_id]
+                known = self._state(manifest).documents
+                if doc_id not in known:
+                    continue
+                address, held = known[doc_id]
                 rows = self._loaded({one.name: one for one in manifest.members}, address, doc_id)
                 names = tuple(str(held.row[name]) for name in ("document", "title", "heading"))
                 return names, [str(page["text"]) for page in rows["pages"]]
         return (), []
 
     def _is_in(self, kept: KeptDatabase, doc_ids: Collection[str]) -> bool:
-        return holds_document(self._data_dir, kept.name, self._db_key, doc_ids)
+        return holds_document(self._data_dir, kept.name, self._keys().db_key, doc_ids)
 
     def find_document(self, name: str) -> tuple[str, str]:
         """Return id and name of the one document of any snapshot with this id, start of an id, or name.
@@ -242,7 +248,7 @@ class Snapshots:
         """
         found: dict[str, str] = {}
         for info in self.list():
-            with suppress(DamagedError, TamperedError):  # its documents are looked for in the others
+            with suppress(DamagedError, TamperedError, VaultFormatError):  # its documents are looked for in the others
                 for one in self.documents(info.snapshot_id):
                     is_begun = len(name) >= _SHORTEST and one.doc_id.startswith(name)
                     if one.document == name or is_begun:
@@ -534,7 +540,8 @@ class Snapshots:
 
     def tidy(self) -> None:
         """Remove what an interrupted process left, and copies of the database that are old. For the owner's opening."""
-        expire_databases(self._data_dir, self._limits.migration_days)
+        with suppress(DiskFullError):  # tried again at the next opening
+            expire_databases(self._data_dir, self._limits.migration_days, self._ages)
         for snapshot_id in self._rows.unfinished():
             try:
                 self._remove(snapshot_id)

@@ -26,7 +26,10 @@ class BundleInfo:
 
 @dataclass(frozen=True, slots=True)
 class BundleReport:
-    """What reading a bundle added; what was there already is counted in `known`."""
+    """What reading a bundle added; what was there already is counted in `known`.
+
+    `erased` names the documents that were left out because they were erased here.
+    """
 
     info: BundleInfo
     documents: int
@@ -36,3 +39,4 @@ class BundleReport:
     known: int
     is_embedded: bool
     """Whether the vectors in it are those of this library's text model; otherwise `docmind reindex` makes them."""
+    erased: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
-from .artifacts import ORIGINAL, Artifacts, Label, Sealable, unseal_labelled
+from .artifacts import ORIGINAL, Artifacts, Label, Sealable, StoredFile, unseal_labelled
 from .bundle_file import DATABASE, KEYSET, MANIFEST, BundleReader, BundleWriter, Report
 from .data_folder import LATE, STAGED, check_folder, own_files, remove_strays
-from .database import Connection, Database, Row, check_whole, dbapi2, schema_of
+from .database import Connection, Database, Row, check_whole, dbapi2, key_that_opens, schema_of
 from .files import (
     OPENING,
     Reserve,
@@ -31,6 +31,7 @@ from .keys import SHORTEST_PASSPHRASE, AskPassphrase, Keyset, OpenedKeys, change
 from .lock import OwnerLock, hold
 from .mark import Mark
 from .migrations import MIGRATIONS
+from .own_clock import Ages, OwnClock
 from .preferences import Preferences
 from .snapshot_files import STATE, Manifest, Member, SnapshotFiles, open_part, seal_part
 from .user_settings import SETTABLE, UserSettings
@@ -48,6 +49,7 @@ __all__ = [
     "SHORTEST_PASSPHRASE",
     "STAGED",
     "STATE",
+    "Ages",
     "Artifacts",
     "AskPassphrase",
     "BundleReader",
@@ -60,6 +62,7 @@ __all__ = [
     "Mark",
     "Member",
     "OpenedKeys",
+    "OwnClock",
     "OwnerLock",
     "Preferences",
     "Report",
@@ -67,6 +70,7 @@ __all__ = [
     "Row",
     "Sealable",
     "SnapshotFiles",
+    "StoredFile",
     "UserSettings",
     "can_wish",
     "change_passphrase",
@@ -89,6 +93,7 @@ __all__ = [
     "keep_database",
     "keep_private",
     "kept_databases",
+    "key_that_opens",
     "open_keys",
     "open_own",
     "open_part",

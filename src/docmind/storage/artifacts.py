@@ -17,6 +17,8 @@ once, with their first label. It says what a file belongs to, so that a lost doc
 
 The padded size follows PADME (Nikitin et al. 2019, "Reducing Metadata Leakage from Encrypted Files"): at most about
 12% more bytes, and the size then shows only its magnitude and does not identify a known file.
+
+It is above 500 lines because sealing files again must know of every write and removal in the folder.
 """
 
 from __future__ import annotations
@@ -28,9 +30,11 @@ import json
 import os
 import re
 import secrets
+import stat
 import struct
-import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+import threading
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -42,6 +46,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from docmind.errors import (
     DamagedError,
     DiskFullError,
+    DocMindError,
     NotFoundError,
     TamperedError,
     VaultError,
@@ -50,7 +55,7 @@ from docmind.errors import (
 )
 from docmind.records.documents import ArtifactRef
 from docmind.storage.aside import Aside
-from docmind.storage.files import disk_error, replacing, sync_folder
+from docmind.storage.files import disk_error, is_regular, open_own, reading, replacing, sync_folder
 from docmind.storage.keys import Keyset, derive
 from docmind.wording import _
 
@@ -99,14 +104,35 @@ _STRAY = re.compile(r"\.new-[0-9a-f]{16}")  # a file that is being written
 _OURS = re.compile(r"([0-9a-f]{64})(?:\.[a-z0-9]{1,8}){1,2}")
 
 
-@dataclass(frozen=True, slots=True)
-class PruneReport:
-    """Result of `prune`: counts of removed files and of those that could not be removed, and sizes in bytes."""
+class StoredFile(NamedTuple):
+    """A file of our own form, in the folder of artifacts or set aside.
 
-    removed: int
-    freed_bytes: int
-    total_bytes: int
-    failed: int
+    `name` is its name as an artifact, or `vault.db-wal` for a log that was set aside. `bytes` is its size. `seen` names
+    this file as it was found: a file that was moved or put again has another.
+    """
+
+    path: Path
+    name: str
+    bytes: int
+    is_aside: bool
+    seen: str
+
+    @property
+    def artifact_id(self) -> str:
+        """The id of the artifact; empty for a log."""
+        return self.name[:64] if _OURS.fullmatch(self.name) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class SealedUnder:
+    """Sealed files of a folder by the key that their headers name: their paths, by the key's id."""
+
+    paths: Mapping[bytes, Sequence[Path]]
+    total: int
+
+    def outdated(self, primary: bytes) -> list[Path]:
+        """Return the files that are not sealed under this key."""
+        return [path for key_id, paths in self.paths.items() if key_id != primary for path in paths]
 
 
 class Sealable(NamedTuple):
@@ -190,6 +216,17 @@ def id_of(plaintext: bytes, keys: Keyset) -> str:
     return mac.hexdigest()
 
 
+def _stored(name: str, path: Path, is_aside: bool) -> StoredFile | None:
+    """Return a regular file as it is now, None where there is none."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        return None
+    return StoredFile(path, name, found.st_size, is_aside, path.name if is_aside else f"{name} {found.st_mtime_ns}")
+
+
 def _associated(header: bytes, ref: ArtifactRef) -> bytes:
     name, suffix = ref.sha256.encode(), ref.suffix.encode()
     return header + bytes([len(name)]) + name + bytes([len(suffix)]) + suffix
@@ -199,6 +236,9 @@ class Artifacts:
     """The folder of sealed files.
 
     Thread-safe: every file is written to a temporary name, then renamed into place.
+
+    While the data key changes, writes that began under the old key are waited for (`use`), and a file that is removed
+    or moved while it is sealed again is not brought back (`reseal`).
     """
 
     def __init__(self, root: Path, keys: Keyset, *, read_only: bool = False) -> None:
@@ -211,6 +251,9 @@ class Artifacts:
             root.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._root = root.resolve()
         self._keys, self._is_read_only = keys, read_only
+        self._writing: Counter[bytes] = Counter()  # writes under way, by the key that they began with
+        self._written = threading.Condition()
+        self._moving = threading.Lock()  # held while a file is removed or moved, or replaced by `reseal`
         self._aside = Aside(self._root.parent / "aside")
         self._pool = ThreadPoolExecutor(4, thread_name_prefix="artifacts")
         for stray in () if read_only else list(self._files(_STRAY)):  # left half-written by a killed process
@@ -245,14 +288,81 @@ class Artifacts:
 
         Raises `NotFoundError`, `DamagedError`, `WrongKeyError`, `TamperedError`.
         """
-        return unseal(self._read(ref), self._keys, ref)
+        return self._unsealed(ref)[0]
+
+    def use(self, keys: Keyset) -> None:
+        """Seal under the primary key of another keyset from now on, which has the same `id_key`.
+
+        When this returns, no write under another key is under way.
+        """
+        with self._written:
+            self._keys = keys
+            self._written.wait_for(lambda: not any(n for key_id, n in self._writing.items() if key_id != keys.primary))
+
+    def sealed_under(self) -> SealedUnder:
+        """Return all files, also those set aside, by the key that their headers name; reads 16 bytes of each.
+
+        Files whose header cannot be read are under the empty id.
+        """
+        found: dict[bytes, list[Path]] = {}
+        total = 0
+        with self._moving:  # a file that moves from one folder to the other meanwhile would be missed
+            for path in (*self._files(_OURS), *self._aside.paths(_OURS)):
+                head = b""
+                with contextlib.suppress(OSError), reading(path) as file:
+                    head = file.read(_HEADER.size)
+                is_whole = len(head) == _HEADER.size and head.startswith(b"DMA1")
+                found.setdefault(head[8:16] if is_whole else b"", []).append(path)
+                total += 1
+        return SealedUnder(found, total)
+
+    def reseal(self, paths: Sequence[Path]) -> list[Path]:
+        """Seal files again under the primary key, all in one group; return those that could not be read.
+
+        They keep their names, each is replaced as a whole, and all are durable when this returns: their contents are
+        synced before the renames, and each folder once after them. Raises `DiskFullError`, `VaultError`; every file is
+        then as before or sealed again.
+        """
+        new = {path: self._root / f".new-{secrets.token_hex(8)}" for path in paths}
+        try:
+            results = [self._pool.submit(self._sealed_again, path, at) for path, at in new.items()]
+            wait(results)
+            made = [path for path, result in zip(paths, results, strict=True) if result.result()]
+            list(self._pool.map(_sync, [new[path] for path in made]))
+            with self._moving:
+                for path in made:
+                    if is_regular(path):  # else it was removed, or moved out of the folder `aside`
+                        os.replace(new[path], path)
+            for folder in {path.parent for path in made}:
+                sync_folder(folder)
+        except OSError as error:
+            raise _not_stored(error) from error
+        finally:
+            for at in new.values():
+                with contextlib.suppress(OSError):  # it is removed at the next opening
+                    at.unlink(missing_ok=True)
+        return [path for path in paths if path not in made and is_regular(path)]
+
+    def _sealed_again(self, path: Path, at: Path) -> bool:
+        """Write a file again under the primary key, to another name; return False where it cannot be opened."""
+        name = path.name.rpartition("-")[2]  # without the time of one that was set aside
+        ref = ArtifactRef(name[:64], name[64:])
+        try:
+            plaintext, label = unseal_labelled(path.read_bytes(), self._keys, ref)
+        except (DamagedError, WrongKeyError, TamperedError, VaultFormatError, OSError):
+            return False
+        salt, nonce = secrets.token_bytes(16), secrets.token_bytes(12)
+        sealed = seal(plaintext, self._keys, ref, salt=salt, nonce=nonce, label=label)
+        with os.fdopen(open_own(at, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
+            file.write(sealed)
+        return True
 
     def sealed_for(self, ref: ArtifactRef, keys: Keyset) -> bytes:
         """Return the file of an artifact under the primary key of another keyset, which has the same `id_key`.
 
         Raises as `get` does.
         """
-        plaintext, label = unseal_labelled(self._read(ref), self._keys, ref)
+        plaintext, label = self._unsealed(ref)
         return seal(plaintext, keys, ref, salt=secrets.token_bytes(16), nonce=secrets.token_bytes(12), label=label)
 
     def keys_for_carrying(self) -> Keyset:
@@ -261,7 +371,7 @@ class Artifacts:
 
     def label(self, ref: ArtifactRef) -> Label | None:
         """Return the label of an artifact; None for those of an older DocMind. Raises as `get` does."""
-        return unseal_labelled(self._read(ref), self._keys, ref)[1]
+        return self._unsealed(ref)[1]
 
     def unreferenced(self, named: Collection[str]) -> list[ArtifactRef]:
         """Return the artifacts whose ids are not in `named`, including those set aside."""
@@ -277,14 +387,27 @@ class Artifacts:
         moved = 0
         for path in list(self._files(_OURS)):
             if path.name[:64] not in named:
-                with contextlib.suppress(OSError):  # a full disk or a file in use: tried again next time
+                with contextlib.suppress(OSError), self._moving:  # a full disk or a file in use: tried again next time
                     self._aside.take(path)
                     moved += 1
         return moved
 
-    def collect(self, keep_days: float) -> int:
-        """Remove files set aside more than `keep_days` days ago, and return how many."""
-        return self._aside.collect(keep_days)
+    def stored(self) -> list[StoredFile]:
+        """Return all files of exactly our form, in the folder and set aside; symbolic links are none."""
+        here = [(path.name, path, False) for path in self._files(_OURS)]
+        aside = [(name, path, True) for name, path in self._aside.files()]
+        return [file for found in (*here, *aside) if (file := _stored(*found)) is not None]
+
+    def unlink(self, file: StoredFile) -> bool:
+        """Remove one file that `stored` returned; False where it has changed, moved or gone since. Raises `OSError`.
+
+        The caller holds what keeps others from referring to it meanwhile.
+        """
+        with self._moving:
+            if _stored(file.name, file.path, file.is_aside) != file:
+                return False
+            file.path.unlink()
+        return True
 
     def exists(self, ref: ArtifactRef) -> bool:
         return self._path(ref).is_file() or self._aside.find(ref.file_name) is not None
@@ -297,52 +420,14 @@ class Artifacts:
         """Unlink artifacts, including copies set aside, and return how many existed."""
         gone = 0
         for ref in refs:
-            there = self._aside.drop(ref.file_name)
-            with contextlib.suppress(FileNotFoundError):
-                self._path(ref).unlink()
-                there += 1
+            with self._moving:
+                there = self._aside.drop(ref.file_name)
+                with contextlib.suppress(FileNotFoundError):
+                    self._path(ref).unlink()
+                    there += 1
             gone += there > 0
         sync_folder(self._root)
         return gone
-
-    def total_bytes(self) -> int:
-        """Return the total size of all sealed files."""
-        return sum(entry.stat().st_size for entry in os.scandir(self._root) if entry.is_file())
-
-    def prune(
-        self, is_referenced: Callable[[str], bool], *, max_total_bytes: int, min_age_seconds: float
-    ) -> PruneReport:
-        """Unlink the oldest unreferenced artifacts until all artifacts together take at most `max_total_bytes`.
-
-        Files that cannot be removed are counted. Only regular files whose names have exactly our form are considered,
-        and symbolic links are not followed.
-
-        A `put` updates the time of a file that exists already, so `min_age_seconds` protects artifacts that are sealed
-        but not yet referred to.
-        """
-        files: list[tuple[float, int, str]] = []
-        removed = freed = failed = 0
-        for path in self._files(_OURS):
-            try:
-                stat = path.lstat()
-            except OSError:
-                failed += 1
-                continue
-            files.append((stat.st_mtime, stat.st_size, path.name))
-        total = sum(size for _unused, size, _unused in files)
-        newest = time.time() - min_age_seconds
-        for modified, size, name in sorted(files):
-            if total <= max_total_bytes or modified > newest:
-                break
-            if is_referenced(name):
-                continue
-            try:
-                (self._root / name).unlink()
-            except OSError:
-                failed += 1
-                continue
-            removed, freed, total = removed + 1, freed + size, total - size
-        return PruneReport(removed, freed, total, failed)
 
     def _files(self, form: re.Pattern[str]) -> Iterator[Path]:
         """Yield the regular files in the folder whose whole name matches `form`."""
@@ -359,6 +444,15 @@ class Artifacts:
             raise NotFoundError(_("A stored file must be in its own folder."))
         return path
 
+    def _unsealed(self, ref: ArtifactRef) -> tuple[bytes, Label | None]:
+        while True:
+            keys = self._keys
+            try:
+                return unseal_labelled(self._read(ref), keys, ref)
+            except WrongKeyError:
+                if keys is self._keys:
+                    raise  # else the file was sealed again, or the keys changed, between the two lines above
+
     def _read(self, ref: ArtifactRef) -> bytes:
         path = self._path(ref)
         try:
@@ -371,7 +465,7 @@ class Artifacts:
                 )
             data = found.read_bytes()
             if not self._is_read_only:
-                with contextlib.suppress(FileNotFoundError):  # another thread has moved it
+                with contextlib.suppress(FileNotFoundError), self._moving:  # another thread has moved it
                     os.replace(found, path)
             return data
         except FileNotFoundError as error:  # moved between the two checks
@@ -386,6 +480,17 @@ class Artifacts:
             ) from error
 
     def _write(self, item: Sealable) -> ArtifactRef:
+        with self._written:
+            keys = self._keys
+            self._writing[keys.primary] += 1
+        try:
+            return self._write_under(keys, item)
+        finally:
+            with self._written:
+                self._writing[keys.primary] -= 1
+                self._written.notify_all()
+
+    def _write_under(self, keys: Keyset, item: Sealable) -> ArtifactRef:
         plaintext, suffix, label = item
         ref = self.ref_of(plaintext, suffix)
         path = self._path(ref)
@@ -393,16 +498,12 @@ class Artifacts:
             return ref
         temporary = self._root / f".new-{secrets.token_hex(8)}"
         salt, nonce = secrets.token_bytes(16), secrets.token_bytes(12)
-        sealed = seal(plaintext, self._keys, ref, salt=salt, nonce=nonce, label=label)
+        sealed = seal(plaintext, keys, ref, salt=salt, nonce=nonce, label=label)
         try:
             with replacing(path, beside=temporary, is_rename_synced=False) as file:
                 file.write(sealed)
         except OSError as error:
-            raise disk_error(
-                error,
-                VaultError(_("A page could not be stored: {strerror}.").format(strerror=error.strerror)),
-                DiskFullError(_("The disk is full: a page could not be stored.")),
-            ) from error
+            raise _not_stored(error) from error
         return ref
 
     def _is_kept(self, path: Path, ref: ArtifactRef) -> bool:
@@ -416,3 +517,16 @@ class Artifacts:
         except (NotFoundError, DamagedError, TamperedError, WrongKeyError, VaultFormatError, OSError):
             return False
         return True
+
+
+def _not_stored(error: OSError) -> DocMindError:
+    return disk_error(
+        error,
+        VaultError(_("A page could not be stored: {strerror}.").format(strerror=error.strerror)),
+        DiskFullError(_("The disk is full: a page could not be stored.")),
+    )
+
+
+def _sync(path: Path) -> None:
+    with os.fdopen(open_own(path, os.O_RDWR), "rb+", buffering=0) as file:
+        os.fsync(file.fileno())

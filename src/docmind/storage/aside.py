@@ -1,11 +1,11 @@
 """Files set aside: files that `vault.db` does not name are kept for days before they are removed.
 
-A file's name begins with the time it was set aside, in ms since 1970, because copying changes file system times.
+A file's name begins with the time it was set aside, in ms since 1970, because others may have had the same name. How
+long it has been there is measured by the vault's own clock (`docmind.maintenance`): the computer's can be wrong.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shutil
@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _NAME = re.compile(r"(\d{13})-([0-9a-f]{64}(?:\.[a-z0-9]{1,8}){1,2}|vault\.db-wal)")
-_DAY_MS = 24 * 60 * 60 * 1000
 
 
 class Aside:
@@ -48,6 +47,10 @@ class Aside:
         """Return the names that the files had before they were set aside."""
         return {original for _, original, _ in self._files()}
 
+    def paths(self, form: re.Pattern[str]) -> list[Path]:
+        """Return the files here that had a name of this form before they were set aside."""
+        return [path for _, original, path in self._files() if form.fullmatch(original)]
+
     def drop(self, name: str) -> int:
         """Remove every file that had this name, and return how many. Raises `OSError`."""
         places = [path for _, original, path in self._files() if original == name]
@@ -55,19 +58,9 @@ class Aside:
             path.unlink(missing_ok=True)
         return len(places)
 
-    def collect(self, keep_days: float) -> int:
-        """Remove files set aside longer ago than `keep_days`, and return how many.
-
-        Failures are skipped.
-        """
-        limit = time.time_ns() // 1_000_000 - keep_days * _DAY_MS
-        removed = 0
-        for at, _, path in list(self._files()):
-            if at < limit:
-                with contextlib.suppress(OSError):  # it is tried again at the next start
-                    path.unlink()
-                    removed += 1
-        return removed
+    def files(self) -> list[tuple[str, Path]]:
+        """Return the name that each file had before it was set aside, and where it is now."""
+        return [(original, path) for _, original, path in self._files()]
 
     def _place(self, name: str) -> Path:
         self._folder.mkdir(mode=0o700, exist_ok=True)

@@ -261,6 +261,28 @@ class Database:
         `DiskFullError` before anything is written where there is no room, `VaultBusyError` where another program has
         the file open, and `VaultError` inside a transaction. Nothing is lost then; call it again.
         """
+        self._rewrite(self._key)
+
+    def change_key(self, key: bytes, mark: Mark | None = None) -> None:
+        """Encrypt the database with another key, as `scrub` writes it, and its mark after it.
+
+        `mark` is the mark under the new key. A process killed meanwhile leaves the database under the old key or the
+        new one, and a mark under either: what opens them needs both keys. Where the database has the key already, only
+        the mark is written. Raises as `scrub` does.
+        """
+        if len(key) != 32:
+            raise ValueError("the database key is 32 bytes")
+        with self.outside():
+            if key != self._key:
+                self._rewrite(key)
+            if mark is not None:
+                mark.create(self._ledger.state(self._db, self._ledger.head(self._db)))
+                if self._mark is not None:
+                    self._mark.close()
+                self._mark = mark
+
+    def _rewrite(self, key: bytes) -> None:
+        """Write the file again under a key, and switch to it."""
         with self.outside() as db:
             self.check_room()
             new = self._path.with_name(self._path.name + NEW_DATABASE)
@@ -268,8 +290,10 @@ class Database:
             try:
                 db.execute("VACUUM INTO ?", (str(new),))
                 self._check_pages()
-                self._check_copy(db, new)
-                self._switch(new)
+                if key != self._key:
+                    self._give_key(new, key)
+                self._check_copy(db, new, key)
+                self._switch(new, key)
             except OSError as error:
                 raise disk_error(
                     error,
@@ -283,9 +307,18 @@ class Database:
         with self.outside() as db:
             self._empty_log(db)
 
-    def _check_copy(self, db: Connection, new: Path) -> None:
+    def _give_key(self, new: Path, key: bytes) -> None:
+        """Encrypt a copy again with another key, in place: nothing needs it yet, so it has no journal."""
+        copy = self._opened(str(new))
+        try:
+            for pragma in ("journal_mode = OFF", "synchronous = OFF", f"rekey = \"x'{key.hex()}'\""):
+                copy.execute(f"PRAGMA {pragma}")
+        finally:
+            copy.close()
+
+    def _check_copy(self, db: Connection, new: Path, key: bytes) -> None:
         """Raise `DamagedError` unless a copy opens with the key and is at the commit of the database; sync it."""
-        copy = self._opened(f"{new.resolve().as_uri()}?mode=ro&immutable=1")
+        copy = self._opened(f"{new.resolve().as_uri()}?mode=ro&immutable=1", key)
         try:
             is_same = not self._has_ledger or self._ledger.head(copy) == self._ledger.head(db)
         finally:
@@ -295,8 +328,8 @@ class Database:
         with new.open("rb+") as file:
             os.fsync(file.fileno())
 
-    def _switch(self, new: Path) -> None:
-        """Close the database, give its name to a copy of it, and open it again.
+    def _switch(self, new: Path, key: bytes) -> None:
+        """Close the database, give its name to a copy of it, and open it again with the key of the copy.
 
         The last connection deletes the log when it closes. A log that stays belongs to another program too.
         """
@@ -306,6 +339,7 @@ class Database:
             if any(self._path.with_name(self._path.name + tail).exists() for tail in ("-wal", "-shm")):
                 raise VaultBusyError(_("{name} is in use by another program.").format(name=self._path.name))
             os.replace(new, self._path)
+            self._key, self._ledger = key, Ledger(key)
             sync_folder(self._path.parent)
         finally:
             self._reopen()
@@ -512,8 +546,8 @@ class Database:
         if db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
             raise VaultBusyError(_("{name} is in use by another program.").format(name=self._path.name))
 
-    def _opened(self, name: str) -> Connection:
-        """Open a connection with the key; `name` is a path or a `file:` URI.
+    def _opened(self, name: str, key: bytes | None = None) -> Connection:
+        """Open a connection with the key, or another one; `name` is a path or a `file:` URI.
 
         Raises what SQLite raises.
         """
@@ -522,7 +556,7 @@ class Database:
         )
         try:
             db.execute("PRAGMA cipher_log_level = NONE")  # our errors say it; SQLCipher would also write to stderr
-            self._unlock(db)
+            self._unlock(db, key or self._key)
             if not db.execute("PRAGMA cipher_version").fetchone():
                 raise VaultError(_("This SQLite can't encrypt: it isn't that of the sqlcipher3 package."))
             db.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -534,9 +568,9 @@ class Database:
             raise
         return db
 
-    def _unlock(self, db: Connection) -> None:
-        """Give a new connection the key."""
-        db.execute(f"PRAGMA key = \"x'{self._key.hex()}'\"")
+    def _unlock(self, db: Connection, key: bytes) -> None:
+        """Give a new connection a key."""
+        db.execute(f"PRAGMA key = \"x'{key.hex()}'\"")
 
     def _connected(self) -> Connection:
         with self._explaining(None):
@@ -675,6 +709,22 @@ def check_whole(data_dir: Path) -> None:
         raise DamagedError(
             _("vault.db is missing from {data_dir}, but its encrypted files are there.").format(data_dir=data_dir)
         )
+
+
+def key_that_opens(path: Path, keys: Sequence[bytes]) -> bytes:
+    """Return the first of the keys with which a database file opens; the first of all where none does."""
+    for key in keys if _holds_something(path) else ():
+        db = dbapi2.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True, isolation_level=None)
+        try:
+            db.execute("PRAGMA cipher_log_level = NONE")
+            db.execute(f"PRAGMA key = \"x'{key.hex()}'\"")
+            db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            return key
+        except (dbapi2.Error, sqlite3.Error):
+            continue
+        finally:
+            db.close()
+    return keys[0]
 
 
 def schema_of(path: Path, key: bytes) -> frozenset[Row]:

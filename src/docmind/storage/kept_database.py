@@ -21,12 +21,14 @@ from docmind.records.snapshots import KeptDatabase
 from docmind.storage.data_folder import KEPT_DATABASE, UNFINISHED, own_files
 from docmind.storage.database import Connection, dbapi2, schema_of
 from docmind.storage.files import disk_error, free_bytes, is_disk_full, is_folder, is_regular, replacing, sync_folder
+from docmind.storage.own_clock import Ages
 from docmind.wording import N_, _
 
 _DATABASE, _MARK = "vault.db", "mark"
 _SPARE = 1 << 20
 _AT_ONCE = 1 << 24
 _DAY_MS = 86_400_000
+_STATE = "kept database"  # in the table `ages`
 _NO_ROOM = N_(
     "The library is of an older DocMind, and the disk is too full to keep a copy of its database before it is changed: "
     "{needed} MB are needed, {free} MB are free."
@@ -94,12 +96,16 @@ def drop_database(data_dir: Path, name: str) -> None:
         ) from error
 
 
-def expire_databases(data_dir: Path, days: float) -> int:
-    """Remove copies that are older than so many days, and those that a killed process left incomplete."""
-    limit, gone = time.time_ns() // 1_000_000 - days * _DAY_MS, 0
+def expire_databases(data_dir: Path, days: float, ages: Ages) -> int:
+    """Remove copies that have been there for so many days, and those that a killed process left incomplete.
+
+    Raises `DiskFullError` where their ages cannot be noted.
+    """
+    ages.note(_STATE, [one.name for one in kept_databases(data_dir)])
+    old = {name for name, age_ms in ages.of(_STATE).items() if age_ms > days * _DAY_MS}
+    gone = 0
     for folder in _folders(data_dir):
-        match = KEPT_DATABASE.fullmatch(folder.name)
-        if match and (int(match[2]) < limit or not is_regular(folder / _DATABASE)):
+        if KEPT_DATABASE.fullmatch(folder.name) and (folder.name in old or not is_regular(folder / _DATABASE)):
             with contextlib.suppress(OSError):  # tried again at the next opening
                 _drop(folder)
                 gone += 1

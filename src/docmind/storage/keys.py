@@ -26,7 +26,7 @@ import sys
 import threading
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -267,16 +267,44 @@ _CODE = "recovery code"
 
 
 @dataclass(frozen=True, slots=True)
+class NextKeys:
+    """The keys that a rotation changes to, kept in the keyset until it has finished.
+
+    `code_key` is derived from the recovery code: a rotation writes the keyset several times, and the code may have been
+    confirmed, and so forgotten, meanwhile. `is_sealed` tells that every file has been sealed with the new data key.
+    """
+
+    db_key: bytes = field(repr=False)
+    index_key: bytes = field(repr=False)
+    code_key: bytes = field(repr=False)
+    is_sealed: bool = False
+
+    def pack(self) -> dict[str, Any]:
+        """Return the keys as JSON of a keyset."""
+        keys = {"db": self.db_key, "index": self.index_key, "code": self.code_key}
+        return {name: key.hex() for name, key in keys.items()} | {"sealed": self.is_sealed}
+
+    @classmethod
+    def unpack(cls, raw: dict[str, Any]) -> NextKeys:
+        """Return the keys of `pack`. Raises as `Keyset.unpack` does."""
+        db, index, code = (bytes.fromhex(raw[name]) for name in ("db", "index", "code"))
+        return cls(db, index, code, bool(raw["sealed"]))
+
+
+@dataclass(frozen=True, slots=True)
 class Keyset:
     """The working keys. `data_keys` maps an 8-byte key id to its key.
 
-    `primary` is the id of the key for new data.
+    `primary` is the id of the key for new data. `own_index_key` is the key of the index once it was rotated. `next` is
+    there while a rotation is unfinished: until its last step `vault.db` has the key `db_key` or `next.db_key`.
     """
 
     id_key: bytes = field(repr=False)
     db_key: bytes = field(repr=False)
     data_keys: dict[bytes, bytes] = field(repr=False)
     primary: bytes = field(repr=False)
+    own_index_key: bytes | None = field(default=None, repr=False)
+    next: NextKeys | None = field(default=None, repr=False)
 
     @classmethod
     def generate(cls) -> Keyset:
@@ -284,22 +312,40 @@ class Keyset:
         return cls(secrets.token_bytes(32), secrets.token_bytes(32), {primary: secrets.token_bytes(32)}, primary)
 
     def index_key(self) -> bytes:
-        """Return the key that blinds the index, derived from `id_key` and valid as long as it."""
-        return derive(self.id_key, b"", b"docmind index")
+        """Return the key that blinds the index: derived from `id_key` until the first rotation."""
+        return self.own_index_key or derive(self.id_key, b"", b"docmind index")
+
+    def rotated(self) -> Keyset:
+        """Return the keyset at the start of a rotation: a new primary data key beside the old ones, and next keys.
+
+        The id key stays, as names of files and receipts depend on it.
+        """
+        primary = secrets.token_bytes(8)
+        new = NextKeys(secrets.token_bytes(32), secrets.token_bytes(32), code_key=b"")
+        return replace(self, data_keys={**self.data_keys, primary: secrets.token_bytes(32)}, primary=primary, next=new)
 
     def pack(self) -> bytes:
         """Return the keys as one byte string, to be sealed."""
         data_keys = {key_id.hex(): key.hex() for key_id, key in self.data_keys.items()}
-        return json.dumps(
-            {"id": self.id_key.hex(), "db": self.db_key.hex(), "data": data_keys, "primary": self.primary.hex()}
-        ).encode()
+        packed: dict[str, Any] = {
+            "id": self.id_key.hex(), "db": self.db_key.hex(), "data": data_keys, "primary": self.primary.hex()
+        }  # fmt: skip
+        if self.own_index_key is not None:
+            packed["index"] = self.own_index_key.hex()
+        if self.next is not None:
+            packed["next"] = self.next.pack()
+        return json.dumps(packed).encode()
 
     @classmethod
     def unpack(cls, data: bytes) -> Keyset:
         """Return the keys of `pack`. Raises `ValueError`, `KeyError` and `TypeError` for anything else."""
         raw = json.loads(data)
         data_keys = {bytes.fromhex(key_id): bytes.fromhex(key) for key_id, key in raw["data"].items()}
-        return cls(bytes.fromhex(raw["id"]), bytes.fromhex(raw["db"]), data_keys, bytes.fromhex(raw["primary"]))
+        index = bytes.fromhex(raw["index"]) if "index" in raw else None
+        new = NextKeys.unpack(raw["next"]) if "next" in raw else None
+        return cls(
+            bytes.fromhex(raw["id"]), bytes.fromhex(raw["db"]), data_keys, bytes.fromhex(raw["primary"]), index, new
+        )
 
 
 class RecoveryCode:
@@ -309,6 +355,8 @@ class RecoveryCode:
 
     The write that makes the code valid also stores it, sealed, in `vault.json`, where it stays until `confirm`: nothing
     is lost if the process dies before the user has seen or written down the code.
+
+    It also has the keyset, which `vault.json` holds twice: a rotation of keys writes both.
     """
 
     def __init__(self, path: Path, raw: dict[str, Any], root: bytes, keyset: Keyset) -> None:
@@ -344,7 +392,8 @@ class RecoveryCode:
                     _("This isn't the recovery code of this library, nor its last five characters."),
                     hint=_("`docmind keys code` shows the code until it is confirmed."),
                 )
-            self._write({name: self._raw[name] for name in self._raw if name not in ("keyset", "unconfirmed")})
+            raw = {name: self._raw[name] for name in self._raw if name not in ("keyset", "unconfirmed")}
+            self._write(raw, self._keyset)
 
     def renew(self) -> str:
         """Replace the code by a new, unconfirmed one and return it; the old code becomes invalid.
@@ -352,13 +401,49 @@ class RecoveryCode:
         Raises `DiskFullError`, `VaultError`; the old one is still valid then.
         """
         with self._lock:
-            code = _new_code()
-            raw = {name: self._raw[name] for name in self._raw if name not in ("keyset", "recovery", "unconfirmed")}
-            code_key = _code_key(code, raw["vault_id"])
-            raw["recovery"] = _sealed(code_key, self._keyset.pack(), _associated(raw, "recovery"))
+            return self._renewed(self._keyset)
+
+    @property
+    def keyset(self) -> Keyset:
+        """The keyset in `vault.json`."""
+        return self._keyset
+
+    def begin_rotation(self) -> None:
+        """Write a keyset with the keys of a rotation, and a new, unconfirmed recovery code.
+
+        The code must be a new one, because what a confirmed one has sealed cannot be sealed again without it. Does
+        nothing where a rotation is unfinished. Raises `DiskFullError`, `VaultError`; nothing is changed then.
+        """
+        with self._lock:
+            if self._keyset.next is None:
+                self._renewed(self._keyset.rotated())
+
+    def change_keys(self, change: Callable[[Keyset], Keyset]) -> None:
+        """Write what `change` makes of the keyset during a rotation; the recovery code stays as it is.
+
+        Raises `DiskFullError`, `VaultError`; nothing is changed then.
+        """
+        with self._lock:
+            if self._keyset.next is None:
+                raise ValueError("keys change only during a rotation")
+            keyset, code = change(self._keyset), self._code()
+            self._write_all(keyset, self._keyset.next.code_key, code)
+
+    def _renewed(self, keyset: Keyset) -> str:
+        code = _new_code()
+        code_key = _code_key(code, self._raw["vault_id"])
+        if keyset.next is not None:
+            keyset = replace(keyset, next=replace(keyset.next, code_key=code_key))
+        self._write_all(keyset, code_key, code)
+        return code
+
+    def _write_all(self, keyset: Keyset, code_key: bytes, code: str | None) -> None:
+        """Write the keyset in both parts, and the code where it is unconfirmed."""
+        raw = {name: self._raw[name] for name in self._raw if name not in ("keyset", "recovery", "unconfirmed")}
+        raw["recovery"] = _sealed(code_key, keyset.pack(), _associated(raw, "recovery"))
+        if code is not None:
             raw["unconfirmed"] = _sealed(self._holding, code.encode(), _associated(raw, "unconfirmed"))
-            self._write(raw)
-            return code
+        self._write(raw, keyset)
 
     def _code(self) -> str | None:
         if "unconfirmed" not in self._raw:
@@ -368,20 +453,24 @@ class RecoveryCode:
         except (InvalidTag, UnicodeDecodeError) as error:
             raise TamperedError(_("The unconfirmed recovery code in vault.json is incomplete.")) from error
 
-    def _write(self, raw: dict[str, Any]) -> None:
-        raw["keyset"] = _sealed(self._wrapping, self._keyset.pack(), _associated(raw, "keyset"))
+    def _write(self, raw: dict[str, Any], keyset: Keyset) -> None:
+        raw["keyset"] = _sealed(self._wrapping, keyset.pack(), _associated(raw, "keyset"))
         write_private(self._path, json.dumps(raw, indent=1).encode() + b"\n", replace=True)
-        self._raw = raw
+        self._raw, self._keyset = raw, keyset
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedKeys:
-    """Result of `open_keys`: the vault id, the source of the root key, the keyset and the recovery code."""
+    """Result of `open_keys`: the vault id, the source of the root key, the recovery code and the keyset."""
 
     vault_id: str
     source: str
-    keyset: Keyset = field(repr=False)
     recovery: RecoveryCode = field(repr=False, compare=False)
+
+    @property
+    def keyset(self) -> Keyset:
+        """The keyset, which a rotation changes."""
+        return self.recovery.keyset
 
 
 def derive(key: bytes, salt: bytes, info: bytes) -> bytes:
@@ -413,7 +502,7 @@ def open_keys(data_dir: Path, settings: KeySettings, ask_passphrase: AskPassphra
         return _seal(data_dir, path, settings, ask_passphrase, vault_id, keyset)
     root = read_root(source, raw.get("argon2id"), data_dir, vault_id, settings, ask_passphrase)
     keyset = _unwrap(_wrapping_key(root, vault_id), raw, "keyset", SOURCES[source])
-    return OpenedKeys(vault_id, source, keyset, RecoveryCode(path, raw, root, keyset))
+    return OpenedKeys(vault_id, source, RecoveryCode(path, raw, root, keyset))
 
 
 def change_passphrase(data_dir: Path, keys: OpenedKeys, now: str, new: str) -> OpenedKeys:
@@ -477,7 +566,7 @@ def _seal(
     root = make_root(source, raw.get("argon2id"), data_dir, vault_id, settings, ask)
     recovery = RecoveryCode(path, raw, root, keyset)
     recovery.renew()
-    return OpenedKeys(vault_id, source, keyset, recovery)
+    return OpenedKeys(vault_id, source, recovery)
 
 
 def _associated(raw: dict[str, Any], part: str) -> bytes:
@@ -514,7 +603,7 @@ def _unwrap(key: bytes, raw: dict[str, Any], part: str, what: str) -> Keyset:
             ),
             hint=hint,
         ) from error
-    except (ValueError, KeyError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise TamperedError(_("The keys in vault.json are incomplete.")) from error
 
 

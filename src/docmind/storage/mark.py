@@ -21,6 +21,7 @@ import os
 import secrets
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -54,9 +55,11 @@ class MarkState:
 class Mark:
     """One mark file. Not thread-safe: `Database` uses it under its own lock."""
 
-    def __init__(self, path: Path, database_key: bytes, vault_id: str) -> None:
+    def __init__(self, path: Path, database_key: bytes, vault_id: str, other_key: bytes | None = None) -> None:
+        """Open nothing yet. `other_key` also opens slots, while the database changes from one key to the other."""
         self.path = path
-        self._sealer = AESGCM(derive(database_key, vault_id.encode(), b"docmind mark"))
+        keys = [database_key] if other_key is None else [database_key, other_key]
+        self._sealers = [AESGCM(derive(key, vault_id.encode(), b"docmind mark")) for key in keys]
         self._associated = _MAGIC + vault_id.encode()
         self._descriptor: int | None = None
         self._next_slot = 0
@@ -122,17 +125,17 @@ class Mark:
             {"seq": state.seq, "chain": state.chain.hex(), "at_ms": state.at_ms, "counts": dict(state.counts)}
         ).encode()
         nonce = secrets.token_bytes(_NONCE)
-        return _MAGIC + nonce + self._sealer.encrypt(nonce, text.ljust(_TEXT), self._associated)
+        return _MAGIC + nonce + self._sealers[0].encrypt(nonce, text.ljust(_TEXT), self._associated)
 
     def _opened(self, slot: bytes) -> MarkState | None:
         if len(slot) != _SLOT or not slot.startswith(_MAGIC):
             return None
         nonce, sealed = slot[len(_MAGIC) : len(_MAGIC) + _NONCE], slot[len(_MAGIC) + _NONCE :]
-        try:
-            raw = json.loads(self._sealer.decrypt(nonce, sealed, self._associated))
-        except InvalidTag:
-            return None
-        return MarkState(raw["seq"], bytes.fromhex(raw["chain"]), raw["at_ms"], raw["counts"])
+        for sealer in self._sealers:
+            with suppress(InvalidTag):
+                raw = json.loads(sealer.decrypt(nonce, sealed, self._associated))
+                return MarkState(raw["seq"], bytes.fromhex(raw["chain"]), raw["at_ms"], raw["counts"])
+        return None
 
 
 def _told(error: OSError) -> DocMindError:

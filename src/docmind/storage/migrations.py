@@ -265,7 +265,19 @@ def m014_erasures(db: Connection) -> None:
     db.execute("CREATE INDEX erasures_document ON erasures (doc_id)")
 
 
-def m015_snapshots(db: Connection) -> None:
+def m015_ages(db: Connection) -> None:
+    """Create the table of since when files have not been referred to, and add since when documents are in the bin.
+
+    Both are times of the vault's own clock (`docmind.storage.own_clock`).
+    """
+    db.execute(
+        "CREATE TABLE ages (state TEXT NOT NULL, name TEXT NOT NULL, since_ms INTEGER NOT NULL,"
+        " PRIMARY KEY (state, name)) WITHOUT ROWID"
+    )
+    db.execute("ALTER TABLE documents ADD COLUMN binned_own_ms INTEGER")
+
+
+def m016_snapshots(db: Connection) -> None:
     """Create the tables of snapshots, of the segments that hold their documents, and of what segments refer to.
 
     A snapshot whose state is not `whole` was interrupted, and is removed. `segment_files` names the originals and page
@@ -315,5 +327,6 @@ MIGRATIONS: tuple[Migration, ...] = (
     m012_pinned_and_archived,
     m013_web_pages_and_bound_conversations,
     m014_erasures,
-    m015_snapshots,
+    m015_ages,
+    m016_snapshots,
 )

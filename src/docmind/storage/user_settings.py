@@ -66,6 +66,7 @@ SETTABLE: dict[str, Settable] = {
     "reading.max_pages": Settable("reading", N_("Most pages of a file")),
     "reading.workers": Settable("reading", N_("Files read at the same time")),
     "network.strict": Settable("privacy", N_("Network guard"), choices=("auto", "on")),
+    "keys.lock_after_min": Settable("privacy", N_("Lock after minutes without use"), "now"),
     "app.theme": Settable("appearance", N_("Theme"), "now"),
     "app.language": Settable("appearance", N_("Language"), "now"),
     "visual.models_dir": Settable("storage", N_("Models folder")),

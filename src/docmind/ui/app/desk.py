@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
+from pydantic import SecretStr
 
 from docmind.config import Settings
 from docmind.errors import BehindError, DocMindError, KeyUnavailableError
 from docmind.network import network_guard
-from docmind.runtime import start_logging
+from docmind.runtime import Background, start_logging
+from docmind.ui.app.activity import Activity
 from docmind.ui.app.errors import attempt
 from docmind.ui.app.long_work import LongWork, Report
 from docmind.wording import _, speak
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 
 REBUILD = "rebuild"
 _FIRST_PAGE_S = 3.0  # longest wait of what is loaded in the background
+_IDLE_LOOK_S = 2.0  # between two looks at whether nothing was asked for long enough
 
 
 class AppState:
@@ -39,6 +43,8 @@ class AppState:
         self._is_stale = False  # something was changed that takes effect once the vault was opened again
         self._unapplied: tuple[str, ...] = ()  # the settings among it
         self._works: dict[str, LongWork] = {}
+        self.activity = Activity()
+        self._locking = Background("lock")
 
     def open(self, passphrase: str | None = None, *, read_only: bool = False, accept: bool = False) -> DocMind:
         """Return the vault, opened at the first call.
@@ -51,13 +57,75 @@ class AppState:
         with self._lock:
             if self._docmind is None:
                 self._docmind = self._opened(passphrase, read_only=read_only, accept=accept)
-                self.wants_passphrase = False
-                if not self._docmind.is_read_only:
-                    self._docmind.queue.start()
-                self._warm(self._docmind)
-            elif self._is_stale:
+                self._begin(self._docmind)
+            elif self._is_stale or self._docmind.rotation.needs_opening:
                 self._apply(self._docmind)
             return self._docmind
+
+    def recover(self, code: str, passphrase: str) -> DocMind:
+        """Open a locked vault with its recovery code, and give it a new passphrase.
+
+        It has a new recovery code then. Raises what `open` raises; nothing is changed then.
+        """
+        with self._lock:
+            if self._docmind is None:
+                self._docmind = self._opened(passphrase, recovery_code=code)
+                self._begin(self._docmind)
+            return self._docmind
+
+    def _begin(self, docmind: DocMind) -> None:
+        """Start what runs while the vault is open."""
+        self.wants_passphrase = False
+        self.activity.note()
+        if not docmind.is_read_only:
+            docmind.queue.start()
+        self._warm(docmind)
+        self._locking.start(self._lock_when_idle)
+
+    @property
+    def is_open(self) -> bool:
+        """Tell whether the vault is open."""
+        return self._docmind is not None
+
+    @property
+    def is_lockable(self) -> bool:
+        """Tell whether the vault is open, and opens again only with a passphrase that the user types."""
+        docmind = self._docmind
+        return docmind is not None and docmind.asks_passphrase
+
+    def lock(self) -> bool:
+        """Close the vault, end its processes and drop its keys; return False where something runs, or it has none.
+
+        Python does not overwrite memory that it frees, so parts of the keys may stay in the process until it ends.
+        """
+        with self._lock:
+            docmind = self._docmind
+            if docmind is None or not docmind.asks_passphrase or self._is_at_work(docmind):
+                return False
+            docmind.close()
+            self._docmind, self._works = None, {}
+            self.wants_passphrase, self.is_new, self.is_recovering = True, False, False
+        del docmind
+        gc.collect()
+        return True
+
+    def _is_at_work(self, docmind: DocMind) -> bool:
+        """Tell whether something runs that locking would break off."""
+        return (
+            any(not work.is_over for work in self._works.values())
+            or _is_busy(docmind)
+            or docmind.queue.progress().is_busy
+            or any(embedding.state in ("waiting", "running") for embedding in docmind.visual.embeddings())
+        )
+
+    def _lock_when_idle(self) -> None:
+        while not self._locking.is_closed:
+            self._locking.sleep(_IDLE_LOOK_S)
+            docmind = self._docmind
+            after_s = 60 * docmind.settings.now.keys.lock_after_min if docmind is not None else 0
+            del docmind  # this thread must not be what keeps its keys
+            if after_s and self.activity.idle_s() >= after_s:
+                self.lock()
 
     @property
     def settings(self) -> Settings | None:
@@ -106,6 +174,13 @@ class AppState:
         with self._lock:
             self._is_stale = True
             self._apply(docmind)
+
+    def apply_changes(self) -> None:
+        """Open the vault again where a change waits for it and nothing runs. Raises what opening raises."""
+        with self._lock:
+            docmind = self._docmind
+            if docmind is not None and (self._is_stale or docmind.rotation.needs_opening):
+                self._apply(docmind)
 
     def _apply(self, docmind: DocMind) -> None:
         """Open the vault again under changed settings, unless something runs that this would break off."""
@@ -161,12 +236,15 @@ class AppState:
 
     def close(self) -> None:
         """Release the vault. Idempotent."""
+        self._locking.close()
         with self._lock:
             if self._docmind is not None:
                 self._docmind.close()
             self._docmind = None
 
-    def _opened(self, passphrase: str | None, *, read_only: bool, accept: bool) -> DocMind:
+    def _opened(
+        self, passphrase: str | None, *, read_only: bool = False, accept: bool = False, recovery_code: str = ""
+    ) -> DocMind:
         from docmind.application import DocMind
 
         def ask() -> str:
@@ -180,8 +258,12 @@ class AppState:
         network_guard().hold(settings.network.strict)  # the browser was started before: it must not be restricted
         passphrase = passphrase if passphrase is not None else self._passphrase
         self._given = settings
+        if recovery_code:
+            given = {"recovery_code": SecretStr(recovery_code), "source": "passphrase", "passphrase": None}
+            settings = settings.model_copy(update={"keys": settings.keys.model_copy(update=given)})
         self.is_new = not (settings.data_dir / "vault.json").exists()
-        self.is_recovering = not self.is_new and settings.keys.recovery_code is not None  # the code brings a new key
+        is_recovering = not self.is_new and settings.keys.recovery_code is not None  # the code brings a new key
+        self.is_recovering = is_recovering and not recovery_code
         try:
             opened = DocMind(settings, ask_passphrase=ask, read_only=read_only, accept=accept)
         except BehindError:  # the key was right: the next choice does not ask for it again
@@ -194,7 +276,8 @@ class AppState:
 
 def _is_busy(docmind: DocMind) -> bool:
     pulls = (*docmind.visual.pulls(), *docmind.language_files.all())
-    return docmind.conversations.is_busy or any(not pull.is_over for pull in pulls)
+    is_asked = docmind.conversations.is_busy or docmind.rotation.is_running
+    return is_asked or any(not pull.is_over for pull in pulls)
 
 
 @st.cache_resource(show_spinner=False, on_release=AppState.close)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from docmind.errors import BehindError, DocMindError
+from docmind.errors import BehindError, DocMindError, WrongKeyError
 from docmind.storage import SHORTEST_PASSPHRASE
 from docmind.ui.app import errors, state
 from docmind.ui.app.browser_part import browser_part
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _LOOKS = Path(__file__).with_suffix(".css")
 _SHOW, _RENEW = "show", "renew"
+_LOOK_S = 2.0
 _FILE = N_("""Recovery code of the DocMind library {vault_id}
 
     {code}
@@ -159,6 +160,8 @@ def frame(draw: Callable[[DocMind], None]) -> None:
         if isinstance(outcome, DocMindError):
             errors.show(outcome)
         desk().drawn()
+        if desk().is_lockable:  # a tab that nobody uses must not go on showing documents
+            st.fragment(_follow_locking, run_every=_LOOK_S)()
     elif desk().wants_passphrase:
         _lock_screen(desk())
     else:
@@ -210,40 +213,96 @@ def _choices(vault: AppState) -> None:
 
 
 def _lock_screen(vault: AppState) -> None:
-    with st.container(width=480):
+    """Draw the page that asks for the passphrase; a tab follows where another one unlocks the library."""
+    st.fragment(_follow_unlocking, run_every=_LOOK_S)()
+    with st.container(width=480, key="lock-screen"):
         is_chosen = vault.is_new or vault.is_recovering
-        st.title(_("Choose a new passphrase") if is_chosen else _("Your library is locked"))
+        st.title(_("Choose a new passphrase") if is_chosen else _("Your library is locked"), anchor=False)
         if is_chosen:
             st.write(_("It encrypts everything you add. Several words that you can remember are best."))
         with st.form("passphrase", border=False):
-            passphrase = st.text_input(_("Passphrase"), type="password", autocomplete="current-password")
+            passphrase = st.text_input(
+                _("Passphrase"), type="password", autocomplete="new-password" if is_chosen else "current-password"
+            )
             again = passphrase
             if is_chosen:
                 again = st.text_input(_("The same again"), type="password", autocomplete="new-password")
             does = (
                 _("Make the library") if vault.is_new else _("Open the library") if vault.is_recovering else _("Unlock")
             )
-            sent = st.form_submit_button(does, type="primary")
+            is_sent = st.form_submit_button(does, type="primary")
+        browser_part(Path(__file__).parent, "focus", key="focus-passphrase", height=1)
+        if is_sent:
+            _unlock(vault, passphrase, again, is_chosen=is_chosen)
         if not is_chosen:
-            st.caption(_("Forgotten? Start DocMind once with DOCMIND_KEYS__RECOVERY_CODE set to your recovery code."))
-        if not sent:
+            _recover(vault)
+
+
+def _unlock(vault: AppState, passphrase: str, again: str, *, is_chosen: bool) -> None:
+    if not passphrase:
+        st.error(_("Type the passphrase."), icon=":material/error:")
+        return
+    if is_chosen and (wrong := _wrong_choice(passphrase, again)):
+        st.error(wrong, icon=":material/error:")
+        return
+    with st.spinner(_("Opening the library…")):
+        outcome = errors.attempt(lambda: vault.open(passphrase))
+    if isinstance(outcome, WrongKeyError) and not is_chosen:
+        errors.tell(
+            _("This isn't the passphrase of your library."),
+            _("Check capital letters and the keyboard."),
+        )
+    elif isinstance(outcome, DocMindError) and not isinstance(outcome, BehindError):
+        errors.show(outcome)
+    else:
+        st.rerun()
+
+
+def _recover(vault: AppState) -> None:
+    """Draw the form that opens the library with the recovery code, and sets a new passphrase."""
+    with st.expander(_("Forgot it? Use the recovery code"), icon=":material/key:"), st.form("recovery", border=False):
+        st.write(_("Choose a new passphrase too. You then see a new recovery code; this one stops working."))
+        code = st.text_input(_("Recovery code"), autocomplete="off", placeholder="XXXXX-XXXXX-XXXXX-XXXXX-XXXXX-XXXXX")
+        new = st.text_input(_("New passphrase"), type="password", autocomplete="new-password")
+        again = st.text_input(_("New passphrase again"), type="password", autocomplete="new-password")
+        is_sent = st.form_submit_button(_("Open the library"), type="primary")
+        if not is_sent:
             return
-        if not passphrase:
-            st.error(_("Type the passphrase."), icon=":material/error:")
+        if not code.strip():
+            st.error(_("Type the recovery code."), icon=":material/error:")
             return
-        if is_chosen and (passphrase != again or len(passphrase) < SHORTEST_PASSPHRASE):
-            st.error(
-                _("The two differ.")
-                if passphrase != again
-                else _("Use at least {shortest_passphrase} characters.").format(
-                    shortest_passphrase=SHORTEST_PASSPHRASE
-                ),
-                icon=":material/error:",
-            )
+        if wrong := _wrong_choice(new, again):
+            st.error(wrong, icon=":material/error:")
             return
         with st.spinner(_("Opening the library…")):
-            outcome = errors.attempt(lambda: vault.open(passphrase))
-        if isinstance(outcome, DocMindError) and not isinstance(outcome, BehindError):
+            outcome = errors.attempt(lambda: vault.recover(code, new))
+        if isinstance(outcome, WrongKeyError):
+            errors.tell(
+                _("This isn't the recovery code of your library."),
+                _("A code stops working when a newer one was made. Nothing was changed."),
+            )
+        elif isinstance(outcome, DocMindError) and not isinstance(outcome, BehindError):
             errors.show(outcome)
         else:
+            if not isinstance(outcome, DocMindError):
+                _ask_for(_SHOW)
             st.rerun()
+
+
+def _wrong_choice(passphrase: str, again: str) -> str:
+    """Return why a new passphrase cannot be used; empty where it can."""
+    if passphrase != again:
+        return _("The two differ.")
+    if len(passphrase) < SHORTEST_PASSPHRASE:
+        return _("Use at least {shortest_passphrase} characters.").format(shortest_passphrase=SHORTEST_PASSPHRASE)
+    return ""
+
+
+def _follow_unlocking() -> None:
+    if desk().is_open:
+        st.rerun()
+
+
+def _follow_locking() -> None:
+    if not desk().is_open:
+        st.rerun()

@@ -9,6 +9,7 @@ import streamlit as st
 
 from docmind.errors import ConfigError
 from docmind.records.bundles import SUFFIX, BundleInfo, BundleReport
+from docmind.rich_text import escape
 from docmind.ui.app import errors, long_work
 from docmind.ui.app.desk import desk
 from docmind.ui.app.format import count, size
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _WORK = "bundle"
 _WRITE, _READ = "bundle-write", "bundle-read"
 _TO, _NEW, _AGAIN = "bundle-to", "bundle-new", "bundle-again"
-_FROM, _OLD = "bundle-from", "bundle-old"
+_FROM, _OLD, _ERASED = "bundle-from", "bundle-old", "bundle-erased"
 
 
 def section(docmind: DocMind) -> None:
@@ -51,6 +52,7 @@ def section(docmind: DocMind) -> None:
         st.text_input(_("File"), key=_FROM, placeholder=str(Path.home() / f"library{SUFFIX}"))
         st.text_input(_("Passphrase of the bundle"), type="password", key=_OLD, autocomplete="off")
         st.caption(_("What the library lacks is added. Nothing is replaced."))
+        st.checkbox(_("Also documents that were erased from this library"), key=_ERASED)
         st.form_submit_button(_("Read"), on_click=_read)
     errors.show_of(_READ)
 
@@ -70,10 +72,13 @@ def _write() -> None:
 
 def _read() -> None:
     path, passphrase = (str(st.session_state.get(key, "")) for key in (_FROM, _OLD))
+    with_erased = bool(st.session_state.get(_ERASED))
 
     def begin() -> None:
         place = _path(path)
-        desk().start(_WORK, lambda docmind, report: docmind.bundles.read(place, passphrase, report))
+        desk().start(
+            _WORK, lambda docmind, report: docmind.bundles.read(place, passphrase, report, with_erased=with_erased)
+        )
 
     errors.heed(_READ, begin)
     st.session_state[_OLD] = ""
@@ -111,6 +116,8 @@ def _outcome(going: LongWork) -> None:
             _("The bundle is read: {documents} added.").format(documents=_documents(going.result.documents)),
             icon=":material/check:",
         )
+        for name in going.result.erased:
+            st.caption(_("Left out, because it was erased here: {name}").format(name=escape(name, limit=80)))
         if not going.result.is_embedded:
             st.caption(
                 _("Another text model made its vectors. Press Rebuild index, under Search, to search it by meaning.")

@@ -16,7 +16,7 @@ from docmind.ui.app.browser_part import browser_part
 from docmind.ui.app.desk import REBUILD, desk
 from docmind.ui.app.format import count, size
 from docmind.ui.app.long_work import LongWork
-from docmind.ui.settings import fields
+from docmind.ui.settings import fields, garbage
 from docmind.wording import LANGUAGES, N_, _, ngettext
 
 if TYPE_CHECKING:
@@ -220,6 +220,26 @@ def security(docmind: DocMind, status: Status) -> None:
             st.caption(_("You get a new recovery code; the one you have stops working."))
             st.form_submit_button(_("Change it"), on_click=_change_passphrase, args=(docmind,))
         errors.show_of(_PASSPHRASE)
+    _draw_locking(docmind, status)
+
+
+def _draw_locking(docmind: DocMind, status: Status) -> None:
+    """Draw after how many minutes the library locks, where it has a passphrase, and the button that locks it now."""
+    if not docmind.asks_passphrase:
+        st.caption(
+            _("The passphrase is set by DOCMIND_KEYS__PASSPHRASE, so the library doesn't lock by itself.")
+            if status.key_source == "passphrase"
+            else _("It opens without a passphrase, so it doesn't lock by itself.")
+        )
+        return
+    fields.draw(docmind, "keys.lock_after_min", about=_("0: never. It doesn't lock while something runs"))
+    st.button(_("Lock now"), icon=":material/lock:", key="lock-now", on_click=lock_now)
+
+
+def lock_now() -> None:
+    """Lock the library. For callbacks."""
+    if not desk().lock():
+        st.toast(_("Something is running. Lock again when it is done."), icon=":material/hourglass:")
 
 
 def _change_passphrase(docmind: DocMind) -> None:
@@ -265,6 +285,7 @@ def storage(docmind: DocMind, status: Status) -> None:
         st.metric(_("Free"), size(status.free_bytes), border=True)
     if status.storage:
         st.caption(" · ".join(f"{_(_USES[part.use])} {size(part.bytes)}" for part in status.storage))
+    garbage.line(docmind)
     now = docmind.settings.now
     st.markdown(f"**{_('Data folder')}**")
     st.code(str(now.data_dir.resolve()), language=None, wrap_lines=True)
