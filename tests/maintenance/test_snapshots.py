@@ -327,6 +327,7 @@ def test_no_word_is_left_in_snapshots_where_asked(
         (again,) = docmind.erase([doc_id], snapshots=True)
         assert again.is_clean, again
         assert (again.document, again.snapshots) == (NAME, ())
+        assert again.sequences >= 2, "what is searched for comes from the snapshots"
         assert dict(again.erased)["snapshots"] == 2
         assert readable(tmp_path) == set()
         for one in docmind.snapshots.list():

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import time
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -165,8 +165,16 @@ class Erasures:
             info = self._catalog.document_or_binned(doc_id)
         except NotFoundError:
             return ()
-        names = [name for name in (info.document, info.title, info.heading) if len(name) >= LEAST_NAME]
-        wanted = dict.fromkeys([*names, *self._candidates(doc_id)])
+        return self._traces(doc_id, (info.document, info.title, info.heading), self._candidates(doc_id))
+
+    def traces_among(self, doc_id: str, names: Sequence[str], texts: Sequence[str]) -> tuple[str, ...]:
+        """Do what `traces_of` does, of names and texts of pages, for a document that is not in the library."""
+        step = max(1, len(texts) // _LOOKED_AT)
+        return self._traces(doc_id, names, filter(None, map(_longest_line, texts[::step][:_LOOKED_AT])))
+
+    def _traces(self, doc_id: str, named: Sequence[str], candidates: Iterable[str]) -> tuple[str, ...]:
+        names = [name for name in named if len(name) >= LEAST_NAME]
+        wanted = dict.fromkeys([*names, *candidates])
         others = self._db.all("SELECT document, title, heading FROM documents WHERE doc_id <> ?", (doc_id,))
         for name in [*wanted]:
             if any(name in text for row in others for text in row):
@@ -185,9 +193,8 @@ class Erasures:
             row = None
             with suppress(DamagedError):
                 row = self._db.one("SELECT text FROM pages WHERE doc_id = ? AND page_no = ?", (doc_id, page_no))
-            line = max((line.strip() for line in row[0].splitlines()), key=len, default="") if row else ""
-            if len(line) >= LEAST:
-                yield line[:LONGEST].strip()
+            if row and (line := _longest_line(row[0])):
+                yield line
 
     def _texts_beside(self, doc_id: str) -> Iterator[str]:
         last = 0
@@ -228,6 +235,12 @@ def _counted(db: Connection, doc_id: str, contents: Sequence[bytes], images: Seq
             for name, table in _OF_IMAGES.items()
         },
     }
+
+
+def _longest_line(text: str) -> str:
+    """Return the beginning of the longest line of a page; empty where that is too short to be a trace."""
+    line = max((line.strip() for line in text.splitlines()), key=len, default="")
+    return line[:LONGEST].strip() if len(line) >= LEAST else ""
 
 
 def _packed(traces: Sequence[str]) -> bytes:

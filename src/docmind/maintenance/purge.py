@@ -122,8 +122,9 @@ class Purge:
             try:
                 for doc_id in found:
                     if not self._catalog.is_known(doc_id):  # only snapshots have it
+                        traces = self._erasures.traces_among(doc_id, *self._snapshots.texts_of(doc_id))
                         with self._catalog.naming:
-                            self._erasures.begin(doc_id, ErasurePlan(conversations, snapshots=snapshots), ())
+                            self._erasures.begin(doc_id, ErasurePlan(conversations, snapshots=snapshots), traces)
                         continue
                     noted = tuple(self.memories_of(doc_id)) if memories else ()
                     with suppress(NotFoundError):  # erased meanwhile

@@ -45,7 +45,15 @@ from docmind.documents import (
     rows_in,
     segment_of,
 )
-from docmind.errors import ConfigError, DamagedError, DiskFullError, NotFoundError, TamperedError, VaultError
+from docmind.errors import (
+    ConfigError,
+    DamagedError,
+    DiskFullError,
+    NotFoundError,
+    TamperedError,
+    VaultError,
+    VaultFormatError,
+)
 from docmind.ingest import Library
 from docmind.records.snapshots import (
     Activation,
@@ -96,7 +104,6 @@ _DAY_MS = 86_400_000
 _SHORTEST = 4  # characters of an id that name a snapshot
 _PROBLEMS = 20  # that a check names
 _TITLES: Mapping[SnapshotReason, str] = {
-    "asked": "",
     "activating": N_("Before another snapshot was activated"),
     "text model": N_("Before another text model is used"),
 }
@@ -210,9 +217,29 @@ class Snapshots:
 
     def kept_in(self, doc_id: str) -> tuple[str, ...]:
         """Return the ids of the snapshots, and the names of the kept databases, that hold a document."""
-        key = self._keys().db_key
-        kept = [one.name for one in self.databases() if holds_document(self._data_dir, one.name, key, doc_id)]
-        return (*self._rows.holding(doc_id), *kept)
+        return self.kept_in_any([doc_id])
+
+    def kept_in_any(self, doc_ids: Collection[str]) -> tuple[str, ...]:
+        """Do what `kept_in` does for any of some documents."""
+        held = dict.fromkeys(one for doc_id in doc_ids for one in self._rows.holding(doc_id))
+        return (*held, *(one.name for one in self.databases() if self._is_in(one, doc_ids)))
+
+    def texts_of(self, doc_id: str) -> tuple[tuple[str, ...], list[str]]:
+        """Return names of a document of any snapshot, and the texts of its pages; empty where none can be read."""
+        for snapshot_id in self._rows.holding(doc_id):
+            with suppress(DamagedError, TamperedError, VaultFormatError):  # another one may be whole
+                manifest = self._files.manifest(snapshot_id)
+                known = self._state(manifest).documents
+                if doc_id not in known:
+                    continue
+                address, held = known[doc_id]
+                rows = self._loaded({one.name: one for one in manifest.members}, address, doc_id)
+                names = tuple(str(held.row[name]) for name in ("document", "title", "heading"))
+                return names, [str(page["text"]) for page in rows["pages"]]
+        return (), []
+
+    def _is_in(self, kept: KeptDatabase, doc_ids: Collection[str]) -> bool:
+        return holds_document(self._data_dir, kept.name, self._keys().db_key, doc_ids)
 
     def find_document(self, name: str) -> tuple[str, str]:
         """Return id and name of the one document of any snapshot with this id, start of an id, or name.
@@ -221,7 +248,7 @@ class Snapshots:
         """
         found: dict[str, str] = {}
         for info in self.list():
-            with suppress(DamagedError, TamperedError):  # its documents are looked for in the others
+            with suppress(DamagedError, TamperedError, VaultFormatError):  # its documents are looked for in the others
                 for one in self.documents(info.snapshot_id):
                     is_begun = len(name) >= _SHORTEST and one.doc_id.startswith(name)
                     if one.document == name or is_begun:
@@ -295,33 +322,41 @@ class Snapshots:
         with self._turn:
             info = self._create(title, reason, text_model, report or (lambda done, total: None))
             if info.is_automatic:
-                for old in self._surplus(self.list(), but=info.snapshot_id):
+                for old in self._surplus(self.list(), but=(info.snapshot_id,)):
                     self._remove(old.snapshot_id)
         return info
 
     def _create(self, title: str, reason: SnapshotReason, text_model: str, report: Report) -> SnapshotInfo:
-        title = " ".join(title.split())[:_LONGEST_TITLE] or _(_TITLES[reason])
+        title = " ".join(title.split())[:_LONGEST_TITLE]
+        if not title and reason != "asked":
+            title = _(_TITLES[reason])
         snapshot_id, at_ms = secrets.token_hex(8), time.time_ns() // 1_000_000
         self._rows.begin(snapshot_id, title, reason, at_ms)
         try:
             documents, collections = held_documents(self._db)
             state = _State({}, collections, self._set(), self._model(text_model))
             held, left_out = self._add_segments(snapshot_id, documents, report)
-            state = replace(state, documents=held)
-            corpus, config = (self._files.hash_of(part) for part in (state.corpus(), state.config()))
-            pages = sum(int(one.row["pages"]) for _address, one in held.values())
-            header = {
-                "snapshot_id": snapshot_id, "created_at_ms": at_ms, "reason": reason, "documents": len(held),
-                "pages": pages, "corpus": corpus, "config": config,
-            }  # fmt: skip
-            self._write(Manifest(header, ()), state)
-            model = state.text_model["name"]
-            self._rows.finish(snapshot_id, pages=pages, corpus=corpus, config=config, text_model=model)
+            with self._catalog.naming:  # what was erased meanwhile is left out, and nothing is erased until it is whole
+                there = {one.doc_id for one in self._rows.members(snapshot_id)}
+                state = replace(state, documents={doc_id: one for doc_id, one in held.items() if doc_id in there})
+                self._finish(snapshot_id, state, {"created_at_ms": at_ms, "reason": reason})
         except BaseException:
             with suppress(VaultError):  # on a full disk it is removed at the next opening
                 self._remove(snapshot_id)
             raise
         return replace(self._known(snapshot_id), left_out=tuple(left_out))
+
+    def _finish(self, snapshot_id: str, state: _State, about: Mapping[str, Any]) -> None:
+        """Write state and manifest of a snapshot whose segments are there, and mark it whole."""
+        corpus, config = (self._files.hash_of(part) for part in (state.corpus(), state.config()))
+        pages = sum(int(held.row["pages"]) for _address, held in state.documents.values())
+        header = {
+            "snapshot_id": snapshot_id, **about, "documents": len(state.documents), "pages": pages, "corpus": corpus,
+            "config": config,
+        }  # fmt: skip
+        self._write(Manifest(header, ()), state)
+        model = state.text_model["name"]
+        self._rows.finish(snapshot_id, pages=pages, corpus=corpus, config=config, text_model=model)
 
     def _add_segments(
         self, snapshot_id: str, documents: Sequence[HeldDocument], report: Report
@@ -415,7 +450,7 @@ class Snapshots:
                 )
             before = self._create("", "activating", "", lambda done, total: None)
             told = self._put_back(info, before, settings=settings)
-            for old in self._surplus(self.list(), but=before.snapshot_id):
+            for old in self._surplus(self.list(), but=(before.snapshot_id, snapshot_id)):
                 self._remove(old.snapshot_id)
         self._db.settle()
         self._library.forget_outlines()
@@ -521,30 +556,31 @@ class Snapshots:
         with self._turn:
             for info in self.list():
                 self._follow_rows(info)
-            key = self._keys().db_key
             for kept in self.databases():
-                if any(holds_document(self._data_dir, kept.name, key, doc_id) for doc_id in doc_ids):
+                if self._is_in(kept, doc_ids):
                     drop_database(self._data_dir, kept.name)
 
     def _follow_rows(self, info: SnapshotInfo) -> None:
-        """Write a snapshot again without the documents that its rows do not name any more."""
+        """Write a snapshot again without the documents that its rows do not name any more.
+
+        Where it is damaged it stays as it is: the keys of these documents are gone, and it shows only their hashes.
+        """
         try:
             manifest = self._files.manifest(info.snapshot_id)
-        except VaultError as error:  # it shows nothing of a document but the hash of what it was
+            there = {f"{one.address}.segment" for one in self._rows.members(info.snapshot_id)}
+            gone = [one.name for one in manifest.members if not STATE.fullmatch(one.name) and one.name not in there]
+            if gone:
+                self._files.remove_segments(name[:64] for name in gone)
+                now_ms = time.time_ns() // 1_000_000
+                state = self._state(manifest)
+                self._write(replace(manifest, erased={**manifest.erased, **dict.fromkeys(gone, now_ms)}), state)
+        except (DamagedError, TamperedError, VaultFormatError) as error:
             log_mistake("docmind.snapshots", "a snapshot was not written again", error)
-            return
-        there = {f"{one.address}.segment" for one in self._rows.members(info.snapshot_id)}
-        gone = [one.name for one in manifest.members if not STATE.fullmatch(one.name) and one.name not in there]
-        if gone:
-            self._files.remove_segments(name[:64] for name in gone)
-            now_ms = time.time_ns() // 1_000_000
-            state = self._state(manifest)
-            self._write(replace(manifest, erased={**manifest.erased, **dict.fromkeys(gone, now_ms)}), state)
 
-    def _surplus(self, known: Sequence[SnapshotInfo], but: str = "") -> list[SnapshotInfo]:
+    def _surplus(self, known: Sequence[SnapshotInfo], but: Collection[str] = ()) -> list[SnapshotInfo]:
         """Return the automatic snapshots above their number, the oldest ones."""
         automatic = [one for one in known if one.is_automatic and not one.is_pinned]
-        return [one for one in automatic[self._limits.automatic :] if one.snapshot_id != but]
+        return [one for one in automatic[self._limits.automatic :] if one.snapshot_id not in but]
 
     def _remove(self, snapshot_id: str) -> None:
         with self._catalog.naming:

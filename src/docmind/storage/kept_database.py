@@ -13,6 +13,7 @@ import secrets
 import shutil
 import sqlite3
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 from docmind.errors import DamagedError, DiskFullError, NotFoundError, VaultBusyError, VaultError
@@ -111,13 +112,17 @@ def expire_databases(data_dir: Path, days: float, ages: Ages) -> int:
     return gone
 
 
-def holds_document(data_dir: Path, name: str, key: bytes, doc_id: str) -> bool:
-    """Return whether a copy has a document; True where it cannot be read, so that it is named rather than forgotten."""
+def holds_document(data_dir: Path, name: str, key: bytes, doc_ids: Iterable[str]) -> bool:
+    """Return whether a copy has any of these documents.
+
+    Where it cannot be read the result is True, so that it is named rather than forgotten.
+    """
     path = data_dir / "snapshots" / name / _DATABASE
     try:
         db = _connected(path, key, "mode=ro&immutable=1")
         try:
-            return db.execute("SELECT 1 FROM documents WHERE doc_id = ?", (doc_id,)).fetchone() is not None
+            query = "SELECT 1 FROM documents WHERE doc_id = ?"
+            return any(db.execute(query, (doc_id,)).fetchone() for doc_id in doc_ids)
         finally:
             db.close()
     except (dbapi2.Error, sqlite3.Error):

@@ -37,11 +37,13 @@ def page(documents: list, collections: dict) -> None:
     from docmind.application import DocMind
     from docmind.ui.chat.filters import choose_filters, chosen_filters, follow, matching
 
-    follow(documents, collections)
-    choose_filters(documents, collections)
+    snapshots = dict(pair.split("=") for pair in st.query_params.get("snapshots", "").split(",") if pair)
+    follow(documents, collections, snapshots=snapshots)
+    choose_filters(documents, collections, snapshots=snapshots)
     docmind = cast("DocMind", SimpleNamespace(documents=lambda: documents))
     chosen = chosen_filters(docmind)
-    st.json({"filters": chosen.doc_ids, "count": len(matching(documents)), "collections": chosen.collections})
+    told = {"filters": chosen.doc_ids, "count": len(matching(documents)), "collections": chosen.collections}
+    st.json(told | ({"snapshots": chosen.snapshots} if snapshots else {}))
 
 
 def drawn(*documents: DocumentInfo, **address: str) -> AppTest:
@@ -95,6 +97,15 @@ def test_a_collection_is_chosen_and_goes_with_the_other_choices() -> None:
     assert found(drawn(taxes, collection="c2")) == {"filters": [], "count": 1}
 
 
+def test_the_last_snapshot_that_is_chosen_is_asked() -> None:
+    test = drawn(snapshots="s1=Spring,s2=Autumn")
+    test.multiselect(state.FILTER_SNAPSHOTS).select("s2").run()
+    assert test.json[0].value.count("s2") == 1
+    test.multiselect(state.FILTER_SNAPSHOTS).select("s1").run()
+    assert ("s1" in test.json[0].value, "s2" in test.json[0].value) == (True, False)
+    assert "".join(test.query_params["as-of"]) == "s1"
+
+
 def test_one_that_is_gone_is_left_out() -> None:
     assert found(drawn(DOCUMENTS[0], **{"in": DOCUMENTS[1].doc_id[:12]})) == {"filters": [], "count": 1}
 
@@ -108,6 +119,8 @@ def test_one_that_is_gone_is_left_out() -> None:
         (Filters(doc_ids=("gone",), languages=("pt",)), (), "1 document · Portuguese"),
         (Filters(tags=("tax",)), ("image", "visual"), "tax · by look"),
         (Filters(collections=("x", "gone")), (), "a\\_b · a deleted collection"),
+        (Filters(snapshots=("x",)), (), "as of a\\_b"),
+        (Filters(snapshots=("gone",)), (), "as of a deleted snapshot"),
     ],
 )
 def test_a_turn_says_what_it_was_asked_in(filters: Filters, lists: Any, told: str) -> None:

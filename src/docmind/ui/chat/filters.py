@@ -230,7 +230,7 @@ def _draw_fields(offered: Mapping[str, Sequence[str]], names: Mapping[str, str])
             offered[state.FILTER_SNAPSHOTS],
             format_func=lambda one: shorten(names[one], 48),
             key=state.FILTER_SNAPSHOTS,
-            max_selections=1,
+            on_change=_one_snapshot,
             placeholder=_("Now"),
             help=_("Only documents that the snapshot holds are asked. Those that are gone since are not among them."),
         )
@@ -247,6 +247,11 @@ def _draw_fields(offered: Mapping[str, Sequence[str]], names: Mapping[str, str])
 def _one_since() -> None:
     """Keep the date that was chosen last."""
     st.session_state[state.FILTER_SINCE] = st.session_state[state.FILTER_SINCE][-1:]
+
+
+def _one_snapshot() -> None:
+    """Keep the snapshot that was chosen last."""
+    st.session_state[state.FILTER_SNAPSHOTS] = st.session_state[state.FILTER_SNAPSHOTS][-1:]
 
 
 def _chosen(key: str) -> list[str]:

@@ -390,7 +390,7 @@ def _purge(docmind: DocMind, ids: tuple[str, ...]) -> None:
         help=_("The questions and the other sources stay. In place of the quotes they say “erased”."),
     )
     memories = st.checkbox(_("Forget memories that stand in it or name it"), False, key="purge-memories")
-    held = {kept for doc_id in ids for kept in docmind.snapshots.kept_in(doc_id)}
+    held = docmind.snapshots.kept_in_any(ids)
     snapshots = bool(held) and st.checkbox(
         count(ngettext("Erase it in {n} snapshot too", "Erase it in {n} snapshots too", len(held)), len(held)),
         True,

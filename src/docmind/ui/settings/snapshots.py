@@ -142,9 +142,10 @@ def _compared(docmind: DocMind, info: SnapshotInfo) -> None:
     if isinstance(found, DocMindError):
         errors.show(found)
     else:
-        _draw_difference(found)
-    if st.button(_("Close"), key="snapshot-close", on_click=_close):
-        st.rerun()
+        _draw_difference(docmind, found)
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        if st.button(_("Close"), key="snapshot-close", on_click=_close):
+            st.rerun()
 
 
 def _activated(docmind: DocMind, info: SnapshotInfo) -> None:
@@ -160,7 +161,7 @@ def _activated(docmind: DocMind, info: SnapshotInfo) -> None:
             "collections are as they were. A snapshot of the present state is taken first, so you can undo this."
         )
     )
-    _draw_difference(found)
+    _draw_difference(docmind, found)
     settings = bool(found.settings) and st.checkbox(_("Bring back the settings too"), False, key="snapshot-settings")
     with st.container(horizontal=True, horizontal_alignment="right"):
         if st.button(_("Cancel"), key="snapshot-no", on_click=_close):
@@ -194,7 +195,7 @@ def _lead(info: SnapshotInfo) -> None:
     st.caption(f"{when(info.created_at_ms)} · {_documents(info.documents)}")
 
 
-def _draw_difference(found: SnapshotDifference) -> None:
+def _draw_difference(docmind: DocMind, found: SnapshotDifference) -> None:
     """Draw what changed, a line for each kind of change."""
     if found.is_empty:
         st.success(_("Nothing changed since."), icon=":material/check:")
@@ -206,7 +207,7 @@ def _draw_difference(found: SnapshotDifference) -> None:
             _("Changed since"),
             [f"{one.document} ({', '.join(_(change) for change in one.changes)})" for one in found.changed],
         ),
-        (_("Settings changed since"), [_(one.name) for one in found.settings]),
+        (_("Settings changed since"), [_setting(docmind, one.name) for one in found.settings]),
     ):
         if names:
             more = len(names) - _SHOWN
@@ -214,6 +215,11 @@ def _draw_difference(found: SnapshotDifference) -> None:
             if more > 0:
                 told.append(f"- {count(ngettext('{n} more', '{n} more', more), more)}")
             st.markdown("\n".join((f"**{title}**", "", *told)))
+
+
+def _setting(docmind: DocMind, name: str) -> str:
+    """Return the title of a setting; the text model is none of them."""
+    return docmind.settings.info(name).title if "." in name else _("Text model")
 
 
 _DIALOGS = {
