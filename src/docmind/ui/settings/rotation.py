@@ -25,8 +25,8 @@ def section(docmind: DocMind) -> None:
         return
     st.subheader(_("New keys"), anchor=False)
     st.write(
-        _("Encrypts the whole library again with new keys. Copies made before, with their key, then open nothing that "
-          "you add from now on.")
+        _("Encrypts the whole library again, for example after somebody saw your passphrase or copied your key file. "
+          "Change the passphrase first.")
     )  # fmt: skip
     rotation = docmind.rotation
     if rotation.is_running:
