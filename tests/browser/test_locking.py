@@ -8,6 +8,10 @@ from typing import Any
 
 import pytest
 
+from desks import settings_in
+from docmind.application import DocMind
+from docmind.config import KeySettings
+from docmind.records.documents import Upload
 from served import Server, Tab, tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -16,23 +20,16 @@ LOCKED, FIRST, SECOND = "Your library is locked", "correct horse battery", "stap
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
+    """Serve a library with a passphrase and a document."""
+    settings = settings_in(tmp_path, keys=KeySettings(source="passphrase"))
+    with DocMind(settings, ask_passphrase=lambda: FIRST) as docmind:
+        docmind.add([Upload("herons.txt", b"The heron nests beside the river.")])
     server = Server(
         tmp_path, DOCMIND_EMBEDDING__MODEL="fake", DOCMIND_READING__OCR="off", DOCMIND_KEYS__SOURCE="passphrase"
     )
     server.start()
     yield server
     server.stop()
-
-
-def made(one: Tab) -> None:
-    """Make the library, with the sample in it."""
-    one.enter()
-    one.page.get_by_label("Passphrase", exact=True).fill(FIRST)
-    one.page.get_by_label("The same again").fill(FIRST)
-    one.page.get_by_role("button", name="Make the library").click()
-    one.page.get_by_role("button", name="Try it with a sample").click()
-    one.page.get_by_placeholder("Ask your documents").wait_for()
-    one.idle()
 
 
 def unlock(one: Tab, passphrase: str) -> None:
@@ -43,14 +40,15 @@ def unlock(one: Tab, passphrase: str) -> None:
 
 def test_the_library_is_locked_and_opened_on_the_same_page(browser: Any, server: Server) -> None:
     with tab(browser, server) as one, tab(browser, server) as other:
-        made(one)
+        one.enter()
+        one.page.wait_for_function("document.activeElement.type === 'password'")
+        unlock(one, FIRST)
         other.enter()
         other.page.get_by_placeholder("Ask your documents").wait_for()
         one.section("Privacy")
         one.page.get_by_role("button", name="Lock now").click()
-        one.page.get_by_role("heading", name=LOCKED).wait_for()  # once the sample is read
+        one.page.get_by_role("heading", name=LOCKED).wait_for()
         other.page.get_by_role("heading", name=LOCKED).wait_for()  # a tab that nobody touches shows no document
-        one.page.wait_for_function("document.activeElement.type === 'password'")
         unlock(one, "wrong")
         one.page.get_by_text("This isn't the passphrase of your library.").wait_for()
         unlock(one, FIRST)
@@ -60,17 +58,19 @@ def test_the_library_is_locked_and_opened_on_the_same_page(browser: Any, server:
 
 def test_it_locks_by_itself_and_opens_with_the_recovery_code(browser: Any, server: Server) -> None:
     with tab(browser, server) as one:
-        made(one)
+        one.enter()
+        unlock(one, FIRST)
         one.page.get_by_role("button", name="Show the recovery code").first.click()
         code = one.page.locator(".st-key-recovery-code code").inner_text().strip()
         one.page.get_by_role("button", name="I have written it down").click()
         one.page.get_by_role("button", name="Show the recovery code").wait_for(state="detached")
         one.section("Privacy")
-        minutes = one.page.get_by_label("Lock after minutes without use")
+        minutes = one.page.get_by_test_id("stNumberInputField")
         minutes.fill("1")
         minutes.press("Enter")
         one.page.get_by_text("Saved").wait_for()
         one.page.get_by_role("heading", name=LOCKED).wait_for(timeout=120_000)
+        one.shows(one.page.get_by_test_id("stTabs"), 0)  # nothing of the page is left
         one.page.get_by_text("Forgot it? Use the recovery code").click()
         one.page.get_by_label("Recovery code").fill(code.lower())
         one.page.get_by_label("New passphrase", exact=True).fill(SECOND)
@@ -89,7 +89,8 @@ def test_it_locks_by_itself_and_opens_with_the_recovery_code(browser: Any, serve
 
 def test_the_library_gets_new_keys(browser: Any, server: Server) -> None:
     with tab(browser, server) as one:
-        made(one)
+        one.enter()
+        unlock(one, FIRST)
         one.section("Privacy")
         one.page.get_by_role("button", name="Make new keys").click()
         one.page.get_by_role("button", name="Begin").click()
