@@ -308,7 +308,7 @@ class DocMind:
             return keyset.db_key, None
         keys = (keyset.db_key, keyset.next.db_key)
         key = key_that_opens(self._settings.data_dir / "vault.db", keys)
-        return key, keys[key == keys[0]]
+        return key, keys[1] if key == keys[0] else keys[0]
 
     def _opened_text_model(self, settings: Settings) -> tuple[Settings, TextEmbedder]:
         """Open the text model; return it with the settings that have its name, also in place of `auto`.

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from desks import environment_of
 from docmind.config import KeySettings
-from docmind.errors import ConfigError, NotFoundError, WrongKeyError
+from docmind.errors import CancelledError, ConfigError, NotFoundError, WrongKeyError
 from docmind.storage.keys import open_keys
 from shells import Shell, sentence_of
 
@@ -183,3 +183,18 @@ def test_twelve_kills_after_the_vault_is_made_lose_no_code(tmp_path: Path) -> No
         if is_lost(folder):
             lost.append(number)
     assert lost == [], f"seed {seed}"
+
+
+def test_rotated_keys_bring_a_new_code(shell: Shell) -> None:
+    old = made(shell)
+    assert "The keys were not changed." in sentence_of(shell.run("keys", "rotate", code=CancelledError.exit_code))
+    assert opens(shell.folder, old)
+    rotated = shell.run("keys", "rotate", "--yes")
+    assert "Everything has new keys" in rotated.stdout
+    code = rotated.stderr.split("recovery code: ")[1].split()[0]
+    assert code != old
+    assert not opens(shell.folder, old)
+    assert opens(shell.folder, code)
+    told = shell.json("keys", "rotate", "--yes")
+    assert told["rotation"]["damaged"] == []
+    assert told["recovery_code"] not in (code, old)

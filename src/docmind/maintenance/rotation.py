@@ -88,10 +88,11 @@ class Rotation:
     @property
     def needs_opening(self) -> bool:
         """Whether all is done but the index, and the vault must be opened again for that."""
-        return self._is_index_left and not self._has_new_index_key and not self._db.is_read_only
+        return self.is_index_left and not self._has_new_index_key and not self._db.is_read_only
 
     @property
-    def _is_index_left(self) -> bool:
+    def is_index_left(self) -> bool:
+        """Whether all is done but the index."""
         new = self._keyset.next
         return new is not None and new.is_sealed and self._keyset.db_key == new.db_key
 
@@ -133,7 +134,7 @@ class Rotation:
 
     def follow(self) -> None:
         """Go on in the background with a rotation that was interrupted. Idempotent."""
-        if not self._db.is_read_only and self.is_unfinished and not self._is_index_left:
+        if not self._db.is_read_only and self.is_unfinished and not self.is_index_left:
             self.start()
 
     def close(self) -> None:

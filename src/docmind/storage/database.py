@@ -276,10 +276,11 @@ class Database:
             if key != self._key:
                 self._rewrite(key)
             if mark is not None:
-                mark.create(self._ledger.state(self._db, self._ledger.head(self._db)))
+                head = self._ledger.head(self._db)
+                mark.create(self._ledger.state(self._db, head))
                 if self._mark is not None:
                     self._mark.close()
-                self._mark = mark
+                self._mark, self._marked_seq = mark, head.seq
 
     def _rewrite(self, key: bytes) -> None:
         """Write the file again under a key, and switch to it."""

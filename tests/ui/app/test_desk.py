@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+import weakref
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from desks import report
 from docmind.application import DocMind
-from docmind.errors import ConfigError
+from docmind.errors import ConfigError, KeyUnavailableError, WrongKeyError
 from docmind.ui.app import desk as desk_module
+from docmind.ui.app.activity import Activity
 from docmind.ui.app.desk import AppState
 
 pytestmark = pytest.mark.slow
@@ -25,6 +28,13 @@ def state(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AppState]
     state.drawn()
     yield state
     state.close()
+
+
+def wait_until(is_so: Callable[[], bool]) -> bool:
+    until = time.monotonic() + 30
+    while not (so := is_so()) and time.monotonic() < until:
+        time.sleep(0.05)
+    return so
 
 
 def test_a_change_is_applied_and_the_reference_stays(state: AppState) -> None:
@@ -67,3 +77,90 @@ def test_a_change_under_which_the_vault_does_not_open_is_taken_back(
         state.change({"answer.quotes": 2})
     assert docmind.settings.info("answer.quotes").source == "default"
     assert docmind.documents() == ()
+
+
+FIRST, SECOND = "correct horse battery", "staple of the stable"
+
+
+@pytest.fixture
+def locked_by_words(state: AppState, monkeypatch: pytest.MonkeyPatch) -> AppState:
+    """Return a state whose vault is open, with a passphrase and a document."""
+    monkeypatch.setenv("DOCMIND_KEYS__SOURCE", "passphrase")
+    state.open(FIRST).add([report("herons", 2)])
+    return state
+
+
+def test_locking_drops_the_vault_and_ends_its_index(locked_by_words: AppState) -> None:
+    state = locked_by_words
+    assert state.is_lockable
+    docmind = state.open()
+    docmind.search("herons")
+    pid = docmind._services.index.started().index.pid  # type: ignore[attr-defined]
+    there = weakref.ref(docmind)
+    del docmind
+    assert wait_until(lambda: not state.open().queue.progress().is_busy)
+    assert state.lock()
+    assert there() is None, "nothing holds the keys any more"
+    assert not Path(f"/proc/{pid}").exists()
+    assert state.wants_passphrase
+    assert not state.is_open
+    assert not state.lock()
+    with pytest.raises(KeyUnavailableError):
+        state.open()
+    with pytest.raises(WrongKeyError):
+        state.open("wrong")
+    assert len(state.open(FIRST).documents()) == 1
+
+
+def test_it_locks_after_idle_minutes_and_not_while_something_runs(
+    locked_by_words: AppState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = locked_by_words
+    at = [0.0]
+    state.activity = Activity(lambda: at[0])
+    monkeypatch.setattr(desk_module, "_is_busy", lambda _: True)
+    state.change({"keys.lock_after_min": 5})
+    at[0] = 301.0
+    state._lock_if_idle()
+    assert state.is_open
+    monkeypatch.setattr(desk_module, "_is_busy", lambda _: False)
+    at[0] = 299.0
+    state._lock_if_idle()
+    assert state.is_open
+    at[0] = 301.0
+    state._lock_if_idle()
+    assert not state.is_open
+
+
+def test_locking_by_hand_waits_for_what_runs(locked_by_words: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(desk_module, "_is_busy", lambda _: True)
+    assert not locked_by_words.lock(waits=True)
+    assert locked_by_words.is_open
+    monkeypatch.setattr(desk_module, "_is_busy", lambda _: False)
+    locked_by_words._lock_if_idle()
+    assert not locked_by_words.is_open
+
+
+def test_a_library_without_a_typed_passphrase_does_not_lock(state: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
+    state.open()
+    assert not state.is_lockable
+    assert not state.lock()
+    assert state.is_open
+    state.close()
+
+
+def test_the_recovery_code_opens_and_sets_a_passphrase(locked_by_words: AppState) -> None:
+    state = locked_by_words
+    code = state.open().recovery_code() or ""
+    assert state.lock()
+    with pytest.raises(WrongKeyError):
+        state.recover("AAAAA-AAAAA-AAAAA-AAAAA-AAAAA-AAAAA", SECOND)
+    opened = state.recover(code.lower(), SECOND)
+    assert opened.recovery_code() not in (None, code)
+    assert opened._given.keys.recovery_code is None
+    assert len(opened.documents()) == 1
+    del opened
+    assert state.lock()
+    with pytest.raises(WrongKeyError):
+        state.open(FIRST)
+    assert state.open(SECOND).asks_passphrase

@@ -45,6 +45,7 @@ class AppState:
         self._works: dict[str, LongWork] = {}
         self.activity = Activity()
         self._locking = Background("lock")
+        self._is_lock_wanted = False
 
     def open(self, passphrase: str | None = None, *, read_only: bool = False, accept: bool = False) -> DocMind:
         """Return the vault, opened at the first call.
@@ -75,12 +76,13 @@ class AppState:
 
     def _begin(self, docmind: DocMind) -> None:
         """Start what runs while the vault is open."""
-        self.wants_passphrase = False
+        self.wants_passphrase = self._is_lock_wanted = False
         self.activity.note()
         if not docmind.is_read_only:
             docmind.queue.start()
         self._warm(docmind)
-        self._locking.start(self._lock_when_idle)
+        if docmind.asks_passphrase:
+            self._locking.start(self._lock_when_idle)
 
     @property
     def is_open(self) -> bool:
@@ -93,15 +95,20 @@ class AppState:
         docmind = self._docmind
         return docmind is not None and docmind.asks_passphrase
 
-    def lock(self) -> bool:
+    def lock(self, *, waits: bool = False) -> bool:
         """Close the vault, end its processes and drop its keys; return False where something runs, or it has none.
 
-        Python does not overwrite memory that it frees, so parts of the keys may stay in the process until it ends.
+        With `waits` it is locked as soon as nothing runs any more. Python does not overwrite memory that it frees, so
+        parts of the keys may stay in the process until it ends.
         """
         with self._lock:
             docmind = self._docmind
-            if docmind is None or not docmind.asks_passphrase or self._is_at_work(docmind):
+            if docmind is None or not docmind.asks_passphrase:
                 return False
+            if self._is_at_work(docmind):
+                self._is_lock_wanted |= waits
+                return False
+            self._is_lock_wanted = False
             docmind.close()
             self._docmind, self._works = None, {}
             self.wants_passphrase, self.is_new, self.is_recovering = True, False, False
@@ -121,11 +128,12 @@ class AppState:
     def _lock_when_idle(self) -> None:
         while not self._locking.is_closed:
             self._locking.sleep(_IDLE_LOOK_S)
-            docmind = self._docmind
-            after_s = 60 * docmind.settings.now.keys.lock_after_min if docmind is not None else 0
-            del docmind  # this thread must not be what keeps its keys
-            if after_s and self.activity.idle_s() >= after_s:
-                self.lock()
+            self._lock_if_idle()
+
+    def _lock_if_idle(self) -> None:
+        after_s = 60 * self.settings.keys.lock_after_min if self.is_open and self.settings is not None else 0
+        if self._is_lock_wanted or (after_s and self.activity.idle_s() >= after_s):
+            self.lock()
 
     @property
     def settings(self) -> Settings | None:

@@ -25,8 +25,8 @@ def section(docmind: DocMind) -> None:
         return
     st.subheader(_("New keys"), anchor=False)
     st.write(
-        _("Encrypts the whole library again with new keys. Copies made before, with their key, then open nothing that "
-          "you add from now on.")
+        _("Encrypts the whole library again, for example after somebody saw your passphrase or copied your key file. "
+          "Change the passphrase first.")
     )  # fmt: skip
     rotation = docmind.rotation
     if rotation.is_running:
@@ -36,8 +36,8 @@ def section(docmind: DocMind) -> None:
         errors.show(rotation.error)
     if rotation.report is not None:
         _draw_report(docmind)
-    if rotation.needs_opening:
-        st.caption(_("The search index gets its new key as soon as no question is being answered."))
+    if rotation.is_index_left:
+        st.fragment(_follow_index, run_every=_LOOK_S)(docmind)
         return
     if rotation.is_unfinished:
         st.info(
@@ -60,7 +60,6 @@ def _start(docmind: DocMind) -> None:
 def _draw_progress(docmind: DocMind) -> None:
     now = docmind.rotation.progress
     if not docmind.rotation.is_running:
-        desk().apply_changes()
         st.rerun()
     if now is None:
         st.progress(0.0, text=_("Getting ready…"))
@@ -68,6 +67,17 @@ def _draw_progress(docmind: DocMind) -> None:
     share = now.done / now.total if now.total else 0.0
     st.progress(share, text=f"{_(now.step)} {round(100 * share)} %" if now.total else f"{_(now.step)}…")
     st.button(_("Pause"), icon=":material/pause:", key=f"{_KEY}-pause", on_click=docmind.rotation.pause)
+
+
+def _follow_index(docmind: DocMind) -> None:
+    """Open the library again as soon as nothing runs, and wait for the index."""
+    outcome = errors.attempt(desk().apply_changes)
+    if outcome is not None:
+        errors.show(outcome)
+    elif not docmind.rotation.is_unfinished:
+        st.rerun()
+    else:
+        st.caption(_("The search index gets its new key as soon as no question is being answered."))
 
 
 def _draw_report(docmind: DocMind) -> None:

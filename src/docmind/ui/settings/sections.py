@@ -238,8 +238,8 @@ def _draw_locking(docmind: DocMind, status: Status) -> None:
 
 def lock_now() -> None:
     """Lock the library. For callbacks."""
-    if not desk().lock():
-        st.toast(_("Something is running. Lock again when it is done."), icon=":material/hourglass:")
+    if not desk().lock(waits=True):
+        st.toast(_("Something is running. The library locks when it is done."), icon=":material/hourglass:")
 
 
 def _change_passphrase(docmind: DocMind) -> None:
