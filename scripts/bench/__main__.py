@@ -27,6 +27,7 @@ BENCHES = {
     "purge": ("purge",),
     "snapshots": ("snapshots",),
     "rotate": ("rotate",),
+    "doctor": ("doctor",),
 }
 """By module; each function is named `bench_NAME`."""
 WHERE = {name: module for module, names in BENCHES.items() for name in names}

@@ -74,14 +74,9 @@ def look_at(database: Database, artifacts: Artifacts) -> Vault:
         vault = Vault(documents, pages, passages, artifacts.listed(), artifacts.put_aside(), named)
         vault.problems += [*_documents(db, vault), *_search_rows(db, vault), *_lists(db), *_conversations(db)]
         vault.problems += _files(db, vault, artifacts)
-    for name in vault.files:
-        if name[:64] in vault.named:
-            try:
-                artifacts.check(ArtifactRef(name[:64], name[64:]), is_read=False)
-            except DamagedError:
-                vault.problems += damaged_file(database, vault, name)
-            except NotFoundError:  # deleted meanwhile
-                continue
+    for name, size in vault.files.items():
+        if name[:64] in vault.named and not artifacts.is_plausible(name, size):
+            vault.problems += damaged_file(database, vault, name)
     vault.problems = [vault.with_name(problem) for problem in vault.problems]
     return vault
 

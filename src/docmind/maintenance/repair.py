@@ -10,12 +10,13 @@ What a step changes is looked at again before the next one: a document that come
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from docmind.documents import Catalog
-from docmind.errors import CancelledError, DiskFullError, ReadingError, VaultError
+from docmind.errors import CancelledError, DiskFullError, NotFoundError, ReadingError, VaultError
 from docmind.maintenance.kinds import Problem
 from docmind.maintenance.references import look_at, remove_orphans
 from docmind.records.documents import ArtifactRef, Upload
@@ -72,12 +73,17 @@ class Repairs:
         self._keys, self._db, self._catalog, self._artifacts = keys, database, catalog, artifacts
         self._queue, self._ingest, self._lookalike, self._visual = queue, ingest, lookalike, visual
         self._reindex = reindex
+        self._turn = threading.Lock()
 
     def mend(self, problems: Sequence[Problem], report: Report) -> list[str]:
         """Mend what can be mended, and return a sentence for each document that could not be read.
 
         Raises `DiskFullError`, `VaultError`, `CancelledError`; what was mended until then stays.
         """
+        with self._turn:
+            return self._mend(problems, report)
+
+    def _mend(self, problems: Sequence[Problem], report: Report) -> list[str]:
         notes: list[str] = []
         kinds = {problem.kind for problem in problems}
         if "description-damaged" in kinds:
@@ -136,13 +142,16 @@ class Repairs:
         drawn = {problem.page_no for problem in problems if problem.kind in _DRAWN}
         read = {problem.page_no for problem in problems if problem.kind in _PAGES_READ}
         try:
-            if drawn - read:
-                self._ingest.draw_again(doc_id, drawn - read)
-            if any(problem.kind in _READ for problem in problems):
+            left = drawn - read
+            if left:
+                left -= self._ingest.draw_again(doc_id, left)
+                # Pages are drawn in another size now. A text layer is read the same again; OCR may not be.
+                read |= {page_no for page_no in left if self._catalog.page(doc_id, page_no).text_source == "layer"}
+            if read or any(problem.kind in _READ for problem in problems):
                 self._ingest.read_again(doc_id, read)
         except (CancelledError, DiskFullError):
             raise
-        except (ReadingError, VaultError) as error:
+        except (NotFoundError, ReadingError, VaultError) as error:
             notes.append(str(error))
 
     def _remove(self, problems: Sequence[Problem]) -> None:

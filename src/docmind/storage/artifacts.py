@@ -100,6 +100,7 @@ _TAG, _CHECKSUM = 16, 32
 _OVERHEAD = _HEADER.size + _TAG + _CHECKSUM
 ORIGINAL = ".original.enc"  # one suffix for originals of all kinds: the name of a file does not show its kind
 _LABELLED = 1
+_READING = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 _STRAY = re.compile(r"\.new-[0-9a-f]{16}")  # a file that is being written
 _OURS = re.compile(r"([0-9a-f]{64})(?:\.[a-z0-9]{1,8}){1,2}")
 
@@ -421,9 +422,28 @@ class Artifacts:
         """Return the names of sealed files that are set aside."""
         return {name for name in self._aside.names() if _OURS.fullmatch(name)}
 
-    def check(self, ref: ArtifactRef, *, is_read: bool = True) -> None:
-        """Check a file as `check_sealed` does."""
-        check_sealed(self._path(ref), ref, is_read=is_read)
+    def is_plausible(self, name: str, size: int) -> bool:
+        """Return whether a file of this name and size begins as one that has it; reads its first 52 bytes.
+
+        Called for every file of a library, so it takes names from `listed` and makes no paths. True where it is gone.
+        """
+        try:
+            descriptor = os.open(f"{self._root}{os.sep}{name}", _READING)
+        except FileNotFoundError:
+            return True
+        except OSError:
+            return False
+        try:
+            head = os.read(descriptor, _HEADER.size)
+        except OSError:
+            return False
+        finally:
+            os.close(descriptor)
+        return len(head) == _HEADER.size and head[:4] == b"DMA1" and size == _OVERHEAD + _HEADER.unpack(head)[-1]
+
+    def check(self, ref: ArtifactRef) -> None:
+        """Check length and checksum of a file, as `check_sealed` does, and raises."""
+        check_sealed(self._path(ref), ref, is_read=True)
 
     def look(self, ref: ArtifactRef) -> tuple[bytes, Label | None]:
         """Return plaintext and label of an artifact, and leave one that is set aside where it is. Raises as `get`."""

@@ -227,14 +227,14 @@ class AppState:
         """Return the work of this name that runs, or ran last."""
         return self._works.get(name)
 
-    def start(self, name: str, work: Callable[[DocMind, Report], object]) -> LongWork:
+    def start(self, name: str, work: Callable[[DocMind, Report], object], *, can_stop: bool = True) -> LongWork:
         """Start work of minutes on the vault, unless one of this name is running; return what runs."""
         docmind = self.open()
         with self._lock:
             going = self._works.get(name)
             if going is not None and not going.is_over:
                 return going
-            begun = self._works[name] = LongWork()
+            begun = self._works[name] = LongWork(can_stop=can_stop)
         threading.Thread(target=begun.run, args=(lambda report: work(docmind, report),), name=name, daemon=True).start()
         return begun
 

@@ -33,6 +33,7 @@ class LongWork:
     is_stopping: bool = False
     result: Any = None
     error: DocMindError | None = None
+    can_stop: bool = True
     ends: threading.Event = field(default_factory=threading.Event)
 
     def report(self, done: int, total: int) -> None:
@@ -66,6 +67,6 @@ def _draw(work: LongWork, told: Callable[[LongWork], str], key: str, can_stop: b
         st.rerun()
     done = min(1.0, work.done / work.total) if work.total else 0.0
     st.progress(done, text=told(work) if work.total else _("Getting ready…"))
-    if can_stop:
+    if can_stop and work.can_stop:
         words = _("Stopping…") if work.is_stopping else _("Stop")
         st.button(words, key=f"{key}-stop", icon=":material/stop:", on_click=work.stop, disabled=work.is_stopping)

@@ -55,7 +55,7 @@ def _check(level: Level) -> None:
 
 
 def _repair(level: Level) -> None:
-    desk().start(_WORK, lambda docmind, report: docmind.doctor.repair(level, report))
+    desk().start(_WORK, lambda docmind, report: docmind.doctor.repair(level, report), can_stop=False)
 
 
 def _progress(going: LongWork) -> str:

@@ -1,0 +1,66 @@
+"""Checking a library of 10,000 pages: seconds of each level, and of the parts of the quick one."""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+import numpy as np
+from harness import filled_vault, opened_stores, timed
+
+from docmind.application import DocMind
+from docmind.config import Settings
+from docmind.llm.service import OneModel
+from docmind.storage import ORIGINAL, Sealable
+
+PAGES, EACH = 10_000, 100
+_IMAGE, _THUMBNAIL = 60_000, 6_000  # bytes, as of pages of text
+_TOGETHER = 50
+
+
+def bench_doctor(options: argparse.Namespace) -> None:
+    """Check a library of 10,000 pages with an image, a thumbnail and marks each, quick and full."""
+    pages = options.size or PAGES
+    with filled_vault(documents=pages // EACH, nodes=pages) as settings:
+        _give_files(settings)
+        with DocMind(settings, models=OneModel()) as docmind:
+            docmind.search("warm")  # builds the index
+        with DocMind(settings, models=OneModel()) as docmind:
+            began = time.perf_counter()
+            report = docmind.doctor.examine()
+            cold = time.perf_counter() - began
+            warm = timed(docmind.doctor.examine).median / 1000
+            began = time.perf_counter()
+            full = docmind.doctor.examine("full")
+            took = time.perf_counter() - began
+    looked = ", ".join(f"{number:,} {name}" for name, number in report.looked_at)
+    print(f"quick: {cold:.2f} s with the start of the index, {warm:.2f} s afterwards ({looked}); found {report.counts}")
+    print(f"full: {took:.1f} s; found {full.counts}")
+
+
+def _give_files(settings: Settings) -> None:
+    """Seal an image and a thumbnail of its own for every page, with marks, and an original for every document."""
+    random = np.random.default_rng(11)
+    with opened_stores(settings) as (database, artifacts):
+        rows = database.all("SELECT page_id FROM pages")
+        for at in range(0, len(rows), _TOGETHER):
+            some = rows[at : at + _TOGETHER]
+            sizes = [size for _row in some for size in (_IMAGE, _THUMBNAIL)]
+            refs = artifacts.put_many([Sealable(random.bytes(size), ".webp.enc") for size in sizes])
+            pairs = list(zip(refs[::2], refs[1::2], some, strict=True))
+            with database.transaction(is_step=True) as db:
+                db.executemany(
+                    "UPDATE pages SET image = ?, thumbnail = ? WHERE page_id = ?",
+                    [(image.sha256, thumbnail.sha256, page_id) for image, thumbnail, (page_id,) in pairs],
+                )
+                db.executemany(
+                    "INSERT INTO looks (image, version, marks) VALUES (?, 0, ?)",
+                    [(image.sha256, random.bytes(2_000)) for image, _thumbnail, _row in pairs],
+                )
+        for (doc_id,) in database.all("SELECT doc_id FROM documents"):
+            original = artifacts.put(random.bytes(_IMAGE), ORIGINAL)
+            with database.transaction(is_step=True) as db:
+                db.execute(
+                    "UPDATE documents SET original = ?, original_suffix = ? WHERE doc_id = ?",
+                    (original.sha256, original.suffix, doc_id),
+                )
