@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import streamlit as st
 from starlette.concurrency import run_in_threadpool
@@ -15,6 +16,8 @@ from starlette.formparsers import MultiPartParser
 from starlette.middleware import Middleware
 
 import docmind.ui
+from docmind.api.mcp_http import Mcp
+from docmind.api.programs import Programs
 from docmind.api.rest import Rest
 from docmind.config import Settings
 from docmind.errors import DocMindError
@@ -27,6 +30,9 @@ from docmind.ui.app.startup import Startup
 from docmind.ui.app.streamlit_server import ClosedTabs
 from docmind.ui.documents import served as documents
 from docmind.ui.reader import served as reader
+
+if TYPE_CHECKING:
+    from docmind.application import DocMind
 
 keep_private()
 # Uploads above this go through a temporary file, readable on the disk; keep them in memory instead.
@@ -64,11 +70,18 @@ def _theme() -> str:
     return desk().theme()
 
 
+def _vault() -> DocMind:
+    return desk().open()
+
+
+_programs = Programs(startup.launch, _vault)
+
 app = st.App(
     _START,
     lifespan=_lifespan,
     middleware=[
-        Middleware(Rest, launch=startup.launch, vault=lambda: desk().open()),
+        Middleware(Rest, launch=startup.launch, programs=_programs, vault=_vault),
+        Middleware(Mcp, launch=startup.launch, programs=_programs, vault=_vault),
         Middleware(Guard, launch=startup.launch, scripts=_SCRIPTS, used=startup.forget_opening_page, theme=_theme),
         Middleware(Routes, launch=startup.launch, routes=[*reader.ROUTES, *documents.LIBRARY]),
         Middleware(ClosedTabs),

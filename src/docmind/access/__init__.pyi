@@ -23,8 +23,10 @@ from .running import (
     open_browser,
     withdraw,
 )
+from .tokens import ApiTokens, is_api_token, matching
 
 __all__ = [
+    "ApiTokens",
     "COOKIE",
     "LAUNCH_ID",
     "LOOPBACK",
@@ -42,6 +44,8 @@ __all__ = [
     "find_running",
     "forget_opening_page",
     "is_alive",
+    "is_api_token",
+    "matching",
     "mint_ticket",
     "open_browser",
     "prove",

@@ -16,6 +16,7 @@ from docmind.cli import (
     documents,
     keys,
     library,
+    mcp,
     memory,
     models,
     purge,
@@ -24,6 +25,7 @@ from docmind.cli import (
     settings,
     sync,
     threads,
+    tokens,
 )
 from docmind.cli.help import Group
 from docmind.cli.output import inert
@@ -73,5 +75,6 @@ for _command in (
     *(threads.threads, memory.memory, models.models, models.embed, documents.delete, documents.reindex),
     *(library.get, library.rename, library.tag, library.collection, library.bin_, purge.purge, purge.receipts_),
     *(documents.accept, documents.status, documents.open_, keys.keys, bundle.bundle, settings.settings),
+    *(tokens.tokens, mcp.mcp),
 ):
     main.add_command(_command)

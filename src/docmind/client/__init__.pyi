@@ -1,5 +1,5 @@
 from .calls import API, CALLS, Call
-from .client import Client, connect
+from .client import Client, connect, result_of
 from .codec import ARRAYS, OBJECTS, UNIONS, decode, encode, hints_of, is_box, is_text
 
 __all__ = [
@@ -16,4 +16,5 @@ __all__ = [
     "hints_of",
     "is_box",
     "is_text",
+    "result_of",
 ]

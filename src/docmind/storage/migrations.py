@@ -265,6 +265,16 @@ def m014_erasures(db: Connection) -> None:
     db.execute("CREATE INDEX erasures_document ON erasures (doc_id)")
 
 
+def m015_api_tokens(db: Connection) -> None:
+    """Create the table of long-lived tokens of programs; of a token only the hash is kept."""
+    db.execute(
+        """CREATE TABLE api_tokens (
+            token_id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, hash BLOB NOT NULL UNIQUE,
+            scope TEXT NOT NULL CHECK (scope IN ('read', 'full')), created_at_ms INTEGER NOT NULL,
+            used_at_ms INTEGER)"""
+    )
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     m001_documents,
     m002_epochs,
@@ -280,4 +290,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     m012_pinned_and_archived,
     m013_web_pages_and_bound_conversations,
     m014_erasures,
+    m015_api_tokens,
 )
