@@ -26,7 +26,6 @@ from .running import (
 from .tokens import ApiTokens, is_api_token, matching
 
 __all__ = [
-    "ApiTokens",
     "COOKIE",
     "LAUNCH_ID",
     "LOOPBACK",
@@ -35,6 +34,7 @@ __all__ = [
     "PROOF_HEADER",
     "RUNNING_FILE",
     "TICKET",
+    "ApiTokens",
     "Launch",
     "RunningApp",
     "Tickets",

@@ -103,9 +103,8 @@ class ApiTokens:
         now = _now_ms()
         if self._db.is_read_only or (token.used_at_ms is not None and 0 <= now - token.used_at_ms < _USED_MS):
             return
-        with contextlib.suppress(VaultError):  # a full disk refuses no reader
-            with self._db.transaction() as db:
-                db.execute("UPDATE api_tokens SET used_at_ms = ? WHERE token_id = ?", (now, token.token_id))
+        with contextlib.suppress(VaultError), self._db.transaction() as db:  # a full disk refuses no reader
+            db.execute("UPDATE api_tokens SET used_at_ms = ? WHERE token_id = ?", (now, token.token_id))
 
 
 def matching(secret: str, hashes: dict[bytes, ApiToken]) -> ApiToken | None:

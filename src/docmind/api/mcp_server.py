@@ -52,12 +52,15 @@ _PAGE = re.compile(r"docmind://page/([A-Za-z0-9_.-]{1,128})/(\d{1,7})(/image)?")
 _Reach = Callable[[], AbstractContextManager["Library"]]
 
 
-def server(reach: _Reach, settings: Callable[[Library], Settings]) -> Server[Any]:
+def server(
+    reach: _Reach, settings: Callable[[Library], Settings], permit: Callable[[Any], Permit] | None = None
+) -> Server[Any]:
     """Return an MCP server over the library that `reach` yields for each call, in a thread.
 
-    `settings` returns those that name the folders which `ingest` may read.
+    `settings` returns those that name the folders which `ingest` may read. `permit` returns what an HTTP request may
+    do, or what a call may do that came by none; where it is left out, all are allowed everything.
     """
-    serving = _Serving(reach, settings)
+    serving = _Serving(reach, settings, permit or (lambda _request: OWN))
     made: Server[Any] = Server(
         "docmind",
         title="DocMind",
@@ -104,7 +107,7 @@ class HttpServer:
         def reach() -> Any:
             yield vault()
 
-        made = server(reach, lambda library: library.settings.now)
+        made = server(reach, lambda library: library.settings.now, lambda request: request.scope[PERMIT])
         self._manager = StreamableHTTPSessionManager(
             made, stateless=True, json_response=True, max_request_body_size=LARGEST_REQUEST
         )
@@ -129,8 +132,8 @@ class HttpServer:
 class _Serving:
     """The handlers of the server: each calls the facade in a thread."""
 
-    def __init__(self, reach: _Reach, settings: Callable[[Library], Settings]) -> None:
-        self._reach, self._settings = reach, settings
+    def __init__(self, reach: _Reach, settings: Callable[[Library], Settings], permit: Callable[[Any], Permit]) -> None:
+        self._reach, self._settings, self._permit = reach, settings, permit
         self._tools = {tool.name: tool for tool in TOOLS}
         self._listed = [_listed(tool) for tool in TOOLS]
 
@@ -154,7 +157,7 @@ class _Serving:
             check_limits(request)
             with self._reach() as library:
                 settings = self._settings(library)
-                about = Context(_permit(ctx), settings.mcp.allowed(), settings.data_dir, note)
+                about = Context(self._permit(ctx.request), settings.mcp.allowed(), settings.data_dir, note)
                 return tool.work(library, request, about)
 
         try:
@@ -243,11 +246,6 @@ _TEMPLATES = [
         description="The image of a page.",
     ),
 ]  # fmt: skip
-
-
-def _permit(ctx: ServerRequestContext[Any, Any]) -> Permit:
-    """Return what the call may do; over standard input and output, it is a process of the user."""
-    return OWN if ctx.request is None else ctx.request.scope[PERMIT]
 
 
 def _listed(tool: Tool) -> types.Tool:

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from docmind.answers import NOT_FOUND
 from docmind.api.programs import Permit
@@ -131,6 +131,7 @@ def _told(about: str, default: Any, **limits: int) -> Any:
 
 
 _ids = tuple[str, ...]
+_List = Literal["text", "code", "image", "visual"]  # `LISTS_OF_QUESTIONS`
 _ABOUT_DOCUMENTS = "Only these documents: ids, beginnings of ids, or file names."
 _FILTERS: dict[str, str] = {
     "documents": _ABOUT_DOCUMENTS,
@@ -147,14 +148,14 @@ class SearchRequest:
 
     question: str = _told("What to search for, in words.", "", most=_LONGEST_QUESTION)
     picture: str = _told("A picture to search by, as base64 (PNG, JPEG, WebP), with or without words.", "")
-    modalities: tuple[ListName, ...] = _told(_LISTS, (), most=10)
+    modalities: tuple[_List, ...] = _told(_LISTS, (), most=10)
     merge: MergeStrategy | None = _told("How the lists are merged. Left out: as configured.", None)
     documents: _ids = _told(_FILTERS["documents"], (), most=100)
     collections: _ids = _told(_FILTERS["collections"], (), most=100)
     languages: _ids = _told(_FILTERS["languages"], (), most=100)
     tags: _ids = _told(_FILTERS["tags"], (), most=100)
     k: int = _told("How many hits, at most.", 8, least=1, most=MOST_HITS)
-    limits: Mapping[ListName, int] = field(
+    limits: Mapping[_List, int] = field(
         default_factory=dict, metadata={"about": "How deep each list is searched, by its name."}
     )
     include_images: bool = _told("Attach the images of the first pages that were found.", False)
@@ -168,10 +169,10 @@ def search(library: Library, asked: SearchRequest, _context: Context) -> Outcome
     if not asked.question.strip() and not asked.picture:
         raise ConfigError(_("There is nothing to search for."), hint=_("Give a question or a picture."))
     filters = _filters(library, asked)
-    lists = tuple(asked.modalities) or LISTS_OF_QUESTIONS if not asked.include_code else tuple(asked.modalities)
+    lists: tuple[ListName, ...] = asked.modalities
     if not asked.include_code:
         filters = replace(filters, modalities=("text", "table", "image_caption", "pdf_page_image"))
-        lists = tuple(name for name in lists if name != "code")
+        lists = tuple(name for name in lists or LISTS_OF_QUESTIONS if name != "code")
     picture = _decoded(asked.picture) if asked.picture else b""
     try:
         if picture:
@@ -208,7 +209,7 @@ class AskRequest:
         "nothing is stored.", "", most=200,
     )  # fmt: skip
     quotes: bool = _told("Answer with quotes only, without a language model.", False)
-    modalities: tuple[ListName, ...] = _told(_LISTS, (), most=10)
+    modalities: tuple[_List, ...] = _told(_LISTS, (), most=10)
     documents: _ids = _told(_FILTERS["documents"], (), most=100)
     collections: _ids = _told(_FILTERS["collections"], (), most=100)
     languages: _ids = _told(_FILTERS["languages"], (), most=100)
@@ -479,9 +480,9 @@ TOOLS = (
     ),
     Tool(
         "ask", "Ask the library",
-        "Answer a question from the user's documents: checked sentences, each with its sources (document, page, verbatim "
-        "quote, boxes). `found` is false where the documents do not say it. With `conversation` the question and the "
-        "answer are kept in the app." + _DATA,
+        "Answer a question from the user's documents: checked sentences, each with its sources (document, page, "
+        "verbatim quote, boxes). `found` is false where the documents do not say it. With `conversation` the question "
+        "and the answer are kept in the app." + _DATA,
         AskRequest, Answer, ask, is_reading=False,
     ),
     Tool(
@@ -541,14 +542,15 @@ def _filters(library: Library, asked: Any) -> Filters:
     )  # fmt: skip
 
 
-def _limits(limits: Mapping[ListName, int]) -> Mapping[ListName, int] | None:
+def _limits(limits: Mapping[_List, int]) -> dict[ListName, int] | None:
     for name, depth in limits.items():
         if not 1 <= depth <= 1_000:
             raise ConfigError(
                 _("The limit of {name} is {depth}; it must be 1 to 1,000.").format(name=name, depth=depth),
                 hint=_("The tool's schema names the limits."),
             )
-    return limits or None
+    asked: dict[ListName, int] = {**limits}
+    return asked or None
 
 
 def _missing(stage: str, error: DocMindError) -> Degraded:

@@ -1,7 +1,7 @@
 """Access of programs to the interfaces of the app: who a request comes from, and what it may do.
 
-Cookies never count, and web pages are kept out: a request with an `Origin`, or with a foreign `Host` (DNS rebinding), is
-refused. What counts is one bearer token: that of this launch, which processes of the user read from `app.json`, or a
+Cookies never count, and web pages are kept out: a request with an `Origin`, or with a foreign `Host` (DNS rebinding),
+is refused. What counts is one bearer token: that of this launch, which processes of the user read from `app.json`, or a
 long-lived one of `docmind tokens`.
 """
 

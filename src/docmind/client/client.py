@@ -28,15 +28,15 @@ _PARTS = {call.name.partition(".")[0] for call in CALLS if "." in call.name}
 _UNREAD: tuple[UploadState, ...] = ("waiting", "reading")
 
 
-def connect(data_dir: Path) -> Client:
-    """Return a client of the app that is open over this data folder.
+def connect(data_dir: Path, *, token: str | None = None) -> Client:
+    """Return a client of the app that is open over this data folder; `token` narrows what it may do.
 
     Raises `AppNotOpenError` without one, `ConfigError` where `app.json` may be another user's.
     """
     running = find_running(data_dir)
     if running is None or not is_alive(running):
         raise AppNotOpenError(_("DocMind isn't running for the library in {folder}.").format(folder=data_dir))
-    return Client(running)
+    return Client(running, token=token)
 
 
 class Client:
@@ -45,8 +45,9 @@ class Client:
     Thread-safe: each call has a connection of its own. Each raises `AppNotOpenError` once the app is closed.
     """
 
-    def __init__(self, app: RunningApp) -> None:
-        self._app = app
+    def __init__(self, app: RunningApp, *, token: str | None = None) -> None:
+        """Reach this app; `token` is a long-lived one, in place of the token of its launch."""
+        self._app, self._token = app, token
         self._handed: dict[int, tuple[str, HandedIn]] = {}  # by upload: its name, and its document
         self.conversations = _Conversations(self)
 
@@ -152,7 +153,8 @@ class Client:
 
     def _sent(self, verb: str, path: str, body: bytes, kind: str) -> http.client.HTTPResponse:
         parts = urlsplit(self._app.local)
-        headers = {"Authorization": f"Bearer {api_token(self._app.secret)}", "Connection": "close"}
+        token = self._token or api_token(self._app.secret)
+        headers = {"Authorization": f"Bearer {token}", "Connection": "close"}
         if body:
             headers["Content-Type"] = kind
         connection: http.client.HTTPConnection

@@ -150,7 +150,7 @@ def _fitting(inner: tuple[Any, ...], data: Any, at: str) -> Any:
             return kind
         if kind is float and isinstance(data, int | float) and not isinstance(data, bool):
             return kind
-        if get_origin(kind) in ARRAYS and isinstance(data, list):
+        if (is_box(kind) or get_origin(kind) in ARRAYS) and isinstance(data, list):
             return kind
         if get_origin(kind) in OBJECTS and isinstance(data, dict):
             return kind
