@@ -11,7 +11,7 @@ from docmind.config import Settings
 from docmind.ui.app.desk import desk
 from docmind.ui.app.frame import frame, recovery_section
 from docmind.ui.chat import threads
-from docmind.ui.settings import bundles, language_models, sections, text_models, visual_models
+from docmind.ui.settings import bundles, language_models, programs, sections, text_models, visual_models
 from docmind.wording import N_, _
 
 if TYPE_CHECKING:
@@ -60,6 +60,10 @@ def privacy(docmind: DocMind, _settings: Settings) -> None:
     sections.privacy(docmind)
 
 
+def other_programs(docmind: DocMind, _settings: Settings) -> None:
+    programs.section(docmind)
+
+
 def appearance(docmind: DocMind, _settings: Settings) -> None:
     sections.appearance(docmind)
 
@@ -81,6 +85,7 @@ SECTIONS: dict[str, _Draw] = {
     N_("Search"): search,
     N_("Reading"): reading,
     N_("Privacy"): privacy,
+    N_("Programs"): other_programs,
     N_("Appearance"): appearance,
     N_("Storage"): storage,
     N_("About"): about,
