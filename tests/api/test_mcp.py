@@ -13,18 +13,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 from mcp import Client, MCPError
 from PIL import Image
 
-from assistants import over_stdio, record, refusal, run
+from assistants import called, over_stdio, record, refusal, run
+from conftest import ROOT
 from desks import opened, text_pdf
 from docmind import DocMind
-from docmind.api.mcp_server import server
-from docmind.api.mcp_tools import TOOLS
+from docmind.api.mcp_server import schema_at_root, server
+from docmind.api.mcp_tools import TOOLS, UNTRUSTED, Tool, check_limits
 from docmind.api.programs import OWN, Permit
+from docmind.client import decode, encode
 from docmind.config import McpSettings, Settings
 from docmind.errors import AppNotOpenError, DamagedError, DocMindError, IndexEngineError, KeyUnavailableError
 from docmind.records.documents import Upload
+from record_mcp import blocks
 from shells import Shell, stocked_shell
 
 pytestmark = pytest.mark.slow
@@ -41,7 +45,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
 def test_each_tool_over_standard_input_and_output(shell: Shell) -> None:
     async def session() -> None:
         async with over_stdio(shell.environment) as client:
-            tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+            tools: dict[str, Any] = {tool.name: tool for tool in (await client.list_tools()).tools}
             assert list(tools) == ["search", "ask", "list_documents", "get_page", "get_original", "ingest", "jobs"]
             assert [name for name, tool in tools.items() if not tool.annotations.read_only_hint] == ["ask", "ingest"]
             assert all(tool.output_schema["type"] == "object" for tool in tools.values())
@@ -52,8 +56,8 @@ def test_each_tool_over_standard_input_and_output(shell: Shell) -> None:
             assert hit["boxes"]
             assert hit["image"]["sha256"]
             assert hit["origins"][0]["list"] == "text"
-            with_images = await client.call_tool(
-                "search", {"question": "herons", "include_images": True, "images": 1, "include_code": False}
+            with_images = await called(
+                client, "search", question="herons", include_images=True, images=1, include_code=False
             )
             (image,) = [part for part in with_images.content if part.type == "image"]
             assert Image.open(io.BytesIO(base64.b64decode(image.data))).format == "WEBP"
@@ -74,22 +78,22 @@ def test_each_tool_over_standard_input_and_output(shell: Shell) -> None:
             doc_id = listed["documents"][0]["doc_id"]
             page = await record(client, "get_page", document="herons.pdf", page_no=2, most=10)
             assert (page["page"]["text"], page["next_start"]) == ("Herons nes", 10)
-            region = await client.call_tool(
-                "get_page", {"document": doc_id, "page_no": 2, "region": hit["boxes"][0], "include_image": True}
+            region = await called(
+                client, "get_page", document=doc_id, page_no=2, region=hit["boxes"][0], include_image=True
             )
             assert "Herons" in region.structured_content["page"]["text"]
             cut = Image.open(io.BytesIO(base64.b64decode(region.content[-1].data)))
             assert cut.height < page["page"]["height"] / 4
-            original = await client.call_tool("get_original", {"document": "owls.txt"})
+            original = await called(client, "get_original", document="owls.txt")
             assert base64.b64decode(original.content[-1].resource.blob).startswith(b"Owls hunt")
             assert original.structured_content["media_type"] == "text/plain"
 
             resources = (await client.list_resources()).resources
             assert {one.name for one in resources} == {"herons.pdf", "owls.txt"}
-            about = (await client.read_resource(f"docmind://document/{doc_id}")).contents[0]
+            about: Any = (await client.read_resource(f"docmind://document/{doc_id}")).contents[0]
             assert json.loads(about.text)["pages"] == 2
-            text = (await client.read_resource(f"docmind://page/{doc_id}/1")).contents[0].text
-            assert text.startswith("Herons wait")
+            text: Any = (await client.read_resource(f"docmind://page/{doc_id}/1")).contents[0]
+            assert text.text.startswith("Herons wait")
             assert len((await client.list_resource_templates()).resource_templates) == 3
 
             note = shell.folder / "inbox" / "note.txt"
@@ -323,3 +327,21 @@ def test_the_sdk_is_loaded_by_the_first_request_alone() -> None:
         "print(sorted(set(seen) - {'socket.__new__'}))"
     )
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_the_recorded_session_has_the_fields_of_today(tool: Tool) -> None:
+    request, result = map(json.loads, blocks((ROOT / "docs" / "mcp.md").read_text("utf-8"))[tool.name])
+    assert request["name"] == tool.name
+    check_limits(decode(tool.takes, request["arguments"]))
+    record = result["structuredContent"]
+    assert encode(tool.returns, decode(tool.returns, record)) == record
+    assert result["content"][1]["text"] == UNTRUSTED
+
+
+def test_every_tool_is_described_with_all_that_it_takes() -> None:
+    for tool in TOOLS:
+        schema = schema_at_root(tool.takes, is_request=True)
+        assert all("description" in member for member in schema["properties"].values()), tool.name
+        Draft202012Validator.check_schema(schema)
+        Draft202012Validator.check_schema(schema_at_root(tool.returns))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from assistants import over_http, over_stdio, record, refusal, run
+from assistants import called, over_http, over_stdio, record, refusal, run
 from desks import text_pdf
 from docmind.access import api_token, find_running
 from docmind.client import Client, connect
@@ -134,7 +134,7 @@ def test_each_tool_over_http(server: Server, client: Client, mode: str) -> None:
             assert added["results"][0]["status"] in ("added", "already")
             assert (await record(assistant, "list_documents", find="owls"))["total"] == 1
             assert (await record(assistant, "get_page", document="owls.txt", page_no=1))["page"]["text"]
-            original = await assistant.call_tool("get_original", {"document": "owls.txt"})
+            original = await called(assistant, "get_original", document="owls.txt")
             assert original.content[-1].type == "resource"
             assert (await record(assistant, "jobs"))["progress"]["state"] == "idle"
             assert (await assistant.list_resources()).resources

@@ -45,18 +45,23 @@ def run(session: Callable[[], Awaitable[Any]]) -> Any:
     return anyio.run(session)
 
 
+async def called(client: Client, tool: str, **arguments: Any) -> Any:
+    """Call a tool and return its result."""
+    return await client.call_tool(tool, arguments)
+
+
 async def record(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
     """Call a tool that must succeed, and return its record; the first text is the same as JSON."""
-    result = await client.call_tool(tool, arguments)
+    result = await called(client, tool, **arguments)
     assert not result.is_error, result.content
-    assert json.loads(result.content[0].text) == result.structured_content  # type: ignore[union-attr]
+    assert json.loads(result.content[0].text) == result.structured_content
     return result.structured_content
 
 
 async def refusal(client: Client, tool: str, **arguments: Any) -> str:
     """Call a tool that must refuse, and return what it says."""
-    result = await client.call_tool(tool, arguments)
+    result = await called(client, tool, **arguments)
     assert result.is_error, result.structured_content
     (said,) = result.content
     assert result.structured_content is None
-    return said.text  # type: ignore[union-attr]
+    return said.text
