@@ -25,6 +25,7 @@ BENCHES = {
     "written": ("written",),
     "library": ("library",),
     "purge": ("purge",),
+    "programs": ("rest",),
 }
 """By module; each function is named `bench_NAME`."""
 WHERE = {name: module for module, names in BENCHES.items() for name in names}

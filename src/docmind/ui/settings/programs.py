@@ -28,7 +28,7 @@ def section(docmind: DocMind) -> None:
     """Draw the tokens of programs, the form that makes one, and what an assistant needs."""
     st.subheader(_("Programs"), anchor=False)
     st.caption(
-        _("Scripts and assistants on this computer can use the library while DocMind is open. Each needs a token.")
+        _("Scripts and assistants on this computer can use the library while DocMind is open, each with a token.")
     )
     made: NewApiToken | None = st.session_state.get(_MADE)
     if made is not None:
@@ -87,8 +87,11 @@ def configuration(docmind: DocMind) -> str:
     """Return the JSON with which an assistant starts `docmind mcp` over this library."""
     command = Path(sys.executable).with_name("docmind.exe" if os.name == "nt" else "docmind")
     given = {"DOCMIND_DATA_DIR": str(docmind.settings.now.data_dir.resolve())}
-    if docmind.settings.now.keys.file is not None:
-        given["DOCMIND_KEYS__FILE"] = str(docmind.settings.now.keys.file.resolve())
+    keys = docmind.settings.now.keys
+    if keys.source != "auto":
+        given["DOCMIND_KEYS__SOURCE"] = keys.source
+    if keys.file is not None:
+        given["DOCMIND_KEYS__FILE"] = str(keys.file.resolve())
     server = {"command": str(command), "args": ["mcp"], "env": given}
     return json.dumps({"mcpServers": {"docmind": server}}, indent=2, ensure_ascii=False)
 
