@@ -29,7 +29,7 @@ from docmind.api.mcp_tools import INSTRUCTIONS, TOOLS, UNTRUSTED, Context, Outco
 from docmind.api.on_demand import OnDemand
 from docmind.api.openapi import schema_of
 from docmind.api.programs import OWN, PERMIT, Permit
-from docmind.client import decode, encode
+from docmind.client import decode, encode, needed_of
 from docmind.config import Settings
 from docmind.errors import DocMindError, NotFoundError
 from docmind.records.conversations import RunProgress
@@ -271,17 +271,11 @@ def schema_at_root(record: type, *, is_request: bool = False) -> dict[str, Any]:
     schema_of(record, schemas, "#/$defs")
     made = schemas.pop(record.__name__)
     if is_request:
-        needed = [name for name, about in record.__dataclass_fields__.items() if _is_needed(about)]  # type: ignore[attr-defined]
+        needed = [name for name in made["properties"] if name in needed_of(record)]
         made = {**made, "additionalProperties": False}
         made.pop("required")
         made |= {"required": needed} if needed else {}
     return made | ({"$defs": schemas} if schemas else {})
-
-
-def _is_needed(about: Any) -> bool:
-    from dataclasses import MISSING
-
-    return about.default is MISSING and about.default_factory is MISSING
 
 
 def _told(tool: Tool, outcome: Outcome) -> types.CallToolResult:

@@ -236,7 +236,7 @@ def ask(library: Library, asked: AskRequest, context: Context) -> Outcome:
             asked.question, thread_id=thread_id, filters=filters, k=asked.k, lists=lists, on_progress=context.running
         )
     except _BUSY as error:
-        return Outcome(Answer(asked.question, _(NOT_FOUND), False, degraded=(_missing("text", error),)))
+        return Outcome(Answer(asked.question, NOT_FOUND, False, degraded=(_missing("text", error),)))
     if turn.answer is None:
         raise DocMindError(turn.message or _("The question was not answered."), hint=turn.hint or _("Ask again."))
     return Outcome(turn.answer)
