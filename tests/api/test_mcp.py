@@ -68,9 +68,7 @@ def test_each_tool_over_standard_input_and_output(shell: Shell) -> None:
             assert "tall trees" in answer["answer"]
             assert answer["sources"][0]["page_no"] == 2
             kept = await record(client, "ask", question="Where do herons nest?", conversation="new")
-            again = await record(
-                client, "ask", question="Where do owls nest?", conversation=kept["thread_id"], quotes=True
-            )
+            again = await record(client, "ask", question="Where do owls nest?", conversation=kept["thread_id"])
             assert again["thread_id"] == kept["thread_id"]
 
             listed = await record(client, "list_documents", find="heron")
@@ -222,6 +220,7 @@ HOSTILE: list[tuple[str, dict[str, Any]]] = [
     ("search", {"picture": "A" * 15_000_000}),
     ("ask", {"question": ""}),
     ("ask", {"question": "x", "conversation": "../../none"}),
+    ("ask", {"question": "x", "conversation": "new", "quotes": True}),
     ("list_documents", {"most": 0}),
     ("get_page", {"document": "herons.pdf", "page_no": 99}),
     ("get_page", {"document": "herons.pdf", "page_no": 0}),

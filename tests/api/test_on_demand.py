@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import threading
@@ -113,25 +114,31 @@ def test_an_app_that_was_killed_is_not_waited_for(folder: Path) -> None:
     reach.close()
 
 
-def test_standard_output_carries_the_protocol_alone(folder: Path) -> None:
-    """Even where the library has something to say: here it writes the log to its fullest."""
-    call = {"name": "list_documents", "arguments": {}}
-    hello = {
-        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"},
-    }  # fmt: skip
+def talking(folder: Path, tool: str, **more: str) -> subprocess.Popen[str]:
+    """Start `docmind mcp` over this library, greet it, and call a tool without arguments."""
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
     messages = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
-        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": tool, "arguments": {}}},
     ]
-    environment = {**environment_of(folder, DOCMIND_LOG_LEVEL="debug"), "PYTHONPATH": str(ROOT / "src")}
-    with subprocess.Popen(
+    environment = {**environment_of(folder, **more), "PYTHONPATH": str(ROOT / "src")}
+    process = subprocess.Popen(
         [sys.executable, "-m", "docmind", "mcp"], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL, text=True, encoding="utf-8",
-    ) as process:  # fmt: skip
+    )  # fmt: skip
+    assert process.stdin is not None
+    process.stdin.write("".join(json.dumps(message) + "\n" for message in messages))
+    process.stdin.flush()
+    return process
+
+
+def test_standard_output_carries_the_protocol_alone(folder: Path) -> None:
+    """Even where the library has something to say: here it writes the log to its fullest."""
+    with talking(folder, "list_documents", DOCMIND_LOG_LEVEL="debug") as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        process.stdin.write("".join(json.dumps(message) + "\n" for message in messages) + "not JSON\n")
+        process.stdin.write("not JSON\n")
         process.stdin.flush()
         lines = [json.loads(process.stdout.readline()) for _ in range(2)]
         process.stdin.close()
@@ -140,4 +147,16 @@ def test_standard_output_carries_the_protocol_alone(folder: Path) -> None:
     told = {line["id"]: line for line in lines if line.get("id")}
     assert all(line["jsonrpc"] == "2.0" for line in lines)
     assert told[2]["result"]["structuredContent"]["total"] == 1
+    assert is_free(folder)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal between processes")
+def test_a_signal_closes_the_library_and_ends_the_process(folder: Path) -> None:
+    with talking(folder, "jobs") as process:
+        assert process.stdout is not None
+        answers = [json.loads(process.stdout.readline()) for _ in range(2)]
+        assert answers[1]["result"]["structuredContent"]["progress"]["state"] == "idle"
+        assert not is_free(folder)  # for a minute
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
     assert is_free(folder)

@@ -10,7 +10,10 @@ import asyncio
 import base64
 import contextlib
 import json
+import os
 import re
+import signal
+import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
@@ -25,13 +28,13 @@ from mcp.shared.exceptions import MCPError
 from starlette.types import Receive, Scope, Send
 
 from docmind import __version__
-from docmind.api.mcp_tools import INSTRUCTIONS, TOOLS, UNTRUSTED, Context, Outcome, Tool, check_limits
+from docmind.api.mcp_tools import INSTRUCTIONS, MOST_CHARS, TOOLS, UNTRUSTED, Context, Outcome, Tool, check_limits
 from docmind.api.on_demand import OnDemand
 from docmind.api.openapi import schema_of
 from docmind.api.programs import OWN, PERMIT, Permit
 from docmind.client import decode, encode, needed_of
 from docmind.config import Settings
-from docmind.errors import DocMindError, NotFoundError
+from docmind.errors import CancelledError, DocMindError, NotFoundError
 from docmind.records.conversations import RunProgress
 from docmind.records.documents import DocumentInfo
 from docmind.runtime import log_mistake
@@ -79,7 +82,8 @@ def server(
 def serve_stdio(settings: Settings) -> None:
     """Serve one client over standard input and output, until it closes them.
 
-    While serving, all other output of this process goes to standard error.
+    While serving, all other output of this process goes to standard error. Ctrl-C and SIGTERM close the library, and
+    end the process with the exit code 130.
     """
     on_demand = OnDemand(settings)
 
@@ -88,10 +92,33 @@ def serve_stdio(settings: Settings) -> None:
         async with stdio_server() as (incoming, outgoing):
             await made.run(incoming, outgoing, made.create_initialization_options())
 
+    handler = _ending(on_demand)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, handler)
     try:
         anyio.run(serve)
     finally:
         on_demand.close()
+
+
+def _ending(on_demand: OnDemand) -> Callable[[int, Any], None]:
+    """Return a handler of signals that closes the library and ends the process; a second signal ends it at once.
+
+    No exception would do it: the thread that reads standard input cannot be interrupted, and is waited for.
+    """
+    is_ending = threading.Event()
+
+    def close() -> None:
+        on_demand.close()
+        os._exit(CancelledError.exit_code)
+
+    def end(_number: int, _frame: Any) -> None:
+        if is_ending.is_set():
+            os._exit(CancelledError.exit_code)
+        is_ending.set()
+        threading.Thread(target=close, name="end").start()
+
+    return end
 
 
 class HttpServer:
@@ -146,8 +173,8 @@ class _Serving:
         """Call a tool; what is foreseen to go wrong is a result that says so, never an error of the protocol."""
         tool = self._tools.get(params.name)
         if tool is None:
-            raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name[:100]!r}.")
-        running = list[str]()
+            raise MCPError(types.INVALID_PARAMS, _("There is no tool {name!r}.").format(name=params.name[:100]))
+        running, stopped = list[str](), threading.Event()
 
         def note(now: RunProgress) -> None:
             running[:] = [now.run_id]
@@ -157,14 +184,15 @@ class _Serving:
             check_limits(request)
             with self._reach() as library:
                 settings = self._settings(library)
-                about = Context(self._permit(ctx.request), settings.mcp.allowed(), settings.data_dir, note)
-                return tool.work(library, request, about)
+                folders, permit = settings.mcp.allowed(), self._permit(ctx.request)
+                return tool.work(library, request, Context(permit, folders, settings.data_dir, note, stopped.is_set))
 
         try:
             outcome = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
         except DocMindError as error:
             return _failed(f"{error} {error.hint}".strip())
         except anyio.get_cancelled_exc_class():
+            stopped.set()
             if running:
                 with anyio.CancelScope(shield=True):
                     await anyio.to_thread.run_sync(self._stop, running[0])
@@ -197,7 +225,7 @@ class _Serving:
             resources=[
                 types.Resource(
                     uri=f"docmind://document/{info.doc_id}", name=info.document, title=info.shown_title or None,
-                    mime_type="application/json", description=f"{info.pages} pages, {info.kind}",
+                    mime_type="application/json", description=f"{info.kind}, pages: {info.pages}",
                 )
                 for info in shown
             ],
@@ -222,7 +250,7 @@ class _Serving:
                     if found[3]:
                         image = base64.b64encode(library.page_image(found[1], int(found[2]))).decode()
                         return types.BlobResourceContents(uri=uri, mime_type="image/webp", blob=image)
-                    text = library.page(found[1], int(found[2])).text
+                    text = library.page(found[1], int(found[2])).text[:MOST_CHARS]
                     return types.TextResourceContents(uri=uri, mime_type="text/plain", text=text)
                 raise NotFoundError(_("There is no resource {uri}.").format(uri=uri[:200]), hint="See docs/mcp.md.")
 

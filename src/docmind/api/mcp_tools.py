@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 MOST_HITS, _MOST_DOCUMENTS, _MOST_FILES = 50, 200, 100
 MOST_PICTURES, _PICTURE_SIDE_PX = 8, 1_600
 LARGEST_PICTURE, LARGEST_ORIGINAL = 10 << 20, 10 << 20
-_LONGEST_QUESTION, _MOST_CHARS, _LONGEST_WAIT_S = 4_000, 100_000, 300
+_LONGEST_QUESTION, MOST_CHARS, _LONGEST_WAIT_S = 4_000, 100_000, 300
 _LOOK_S = 0.2
 _BUSY = (IndexEngineError, TextModelError, VisualModelError, LanguageModelError, WorkerFailedError)
 """What makes a result poorer but is no mistake of the assistant: the result is empty and names it."""
@@ -117,13 +117,14 @@ class Outcome:
 class Context:
     """What a call may do: by its token, and the folders that the settings allow.
 
-    `running` is told the id of a run that can be stopped.
+    `running` is told the id of a run that can be stopped; `is_stopped` tells that nobody waits for the result any more.
     """
 
     permit: Permit
     folders: tuple[Path, ...]
     data_dir: Path
-    running: Callable[[RunProgress], None] = lambda _now: None
+    running: Callable[[RunProgress], None]
+    is_stopped: Callable[[], bool]
 
 
 def _told(about: str, default: Any, **limits: int) -> Any:
@@ -148,7 +149,7 @@ class SearchRequest:
 
     question: str = _told("What to search for, in words.", "", most=_LONGEST_QUESTION)
     picture: str = _told("A picture to search by, as base64 (PNG, JPEG, WebP), with or without words.", "")
-    modalities: tuple[_List, ...] = _told(_LISTS, (), most=10)
+    modalities: tuple[_List, ...] = _told(f"{_LISTS} A picture is looked up in all.", (), most=10)
     merge: MergeStrategy | None = _told("How the lists are merged. Left out: as configured.", None)
     documents: _ids = _told(_FILTERS["documents"], (), most=100)
     collections: _ids = _told(_FILTERS["collections"], (), most=100)
@@ -219,6 +220,10 @@ class AskRequest:
 
 def ask(library: Library, asked: AskRequest, context: Context) -> Outcome:
     """Answer a question with sentences and their sources."""
+    if asked.conversation and asked.quotes:
+        raise ConfigError(
+            _("`quotes` doesn't work in a conversation."), hint=_("Leave out `quotes`, or `conversation`.")
+        )
     if asked.conversation or requested(asked.question):  # a request to remember something is stored
         context.permit.check_writing()
     filters, lists = _filters(library, asked), tuple(asked.modalities) or None
@@ -287,7 +292,7 @@ class PageRequest:
     document: str = field(metadata={"about": "The document: id, beginning of an id, or file name.", "least": 1})
     page_no: int = field(metadata={"about": "The page, counted from 1.", "least": 1})
     start: int = _told("Leave out so many characters of the text.", 0, least=0)
-    most: int = _told("How many characters to return.", 20_000, least=1, most=_MOST_CHARS)
+    most: int = _told("How many characters to return.", 20_000, least=1, most=MOST_CHARS)
     include_text: bool = _told("Return the text of the page.", True)
     include_image: bool = _told("Attach the image of the page, or of the region.", False)
     region: Box | None = _told(
@@ -413,7 +418,7 @@ def ingest(library: Library, asked: IngestRequest, context: Context) -> Outcome:
                     exit_code=error.exit_code,
                 )
             )  # fmt: skip
-    read, waiting = _waited(library, handed, asked.wait_s)
+    read, waiting = _waited(library, handed, asked.wait_s, context.is_stopped)
     results += read
     added = [result.doc_id for result in read if result.status in ("added", "already") and result.doc_id]
     degraded = [Degraded("some parts", _("Not read yet: {name}").format(name=name)) for name in waiting]
@@ -659,7 +664,7 @@ def _contents(path: Path) -> bytes:
 
 
 def _waited(
-    library: Library, handed: Mapping[int, tuple[str, HandedIn]], wait_s: float
+    library: Library, handed: Mapping[int, tuple[str, HandedIn]], wait_s: float, is_stopped: Callable[[], bool]
 ) -> tuple[list[AddResult], list[str]]:
     """Wait until these files are read; return what became of them, and the names of those that are still unread."""
     until = time.monotonic() + wait_s
@@ -667,6 +672,6 @@ def _waited(
         rows = {info.upload_id: info for info in library.queue.uploads()} if handed else {}
         there = {one: result_of(library, *about, rows.get(one)) for one, about in handed.items()}
         unread = [handed[one][0] for one, result in there.items() if result is None]
-        if not unread or time.monotonic() >= until:
+        if not unread or time.monotonic() >= until or is_stopped():
             return [result for result in there.values() if result is not None], unread
         time.sleep(_LOOK_S)

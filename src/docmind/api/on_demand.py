@@ -77,6 +77,10 @@ class OnDemand:
             watching = self._watching
         if watching is not None:
             watching.join()
+        with self._changed:
+            if self._ours is not None:  # the thread failed
+                self._ours.close()
+                self._ours = None
 
     def _checked(self, client: Client | None) -> Client:
         assert client is not None

@@ -79,7 +79,11 @@ class Programs:
             try:
                 token = await run_in_threadpool(self._token, secret)
             except KeyUnavailableError as error:  # nobody is told more, until the token can be checked
-                told = {"kind": type(error).__name__, "message": _("The library is locked."), "hint": ""}
+                told = {
+                    "kind": type(error).__name__,
+                    "message": _("The library isn't open, so the token can't be checked."),
+                    "hint": "",
+                }
                 return JSONResponse({"error": {**told, "exit_code": error.exit_code}}, 423, headers=PRIVATE)
             if token is not None:
                 return Permit(token.scope, token.name)
