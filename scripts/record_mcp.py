@@ -113,7 +113,7 @@ def main() -> int:
             "DOCMIND_MCP__FOLDERS": str(inbox),
         }  # fmt: skip
         session = anyio.run(recorded, environment, inbox)
-        text = written(PAGE.read_text("utf-8"), session).replace(str(inbox), "/home/me/inbox")
+        text = written(PAGE.read_text("utf-8"), session).replace(str(inbox), "/home/you/inbox")
         PAGE.write_text(text, "utf-8")
     print(f"{PAGE.relative_to(ROOT)}: {len(session)} tools")
     return 0
