@@ -16,6 +16,8 @@ from starlette.formparsers import MultiPartParser
 from starlette.middleware import Middleware
 
 import docmind.ui
+from docmind.api.mcp_http import Mcp
+from docmind.api.programs import Programs
 from docmind.api.rest import Rest
 from docmind.config import Settings
 from docmind.errors import DocMindError
@@ -75,11 +77,18 @@ def _theme() -> str:
     return desk().theme()
 
 
+def _vault() -> DocMind:
+    return desk().open()
+
+
+_programs = Programs(startup.launch, _vault)
+
 app = st.App(
     _START,
     lifespan=_lifespan,
     middleware=[
-        Middleware(Rest, launch=startup.launch, vault=_vault),
+        Middleware(Rest, launch=startup.launch, programs=_programs, vault=_vault),
+        Middleware(Mcp, launch=startup.launch, programs=_programs, vault=_vault),
         Middleware(Guard, launch=startup.launch, scripts=_SCRIPTS, used=startup.forget_opening_page, theme=_theme),
         Middleware(Noted, activity=lambda: desk().activity),
         Middleware(Routes, launch=startup.launch, routes=[*reader.ROUTES, *documents.LIBRARY]),

@@ -16,6 +16,7 @@ from docmind.ui.settings import (
     check,
     language_models,
     network,
+    programs,
     rotation,
     sections,
     snapshots,
@@ -72,6 +73,10 @@ def privacy(docmind: DocMind, _settings: Settings) -> None:
     network.section(docmind)
 
 
+def other_programs(docmind: DocMind, _settings: Settings) -> None:
+    programs.section(docmind)
+
+
 def appearance(docmind: DocMind, _settings: Settings) -> None:
     sections.appearance(docmind)
 
@@ -95,6 +100,7 @@ SECTIONS: dict[str, _Draw] = {
     N_("Search"): search,
     N_("Reading"): reading,
     N_("Privacy"): privacy,
+    N_("Programs"): other_programs,
     N_("Appearance"): appearance,
     N_("Storage"): storage,
     N_("About"): about,

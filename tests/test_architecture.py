@@ -31,6 +31,8 @@ ROOMS = {
     "qdrant_edge": {"index"},
     "langgraph": {"conversations", "memory"},
     "langchain_core": {"conversations", "memory"},
+    "mcp": {"api"},
+    "mcp_types": {"api"},
     "llama_index": {"api", "embedding", "ingest", "llm", "reading"},
     "torch": {"embedding", "late_interaction"},
     "transformers": {"embedding"},
@@ -39,6 +41,7 @@ ROOMS = {
 }
 HEAVY = {
     "torch", "transformers", "llama_index", "qdrant_client", "qdrant_edge", "streamlit", "onnxruntime", "langgraph",
+    "mcp",
 }  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
@@ -54,6 +55,8 @@ def another(path: tuple[str, ...], field: FieldInfo) -> tuple[str, Any]:
         return "HTTPS://Desk.example:443/", "https://desk.example"
     if path == ("app", "language"):
         return "pt", "pt"
+    if path == ("mcp", "folders"):
+        return "/somewhere/else", "/somewhere/else"
     if path == ("search", "lists"):
         return " visual, text ", "visual,text"
     if get_origin(field.annotation) is Literal:
@@ -196,3 +199,11 @@ def test_settings_cannot_be_changed_afterwards() -> None:
         loaded.data_dir = Path("elsewhere")
     with pytest.raises(ValueError, match="frozen"):
         loaded.reading.workers = 7
+
+
+def test_folders_of_assistants_are_whole_paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DOCMIND_MCP__FOLDERS", os.pathsep.join([str(tmp_path), "~/inbox"]))
+    assert Settings.load().mcp.allowed() == (tmp_path, Path.home() / "inbox")
+    monkeypatch.setenv("DOCMIND_MCP__FOLDERS", "inbox")
+    with pytest.raises(ConfigError, match="whole paths"):
+        Settings.load()

@@ -103,6 +103,17 @@ def test_no_command_is_described_that_is_gone() -> None:
     assert not told - prefixes
 
 
+def test_the_table_of_rest_is_that_of_the_calls() -> None:
+    from docmind.client import CALLS
+
+    rows = re.findall(
+        r"^\| (GET|POST|PATCH|DELETE) \| `(/[^`]*)` \| `([a-z_.]+)`",
+        (ROOT / "docs" / "api.md").read_text("utf-8"), re.MULTILINE,
+    )  # fmt: skip
+    told = {(verb, path, name) for verb, path, name in rows if path != "/uploads" and not path.startswith("/uploads/")}
+    assert told == {(call.verb, call.path, call.name) for call in CALLS}
+
+
 def test_links_between_documents_lead_somewhere() -> None:
     broken = []
     for path in [*documents(), *(ROOT / "docs" / "adr").glob("*.md"), ROOT / "CHANGELOG.md"]:

@@ -28,6 +28,7 @@ BENCHES = {
     "snapshots": ("snapshots",),
     "rotate": ("rotate",),
     "doctor": ("doctor",),
+    "programs": ("rest",),
 }
 """By module; each function is named `bench_NAME`."""
 WHERE = {name: module for module, names in BENCHES.items() for name in names}

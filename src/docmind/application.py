@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from docmind import capabilities
+from docmind.access import ApiTokens
 from docmind.config import Settings
 from docmind.conversations import Conversations
 from docmind.documents import Catalog, Edits, ErasurePlan, Erasures, NodeStore, Reader
@@ -48,7 +49,16 @@ from docmind.memory import Memories
 from docmind.model_files import LanguageFiles, models_dir_of, pull_text_model
 from docmind.network import network_guard, network_ledger
 from docmind.records.answers import Answer
-from docmind.records.documents import AddResult, Capability, DocumentInfo, ErasureReceipt, PageView, Status, Upload
+from docmind.records.documents import (
+    AddResult,
+    Capability,
+    DocumentInfo,
+    ErasureReceipt,
+    HandedIn,
+    PageView,
+    Status,
+    Upload,
+)
 from docmind.records.models import PullProgress, TextModelCard
 from docmind.records.network import NetworkLedger
 from docmind.records.rotation import RotationProgress, RotationReport
@@ -99,8 +109,8 @@ class DocMind:
 
     Thread-safe. Opening is cheap: models and the index engine start when they are first needed, or with `warm`.
     `bundles`, `conversations`, `doctor`, `folders`, `library`, `lookalike`, `memories`, `models`, `page_search`,
-    `queue`, `reader`, `rotation`, `settings`, `snapshots` and `visual` are public parts of the facade, like the methods
-    here.
+    `queue`, `reader`, `rotation`, `settings`, `snapshots`, `tokens` and `visual` are public parts of the facade, like
+    the methods here.
     """
 
     def __init__(
@@ -224,6 +234,7 @@ class DocMind:
             self._queries,
         )
         self.reader = Reader(self._catalog)
+        self.tokens = ApiTokens(self._database)
         self.memories = Memories(settings.memory, self._database, self._embedder)
         gguf_folder = models_dir_of(settings) / "language"
         self.models = models or LanguageModels(settings.llm, Preferences(self._database), folder=gguf_folder)
@@ -542,6 +553,16 @@ class DocMind:
         `total_bytes` is their size, where it is known. Raises `DiskFullError`; then none of them is queued.
         """
         return self.queue.submit(uploads, total_bytes=total_bytes)
+
+    def hand_in(self, upload: Upload) -> HandedIn:
+        """Queue one file as `submit` does, and return which document it is or will be. Raises as `submit`."""
+        (upload_id,) = self.queue.hold([upload])
+        try:  # before it is read: afterwards its document is known
+            doc_id, is_known = self.queue.document_of(upload_id)
+        finally:
+            self.queue.release([upload_id])
+            self.queue.start()
+        return HandedIn(upload_id, doc_id, is_known)
 
     def documents(self) -> tuple[DocumentInfo, ...]:
         """Return all documents, newest first."""

@@ -291,6 +291,26 @@ class AppSettings(_Group):
     language: Annotated[str, AfterValidator(_code)] = Field(default="en", description="of the interface: en, pt, …")
 
 
+def _folders(value: str) -> str:
+    """Check whole paths of folders, separated as in PATH. Raises `ValueError`."""
+    for name in filter(None, value.split(os.pathsep)):
+        if not Path(name).expanduser().is_absolute():
+            raise ValueError(f"it names folders by their whole paths, separated by {os.pathsep}")
+    return value
+
+
+class McpSettings(_Group):
+    """What assistants may do over MCP."""
+
+    folders: Annotated[str, AfterValidator(_folders)] = Field(
+        default="", description="folders whose files may be added, separated as in PATH; empty: none"
+    )
+
+    def allowed(self) -> tuple[Path, ...]:
+        """Return the folders whose files may be added."""
+        return tuple(Path(name).expanduser() for name in self.folders.split(os.pathsep) if name)
+
+
 class StorageSettings(_Group):
     """Free disk space to keep, how a vault is opened, and how long files that were set aside are kept."""
 
@@ -348,6 +368,7 @@ class Settings(BaseSettings):
     network: NetworkSettings = NetworkSettings()
     storage: StorageSettings = StorageSettings()
     snapshots: SnapshotSettings = SnapshotSettings()
+    mcp: McpSettings = McpSettings()
     app: AppSettings = AppSettings()
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
 

@@ -5,6 +5,7 @@
     ├── ExtraMissingError           an optional part is not installed
     ├── NotFoundError               no such document, page, artifact, job, conversation or memory
     ├── AppNotOpenError             the app is not running, so that no link can open it
+    ├── NotPermittedError           a program's token, or the settings, do not allow this
     ├── FolderError                 a folder cannot be followed or looked at
     ├── VaultError                  the vault as a whole
     │   ├── VaultBusyError          another process owns it
@@ -85,6 +86,13 @@ class AppNotOpenError(DocMindError):
         "DOCMIND_DATA_DIR."
     )
     exit_code = 5
+
+
+class NotPermittedError(DocMindError):
+    """What a program asks for is not allowed by its token, or by the settings."""
+
+    hint = N_("Give the program a token of full scope, in Settings or with `docmind tokens new NAME --full`.")
+    exit_code = 8
 
 
 class FolderError(DocMindError):

@@ -17,7 +17,7 @@ from served import Server, Tab, close_reader, read_page, tab
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 WIDTHS = (390, 1280, 1920)
-SECTIONS = ("Language model", "Answers", "Search", "Reading", "Privacy", "Appearance", "Storage", "About")
+SECTIONS = ("Language model", "Answers", "Search", "Reading", "Privacy", "Programs", "Appearance", "Storage", "About")
 GRAVE = ("serious", "critical")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -109,3 +110,33 @@ def test_a_closed_docmind_is_told_in_its_own_words(browser: Any, server: Server)
         fresh.goto(server.link())
         one.page.get_by_role("link", name="Settings").wait_for()
         one.complaints.clear()  # of the connection that was refused meanwhile
+
+
+def test_a_token_is_made_shown_once_and_revoked(browser: Any, server: Server) -> None:
+    def status(secret: str) -> int:
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+        connection.request("GET", "/api/v1/counts", headers={"Authorization": f"Bearer {secret}"})
+        return connection.getresponse().status
+
+    with tab(browser, server) as one:
+        one.enter()
+        one.section("Programs")
+        one.page.get_by_role("button", name="Make the token").click()
+        one.page.get_by_text("A token needs a name").wait_for()
+        one.page.get_by_label("Name of the program").fill("<b>script</b>")
+        one.page.get_by_role("button", name="Make the token").click()
+        one.page.get_by_text("it is not shown again").wait_for()
+        found = re.search(r"docmind_[A-Za-z0-9_-]{43}", one.page.locator("body").inner_text())
+        assert found
+        assert status(found[0]) == 200
+        take(one, "settings-programs")
+        one.page.get_by_role("button", name="I have copied it").click()
+        one.page.get_by_text("it is not shown again").wait_for(state="detached")
+        assert found[0] not in one.page.content()
+        one.page.get_by_text("<b>script</b>").wait_for()
+        one.page.get_by_text("Set up an assistant").click()
+        one.page.get_by_text("mcpServers").wait_for()
+        one.page.get_by_role("button", name="Revoke").click()
+        one.page.get_by_role("button", name="Revoke").wait_for(state="detached")
+        assert status(found[0]) == 401
+    assert found[0] not in server.log()

@@ -23,6 +23,7 @@ from .running import (
     open_browser,
     withdraw,
 )
+from .tokens import ApiTokens, is_api_token, matching
 
 __all__ = [
     "COOKIE",
@@ -33,6 +34,7 @@ __all__ = [
     "PROOF_HEADER",
     "RUNNING_FILE",
     "TICKET",
+    "ApiTokens",
     "Launch",
     "RunningApp",
     "Tickets",
@@ -42,6 +44,8 @@ __all__ = [
     "find_running",
     "forget_opening_page",
     "is_alive",
+    "is_api_token",
+    "matching",
     "mint_ticket",
     "open_browser",
     "prove",

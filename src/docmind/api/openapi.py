@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any, Literal, get_args, get_origin
 
 from docmind import __version__
 from docmind.client import API, ARRAYS, CALLS, OBJECTS, UNIONS, Call, hints_of, is_box, is_text
+from docmind.records.documents import HandedIn
 
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 _RUN, _STREAM, _BINARY = "/runs/{run_id}/events", "text/event-stream", "application/octet-stream"
@@ -18,9 +20,7 @@ def document() -> dict[str, Any]:
     paths: dict[str, Any] = {}
     for call in CALLS:
         paths.setdefault(call.path, {})[call.verb.lower()] = _operation(call, schemas)
-    members: dict[str, Any] = {"upload_id": {"type": "integer"}, "doc_id": {"type": "string"}}
-    members["is_known"] = {"type": "boolean"}
-    queued = _answers("202", "application/json", {"type": "object", "properties": members})
+    queued = _answers("202", "application/json", schema_of(HandedIn, schemas))
     tags = {"type": "array", "items": {"type": "string"}}
     paths["/uploads"] = {
         "post": {
@@ -66,7 +66,7 @@ def _operation(call: Call, schemas: dict[str, Any]) -> dict[str, Any]:
     made: dict[str, Any] = {"operationId": call.name, "parameters": []}
     members: dict[str, Any] = {}
     for name, kind in params.items():
-        schema, is_required = _schema(kind, schemas), name in call.required
+        schema, is_required = schema_of(kind, schemas), name in call.required
         if name in call.in_path or call.in_query:
             where = "path" if name in call.in_path else "query"
             made["parameters"].append(
@@ -85,7 +85,7 @@ def _operation(call: Call, schemas: dict[str, Any]) -> dict[str, Any]:
     elif call.result is bytes:
         made["responses"] = _answers("200", "image/webp" if call.name == "page_image" else _BINARY, {})
     else:
-        made["responses"] = _answers("200", "application/json", _schema(call.result, schemas))
+        made["responses"] = _answers("200", "application/json", schema_of(call.result, schemas))
     return made
 
 
@@ -112,28 +112,45 @@ def _failed() -> dict[str, Any]:
     return {"description": "What is wrong.", "content": {"application/json": {"schema": schema}}}
 
 
-def _schema(declared: Any, schemas: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a type; those of records go into `schemas`."""
+def schema_of(declared: Any, schemas: dict[str, Any], at: str = "#/components/schemas") -> dict[str, Any]:
+    """Return the JSON schema of a type; those of records go into `schemas`, which lies `at` this place.
+
+    A field's metadata may have `about` (a description), and `least` and `most` (limits of a number or a length).
+    """
     origin, inner = get_origin(declared), get_args(declared)
     if declared in _PLAIN:
         return {"type": _PLAIN[declared]}
     if origin is Literal:
         return {"enum": list(inner)}
     if origin in UNIONS:
-        return {"anyOf": [_schema(kind, schemas) for kind in inner]}
+        return {"anyOf": [schema_of(kind, schemas, at) for kind in inner]}
     if is_box(declared):
-        return {"type": "array", "prefixItems": [_schema(kind, schemas) for kind in hints_of(declared).values()]}
+        return {"type": "array", "prefixItems": [schema_of(kind, schemas, at) for kind in hints_of(declared).values()]}
     if dataclasses.is_dataclass(declared):
         name = declared.__name__  # type: ignore[union-attr]
         if name not in schemas:
             schemas[name] = {}  # it may hold itself
-            members = {one: _schema(kind, schemas) for one, kind in hints_of(declared).items()}  # type: ignore[arg-type]
+            members = {one: schema_of(kind, schemas, at) for one, kind in hints_of(declared).items()}  # type: ignore[arg-type]
+            for one in dataclasses.fields(declared):
+                members[one.name] |= _limits(members[one.name], one.metadata)
             schemas[name] = {"type": "object", "properties": members, "required": list(members)}
-        return {"$ref": f"#/components/schemas/{name}"}
+        return {"$ref": f"{at}/{name}"}
     if origin in OBJECTS:
-        return {"type": "object", "additionalProperties": _schema(inner[1], schemas)}
+        return {"type": "object", "additionalProperties": schema_of(inner[1], schemas, at)}
     if origin in ARRAYS:
         if origin is tuple and inner[1:] != (Ellipsis,):
-            return {"type": "array", "prefixItems": [_schema(kind, schemas) for kind in inner]}
-        return {"type": "array", "items": _schema(inner[0], schemas)}
+            return {"type": "array", "prefixItems": [schema_of(kind, schemas, at) for kind in inner]}
+        return {"type": "array", "items": schema_of(inner[0], schemas, at)}
     raise TypeError(f"{declared} has no JSON form")
+
+
+_LIMITS = {
+    "integer": ("minimum", "maximum"), "number": ("minimum", "maximum"), "string": ("minLength", "maxLength"),
+    "array": ("minItems", "maxItems"),
+}  # fmt: skip
+
+
+def _limits(schema: dict[str, Any], metadata: Mapping[str, Any]) -> dict[str, Any]:
+    names = _LIMITS.get(schema.get("type", ""), ("", ""))
+    told = {name: metadata[key] for name, key in zip(names, ("least", "most"), strict=True) if name and key in metadata}
+    return told | ({"description": metadata["about"]} if "about" in metadata else {})

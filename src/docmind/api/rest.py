@@ -1,8 +1,7 @@
 """REST below `/api/v1` of the app's own server, for programs of its user.
 
-Each request needs the bearer token of this launch, derived from the secret in `app.json`; cookies do not count. Web
-pages are kept out: a request with an `Origin`, or with a foreign `Host` (DNS rebinding), is refused. The routes are
-those of `docmind.client.CALLS`, with uploads, the events of a run, and the OpenAPI document.
+Each request is checked by `docmind.api.programs`. The routes are those of `docmind.client.CALLS`, with uploads, the
+events of a run, and the OpenAPI document.
 """
 
 from __future__ import annotations
@@ -21,12 +20,14 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from docmind.access import Launch
+from docmind.api.programs import PERMIT, PRIVATE, Permit, Programs
 from docmind.errors import (
     ConfigError,
     DiskFullError,
     DocMindError,
     KeyUnavailableError,
     NotFoundError,
+    NotPermittedError,
     ReadingError,
     TooLargeError,
     WrongKeyError,
@@ -42,32 +43,26 @@ _LARGEST_JSON = 1 << 20
 _NEWS_S = 5.0  # a stream without news sends a comment so often, which ends it where nobody listens
 _STATUS: tuple[tuple[type[DocMindError], int], ...] = (
     (NotFoundError, 404), (ConfigError, 400), (TooLargeError, 413), (ReadingError, 422), (DiskFullError, 507),
-    (KeyUnavailableError, 423), (WrongKeyError, 423),
+    (KeyUnavailableError, 423), (WrongKeyError, 423), (NotPermittedError, 403),
 )  # fmt: skip
-_PRIVATE = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 
 
 class Rest:
     """ASGI middleware that answers what lies below `/api/v1/`; it belongs outside the guard of browsers."""
 
-    def __init__(self, app: ASGIApp, launch: Launch, vault: Callable[[], DocMind]) -> None:
+    def __init__(self, app: ASGIApp, launch: Launch, programs: Programs, vault: Callable[[], DocMind]) -> None:
         """Answer with the vault that `vault` returns; it is called in a thread, for each request."""
-        self._app, self._launch, self._vault = app, launch, vault
+        self._app, self._launch, self._programs, self._vault = app, launch, programs, vault
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         base = f"{self._launch.prefix}/api/v1"
         if scope["type"] != "http" or not scope["path"].startswith(f"{base}/"):
             await self._app(scope, receive, send)
             return
-        answer: ASGIApp = self._router
-        request = Request(scope)
-        hosts = request.headers.getlist("host")
-        if len(hosts) != 1 or not self._launch.is_here(hosts[0]) or "origin" in request.headers:
-            answer = Response(status_code=403)
-        elif not self._launch.admits_program(request.headers.getlist("authorization")):
-            answer = Response(status_code=401, headers={"www-authenticate": "Bearer"})
-        ours = {**scope, "path": scope["path"].removeprefix(base), "root_path": ""}
+        permit = await self._programs.admit(scope)
+        ours = {**scope, "path": scope["path"].removeprefix(base), "root_path": "", PERMIT: permit}
         ours.pop("app", None)  # with it, the router would raise for an address that it does not know
+        answer: ASGIApp = self._router if isinstance(permit, Permit) else permit
         await answer(ours, receive, send)
 
     @cached_property
@@ -76,23 +71,32 @@ class Rest:
         from docmind.client import CALLS
 
         async def openapi(_: Request) -> Response:
-            return JSONResponse(document(), headers=_PRIVATE)
+            return JSONResponse(document(), headers=PRIVATE)
 
         return Router(
             [
                 Route("/openapi.json", openapi),
-                Route("/uploads", self._guarded(self._upload), methods=["POST"]),
-                Route("/uploads/web", self._guarded(self._web_page), methods=["POST"]),
+                Route("/uploads", self._guarded(self._upload, is_writing=True), methods=["POST"]),
+                Route("/uploads/web", self._guarded(self._web_page, is_writing=True), methods=["POST"]),
                 Route("/runs/{run_id}/events", self._guarded(self._events)),
-                *(Route(call.path, self._guarded(self._called(call)), methods=[call.verb]) for call in CALLS),
+                *(
+                    Route(
+                        call.path,
+                        self._guarded(self._called(call), is_writing=not call.is_reading),
+                        methods=[call.verb],
+                    )
+                    for call in CALLS
+                ),
             ]
         )
 
-    def _guarded(self, answer: Callable[[Request], Any]) -> Callable[[Request], Any]:
-        """Return an endpoint that answers a `DocMindError` as JSON."""
+    def _guarded(self, answer: Callable[[Request], Any], *, is_writing: bool = False) -> Callable[[Request], Any]:
+        """Return an endpoint that answers a `DocMindError` as JSON; `is_writing` needs more than a reading token."""
 
         async def endpoint(request: Request) -> Response:
             try:
+                if is_writing:
+                    request.scope[PERMIT].check_writing()
                 return await answer(request)
             except DocMindError as error:
                 status = next((code for kind, code in _STATUS if isinstance(error, kind)), 409)
@@ -102,7 +106,7 @@ class Rest:
                     "hint": error.hint,
                     "exit_code": error.exit_code,
                 }
-                return JSONResponse({"error": told}, status, headers=_PRIVATE)
+                return JSONResponse({"error": told}, status, headers=PRIVATE)
 
         return endpoint
 
@@ -113,8 +117,12 @@ class Rest:
             body = await self._body(request, is_file=call.body is not None)
             values = _values(call, request, body)
 
+            permit: Permit = request.scope[PERMIT]
+
             def work() -> Any:
-                found = attrgetter(call.name)(self._vault())
+                vault = self._vault()
+                _check(permit, call, values, vault)
+                found = attrgetter(call.name)(vault)
                 if call.params is None:
                     return found
                 first = next((name for name in values if name.startswith("*")), "")
@@ -124,8 +132,8 @@ class Rest:
             if call.result is bytes:
                 return _file(call, values, outcome)
             if call.result is None:
-                return Response(status_code=204, headers=_PRIVATE)
-            return JSONResponse(encode(call.result, outcome), headers=_PRIVATE)
+                return Response(status_code=204, headers=PRIVATE)
+            return JSONResponse(encode(call.result, outcome), headers=PRIVATE)
 
         return answer
 
@@ -166,17 +174,14 @@ class Rest:
         return await self._queued(lambda vault: vault.web_page(address, tags=tags))
 
     async def _queued(self, upload: Callable[[DocMind], Any]) -> Response:
+        from docmind.client import encode
+        from docmind.records.documents import HandedIn
+
         def work() -> dict[str, Any]:
             vault = self._vault()
-            (upload_id,) = vault.queue.hold([upload(vault)])
-            try:  # before it is read: afterwards its document is known
-                doc_id, is_known = vault.queue.document_of(upload_id)
-            finally:
-                vault.queue.release([upload_id])
-                vault.queue.start()
-            return {"upload_id": upload_id, "doc_id": doc_id, "is_known": is_known}
+            return encode(HandedIn, vault.hand_in(upload(vault)))
 
-        return JSONResponse(await run_in_threadpool(work), 202, headers=_PRIVATE)
+        return JSONResponse(await run_in_threadpool(work), 202, headers=PRIVATE)
 
     async def _events(self, request: Request) -> Response:
         """Stream the progress of a run as server-sent events, until it is over."""
@@ -194,7 +199,17 @@ class Rest:
                 is_new = (now.text, now.stage, now.state, now.pages) != (then.text, then.stage, then.state, then.pages)
                 yield f"data: {json.dumps(encode(RunProgress, now))}\n\n" if is_new else ": no news\n\n"
 
-        return StreamingResponse(events(), media_type="text/event-stream", headers=_PRIVATE)
+        return StreamingResponse(events(), media_type="text/event-stream", headers=PRIVATE)
+
+
+def _check(permit: Permit, call: Call, values: dict[str, Any], vault: DocMind) -> None:
+    """Raise `NotPermittedError` for what the table alone does not tell: tokens, and questions that store a memory."""
+    if call.name.startswith("tokens.") and permit.scope != "launch":
+        raise NotPermittedError(
+            _("A token can't manage tokens."), hint=_("Use `docmind tokens`, or Settings of the app.")
+        )
+    if call.name == "ask" and vault.memories.requested(values["question"]):
+        permit.check_writing()
 
 
 def _news(vault: Callable[[], DocMind], run_id: str, since: Any) -> Any:
@@ -239,7 +254,7 @@ def _values(call: Call, request: Request, body: bytes) -> dict[str, Any]:
 
 def _file(call: Call, values: dict[str, Any], data: bytes) -> Response:
     if call.name == "page_image":
-        return Response(data, media_type="image/webp", headers=_PRIVATE)
+        return Response(data, media_type="image/webp", headers=PRIVATE)
     safe = quote(file_name(str(values.get("doc_id", ""))), safe="")
-    headers = {**_PRIVATE, "content-disposition": f"attachment; filename*=UTF-8''{safe}"}
+    headers = {**PRIVATE, "content-disposition": f"attachment; filename*=UTF-8''{safe}"}
     return Response(data, media_type="application/octet-stream", headers=headers)

@@ -18,6 +18,7 @@ from docmind.cli import (
     gc,
     keys,
     library,
+    mcp,
     memory,
     models,
     purge,
@@ -27,6 +28,7 @@ from docmind.cli import (
     snapshot,
     sync,
     threads,
+    tokens,
 )
 from docmind.cli.help import Group
 from docmind.cli.output import inert
@@ -76,6 +78,6 @@ for _command in (
     *(threads.threads, memory.memory, models.models, models.embed, documents.delete, documents.reindex),
     *(library.get, library.rename, library.tag, library.collection, library.bin_, purge.purge, purge.receipts_),
     *(documents.accept, documents.status, documents.open_, keys.keys, bundle.bundle, settings.settings, gc.gc),
-    *(snapshot.snapshot, doctor.doctor),
+    *(snapshot.snapshot, doctor.doctor, tokens.tokens, mcp.mcp),
 ):
     main.add_command(_command)

@@ -1,6 +1,6 @@
 from .calls import API, CALLS, Call
-from .client import Client, connect
-from .codec import ARRAYS, OBJECTS, UNIONS, decode, encode, hints_of, is_box, is_text
+from .client import Client, connect, result_of
+from .codec import ARRAYS, OBJECTS, UNIONS, decode, encode, hints_of, is_box, is_text, needed_of
 
 __all__ = [
     "API",
@@ -16,4 +16,6 @@ __all__ = [
     "hints_of",
     "is_box",
     "is_text",
+    "needed_of",
+    "result_of",
 ]

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from docmind.records.access import ApiToken, NewApiToken, TokenScope
 from docmind.records.answers import Answer
 from docmind.records.checks import CheckReport, Level, RepairReport
 from docmind.records.conversations import Memory, MemoryList, Mode, ModelList, RunProgress, Thread, ThreadView, Turn
@@ -24,6 +25,7 @@ from docmind.records.documents import (
     UploadInfo,
     UploadState,
 )
+from docmind.records.models import EmbeddingProgress, ModelCard
 from docmind.records.network import NetworkLedger
 from docmind.records.search import Degraded, Filters, ListName, MergeStrategy, MultimodalResult, Rerank, SearchResult
 from docmind.records.settings import SettingInfo
@@ -73,10 +75,21 @@ class Call:
         return (*self.in_path, *(name for name in _REQUIRED.get(self.name, ()) if name not in self.in_path))
 
     @property
+    def is_reading(self) -> bool:
+        """Whether it changes nothing: what a token of the scope `read` may call."""
+        return self.verb == "GET" or self.name in _READING
+
+    @property
     def in_query(self) -> bool:
         """Whether the other parameters stand in the query."""
         return self.verb in ("GET", "DELETE") or self.body is not None
 
+
+_READING = ("search", "multimodal_search", "see", "ask", "memories.expand")
+"""Calls that change nothing although they are no GET: a question may be long, and a picture is a body.
+
+`ask` is one unless the question asks to remember something, which `docmind.api.rest` refuses to such a token.
+"""
 
 _question, _name, _docs = ("question",), ("name",), ("doc_ids",)
 _REQUIRED = {
@@ -88,7 +101,8 @@ _REQUIRED = {
     "erase": _docs, "search": _question, "multimodal_search": _question, "see": ("picture",), "ask": _question,
     "conversations.find_thread": _name, "conversations.rename": ("title",), "conversations.start": _question,
     "conversations.ask": _question, "memories.add": ("text",), "memories.find": _name, "memories.expand": _question,
-    "memories.edit": ("text",),
+    "memories.edit": ("text",), "conversations.start_once": _question, "visual.submit_embedding": _name,
+    "tokens.new": _name, "tokens.revoke": _name,
 }  # fmt: skip
 _ids = Sequence[str]
 _files = {"upload_ids": Sequence[int] | None}
@@ -97,10 +111,11 @@ _search: dict[str, Any] = {
     "lists": Sequence[ListName] | None, "limits": Mapping[ListName, int] | None, "dedup_key": Dedup | None,
     "rerank": Rerank | None,
 }  # fmt: skip
-_asked: dict[str, Any] = {
-    "question": str, "checkpoint_id": str | None, "filters": Filters, "mode": Mode | None, "web": bool,
-    "k": int | None, "lists": Sequence[ListName] | None,
+_once: dict[str, Any] = {
+    "question": str, "filters": Filters, "mode": Mode | None, "web": bool, "k": int | None,
+    "lists": Sequence[ListName] | None,
 }  # fmt: skip
+_asked: dict[str, Any] = {**_once, "checkpoint_id": str | None}
 
 CALLS = (
     Call("status", "GET", "/status", Status),
@@ -221,6 +236,7 @@ CALLS = (
     ),
     Call("conversations.live", "GET", "/threads/{thread_id}/run", RunProgress | None, {"thread_id": str}),
     Call("conversations.start", "POST", "/threads/{thread_id}/ask", str, {**_asked, "thread_id": str}),
+    Call("conversations.start_once", "POST", "/runs", str, _once),
     Call("conversations.ask", "POST", "/turns", Turn, {**_asked, "thread_id": str | None}),
     Call("conversations.run", "GET", "/runs/{run_id}", RunProgress, {"run_id": str}),
     Call("conversations.stop", "POST", "/runs/{run_id}/stop", None, {"run_id": str}),
@@ -237,6 +253,15 @@ CALLS = (
     Call("models.list", "GET", "/models", ModelList, {"refresh": bool}),
     Call("models.degraded", "GET", "/models/degraded", tuple[Degraded, ...]),
     Call("visual.is_on", "GET", "/models/{kind}/on", bool, {"kind": Literal["image", "late"]}),
+    Call("visual.models", "GET", "/models/visual", tuple[ModelCard, ...]),
+    Call("visual.embeddings", "GET", "/models/visual/jobs", tuple[EmbeddingProgress, ...]),
+    Call(
+        "visual.submit_embedding", "POST", "/models/visual/jobs", str, {"name": str, "doc_ids": _ids, "force": bool},
+    ),
     Call("settings.list", "GET", "/settings", tuple[SettingInfo, ...]),
     Call("settings.info", "GET", "/settings/{name}", SettingInfo, {"name": str}),
+    # tokens of programs, for processes of the user alone
+    Call("tokens.list", "GET", "/tokens", tuple[ApiToken, ...]),
+    Call("tokens.new", "POST", "/tokens", NewApiToken, {"name": str, "scope": TokenScope}),
+    Call("tokens.revoke", "POST", "/tokens/revoke", ApiToken, {"name": str}),
 )  # fmt: skip

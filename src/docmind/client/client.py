@@ -16,9 +16,9 @@ from docmind import errors
 from docmind.access import RunningApp, api_token, find_running, is_alive
 from docmind.client.calls import API, CALLS, Call
 from docmind.client.codec import decode, encode
-from docmind.errors import AppNotOpenError, DocMindError, NotFoundError
+from docmind.errors import AppNotOpenError, ConfigError, DocMindError, NotFoundError
 from docmind.records.conversations import RunProgress, Turn
-from docmind.records.documents import AddResult, QueueProgress, Upload, UploadInfo, UploadState
+from docmind.records.documents import AddResult, HandedIn, QueueProgress, Upload, UploadInfo, UploadState
 from docmind.wording import _
 
 _TIMEOUT_S = 600.0  # an answer by a slow language model takes minutes
@@ -28,15 +28,15 @@ _PARTS = {call.name.partition(".")[0] for call in CALLS if "." in call.name}
 _UNREAD: tuple[UploadState, ...] = ("waiting", "reading")
 
 
-def connect(data_dir: Path) -> Client:
-    """Return a client of the app that is open over this data folder.
+def connect(data_dir: Path, *, token: str | None = None) -> Client:
+    """Return a client of the app that is open over this data folder; `token` narrows what it may do.
 
     Raises `AppNotOpenError` without one, `ConfigError` where `app.json` may be another user's.
     """
     running = find_running(data_dir)
     if running is None or not is_alive(running):
         raise AppNotOpenError(_("DocMind isn't running for the library in {folder}.").format(folder=data_dir))
-    return Client(running)
+    return Client(running, token=token)
 
 
 class Client:
@@ -45,9 +45,10 @@ class Client:
     Thread-safe: each call has a connection of its own. Each raises `AppNotOpenError` once the app is closed.
     """
 
-    def __init__(self, app: RunningApp) -> None:
-        self._app = app
-        self._handed: dict[int, tuple[str, str, bool]] = {}  # upload: its name, its document, whether that was there
+    def __init__(self, app: RunningApp, *, token: str | None = None) -> None:
+        """Reach this app; `token` is a long-lived one, in place of the token of its launch."""
+        self._app, self._token = app, token
+        self._handed: dict[int, tuple[str, HandedIn]] = {}  # by upload: its name, and its document
         self.conversations = _Conversations(self)
 
     def __enter__(self) -> Self:
@@ -71,12 +72,20 @@ class Client:
 
         Raises `DiskFullError`, `TooLargeError`; the files before that one are queued.
         """
-        return tuple(self._hand_in(upload) for upload in uploads)
+        return tuple(self.hand_in(upload).upload_id for upload in uploads)
+
+    def hand_in(self, upload: Upload) -> HandedIn:
+        """Hand in one file, and return which document it is or will be. Raises `DiskFullError`, `TooLargeError`."""
+        query = urlencode({"name": upload.name, "tags": json.dumps(upload.tags)})
+        handed = self._handed_in(upload.name, self.exchange("POST", f"/uploads?{query}", upload.data))
+        if upload.password is not None:
+            self.queue.unlock(handed.upload_id, upload.password)
+        return handed
 
     def submit_web_page(self, address: str, *, tags: tuple[str, ...] = ()) -> int:
         """Let the app fetch a web page, queue it, and return its id. Raises as `DocMind.web_page`."""
         raw = json.dumps({"address": address, "tags": tags}).encode()
-        return self._handed_in(address, self.exchange("POST", "/uploads/web", raw, "application/json"))
+        return self._handed_in(address, self.exchange("POST", "/uploads/web", raw, "application/json")).upload_id
 
     def add(
         self,
@@ -95,43 +104,17 @@ class Client:
         ids = list(upload_ids)
         while True:
             there = {info.upload_id: info for info in self.queue.uploads()}
-            if not any(info.state in _UNREAD for name, info in there.items() if name in ids):
-                return [self._result(there[name]) if name in there else self._gone(name) for name in ids]
+            if not any(there[one].state in _UNREAD for one in ids if one in there):
+                results = [result_of(self, *self._handed.get(one, ("", None)), there.get(one)) for one in ids]
+                return [result for result in results if result is not None]
             if progress is not None:
                 progress(self.queue.progress())
             time.sleep(_POLL_S)
 
-    def _hand_in(self, upload: Upload) -> int:
-        query = urlencode({"name": upload.name, "tags": json.dumps(upload.tags)})
-        upload_id = self._handed_in(upload.name, self.exchange("POST", f"/uploads?{query}", upload.data))
-        if upload.password is not None:
-            self.queue.unlock(upload_id, upload.password)
-        return upload_id
-
-    def _handed_in(self, name: str, raw: bytes) -> int:
-        told = json.loads(raw)
-        self._handed[told["upload_id"]] = (name, told["doc_id"], told["is_known"])
-        return told["upload_id"]
-
-    def _gone(self, upload_id: int) -> AddResult:
-        """Return what became of a file whose row is gone: the next batch drops the rows that are done."""
-        name, doc_id, is_known = self._handed.get(upload_id, ("", "", False))
-        try:
-            document = self.document(doc_id)
-        except NotFoundError:
-            return AddResult(name, "cancelled")
-        return AddResult(name, "already" if is_known else "added", doc_id, document.pages, document.ocr_pages)
-
-    def _result(self, info: UploadInfo) -> AddResult:
-        if info.result in ("added", "already"):
-            document = self.document(info.doc_id)
-            return AddResult(info.document, info.result, info.doc_id, document.pages, document.ocr_pages)
-        if info.state == "cancelled":
-            return AddResult(info.document, "cancelled")
-        return AddResult(
-            info.document, "refused", error=info.error, message=info.message, hint=info.hint,
-            exit_code=_kind(info.error).exit_code,
-        )  # fmt: skip
+    def _handed_in(self, name: str, raw: bytes) -> HandedIn:
+        handed = decode(HandedIn, json.loads(raw), "upload")
+        self._handed[handed.upload_id] = (name, handed)
+        return handed
 
     # HTTP
 
@@ -170,7 +153,8 @@ class Client:
 
     def _sent(self, verb: str, path: str, body: bytes, kind: str) -> http.client.HTTPResponse:
         parts = urlsplit(self._app.local)
-        headers = {"Authorization": f"Bearer {api_token(self._app.secret)}", "Connection": "close"}
+        token = self._token or api_token(self._app.secret)
+        headers = {"Authorization": f"Bearer {token}", "Connection": "close"}
         if body:
             headers["Content-Type"] = kind
         connection: http.client.HTTPConnection
@@ -215,20 +199,48 @@ class _Conversations(_Part):
         self, question: str, *, thread_id: str | None = None,
         on_progress: Callable[[RunProgress], None] | None = None, **values: Any,
     ) -> Turn:  # fmt: skip
-        """Ask and wait, as the facade does; without a thread nothing is stored, and nothing streamed."""
-        if thread_id is None or on_progress is None:
-            return self._client.call(
-                _CALLS["conversations.ask"], {"question": question, "thread_id": thread_id, **values}
-            )
-        run_id = self._client.call(
-            _CALLS["conversations.start"], {"question": question, "thread_id": thread_id, **values}
-        )
+        """Ask and wait, as the facade does; without a thread nothing is stored."""
+        values = {"question": question, **values}
+        if thread_id is not None:
+            values["thread_id"] = thread_id
+        if on_progress is None:
+            return self._client.call(_CALLS["conversations.ask"], values)
+        if thread_id is None and values.pop("checkpoint_id", None) is not None:
+            raise ConfigError(_("A checkpoint belongs to a conversation."), hint=_("Name the conversation too."))
+        name = "conversations.start" if thread_id is not None else "conversations.start_once"
+        run_id = self._client.call(_CALLS[name], values)
         now = None
         for now in self.events(run_id):
             on_progress(now)
         if now is None or now.turn is None:
             raise DocMindError(now.message if now else _("DocMind was closed."), hint=now.hint if now else None)
         return now.turn
+
+
+def result_of(docmind: Any, name: str, handed: HandedIn | None, info: UploadInfo | None) -> AddResult | None:
+    """Return what became of a file that was handed in, None while it is waiting or being read.
+
+    `docmind` is the facade or a client, `info` the file's row in the queue; None where it is gone, since the next batch
+    drops the rows that are done. `name` is used where there is no row.
+    """
+    if info is not None and info.state in _UNREAD:
+        return None
+    if info is not None and info.result not in ("added", "already"):
+        if info.state == "cancelled":
+            return AddResult(info.document, "cancelled")
+        return AddResult(
+            info.document, "refused", error=info.error, message=info.message, hint=info.hint,
+            exit_code=_kind(info.error).exit_code,
+        )  # fmt: skip
+    doc_id = info.doc_id if info is not None else handed.doc_id if handed is not None else ""
+    try:
+        document = docmind.document(doc_id)
+    except NotFoundError:
+        return AddResult(name or (info.document if info is not None else ""), "cancelled")
+    status = info.result if info is not None else "already" if handed is not None and handed.is_known else "added"
+    return AddResult(
+        info.document if info is not None else name, status or "added", doc_id, document.pages, document.ocr_pages
+    )
 
 
 def _method(client: Client, name: str) -> Any:

@@ -28,6 +28,17 @@ def hints_of(record: type) -> dict[str, Any]:
     return {name: hints[name] for name in names}
 
 
+@cache
+def needed_of(record: type) -> frozenset[str]:
+    """Return the names of a record's fields without a default."""
+    missing = dataclasses.MISSING
+    return frozenset(
+        one.name
+        for one in dataclasses.fields(record)  # type: ignore[arg-type]
+        if one.default is missing and one.default_factory is missing
+    )
+
+
 def is_box(declared: Any) -> bool:
     """Tell whether this is a named tuple, which is an array in JSON."""
     return isinstance(declared, type) and issubclass(declared, tuple) and hasattr(declared, "_fields")
@@ -103,12 +114,7 @@ def _record(declared: Any, data: Any, at: str) -> Any:
     hints = hints_of(declared)
     if unknown := sorted(data.keys() - hints.keys()):
         raise ConfigError(_("{at} has an unknown field: {name}.").format(at=at, name=unknown[0]), hint=_HINT)
-    needed = {
-        one.name
-        for one in dataclasses.fields(declared)
-        if one.default is dataclasses.MISSING and one.default_factory is dataclasses.MISSING
-    }
-    if missing := sorted(needed - data.keys()):
+    if missing := sorted(needed_of(declared) - data.keys()):
         raise ConfigError(_("{at} lacks a field: {name}.").format(at=at, name=missing[0]), hint=_HINT)
     values = {name: decode(hints[name], one, f"{at}.{name}") for name, one in data.items()}
     try:
@@ -150,7 +156,7 @@ def _fitting(inner: tuple[Any, ...], data: Any, at: str) -> Any:
             return kind
         if kind is float and isinstance(data, int | float) and not isinstance(data, bool):
             return kind
-        if get_origin(kind) in ARRAYS and isinstance(data, list):
+        if (is_box(kind) or get_origin(kind) in ARRAYS) and isinstance(data, list):
             return kind
         if get_origin(kind) in OBJECTS and isinstance(data, dict):
             return kind

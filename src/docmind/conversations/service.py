@@ -325,6 +325,24 @@ class Conversations:
         run, asked = talk.begin(thread_id, question, filters, mode, k, None, web=web, lists=lists)
         return talk.runs.start(run, lambda run: talk.turn(run, asked, checkpoint_id))
 
+    def start_once(
+        self,
+        question: str,
+        *,
+        filters: Filters = Filters(),
+        mode: Mode | None = None,
+        web: bool = False,
+        k: int | None = None,
+        lists: Sequence[ListName] | None = None,
+    ) -> str:
+        """Ask in the background outside of any thread and return the run's id: nothing is stored.
+
+        The parameters are those of `start`. Raises `ConfigError` where the question is empty.
+        """
+        talk = self._started()
+        run, asked = talk.begin("", question, filters, mode, k, None, web=web, lists=lists)
+        return talk.runs.start(run, lambda run: talk.once(run, asked))
+
     def retry(self, thread_id: str, checkpoint_id: str | None = None) -> str:
         """Answer the question of a turn, the last by default; beside its answer where it has one.
 

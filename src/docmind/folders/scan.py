@@ -124,3 +124,8 @@ def _matches(path: str, patterns: Sequence[str]) -> bool:
 def _forms(path: str) -> Iterator[str]:
     yield path
     yield path.rpartition("/")[2]
+
+
+def files_below(root: Path) -> list[Path]:
+    """Return the paths of all files below a folder, without hidden ones and links. Raises as `scan`."""
+    return [root / seen.path for seen in scan(root, (), ()).files]

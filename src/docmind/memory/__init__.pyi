@@ -1,6 +1,7 @@
-from .service import LONGEST, Memories
+from .service import LONGEST, Memories, requested
 
 __all__ = [
     "LONGEST",
     "Memories",
+    "requested",
 ]

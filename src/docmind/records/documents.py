@@ -217,6 +217,18 @@ class UploadInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class HandedIn:
+    """A file that was put into the queue.
+
+    `doc_id` is the id of its document, and `is_known` tells whether the library has that already.
+    """
+
+    upload_id: int
+    doc_id: str
+    is_known: bool
+
+
+@dataclass(frozen=True, slots=True)
 class QueueProgress:
     """A snapshot of the queue.
 

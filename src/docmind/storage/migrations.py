@@ -312,6 +312,16 @@ def m016_snapshots(db: Connection) -> None:
     db.execute("CREATE INDEX snapshot_members_segment ON snapshot_members (segment_no)")
 
 
+def m017_api_tokens(db: Connection) -> None:
+    """Create the table of long-lived tokens of programs; of a token only the hash is kept."""
+    db.execute(
+        """CREATE TABLE api_tokens (
+            token_id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, hash BLOB NOT NULL UNIQUE,
+            scope TEXT NOT NULL CHECK (scope IN ('read', 'full')), created_at_ms INTEGER NOT NULL,
+            used_at_ms INTEGER)"""
+    )
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     m001_documents,
     m002_epochs,
@@ -329,4 +339,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     m014_erasures,
     m015_ages,
     m016_snapshots,
+    m017_api_tokens,
 )

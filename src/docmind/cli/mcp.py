@@ -1,0 +1,28 @@
+"""`docmind mcp`: the library for assistants that speak the Model Context Protocol, over standard input and output.
+
+Short: the server is `docmind.api.mcp_server`, which is loaded only here.
+"""
+
+from __future__ import annotations
+
+import click
+
+from docmind.cli.context import is_asking
+from docmind.cli.help import command
+from docmind.config import Settings
+from docmind.network import network_guard
+from docmind.runtime import start_logging
+from docmind.wording import _
+
+
+@command()
+def mcp() -> None:
+    """Serve the library to an assistant over MCP (stdin and stdout). The assistant starts this; see docs/mcp.md."""
+    if is_asking():
+        click.echo(_("This waits for an assistant, which speaks MCP to it. Ctrl-C ends it."), err=True)
+    settings = Settings.load()
+    start_logging(settings.log_level)
+    network_guard().hold(settings.network.strict)
+    from docmind.api.mcp_server import serve_stdio
+
+    serve_stdio(settings)

@@ -1,0 +1,248 @@
+"""The contract of the facade: the same assertions over the owner and over a client of the open app.
+
+Each chapter leaves the library as it found it: one document of two pages.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from desks import environment_of, opened, text_pdf
+from docmind.client import CALLS, connect
+from docmind.errors import ConfigError, EmptyFileError, NotFoundError
+from docmind.records.documents import Upload
+from docmind.records.search import Filters
+from served import Server
+
+pytestmark = pytest.mark.slow
+HERONS = text_pdf(["Herons wait in shallow water for fish.", "Herons nest in tall trees."])
+
+
+def herons(docmind: Any) -> str:
+    return docmind.find_document("herons.pdf").doc_id
+
+
+def over(talk: Any, run_id: str) -> None:
+    """Wait until a run is over."""
+    while not talk.run(run_id).is_over:
+        time.sleep(0.02)
+
+
+def looking(docmind: Any) -> None:
+    assert docmind.counts() == (1, 2, 2)
+    assert docmind.status().documents == 1
+    (info,) = docmind.documents()
+    assert docmind.document(info.doc_id) == docmind.find_document("herons.pdf") == info
+    page = docmind.page(info.doc_id, 2)
+    assert (page.text, page.pages) == ("Herons nest in tall trees.", 2)
+    assert docmind.page_image(info.doc_id, 2)[8:12] == b"WEBP"
+    assert docmind.page_image(info.doc_id, 2, thumbnail=True) != docmind.page_image(info.doc_id, 2)
+    assert docmind.library.original(info.doc_id) == HERONS
+    assert docmind.library.original_name(info.doc_id) == "herons.pdf"
+
+
+def editing(docmind: Any) -> None:
+    doc_id = herons(docmind)
+    assert docmind.library.rename(doc_id, title="Grey herons").title == "Grey herons"
+    docmind.library.rename(doc_id, title="")
+    docmind.library.tag([doc_id], add=["birds", "water"])
+    assert docmind.library.tags() == {"birds": 1, "water": 1}
+    docmind.library.tag([doc_id], remove=["birds", "water"])
+    assert docmind.library.tags() == {}
+    docmind.library.set_language([doc_id], "pt")
+    assert docmind.document(doc_id).language == "pt"
+    docmind.library.set_language([doc_id], "en")
+
+
+def the_bin(docmind: Any) -> None:
+    (gone,) = docmind.library.delete([herons(docmind)])
+    assert docmind.documents() == ()
+    assert docmind.library.binned()[0].doc_id == gone.doc_id
+    assert docmind.library.bin_days == 30.0
+    docmind.library.restore([docmind.library.find_binned("herons.pdf").doc_id])
+    assert docmind.counts() == (1, 2, 2)
+
+
+def erasing(docmind: Any) -> None:
+    before = len(docmind.receipts())
+    (added,) = docmind.add([Upload("owls.txt", b"Owls hunt at night and swallow their prey whole.")])
+    (receipt,) = docmind.erase([added.doc_id])
+    assert receipt.is_clean
+    assert len(docmind.receipts()) == before + 1
+    with pytest.raises(NotFoundError):
+        docmind.document(added.doc_id)
+
+
+def collections(docmind: Any) -> None:
+    made = docmind.library.new_collection("Birds")
+    docmind.library.collect(made.collection_id, [herons(docmind)])
+    assert docmind.library.collection("Birds").documents == 1
+    assert docmind.search("tall trees", filters=Filters(collections=(made.collection_id,))).hits
+    docmind.library.collect(made.collection_id, [herons(docmind)], leave=True)
+    docmind.library.rename_collection(made.collection_id, "Waders")
+    assert [one.name for one in docmind.library.collections()] == ["Waders"]
+    docmind.library.delete_collection(made.collection_id)
+    assert not docmind.library.collections()
+
+
+def the_queue(docmind: Any) -> None:
+    results = docmind.add([Upload("herons.pdf", HERONS), Upload("empty.pdf", b"")])
+    assert [(one.status, one.exit_code) for one in results] == [("already", 0), ("refused", EmptyFileError.exit_code)]
+    for name in ("pause", "resume", "retry", "cancel"):
+        assert list(getattr(docmind.queue, name)([987_654])) == []
+    with pytest.raises(NotFoundError):
+        docmind.queue.unlock(987_654, "password")
+    docmind.queue.remove([one.upload_id for one in docmind.queue.uploads("failed")])
+    assert not docmind.queue.uploads("failed")
+    assert docmind.queue.counts().get("waiting", 0) == 0
+    assert docmind.queue.progress().state == "idle"
+
+
+def searching(docmind: Any) -> None:
+    hit = docmind.search("nest in tall trees", k=1).hits[0]
+    assert (hit.document, hit.page_no, hit.boxes[0].w > 0) == ("herons.pdf", 2, True)
+    both = docmind.multimodal_search("shallow water", lists=["text"], limits={"text": 5}, k=1)
+    assert [(one.page_no, one.source) for one in both.hits] == [(1, "text")]
+    assert not docmind.search("fish", filters=Filters(languages=("xx",))).hits
+    seen = docmind.see(docmind.page_image(herons(docmind), 1), read=False, k=2)
+    assert (seen.found, seen.hits[0].page_no) == (True, 1)
+    with pytest.raises(ConfigError) as error:
+        docmind.search("  ")
+    assert error.value.hint
+
+
+def answers(docmind: Any) -> None:
+    answer = docmind.ask("Where do herons nest?")
+    assert (answer.found, answer.sources[0].page_no) == (True, 2)
+    assert not docmind.ask("Who won the cup in 1998?").found
+
+
+def conversations(docmind: Any) -> None:
+    talk = docmind.conversations
+    thread = talk.create("Birds")
+    told: list[Any] = []
+    turn = talk.ask("Where do herons nest?", thread_id=thread.thread_id, on_progress=told.append)
+    assert turn.answer.thread_id == thread.thread_id
+    assert told[-1].is_over
+    assert told[-1].turn == turn
+    run_id = talk.start("Where do herons wait?", thread_id=thread.thread_id)
+    over(talk, run_id)
+    talk.stop(run_id)  # over already: nothing happens
+    assert talk.live(thread.thread_id) is None
+    assert len(talk.view(thread.thread_id).turns) == 2
+    assert talk.thread(thread.thread_id).title == talk.find_thread("Birds").title
+    talk.rename(thread.thread_id, "Waders")
+    talk.delete(thread.thread_id)
+    assert [one.title for one in talk.threads(deleted=True) if one.thread_id == thread.thread_id] == ["Waders"]
+    talk.restore(thread.thread_id)
+    talk.delete(thread.thread_id)
+    with pytest.raises(NotFoundError):
+        talk.run("none")
+
+
+def one_question(docmind: Any) -> None:
+    """Ask outside of a conversation: streamed, and nothing is stored."""
+    talk, before = docmind.conversations, len(docmind.conversations.threads())
+    told: list[Any] = []
+    turn = talk.ask("Where do herons nest?", on_progress=told.append)
+    assert "tall trees" in turn.answer.answer
+    assert told[0].run_id == told[-1].run_id
+    assert told[-1].turn == turn
+    run_id = talk.start_once("Where do herons wait?")
+    over(talk, run_id)
+    assert talk.run(run_id).turn.answer.found
+    assert len(talk.threads()) == before
+
+
+def memories(docmind: Any) -> None:
+    made = docmind.memories.add("MSRP means the price that a maker suggests.")
+    assert docmind.memories.list("MSRP").memories[0].text == made.text
+    assert docmind.memories.find(made.memory_id).memory_id == made.memory_id
+    assert isinstance(docmind.memories.expand("What is the MSRP?"), str)
+    changed = docmind.memories.edit(made.memory_id, "MSRP means the price that a maker wishes.")
+    docmind.memories.forget(changed.memory_id)
+    assert not docmind.memories.list("MSRP").memories
+
+
+def models(docmind: Any) -> None:
+    assert docmind.models.list().chosen is None
+    assert docmind.models.degraded() == ()
+    assert {card.kind for card in docmind.visual.models()} == {"image", "late"}
+    assert docmind.visual.is_on("late") is False
+    assert docmind.visual.embeddings() == ()
+    with pytest.raises(ConfigError):
+        docmind.visual.submit_embedding("no such model", [herons(docmind)])
+
+
+def settings(docmind: Any) -> None:
+    info = docmind.settings.info("reading.max_file_mb")
+    assert info in docmind.settings.list()
+    assert info.value == 512
+
+
+def tokens(docmind: Any) -> None:
+    made = docmind.tokens.new("script", scope="full")
+    assert (made.token.name, made.token.scope, made.secret[:8]) == ("script", "full", "docmind_")
+    assert docmind.tokens.list() == (made.token,)
+    with pytest.raises(ConfigError):
+        docmind.tokens.new("Script")
+    assert docmind.tokens.revoke("script") == made.token
+    with pytest.raises(NotFoundError):
+        docmind.tokens.revoke("script")
+
+
+CHAPTERS: tuple[Callable[[Any], None], ...] = (
+    looking, editing, the_bin, erasing, collections, the_queue, searching, answers, conversations, one_question,
+    memories, models, settings, tokens,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=["owner", "client"])
+def library(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    folder: Path = tmp_path_factory.mktemp(request.param)
+    if request.param == "owner":
+        with opened(folder) as docmind:
+            docmind.add([Upload("herons.pdf", HERONS)])
+            yield docmind
+        return
+    places = {"DOCMIND_DATA_DIR", "DOCMIND_KEYS__FILE"}
+    server = Server(folder, **{name: value for name, value in environment_of(folder).items() if name not in places})
+    server.start()
+    client = connect(folder / "data")
+    client.add([Upload("herons.pdf", HERONS)])
+    yield client
+    server.stop()
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.__name__)
+def test_owner_and_client_keep_the_contract(library: Any, chapter: Callable[[Any], None]) -> None:
+    chapter(library)
+
+
+class Noting:
+    """A library that notes which of its methods are used, by their names in the table."""
+
+    def __init__(self, part: Any, used: set[str], at: str = "") -> None:
+        self._part, self._used, self._at = part, used, at
+
+    def __getattr__(self, name: str) -> Any:
+        found, at = getattr(self._part, name), f"{self._at}{name}"
+        self._used.add(at)
+        return Noting(found, self._used, f"{at}.") if at in PARTS else found
+
+
+PARTS = {call.name.partition(".")[0] for call in CALLS if "." in call.name}
+
+
+def test_the_contract_has_every_call_of_the_table(tmp_path: Path) -> None:
+    used: set[str] = set()
+    with opened(tmp_path) as docmind:
+        docmind.add([Upload("herons.pdf", HERONS)])
+        for chapter in CHAPTERS:
+            chapter(Noting(docmind, used))
+    assert not {call.name for call in CALLS} - used
