@@ -49,7 +49,7 @@ from docmind.records.answers import Answer
 from docmind.records.documents import AddResult, Capability, DocumentInfo, ErasureReceipt, PageView, Status, Upload
 from docmind.records.models import PullProgress, TextModelCard
 from docmind.records.search import Filters, ListName, MergeStrategy, MultimodalResult, Rerank, SearchResult
-from docmind.runtime import ms_since
+from docmind.runtime import log_mistake, ms_since
 from docmind.search import DedupKey, MultimodalSearch, QueryCache, checked_question
 from docmind.services import Services
 from docmind.storage import (
@@ -336,13 +336,16 @@ class DocMind:
         its mark covers, or the user accepted it as it is.
         """
         with suppress(DiskFullError):  # it is finished at the next start
-            if doomed := self._catalog.doomed():
-                self._artifacts.delete(doomed)
             for doc_id in Edits(self._database, self._catalog).expired(self._settings.storage.bin_days):
                 erasures = Erasures(self._database, self._catalog)
-                _, unreferenced = erasures.begin(doc_id, ErasurePlan(), erasures.traces_of(doc_id))
-                self._artifacts.delete(unreferenced)
-            self._catalog.buried()
+                erasures.begin(doc_id, ErasurePlan(), erasures.traces_of(doc_id))
+            if doomed := self._catalog.doomed():
+                try:
+                    self._artifacts.delete(doomed)
+                except VaultError as error:  # a file is in use, or the disk reports an error: again at the next start
+                    log_mistake("docmind.vault", "files of erased documents could not be deleted", error)
+                else:
+                    self._catalog.buried()
         self._artifacts.collect(self._settings.storage.keep_aside_days)
 
     def __enter__(self) -> Self:

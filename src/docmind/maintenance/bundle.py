@@ -17,7 +17,7 @@ import secrets
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO
@@ -382,7 +382,8 @@ def _staged(staging: Path) -> Iterator[Path]:
     finally:
         for own in own_files(staging, STAGED):
             if own.name.startswith(path.name):
-                own.unlink(missing_ok=True)
+                with suppress(OSError):  # removed at the next opening
+                    own.unlink(missing_ok=True)
 
 
 def _selections(doc_ids: list[str]) -> list[tuple[str, str]]:

@@ -42,6 +42,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from docmind.errors import (
     DamagedError,
     DiskFullError,
+    DocMindError,
     NotFoundError,
     TamperedError,
     VaultError,
@@ -190,6 +191,14 @@ def id_of(plaintext: bytes, keys: Keyset) -> str:
     return mac.hexdigest()
 
 
+def _unstored(error: OSError) -> DocMindError:
+    return disk_error(
+        error,
+        VaultError(_("A page could not be stored: {strerror}.").format(strerror=error.strerror)),
+        DiskFullError(_("The disk is full: a page could not be stored.")),
+    )
+
+
 def _associated(header: bytes, ref: ArtifactRef) -> bytes:
     name, suffix = ref.sha256.encode(), ref.suffix.encode()
     return header + bytes([len(name)]) + name + bytes([len(suffix)]) + suffix
@@ -237,7 +246,10 @@ class Artifacts:
         writes = [self._pool.submit(self._write, item) for item in items]
         wait(writes)
         refs = [write.result() for write in writes]
-        sync_folder(self._root)
+        try:
+            sync_folder(self._root)
+        except OSError as error:
+            raise _unstored(error) from error
         return refs
 
     def get(self, ref: ArtifactRef) -> bytes:
@@ -294,15 +306,29 @@ class Artifacts:
         self.get(ref)
 
     def delete(self, refs: Iterable[ArtifactRef]) -> int:
-        """Unlink artifacts, including copies set aside, and return how many existed."""
-        gone = 0
+        """Unlink artifacts, including copies set aside, and return how many existed.
+
+        Raises `VaultError` where the system refuses some of them, or does not note it; all others are gone then.
+        """
+        gone, refused = 0, None
         for ref in refs:
-            there = self._aside.drop(ref.file_name)
-            with contextlib.suppress(FileNotFoundError):
-                self._path(ref).unlink()
-                there += 1
+            there = 0
+            try:
+                there = self._aside.drop(ref.file_name)
+                with contextlib.suppress(FileNotFoundError):
+                    self._path(ref).unlink()
+                    there += 1
+            except OSError as error:
+                refused = error
             gone += there > 0
-        sync_folder(self._root)
+        try:
+            sync_folder(self._root)
+        except OSError as error:
+            refused = error
+        if refused is not None:
+            raise VaultError(
+                _("A stored file can't be deleted: {strerror}.").format(strerror=refused.strerror)
+            ) from refused
         return gone
 
     def total_bytes(self) -> int:
@@ -398,11 +424,7 @@ class Artifacts:
             with replacing(path, beside=temporary, is_rename_synced=False) as file:
                 file.write(sealed)
         except OSError as error:
-            raise disk_error(
-                error,
-                VaultError(_("A page could not be stored: {strerror}.").format(strerror=error.strerror)),
-                DiskFullError(_("The disk is full: a page could not be stored.")),
-            ) from error
+            raise _unstored(error) from error
         return ref
 
     def _is_kept(self, path: Path, ref: ArtifactRef) -> bool:

@@ -260,8 +260,8 @@ class Database:
         with self.outside() as db:
             self.check_room()
             new = self._path.with_name(self._path.name + NEW_DATABASE)
-            new.unlink(missing_ok=True)
             try:
+                new.unlink(missing_ok=True)
                 db.execute("VACUUM INTO ?", (str(new),))
                 self._check_pages()
                 self._check_copy(db, new)
@@ -272,7 +272,8 @@ class Database:
                     VaultError(_("The library can't be compacted: {strerror}.").format(strerror=error.strerror)),
                 ) from error
             finally:
-                new.unlink(missing_ok=True)
+                with suppress(OSError):  # removed at the next opening
+                    new.unlink(missing_ok=True)
 
     def fold(self) -> None:
         """Fold the log into the file now. Raises `VaultBusyError`, `DiskFullError`, `VaultError`."""
