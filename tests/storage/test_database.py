@@ -352,6 +352,13 @@ def test_scrubbing_leaves_nothing_of_deleted_rows(path: Path, db: Database) -> N
     assert len(texts(Database(path, KEY, [notes]))) == 401
 
 
+def test_scrub_tells_that_its_copy_cannot_be_made(path: Path, db: Database) -> None:
+    path.with_name(path.name + "-new").mkdir()
+    with pytest.raises(VaultError, match="can't be compacted"):
+        db.scrub()
+    assert db.one("PRAGMA integrity_check") == ("ok",)
+
+
 def test_scrub_waits_for_threads_and_fails_inside_a_transaction(path: Path, db: Database) -> None:
     write(db, "kept")
     inside, go_on = threading.Event(), threading.Event()
