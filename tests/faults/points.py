@@ -29,7 +29,7 @@ KINDS = {
     "torn write, killed": ("torn", 0), "killed": ("kill", 0),
 }  # fmt: skip
 
-_SOMETIMES = 4  # every so many points a document is added and searched for afterwards: it starts three processes
+SOMETIMES = 4  # every so many points a document is added and searched for afterwards: it starts three processes
 _THOROUGH = ("rebuild the index", "rebuild an index in clear")
 
 
@@ -111,31 +111,31 @@ class Bench:
             self._outcomes[operation] = before, after
         return self._outcomes[operation]
 
-    def act(self, operation: str, call: int = 0, how: str = "count", error: int = 0, skew_s: int = 0) -> Ended:
-        """Do an operation while a call of it fails."""
+    def act(self, operation: str, call: int = 0, how: str = "count", error: int = 0, **more: Any) -> Ended:
+        """Do an operation while a call of it fails; `more` are further arguments of `vaults.act`."""
         return self.armed.call(
             "vaults:act", template=str(self.template), operation=operation, folder=str(self.work),
-            control=str(self.control), at=call, how=how, error=error, skew_s=skew_s,
+            control=str(self.control), at=call, how=how, error=error, **more,
         )  # fmt: skip
 
-    def count(self, operation: str) -> int:
+    def count(self, operation: str, **more: Any) -> int:
         """Return how many changing calls an operation makes. Raises `RuntimeError` where it fails by itself."""
-        ended = self.act(operation)
+        ended = self.act(operation, **more)
         if ended.status or "error" in ended.result or "raw" in ended.result:
             raise RuntimeError(f"{operation} fails without faults: {ended.said or ended.result}")
         return int(ended.result["calls"])
 
-    def try_point(self, point: Point) -> tuple[bool, list[str]]:
+    def try_point(self, point: Point, **more: Any) -> tuple[bool, list[str]]:
         """Return whether the fault came, and what is wrong with what it left."""
         how, error = KINDS[point.kind]
         before, after = self.outcome(point.operation)
-        ended = self.act(point.operation, point.call, how, error)
+        ended = self.act(point.operation, point.call, how, error, **more)
         switch = shim.Control(self.control)
         fired, failed = switch.fired, switch.failed
         switch.close()
         if not fired:
             return False, []
-        is_thorough = point.operation in _THOROUGH or point.call % _SOMETIMES == 0
+        is_thorough = point.operation in _THOROUGH or point.call % SOMETIMES == 0
         return True, self.judged(
             point.operation, ended, before, after, failed=failed, is_thorough=is_thorough
         )

@@ -16,13 +16,13 @@ import random
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from faults import shim
-from faults.points import Bench, Tally, quick_folder
+from faults.points import SOMETIMES, Bench, Tally, quick_folder
 
 SECTORS = (512, 4096)
 SESSIONS: dict[str, tuple[str, ...]] = {
@@ -203,33 +203,37 @@ def states_of(session: Session, root: Path, wanted: int, chance: random.Random, 
         yield number, acknowledged
 
 
-def run(
-    library: Path, *, wanted: int, seed: int, sessions: Sequence[str] = tuple(SESSIONS), unsynced: bool = False,
+def tried(
+    bench: Bench, about: str, wanted: int, chance: random.Random, total: Tally, *, unsynced: bool = False,
     until: float = float("inf"), say: Callable[[str], None] = lambda text: None,
-) -> Tally:  # fmt: skip
-    """Try so many states, of all sessions in turn; with `unsynced` no sync is done, which must be found out."""
+) -> None:  # fmt: skip
+    """Try so many states of one session, and count them in `total`; `unsynced` as in `recorded`."""
+    session, place = recorded(bench, about, unsynced=unsynced), bench.home / "cut"
+    kinds = [call.kind for call in session.calls]
+    say(f"{about}: {len(kinds)} calls, of which {kinds.count('write')} writes and {kinds.count('sync')} syncs")
+    for call, done in states_of(session, bench.work, wanted, chance, place):
+        if time.monotonic() > until:
+            return
+        after = session.states[min(done + 1, len(session.states) - 1)]
+        ended = bench.plain.call(
+            "vaults:check", operation="open", folder=str(place), before=session.states[done], after=after,
+            is_acknowledged=False, is_killed=True, is_thorough=total.tried % SOMETIMES == 0, makes=["out.docmind"], parts=True,
+        )  # fmt: skip
+        wrong = [f"the state cannot be checked: {ended.said[-1500:]}"] if ended.status else ended.result
+        total.add(f"{about}, after call {call}, {done} acknowledged", wrong)
+        total.counts[about] += 1
+        for one in wrong:
+            say(f"FOUND {about} {call}: {one}")
+
+
+def run(
+    library: Path, *, wanted: int, seed: int, until: float = float("inf"), say: Callable[[str], None] = lambda text: None
+) -> Tally:
+    """Try so many states, the same number of each session."""
     began, chance, total = time.monotonic(), random.Random(seed), Tally()
     with tempfile.TemporaryDirectory(prefix="docmind-power-", dir=quick_folder()) as name, Bench(library, Path(name)) as bench:
-        for number, about in enumerate(sessions):
-            session = recorded(bench, about, unsynced=unsynced)
-            kinds = [call.kind for call in session.calls]
-            say(f"{about}: {len(kinds)} calls, of which {kinds.count('write')} writes and {kinds.count('sync')} syncs")
-            share = wanted * (number + 1) // len(sessions) - wanted * number // len(sessions)
-            for call, done in states_of(session, bench.work, share, chance, bench.home / "cut"):
-                if time.monotonic() > until:
-                    break
-                after = session.states[min(done + 1, len(session.states) - 1)]
-                ended = bench.plain.call(
-                    "vaults:check", operation="open", folder=str(bench.home / "cut"), before=session.states[done],
-                    after=after, is_acknowledged=False, is_killed=True, is_thorough=total.tried % 4 == 0,
-                    makes=["out.docmind"], parts=True,
-                )  # fmt: skip
-                wrong = ended.result or []
-                if ended.status:
-                    wrong = [f"the state cannot be checked: {ended.said[-1500:]}"]
-                total.add(f"{about}, after call {call}, {done} acknowledged", wrong)
-                for one in wrong:
-                    say(f"FOUND {about} {call}: {one}")
-            total.counts[about] += share
+        for number, about in enumerate(SESSIONS):
+            share = wanted * (number + 1) // len(SESSIONS) - wanted * number // len(SESSIONS)
+            tried(bench, about, share, chance, total, until=until, say=say)
     total.wall_s = time.monotonic() - began
     return total

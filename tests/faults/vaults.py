@@ -23,6 +23,8 @@ from docmind.config import IndexSettings, KeySettings, Settings
 from docmind.errors import DocMindError
 from docmind.maintenance import verify_bundle
 from docmind.records.documents import Upload
+from docmind.storage import Database
+from docmind.storage.mark import MarkState
 from faults import shim
 from faults.server import note
 
@@ -243,9 +245,15 @@ def copied(template: str, operation: str, folder: str) -> Path:
 
 
 def act(
-    template: str, operation: str, folder: str, control: str, at: int, how: str, error: int, skew_s: int = 0
-) -> dict[str, Any]:
-    """Do an operation on a copy of its prepared vault while the `at`th call fails; runs under the shim."""
+    template: str, operation: str, folder: str, control: str, at: int, how: str, error: int, skew_s: int = 0,
+    is_mark_first: bool = False,
+) -> dict[str, Any]:  # fmt: skip
+    """Do an operation on a copy of its prepared vault while the `at`th call fails; runs under the shim.
+
+    With `is_mark_first` the vault notes a commit before it makes it: a mistake that the oracle must find.
+    """
+    if is_mark_first:
+        _note_before_commit()
     place = copied(template, operation, folder)
     about, switch = OPERATIONS[operation], shim.Control(Path(control))
     switch.set(place, at=at, how=how, error=error, skew_s=skew_s)
@@ -272,6 +280,16 @@ def act(
         found["raw"] = traceback.format_exc()[-3000:]
     switch.arm(False)
     return found | {"calls": switch.calls, "fired": switch.fired, "failed": switch.failed}
+
+
+def _note_before_commit() -> None:
+    def commit(self: Any, *, is_changed: bool) -> None:
+        if is_changed and self._has_ledger and self._mark is not None:
+            head = self._ledger.advance(self._db)
+            self._mark.write(MarkState(head.seq, head.chain, 0, self._counts))
+        self._db.execute("COMMIT")
+
+    Database._commit = commit
 
 
 def session(
