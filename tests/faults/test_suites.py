@@ -22,18 +22,18 @@ def test_fault_points_lose_nothing(bench: Bench, seed: int) -> None:
     tally, operations = Tally(), [*OFTEN, *random.Random(seed).sample(["erase", "read a bundle", "add texts together"], 1)]
     counts = {operation: bench.count(operation) for operation in operations}
     assert all(counts.values()), counts
-    for point in points.drawn(counts, 12, seed):
+    for point in points.drawn(counts, 9, seed):
         fired, wrong = bench.try_point(point)
         if fired:
             tally.add(str(point), wrong)
     print(told(tally))
-    assert tally.tried >= 8, "most of the calls come again"
+    assert tally.tried >= 6, "most of the calls come again"
     assert tally.is_well, told(tally)
 
 
 def test_power_cuts_lose_nothing_that_was_synced(bench: Bench, seed: int) -> None:
     tally = Tally()
-    power.tried(bench, "talks", 12, random.Random(seed), tally)
+    power.tried(bench, "talks", 9, random.Random(seed), tally)
     assert tally.is_well, told(tally)
 
 
@@ -63,7 +63,7 @@ def test_a_fault_that_never_comes_is_no_success(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("case", circumstances.REFUSED)
-def test_without_its_key_or_beside_another_nothing_is_changed(bench: Bench, case: str) -> None:
+def test_without_key_or_beside_another_owner_all_stays(bench: Bench, case: str) -> None:
     message, wrong = circumstances.locked_out(bench, case)
     assert not wrong, message
 

@@ -308,7 +308,8 @@ class Artifacts:
     def delete(self, refs: Iterable[ArtifactRef]) -> int:
         """Unlink artifacts, including copies set aside, and return how many existed.
 
-        Raises `VaultError` where the system refuses some of them, or does not note it; all others are gone then.
+        Raises `VaultError` where the system refuses some of them, or does not note it, `DiskFullError` where that is
+        for lack of room; all others are gone then.
         """
         gone, refused = 0, None
         for ref in refs:
@@ -326,9 +327,8 @@ class Artifacts:
         except OSError as error:
             refused = error
         if refused is not None:
-            raise VaultError(
-                _("A stored file can't be deleted: {strerror}.").format(strerror=refused.strerror)
-            ) from refused
+            why = VaultError(_("A stored file can't be deleted: {strerror}.").format(strerror=refused.strerror))
+            raise disk_error(refused, why) from refused
         return gone
 
     def total_bytes(self) -> int:
