@@ -63,8 +63,12 @@ def read_lines(path):
 
 def run_faults(python, arguments):
     """Run the large fault suites; return their exit code."""
-    paths = [os.path.join(setup_env.ROOT, name) for name in ("tests", os.path.join("tests", "support"), "src", "scripts")]
-    return subprocess.call([python, "-m", "faults"] + arguments, env=dict(os.environ, PYTHONPATH=os.pathsep.join(paths)))
+    paths = [
+        os.path.join(setup_env.ROOT, name) for name in ("tests", os.path.join("tests", "support"), "src", "scripts")
+    ]
+    return subprocess.call(
+        [python, "-m", "faults"] + arguments, env=dict(os.environ, PYTHONPATH=os.pathsep.join(paths))
+    )
 
 
 def main():

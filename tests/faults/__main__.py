@@ -22,7 +22,9 @@ from faults.points import Tally
 def main() -> int:
     parser = argparse.ArgumentParser(prog="run_tests.py --faults", description=(__doc__ or "").splitlines()[0])
     names = [row.suite for row in table.ROWS]
-    parser.add_argument("suites", nargs="*", metavar="suite", help=f"any of {', '.join(names)}; all where none is named")
+    parser.add_argument(
+        "suites", nargs="*", metavar="suite", help=f"any of {', '.join(names)}; all where none is named"
+    )
     parser.add_argument("--seed", type=int, default=random.randrange(10**6))
     parser.add_argument("--minutes", type=float, default=float("inf"), help="at most so long for each suite")
     parser.add_argument("--wanted", type=int, help="how many each suite tries; as in the table where it is left out")
@@ -43,8 +45,8 @@ def main() -> int:
             print(f"== {row.title}, seed {given.seed}", flush=True)
             tally = _run(row.suite, given.wanted or row.aim, given, library)
             print(
-                f"{row.title}: {tally.tried:,} tried, {tally.survived:,} survived, {tally.lost:,} acknowledged items lost; "
-                f"seed {given.seed}; {tally.wall_s:,.0f} s; {dict(tally.counts)}",
+                f"{row.title}: {tally.tried:,} tried, {tally.survived:,} survived, "
+                f"{tally.lost:,} acknowledged items lost; seed {given.seed}; {tally.wall_s:,.0f} s; {dict(tally.counts)}",
                 flush=True,
             )
             for finding in tally.findings:

@@ -103,7 +103,15 @@ REFUSED = {
 }  # fmt: skip
 """The error of each case; "": one of DocMind's, whichever."""
 
-SKEWED = ("add a document", "a turn", "remember", "move to the bin", "erase", "write a bundle", "set aside unnamed files")
+SKEWED = (
+    "add a document",
+    "a turn",
+    "remember",
+    "move to the bin",
+    "erase",
+    "write a bundle",
+    "set aside unnamed files",
+)
 
 
 def locked_out(bench: Bench, case: str) -> tuple[str, list[str]]:
@@ -141,7 +149,10 @@ def before_a_wrong_clock(bench: Bench, operation: str, skew_s: int) -> list[str]
 def run(library: Path, *, seed: int, say: Callable[[str], None] = lambda text: None) -> Tally:
     """Try every case once, and operations under a clock that is ten years ahead or behind."""
     began, chance, total = time.monotonic(), random.Random(seed), Tally()
-    with tempfile.TemporaryDirectory(prefix="docmind-cases-", dir=quick_folder()) as name, Bench(library, Path(name)) as bench:
+    with (
+        tempfile.TemporaryDirectory(prefix="docmind-cases-", dir=quick_folder()) as name,
+        Bench(library, Path(name)) as bench,
+    ):
         for case in REFUSED:
             told, wrong = locked_out(bench, case)
             total.add(case, wrong)

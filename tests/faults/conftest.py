@@ -23,7 +23,11 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def bench(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     folder = quick_folder()
-    home = tmp_path_factory.mktemp("bench") if folder is None else Path(folder, f"docmind-faults-{random.randrange(10**12)}")
+    home = (
+        tmp_path_factory.mktemp("bench")
+        if folder is None
+        else Path(folder, f"docmind-faults-{random.randrange(10**12)}")
+    )
     try:
         with Bench(library, home) as made:
             yield made

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
-import xml.etree.ElementTree as ElementTree
+import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,9 +30,20 @@ def run(suite: str, *, say: Callable[[str], None] = lambda text: None) -> Tally:
         return total
     with tempfile.TemporaryDirectory() as name:
         report = Path(name, "report.xml")
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}", file, "-k", chosen]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            f"--junitxml={report}",
+            file,
+            "-k",
+            chosen,
+        ]
         subprocess.run(command, cwd=ROOT, env={**os.environ, "CI": "true"}, stdout=subprocess.DEVNULL, check=False)
-        cases = list(ElementTree.parse(report).iter("testcase")) if report.exists() else []
+        cases = list(ET.parse(report).iter("testcase")) if report.exists() else []
     for case in cases:
         wrong = [str(one.get("message"))[:300] for kind in ("failure", "error", "skipped") for one in case.iter(kind)]
         for _ in range(WORDS if suite == "canaries" else 1):

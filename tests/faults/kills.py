@@ -179,8 +179,9 @@ class Work:
         self._docmind, self._chance, self._journal, self._folder = docmind, chance, journal, folder
         self._kinds: dict[str, tuple[int, Callable[[int], None]]] = {
             "add": (5, self._add), "submit": (1, self._submit), "erase": (2, self._erase), "bin": (2, self._bin),
-            "restore": (1, self._restore), "ask": (3, self._ask), "remember": (2, self._remember), "forget": (1, self._forget),
-            "rebuild": (1, self._rebuild), "see": (1, self._see), "setting": (1, self._setting), "aside": (1, self._aside),
+            "restore": (1, self._restore), "ask": (3, self._ask), "remember": (2, self._remember),
+            "forget": (1, self._forget), "rebuild": (1, self._rebuild), "see": (1, self._see),
+            "setting": (1, self._setting), "aside": (1, self._aside),
             "write": (1, self._write), "read": (1, self._read),
         }  # fmt: skip
 
@@ -326,7 +327,11 @@ def finish(folder: str) -> list[str]:
             wrong.append("the index is behind the vault")
     for path in place.glob("out*.docmind"):
         verify_bundle(path, PASSPHRASE, quiet)
-    wrong += [one for one in left_behind(place, foreign=()) if "data" not in one and "mine" not in one and "out" not in one and "journal" not in one]
+    wrong += [
+        one
+        for one in left_behind(place, foreign=())
+        if "data" not in one and "mine" not in one and "out" not in one and "journal" not in one
+    ]
     return wrong
 
 
@@ -338,7 +343,8 @@ def _seen(journal: Journal) -> list[str]:
 
 
 def run(
-    *, wanted: int, seed: int, jobs: int = 2, until: float = float("inf"), say: Callable[[str], None] = lambda text: None,
+    *, wanted: int, seed: int, jobs: int = 2, until: float = float("inf"),
+    say: Callable[[str], None] = lambda text: None,
 ) -> Tally:  # fmt: skip
     """Kill owners of `jobs` vaults and their children so many times in all."""
     began, total, lock = time.monotonic(), Tally(), threading.Lock()
@@ -368,7 +374,9 @@ def run(
             ended = server.call("kills:finish", folder=name, timeout_s=3 * SETTLE_S)
             with lock:
                 wrong.extend(_seen(journal))
-                wrong.extend(ended.result if ended.status == 0 else [f"it does not open at the end: {ended.said[-1500:]}"])
+                wrong.extend(
+                    ended.result if ended.status == 0 else [f"it does not open at the end: {ended.said[-1500:]}"]
+                )
                 states = collections.Counter(entry["state"] for entry in journal.entries())
                 say(f"vault {job}: {dict(states)}")
 

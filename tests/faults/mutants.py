@@ -1,8 +1,8 @@
-"""Damaged documents through the reading process alone: thousands of mutated files, and none may bring the app down.
+"""Damaged documents through the reading process alone: of thousands of mutants none may bring the app down.
 
 The app's side is the product's own `Reader`, with its checks, limits, second tries and deadlines. Only the start of its
 processes is replaced: they are forked from a process that has the readers imported, which takes milliseconds. A reading
-ends well with pages or with one of the `ReadingError` kinds; any other error, or none within the deadline, is a finding.
+ends well with pages or with one of the `ReadingError` kinds; any other error, or no end at all, is a finding.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from papers import DEVSET, book, pdf, picture, word_file, workbook
 LONGEST_S = 60.0
 _LARGEST = 120_000  # bytes of a seed from the measuring set: larger ones only take longer
 _TOKENS = (
-    b"0", b"-1", b"65536", b"4294967295", b"9999999999999999999", b"<<", b">>", b"[", b"]", b"obj", b"endstream", b"/Kids",
-    b"/Length", b"\x00", b"\xff\xff\xff\xff", b"PK\x03\x04", b"%PDF-", b"<", b"&#x0;", b"\xef\xbb\xbf", b'"', b"../../",
+    b"0", b"-1", b"65536", b"4294967295", b"9999999999999999999", b"<<", b">>", b"[", b"]", b"obj", b"endstream",
+    b"/Kids", b"/Length", b"\x00", b"\xff\xff\xff\xff", b"PK\x03\x04", b"%PDF-", b"<", b"&#x0;", b"\xef\xbb\xbf", b'"', b"../../",
 )  # fmt: skip
 SETTINGS = ReadingSettings(
     ocr="off", browser="off", image_side_px=400, max_pages=6, timeout_s=20, memory_mb=1024, max_unpacked_mb=20,
@@ -60,9 +60,12 @@ def seeds() -> list[Upload]:
         Upload("book.epub", book(["<h1>One</h1><p>Text.</p>", "<p>Two</p>"])), Upload("page.html", html),
         Upload("notes.md", "# Herões\n\n* one\n* two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n".encode()),
         Upload("rows.csv", "name;grams\n\"russet; red\";140\nquince;90\n".encode("utf-16")),
-        Upload("code.py", b"def nest(heron):\n    return heron * 2\n"), Upload("plain.txt", "Ninhos à beira-rio.\n".encode()),
+        Upload("code.py", b"def nest(heron):\n    return heron * 2\n"),
+        Upload("plain.txt", "Ninhos à beira-rio.\n".encode()),
     ]  # fmt: skip
-    found += [Upload(f"picture.{kind.lower()}", picture(kind)) for kind in ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF")]
+    found += [
+        Upload(f"picture.{kind.lower()}", picture(kind)) for kind in ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF")
+    ]
     if DEVSET.is_dir():
         bad = sorted(path for path in (DEVSET / "bad").iterdir() if path.stat().st_size <= _LARGEST)
         found += [Upload(path.name, path.read_bytes()) for path in bad]
@@ -131,16 +134,27 @@ class Nursery:
     def __init__(self) -> None:
         ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._lock, self._socket = threading.Lock(), ours
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(PATHS), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(PATHS),
+            "OMP_NUM_THREADS": "1",
+            "OPENBLAS_NUM_THREADS": "1",
+        }
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "faults.mutants", str(its.fileno())], pass_fds=[its.fileno()], env=environment, cwd=ROOT
+            [sys.executable, "-m", "faults.mutants", str(its.fileno())],
+            pass_fds=[its.fileno()],
+            env=environment,
+            cwd=ROOT,
         )
         its.close()
 
     def __enter__(self) -> Nursery:
         self._before = worker.subprocess
         worker.subprocess = SimpleNamespace(  # pyright: ignore[reportAttributeAccessIssue]
-            Popen=self._start, PIPE=subprocess.PIPE, DEVNULL=subprocess.DEVNULL, TimeoutExpired=subprocess.TimeoutExpired
+            Popen=self._start,
+            PIPE=subprocess.PIPE,
+            DEVNULL=subprocess.DEVNULL,
+            TimeoutExpired=subprocess.TimeoutExpired,
         )
         return self
 
@@ -158,7 +172,9 @@ class Nursery:
         incoming, to = os.pipe()
         back, outgoing = os.pipe()
         try:
-            pid = self.ask({"do": "start", "entry": command[-2], "limits": json.loads(command[-1])}, [incoming, outgoing])
+            pid = self.ask(
+                {"do": "start", "entry": command[-2], "limits": json.loads(command[-1])}, [incoming, outgoing]
+            )
         finally:
             os.close(incoming)
             os.close(outgoing)
@@ -273,7 +289,8 @@ def read(reader: Reader, upload: Upload) -> tuple[str, list[str]]:
 
 
 def run(
-    *, wanted: int, seed: int, jobs: int = 2, until: float = float("inf"), say: Callable[[str], None] = lambda text: None,
+    *, wanted: int, seed: int, jobs: int = 2, until: float = float("inf"),
+    say: Callable[[str], None] = lambda text: None,
     keep: Path | None = None,
 ) -> Tally:  # fmt: skip
     """Read so many mutants; those that are findings are written to the folder `keep`."""

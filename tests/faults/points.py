@@ -136,9 +136,7 @@ class Bench:
         if not fired:
             return False, []
         is_thorough = point.operation in _THOROUGH or point.call % SOMETIMES == 0
-        return True, self.judged(
-            point.operation, ended, before, after, failed=failed, is_thorough=is_thorough
-        )
+        return True, self.judged(point.operation, ended, before, after, failed=failed, is_thorough=is_thorough)
 
     def judged(
         self, operation: str, ended: Ended, before: dict[str, Any], after: dict[str, Any], *, failed: str = "",
@@ -216,9 +214,7 @@ def run(
     return total
 
 
-def _until(
-    points: Iterator[Point], lock: threading.Lock, total: Tally, wanted: int, until: float
-) -> Iterator[Point]:
+def _until(points: Iterator[Point], lock: threading.Lock, total: Tally, wanted: int, until: float) -> Iterator[Point]:
     while time.monotonic() < until:
         with lock:
             point = next(points, None) if total.tried < wanted else None

@@ -91,9 +91,7 @@ class Disk:
         """Begin with a folder in which everything is durable; calls name its files as those of the folder `root`."""
         self._root = str(root)
         files = [path for path in folder.rglob("*") if path.is_file() and not path.name.endswith("-shm")]
-        self._names = {
-            str(root / path.relative_to(folder)): Inode(bytearray(path.read_bytes())) for path in files
-        }
+        self._names = {str(root / path.relative_to(folder)): Inode(bytearray(path.read_bytes())) for path in files}
         self._durable = dict(self._names)
         self._folders = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_dir()}
         self._pending: dict[str, list[Change]] = {}
@@ -190,7 +188,9 @@ def recorded(bench: Bench, name: str, *, unsynced: bool = False) -> Session:
     return Session(start, list(shim.calls_in(log)), json.loads(json.dumps(ended.result)))
 
 
-def states_of(session: Session, root: Path, wanted: int, chance: random.Random, place: Path) -> Iterator[tuple[int, int]]:
+def states_of(
+    session: Session, root: Path, wanted: int, chance: random.Random, place: Path
+) -> Iterator[tuple[int, int]]:
     """Write that many states of a session to `place`, one after another; yield the call and the acknowledged count."""
     moments = list(session.moments())
     chosen = sorted(chance.choices(moments, k=wanted))
@@ -217,7 +217,8 @@ def tried(
         after = session.states[min(done + 1, len(session.states) - 1)]
         ended = bench.plain.call(
             "vaults:check", operation="open", folder=str(place), before=session.states[done], after=after,
-            is_acknowledged=False, is_killed=True, is_thorough=total.tried % SOMETIMES == 0, makes=["out.docmind"], parts=True,
+            is_acknowledged=False, is_killed=True, is_thorough=total.tried % SOMETIMES == 0,
+            makes=["out.docmind"], parts=True,
         )  # fmt: skip
         wrong = [f"the state cannot be checked: {ended.said[-1500:]}"] if ended.status else ended.result
         total.add(f"{about}, after call {call}, {done} acknowledged", wrong)
@@ -227,11 +228,19 @@ def tried(
 
 
 def run(
-    library: Path, *, wanted: int, seed: int, until: float = float("inf"), say: Callable[[str], None] = lambda text: None
+    library: Path,
+    *,
+    wanted: int,
+    seed: int,
+    until: float = float("inf"),
+    say: Callable[[str], None] = lambda text: None,
 ) -> Tally:
     """Try so many states, the same number of each session."""
     began, chance, total = time.monotonic(), random.Random(seed), Tally()
-    with tempfile.TemporaryDirectory(prefix="docmind-power-", dir=quick_folder()) as name, Bench(library, Path(name)) as bench:
+    with (
+        tempfile.TemporaryDirectory(prefix="docmind-power-", dir=quick_folder()) as name,
+        Bench(library, Path(name)) as bench,
+    ):
         for number, about in enumerate(SESSIONS):
             share = wanted * (number + 1) // len(SESSIONS) - wanted * number // len(SESSIONS)
             tried(bench, about, share, chance, total, until=until, say=say)

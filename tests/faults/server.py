@@ -7,6 +7,7 @@ has given the notes that it had given.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
@@ -53,7 +54,7 @@ class Server:
             "OPENBLAS_NUM_THREADS": "1", "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring", "LC_ALL": "C.UTF-8",
             "PYTHONDONTWRITEBYTECODE": "1", "TOKENIZERS_PARALLELISM": "false",
         }  # fmt: skip
-        self._log = tempfile.TemporaryFile()
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the server
         self._process = subprocess.Popen(
             [sys.executable, "-m", "faults.server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log,
             env=given, cwd=ROOT,
@@ -132,10 +133,8 @@ def _forked(request: dict[str, Any]) -> dict[str, Any]:
         lines, is_late = _read(incoming, child, request["timeout_s"])
         os.close(incoming)
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(child, signal.SIGKILL)  # its own children
-        except ProcessLookupError:
-            pass
         said.seek(0)
         found: dict[str, Any] = {"status": status, "is_late": is_late, "notes": [], "result": None}
         found["said"] = said.read().decode("utf-8", "replace")[-4000:]

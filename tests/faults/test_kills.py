@@ -26,7 +26,14 @@ def test_kills_at_random_moments_lose_nothing(seed: int) -> None:
 def test_what_is_lost_or_doubled_is_found_out(tmp_path: Path) -> None:
     """The negative control: a journal that tells of more than the vault has, and of less."""
     journal = kills.Journal(tmp_path / "journal")
-    told = [("add", "a.txt"), ("add", "b.txt"), ("erase", "c.txt"), ("ask", "Where?"), ("remember", "I fish."), ("setting", "7")]
+    told = [
+        ("add", "a.txt"),
+        ("add", "b.txt"),
+        ("erase", "c.txt"),
+        ("ask", "Where?"),
+        ("remember", "I fish."),
+        ("setting", "7"),
+    ]
     for number, (kind, name) in enumerate(told):
         journal.write(state="began", step=number, kind=kind, names=[name])
         journal.write(state="done", step=number)
@@ -35,5 +42,11 @@ def test_what_is_lost_or_doubled_is_found_out(tmp_path: Path) -> None:
         docmind.add([Upload("a.txt", b"Herons."), Upload("c.txt", b"Storks.")])
         wrong = kills.missing(docmind, kills.Expected(journal), tmp_path)
     assert len(wrong) == 5, wrong
-    for part in ("b.txt is lost", "erased, but here: c.txt", "turn Where? is lost", "memory I fish. is lost", "setting {7} is lost"):
+    for part in (
+        "b.txt is lost",
+        "erased, but here: c.txt",
+        "turn Where? is lost",
+        "memory I fish. is lost",
+        "setting {7} is lost",
+    ):
         assert any(part in one for one in wrong), (part, wrong)

@@ -30,7 +30,9 @@ def test_damaged_documents_never_bring_the_app_down(seed: int) -> None:
 def test_the_seeds_are_read_before_they_are_damaged() -> None:
     whole = mutants.seeds()[:16]
     with mutants.Nursery(), Reader(mutants.SETTINGS) as reader:
-        assert [(upload.name, *mutants.read(reader, upload)) for upload in whole] == [(one.name, "read", []) for one in whole]
+        assert [(upload.name, *mutants.read(reader, upload)) for upload in whole] == [
+            (one.name, "read", []) for one in whole
+        ]
 
 
 def test_an_error_that_is_none_of_ours_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The fault shim: it sees the calls that change files, fails the right one, and logs them so that they can be replayed."""
+"""The fault shim: it sees the calls that change files, fails the right one, and its log can be replayed."""
 
 from __future__ import annotations
 
@@ -141,7 +141,9 @@ TRACED = "write,pwrite64,writev,fsync,fdatasync,ftruncate"
 
 
 @pytest.mark.slow
-def test_what_strace_sees_goes_through_the_shim(library: Path, control: shim.Control, folder: Path, tmp_path: Path) -> None:
+def test_what_strace_sees_goes_through_the_shim(
+    library: Path, control: shim.Control, folder: Path, tmp_path: Path
+) -> None:
     """Python's, SQLCipher's and Qdrant Edge's calls: every one that the kernel gets has been counted."""
     require(shutil.which("strace"), "no strace on this system (Debian: apt install strace)")
     control.set(folder, log=tmp_path / "log")
@@ -152,7 +154,11 @@ def test_what_strace_sees_goes_through_the_shim(library: Path, control: shim.Con
     paths = [str(Path(__file__).parent.parent / "support"), str(Path(__file__).parent.parent)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     ended = subprocess.run(
-        [*command, sys.executable, "-c", SEEN, str(folder), *paths], env=environment, capture_output=True, text=True, check=False
+        [*command, sys.executable, "-c", SEEN, str(folder), *paths],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if ended.returncode and "ptrace" in ended.stderr:
         require(False, f"this system lets nothing be traced: {ended.stderr[-200:]}")
@@ -172,7 +178,8 @@ def test_what_strace_sees_goes_through_the_shim(library: Path, control: shim.Con
 
 
 _KINDS = {
-    "write": "write", "pwrite64": "write", "writev": "write", "fdatasync": "sync", "fsync": "sync", "ftruncate": "truncate",
+    "write": "write", "pwrite64": "write", "writev": "write", "fdatasync": "sync", "fsync": "sync",
+    "ftruncate": "truncate",
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""The fault suites, small: fault points, power cuts, wrong clocks and missing keys; and the oracle finds planted faults."""
+"""The fault suites, small: fault points, power cuts, wrong clocks, missing keys; planted mistakes are found out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ def told(tally: Tally) -> str:
 
 
 def test_fault_points_lose_nothing(bench: Bench, seed: int) -> None:
-    tally, operations = Tally(), [*OFTEN, *random.Random(seed).sample(["erase", "read a bundle", "add texts together"], 1)]
+    tally, operations = (
+        Tally(),
+        [*OFTEN, *random.Random(seed).sample(["erase", "read a bundle", "add texts together"], 1)],
+    )
     counts = {operation: bench.count(operation) for operation in operations}
     assert all(counts.values()), counts
     for point in points.drawn(counts, 9, seed):

@@ -59,8 +59,8 @@ class Operation:
 
     `act` does it; it is acknowledged when it returns. With `is_opening` the faults begin before the vault is opened.
     `is_in_parts` means that of several documents each may be done or not. `makes` names files that it writes beside the
-    vault. `prepare` changes the copy of the prepared vault first. `erased` is a document that is deleted for good: where
-    the disk is too full even for that, its page images go first, and it may be left without them (`Ingest.delete`).
+    vault. `prepare` changes the copy of the prepared vault first. `erased` is a document that is deleted for good:
+    where the disk is too full even for that its page images go first, and it may be left without them (`Ingest.delete`).
     """
 
     act: Callable[[Opened], object]
@@ -322,14 +322,16 @@ def session(
 
 
 def observed(docmind: DocMind, folder: Path) -> dict[str, Any]:
-    """Return all that a user has: documents with their texts and images, the bin, turns, memories, settings, bundles."""
+    """Return all that a user has: documents with texts and images, the bin, turns, memories, settings, bundles."""
     found: dict[str, Any] = {"documents": {}, "binned": {}, "turns": {}, "receipts": {}, "bundles": {}}
     for info in docmind.documents():
         if info.status != "ready":  # it is being read, or waits for it
             found["documents"][info.document] = [info.status]
             continue
         pages = [docmind.page(info.doc_id, number) for number in range(1, info.pages + 1)]
-        images = [_image(docmind, info.doc_id, number, small) for number in range(1, info.pages + 1) for small in (0, 1)]
+        images = [
+            _image(docmind, info.doc_id, number, small) for number in range(1, info.pages + 1) for small in (0, 1)
+        ]
         original = hashlib.sha256(docmind.library.original(info.doc_id)).hexdigest()
         found["documents"][info.document] = [info.status, [page.text for page in pages], images, original]
     for info in docmind.library.binned():
@@ -409,12 +411,12 @@ def differences(
 
 
 def _changed(found: dict[str, Any], before: dict[str, Any]) -> list[str]:
-    names = []
-    for kind in found:
-        for name in {**found[kind], **before[kind]}:
-            if found[kind].get(name) != before[kind].get(name):
-                names.append(f"{kind}: {name}")
-    return sorted(names)
+    return sorted(
+        f"{kind}: {name}"
+        for kind in found
+        for name in {**found[kind], **before[kind]}
+        if found[kind].get(name) != before[kind].get(name)
+    )
 
 
 def check(
@@ -457,7 +459,10 @@ def check(
             wrong.append("a fact that was remembered afterwards is not there")
         if is_thorough:
             wrong += _used(docmind, len(found["documents"]))
-    return wrong + left_behind(place, (*about.makes, *makes), () if about.prepare is _fresh else FOREIGN, is_killed=is_killed)
+    foreign = () if about.prepare is _fresh else FOREIGN
+    left = left_behind(place, (*about.makes, *makes), foreign, is_killed=is_killed)
+    # A half-written sealed index is removed when the index changes next.
+    return wrong + [one for one in left if is_thorough or one != "left behind: index/index.sealed.new"]
 
 
 def _used(docmind: DocMind, documents: int) -> list[str]:
@@ -471,9 +476,7 @@ def _used(docmind: DocMind, documents: int) -> list[str]:
     return wrong
 
 
-def _lost(
-    found: dict[str, Any], before: dict[str, Any], after: dict[str, Any], *, is_acknowledged: bool
-) -> list[str]:
+def _lost(found: dict[str, Any], before: dict[str, Any], after: dict[str, Any], *, is_acknowledged: bool) -> list[str]:
     """Return documents, turns and memories that are gone although the operation leaves them, or has made them.
 
     What it changes may still be as before: it goes on in the background. A document that it adds may still wait.
@@ -495,18 +498,23 @@ def left_behind(
 
     A killed process cannot remove a file that it was writing outside of the vault, and no later one looks for it there.
     """
-    wrong = []
     data = folder / "data"
-    for path in [folder / "mine.txt", *(data / place for place in foreign)]:
-        if not path.is_file() or path.read_text() != NOT_OURS:
-            wrong.append(f"a file of somebody else is gone or changed: {path.relative_to(folder)}")
+    wrong = [
+        f"a file of somebody else is gone or changed: {path.relative_to(folder)}"
+        for path in [folder / "mine.txt", *(data / place for place in foreign)]
+        if not path.is_file() or path.read_text() != NOT_OURS
+    ]
     for path in data.rglob("*"):
         name = path.relative_to(data).as_posix()
         if path.is_file() and name not in FOREIGN and _STRAY.fullmatch(name):
             wrong.append(f"left behind: {name}")
     known = {"data", "cache", "docmind.key", "in.docmind", "mine.txt", *makes}
     for path in folder.iterdir():
-        is_cut_off = is_killed and _BESIDE.fullmatch(path.name) and path.name.split(".")[1] in [name.split(".")[0] for name in makes]
+        is_cut_off = (
+            is_killed
+            and _BESIDE.fullmatch(path.name)
+            and path.name.split(".")[1] in [name.split(".")[0] for name in makes]
+        )
         if path.name not in known and not is_cut_off:
             wrong.append(f"left behind: {path.name}")
     return wrong
