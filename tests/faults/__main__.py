@@ -46,7 +46,8 @@ def main() -> int:
             tally = _run(row.suite, given.wanted or row.aim, given, library)
             print(
                 f"{row.title}: {tally.tried:,} tried, {tally.survived:,} survived, "
-                f"{tally.lost:,} acknowledged items lost; seed {given.seed}; {tally.wall_s:,.0f} s; {dict(tally.counts)}",
+                f"{tally.lost:,} acknowledged items lost; seed {given.seed}; {tally.wall_s:,.0f} s; "
+                f"{dict(tally.counts)}",
                 flush=True,
             )
             for finding in tally.findings:

@@ -39,7 +39,8 @@ LONGEST_S = 60.0
 _LARGEST = 120_000  # bytes of a seed from the measuring set: larger ones only take longer
 _TOKENS = (
     b"0", b"-1", b"65536", b"4294967295", b"9999999999999999999", b"<<", b">>", b"[", b"]", b"obj", b"endstream",
-    b"/Kids", b"/Length", b"\x00", b"\xff\xff\xff\xff", b"PK\x03\x04", b"%PDF-", b"<", b"&#x0;", b"\xef\xbb\xbf", b'"', b"../../",
+    b"/Kids", b"/Length", b"\x00", b"\xff\xff\xff\xff", b"PK\x03\x04", b"%PDF-", b"<", b"&#x0;",
+    b"\xef\xbb\xbf", b'"', b"../../",
 )  # fmt: skip
 SETTINGS = ReadingSettings(
     ocr="off", browser="off", image_side_px=400, max_pages=6, timeout_s=20, memory_mb=1024, max_unpacked_mb=20,

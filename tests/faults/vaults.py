@@ -60,7 +60,7 @@ class Operation:
     `act` does it; it is acknowledged when it returns. With `is_opening` the faults begin before the vault is opened.
     `is_in_parts` means that of several documents each may be done or not. `makes` names files that it writes beside the
     vault. `prepare` changes the copy of the prepared vault first. `erased` is a document that is deleted for good:
-    where the disk is too full even for that its page images go first, and it may be left without them (`Ingest.delete`).
+    where the disk is too full even for that its page images go first, and it may be left without them.
     """
 
     act: Callable[[Opened], object]
