@@ -45,11 +45,14 @@ def lines_of(text: str) -> dict[str, str]:
 
 
 def written(text: str, suite: str, tally: Tally, seed: int, version: str) -> str:
-    """Return the text of the page with the row of a suite replaced; the other rows stay."""
+    """Return the text of the page with the row of a suite replaced; the other rows stay.
+
+    A suite that tried nothing is not measured.
+    """
     lines = lines_of(text)
     for row in ROWS:
         if row.suite == suite:
-            lines[row.title] = _line(row, tally, seed, version)
+            lines[row.title] = _line(row, tally, seed, version) if tally.tried else _empty(row)
     head = "| " + " | ".join(_COLUMNS) + " |\n|" + "---|" * len(_COLUMNS)
     body = "\n".join(lines.get(row.title, _empty(row)) for row in ROWS)
     before, _, rest = text.partition(BEGIN)

@@ -44,6 +44,7 @@ def test_a_suite_writes_its_own_row_alone() -> None:
     assert text.partition(table.BEGIN)[0] == PAGE.partition(table.BEGIN)[0]
     assert text.partition(table.END)[2] == PAGE.partition(table.END)[2]
     assert table.written(text, "kills", tally, 7, "1.2.3") == text
+    assert table.lines_of(table.written(text, "kills", Tally(), 7, "1.2.3"))["Random kills"].count("not measured") == 1
 
 
 def test_counted_suites_name_tests_that_exist() -> None:
