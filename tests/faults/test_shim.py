@@ -167,9 +167,8 @@ def test_what_strace_sees_goes_through_the_shim(
     for call in shim.calls_in(tmp_path / "log"):
         kind = call.kind.removesuffix(" folder")
         if kind in _KINDS.values():
-            logged[kind, call.path.removeprefix(f"{folder}/")] += 1
+            logged[kind, call.path.removeprefix(str(folder)).lstrip("/")] += 1
     assert sum(count for (kind, _), count in seen.items() if kind == "write") > 100
-    assert {path.partition("/")[0] for _, path in seen} >= {"data"}
     assert any(path.startswith("data/index/") for _, path in logged), "Qdrant Edge's"
     assert any(path == "data/vault.db-wal" for _, path in logged), "SQLCipher's"
     unseen = {path for (_, path) in seen - logged}
@@ -186,7 +185,7 @@ _KINDS = {
 def traced(trace: str, folder: Path) -> Counter[tuple[str, str]]:
     """Return how often each file below a folder was written, synced and cut, as strace tells."""
     found, begun = Counter[tuple[str, str]](), dict[str, tuple[str, str]]()
-    call = re.compile(rf"(\d+) +(\w+)\(\d+<{re.escape(str(folder))}/([^>]*)>.*?(?:= (-?\d+)|<unfinished)")
+    call = re.compile(rf"(\d+) +(\w+)\(\d+<{re.escape(str(folder))}/?([^>]*)>.*?(?:= (-?\d+)|<unfinished)")
     resumed = re.compile(r"(\d+) +<\.\.\. \w+ resumed>.*= (-?\d+)")
     for line in trace.splitlines():
         if (match := call.match(line)) and match[2] in _KINDS:

@@ -41,7 +41,7 @@ ARTIFACT = re.compile(r"[0-9a-f]{64}(?:\.[a-z0-9]{1,8}){1,2}")
 LATE = re.compile(r"[0-9a-f]{16}\.[ip]8")
 STAGED = re.compile(r"[0-9a-f]{16}\.db(?:-wal|-shm|-journal)?")
 
-_STRAY = re.compile(r"\.vault\.json\.[0-9a-f]{8}\.new|vault\.db-new(?:-journal)?")
+_STRAY = re.compile(r"\.(?:vault\.json|mark)\.[0-9a-f]{8}\.new|vault\.db-new(?:-journal)?")
 _PROCESS = re.compile(rb"[0-9]{0,20}")  # all that a lock of ours holds
 _HARMLESS = ("README.md", ".gitignore", ".gitkeep", ".DS_Store", "desktop.ini", "Thumbs.db", "lost+found")
 """What systems and repositories put into an empty folder; it stays as it is."""
@@ -87,7 +87,7 @@ def own_files(folder: Path, form: re.Pattern[str]) -> Iterator[Path]:
 
 
 def remove_strays(data_dir: Path) -> None:
-    """Remove what a killed process left half-written: copies of `vault.json`, a compacted `vault.db`, staged databases.
+    """Remove what a killed process left half-written: `vault.json`, `mark`, a compacted `vault.db`, staged databases.
 
     Only for the holder of the lock.
     """
