@@ -33,11 +33,12 @@ from docmind.maintenance import verify_bundle
 from docmind.records.documents import Upload
 from faults.points import Tally, quick_folder
 from faults.server import Server, note
-from faults.vaults import PASSPHRASE, left_behind, quiet
+from faults.vaults import NOT_OURS, PASSPHRASE, left_behind, quiet
 
 LONGEST_S = 1.2  # between two kills
 FILES = 8  # in one upload
 MOST = 14  # documents: above that more are deleted than added
+BUNDLES = 3  # that an owner writes
 SETTLE_S = 120.0  # for the queue to finish after the last kill
 
 
@@ -269,7 +270,7 @@ class Work:
         self._do(number, "aside", [], self._docmind.set_aside)
 
     def _write(self, number: int) -> None:
-        name = f"out{number % 3}.docmind"
+        name = f"out{number % BUNDLES}.docmind"
         path = self._folder / name
         if not path.exists():
             self._do(number, "bundle", [name], lambda: self._docmind.bundles.write(path, PASSPHRASE, quiet))
@@ -293,10 +294,11 @@ def scan(number: int) -> bytes:
 
 
 def begin(folder: str) -> None:
-    """Make the bundle that owners read."""
+    """Make the bundle that owners read, and a file of the user."""
     with tempfile.TemporaryDirectory() as name, DocMind(settings_in(Path(name))) as other:
         other.add([Upload("gulls.pdf", text_pdf(["Gulls follow the plough.", "They rest on the water."]))])
         other.bundles.write(Path(folder, "in.docmind"), PASSPHRASE, quiet)
+    Path(folder, "mine.txt").write_text(NOT_OURS)
 
 
 def finish(folder: str) -> list[str]:
@@ -327,12 +329,8 @@ def finish(folder: str) -> list[str]:
             wrong.append("the index is behind the vault")
     for path in place.glob("out*.docmind"):
         verify_bundle(path, PASSPHRASE, quiet)
-    wrong += [
-        one
-        for one in left_behind(place, foreign=())
-        if "data" not in one and "mine" not in one and "out" not in one and "journal" not in one
-    ]
-    return wrong
+    makes = ("journal", *(f"out{number}.docmind" for number in range(BUNDLES)))
+    return wrong + left_behind(place, makes, (), is_killed=True)
 
 
 def _seen(journal: Journal) -> list[str]:
