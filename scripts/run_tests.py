@@ -1,9 +1,12 @@
-"""Check everything: `python3 scripts/run_tests.py [--fast] [pytest arguments]`.
+"""Check everything: `python3 scripts/run_tests.py [--fast] [pytest arguments]`, or `… --faults [SUITE …]`.
 
 Runs ruff, the formatter, pyright, the layer contract and then pytest; all of them, even when one fails. `--fast`
 leaves out the tests marked slow or browser, and runs two files at a time. Pytest comes last, and names the checks that
 failed before it. Where at most RETRIED tests failed they run once more, one after another: a test that meets a process
 of another test, or a machine that is out of breath, passes then and is named; a fault fails again.
+
+`--faults` runs the large fault suites of tests/faults instead (`--faults --help`): a disk that is full or fails, kills,
+power cuts, damaged documents. They take about an hour, and write what they counted into docs/reliability.md.
 """
 
 import os
@@ -16,6 +19,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import setup_env
 
 FAST = "not slow and not browser"
+FAULTS = "--faults"
 SIDE_BY_SIDE = ["-n", "2", "--dist", "loadfile"]
 RETRIED = 5  # more failures than this are no accident
 TESTS_FAILED = 1  # pytest's exit code; the others tell of pytest itself
@@ -57,9 +61,21 @@ def read_lines(path):
         return file.read().splitlines()
 
 
+def run_faults(python, arguments):
+    """Run the large fault suites; return their exit code."""
+    paths = [
+        os.path.join(setup_env.ROOT, name) for name in ("tests", os.path.join("tests", "support"), "src", "scripts")
+    ]
+    return subprocess.call(
+        [python, "-m", "faults"] + arguments, env=dict(os.environ, PYTHONPATH=os.pathsep.join(paths))
+    )
+
+
 def main():
     python = setup_env.ensure(extras=["test"])
     os.chdir(setup_env.ROOT)
+    if FAULTS in sys.argv[1:]:
+        return run_faults(python, [argument for argument in sys.argv[1:] if argument != FAULTS])
     # The node that came with pyright, and no look at the network for a newer one.
     environment = dict(os.environ, PYRIGHT_PYTHON_GLOBAL_NODE="0", PYRIGHT_PYTHON_IGNORE_WARNINGS="1")
     environment["PATH"] = os.path.dirname(python) + os.pathsep + environment.get("PATH", "")

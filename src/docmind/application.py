@@ -64,7 +64,7 @@ from docmind.records.network import NetworkLedger
 from docmind.records.rotation import RotationProgress, RotationReport
 from docmind.records.search import Filters, ListName, MergeStrategy, MultimodalResult, Rerank, SearchResult
 from docmind.records.storage import PruneReport
-from docmind.runtime import ms_since
+from docmind.runtime import log_mistake, ms_since
 from docmind.search import DedupKey, MultimodalSearch, QueryCache, checked_question
 from docmind.services import Services
 from docmind.storage import (
@@ -410,13 +410,16 @@ class DocMind:
         if self._database.was_behind:
             Ages(self._database, self._clock).forget()
         with suppress(DiskFullError):  # it is finished at the next start
-            if doomed := self._catalog.doomed():
-                self._artifacts.delete(doomed)
             for doc_id in self._expired():
                 erasures = Erasures(self._database, self._catalog)
-                _, unreferenced = erasures.begin(doc_id, ErasurePlan(), erasures.traces_of(doc_id))
-                self._artifacts.delete(unreferenced)
-            self._catalog.buried()
+                erasures.begin(doc_id, ErasurePlan(), erasures.traces_of(doc_id))
+            if doomed := self._catalog.doomed():
+                try:
+                    self._artifacts.delete(doomed)
+                except VaultError as error:  # a file is in use, or the disk reports an error: again at the next start
+                    log_mistake("docmind.vault", "files of erased documents could not be deleted", error)
+                else:
+                    self._catalog.buried()
             self._clock.keep(seldom=True)
 
     def _expired(self) -> list[str]:

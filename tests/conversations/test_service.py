@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 import threading
+import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from langgraph.checkpoint.base import id as state_ids
 
 from desks import report, settings_in, talking, text_pdf
 from docmind.answers import NOT_FOUND
@@ -72,6 +75,20 @@ def test_a_turn_is_there_after_the_vault_was_closed(tmp_path: Path) -> None:
         assert view.turns == (turn,)
         assert view.thread.title == HERONS
         assert mind.conversations.source_image(turn.answer.sources[0])[8:12] == b"WEBP"
+
+
+@pytest.mark.slow
+def test_a_clock_set_back_hides_no_answer(mind: DocMind, monkeypatch: pytest.MonkeyPatch) -> None:
+    """States have ids that begin with the time of day, and a process may start after the clock was set back."""
+    thread = mind.conversations.create("Birds")
+    first = ask(mind, HERONS, thread.thread_id)
+    ten_years_ns = 10 * 365 * 24 * 3600 * 10**9
+    monkeypatch.setattr(state_ids, "time", SimpleNamespace(time_ns=lambda: time.time_ns() - ten_years_ns))
+    monkeypatch.setattr(state_ids, "_last_v6_timestamp", None)
+    second = ask(mind, "And the autumn report?", thread.thread_id)
+    assert second.checkpoint_id < first.checkpoint_id
+    assert second.question == "And the autumn report?"
+    assert mind.conversations.view(thread.thread_id).turns == (first, second)
 
 
 @pytest.mark.slow

@@ -229,6 +229,15 @@ def test_deleting_takes_files_away_and_counts_them(store: Artifacts) -> None:
             ask(refs[0])
 
 
+def test_a_file_that_cannot_be_deleted_keeps_no_other(tmp_path: Path, store: Artifacts) -> None:
+    held, other = store.put_many([Sealable(b"one", SUFFIX), Sealable(b"two", SUFFIX)])
+    file_of(tmp_path, held).unlink()
+    file_of(tmp_path, held).mkdir()  # no file can be unlinked there
+    with pytest.raises(VaultError, match="can't be deleted"):
+        store.delete([held, other])
+    assert not store.exists(other)
+
+
 def test_a_second_data_key_opens_old_and_new(tmp_path: Path, keys: Keyset) -> None:
     old = Artifacts(tmp_path / "artifacts", keys)
     first = old.put(b"first", SUFFIX)

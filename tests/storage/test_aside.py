@@ -168,6 +168,19 @@ def test_a_killed_deletion_leaves_no_orphans(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.slow
+def test_a_doomed_file_that_cannot_be_deleted_hinders_no_opening(tmp_path: Path) -> None:
+    name = "e" * 64 + ".webp.enc"
+    with opened(tmp_path) as docmind, docmind._database.transaction() as db:
+        db.execute("INSERT INTO doomed VALUES (?, ?)", ("e" * 64, ".webp.enc"))
+    place = settings_in(tmp_path).data_dir / "artifacts" / name
+    place.mkdir()  # no file can be unlinked there
+    with opened(tmp_path) as docmind:
+        assert docmind._database.one("SELECT count(*) FROM doomed") == (1,)
+    place.rmdir()
+    with opened(tmp_path) as docmind:
+        assert docmind._database.one("SELECT count(*) FROM doomed") == (0,)
+
+
 def test_a_name_that_is_referred_to_again_is_not_doomed(tmp_path: Path) -> None:
     with opened(tmp_path) as docmind:
         docmind.add([report("heron", 1)])

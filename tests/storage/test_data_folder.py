@@ -107,11 +107,13 @@ def test_a_folder_with_nothing_of_value_may_become_a_vault(tmp_path: Path) -> No
     # A first start that was killed, and one of the app's.
     (folder / "lock").write_bytes(b"4711")
     (folder / ".vault.json.0a1b2c3d.new").write_bytes(b"{")
+    (folder / ".mark.0a1b2c3d.new").write_bytes(b"")
     (folder / "app.json").write_bytes(b"{}")
     (folder / "artifacts").mkdir()
     opened(tmp_path).close()
     assert (folder / "vault.json").exists()
     assert not (folder / ".vault.json.0a1b2c3d.new").exists()
+    assert not (folder / ".mark.0a1b2c3d.new").exists()
     assert {name: (folder / name).read_bytes() for name in harmless} == harmless
 
 

@@ -21,6 +21,7 @@ import sqlite_vec
 from conftest import tiny_disk
 from docmind.errors import DamagedError, DiskFullError, VaultBusyError, VaultError, VaultFormatError
 from docmind.storage.database import MIGRATIONS, Connection, Database, dbapi2
+from docmind.storage.mark import Mark
 from pagereader import count
 
 KEY = bytes(range(32))
@@ -350,6 +351,44 @@ def test_scrubbing_leaves_nothing_of_deleted_rows(path: Path, db: Database) -> N
     write(db, "and goes on")
     db.close()
     assert len(texts(Database(path, KEY, [notes]))) == 401
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_cut_off_write_of_the_first_page_is_undone(tmp_path: Path, path: Path, *, read_only: bool) -> None:
+    """The switch of a compacted file to the log writes its first page, and has a journal for that."""
+    database = Database(path, KEY, [notes])
+    write(database, "kept")
+    database.close()
+    other = dbapi2.connect(str(path), isolation_level=None)
+    for statement in (
+        f"PRAGMA key = \"x'{KEY.hex()}'\"",
+        "PRAGMA journal_mode = DELETE",
+        "PRAGMA cache_size = 1",
+        "BEGIN",
+    ):
+        other.execute(statement)
+    other.execute("PRAGMA user_version = 7")
+    for number in range(200):
+        other.execute("INSERT INTO notes (text) VALUES (?)", (f"{number}" * 1_000,))
+    cut = tmp_path / "cut" / "vault.db"
+    cut.parent.mkdir()
+    torn = bytearray(path.read_bytes())
+    torn[1_000:2_000] = bytes(1_000)
+    cut.write_bytes(torn)
+    shutil.copy(f"{path}-journal", f"{cut}-journal")
+    other.close()
+    assert os.path.getsize(f"{cut}-journal") > 4_096
+    mark = None if read_only else Mark(tmp_path / "mark", KEY, "0" * 16)
+    again = Database(cut, KEY, [notes], mark=mark, read_only=read_only)
+    assert texts(again) == ["kept"]
+    again.close()
+
+
+def test_scrub_tells_that_its_copy_cannot_be_made(path: Path, db: Database) -> None:
+    path.with_name(path.name + "-new").mkdir()
+    with pytest.raises(VaultError, match="can't be compacted"):
+        db.scrub()
+    assert db.one("PRAGMA integrity_check") == ("ok",)
 
 
 def test_scrub_waits_for_threads_and_fails_inside_a_transaction(path: Path, db: Database) -> None:

@@ -356,6 +356,19 @@ class Checkpoints(SqliteSaver):
             )
         return tuple(found.values())
 
+    def child_of(self, thread_id: str, checkpoint_id: str) -> str | None:
+        """Return the id of the state that was stored last of those that follow directly on this one, or None.
+
+        LangGraph's newest state is that of the highest id, which begins with the time of day: after the computer's
+        clock was set back it is an older one.
+        """
+        row = self._database.one(
+            "SELECT checkpoint_id FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ''"
+            " AND parent_checkpoint_id = ? ORDER BY rowid DESC LIMIT 1",
+            (thread_id, checkpoint_id),
+        )
+        return row[0] if row else None
+
     def threads(self) -> tuple[str, ...]:
         """Return the ids of all threads that have a state."""
         return tuple(thread_id for (thread_id,) in self._database.all("SELECT DISTINCT thread_id FROM checkpoints"))

@@ -191,9 +191,8 @@ class Talk:
         config = {**_config(run.thread_id, asked_id), "recursion_limit": self._limit}
         with tracing_context(enabled=False):  # whatever the environment says: nothing of a turn is sent anywhere
             self._graph.invoke(None, config, context=course, durability="exit")
-        newest = self.checkpoints.get_tuple(_config(run.thread_id))
-        assert newest is not None
-        answer_id = newest.checkpoint["id"]  # the thread is locked for this run
+        answer_id = self.checkpoints.child_of(run.thread_id, asked_id)  # the thread is locked for this run
+        assert answer_id is not None
         self._sessions.touch(run.thread_id, answer_id, _now_ms())
         self._database.settle()
         return History(run.thread_id, self.checkpoints.chain(run.thread_id, answer_id, 2)[::-1]).turn_at(answer_id)

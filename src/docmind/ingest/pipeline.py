@@ -283,7 +283,8 @@ class Ingest:
             try:
                 erasure, unreferenced = erasures.begin(doc_id, plan, traces)
             except DiskFullError:
-                self._artifacts.delete(self._catalog.images_of(doc_id))
+                with contextlib.suppress(VaultError):  # what can be deleted may be room enough
+                    self._artifacts.delete(self._catalog.images_of(doc_id))
                 erasure, unreferenced = erasures.begin(doc_id, plan, traces)
             self._artifacts.delete(unreferenced)
             self._catalog.buried()

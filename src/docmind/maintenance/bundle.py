@@ -17,7 +17,7 @@ import secrets
 import tempfile
 import time
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO
@@ -396,7 +396,8 @@ def _staged(staging: Path) -> Iterator[Path]:
     finally:
         for own in own_files(staging, STAGED):
             if own.name.startswith(path.name):
-                own.unlink(missing_ok=True)
+                with suppress(OSError):  # removed at the next opening
+                    own.unlink(missing_ok=True)
 
 
 def _selections(doc_ids: list[str]) -> list[tuple[str, str]]:

@@ -308,7 +308,10 @@ class Artifacts:
         writes = [self._pool.submit(self._write, item) for item in items]
         wait(writes)
         refs = [write.result() for write in writes]
-        sync_folder(self._root)
+        try:
+            sync_folder(self._root)
+        except OSError as error:
+            raise _not_stored(error) from error
         return refs
 
     def get(self, ref: ArtifactRef) -> bytes:
@@ -510,16 +513,30 @@ class Artifacts:
         return True
 
     def delete(self, refs: Iterable[ArtifactRef]) -> int:
-        """Unlink artifacts, including copies set aside, and return how many existed."""
-        gone = 0
+        """Unlink artifacts, including copies set aside, and return how many existed.
+
+        Raises `VaultError` where the system refuses some of them, or does not note it, `DiskFullError` where that is
+        for lack of room; all others are gone then.
+        """
+        gone, refused = 0, None
         for ref in refs:
-            with self._moving:
-                there = self._aside.drop(ref.file_name)
-                with contextlib.suppress(FileNotFoundError):
-                    self._path(ref).unlink()
-                    there += 1
+            there = 0
+            try:
+                with self._moving:
+                    there = self._aside.drop(ref.file_name)
+                    with contextlib.suppress(FileNotFoundError):
+                        self._path(ref).unlink()
+                        there += 1
+            except OSError as error:
+                refused = error
             gone += there > 0
-        sync_folder(self._root)
+        try:
+            sync_folder(self._root)
+        except OSError as error:
+            refused = error
+        if refused is not None:
+            why = VaultError(_("A stored file can't be deleted: {strerror}.").format(strerror=refused.strerror))
+            raise disk_error(refused, why) from refused
         return gone
 
     def _files(self, form: re.Pattern[str]) -> Iterator[Path]:

@@ -58,7 +58,7 @@ _FORMS = {
 }
 """What may lie in which folder; `docmind.index` knows the files of its own."""
 
-_STRAY = re.compile(r"\.vault\.json\.[0-9a-f]{8}\.new|vault\.db-new(?:-journal)?")
+_STRAY = re.compile(r"\.(?:vault\.json|mark)\.[0-9a-f]{8}\.new|vault\.db-new(?:-journal)?")
 _ONLY_OURS = re.compile(
     rf"[0-9a-f]{{64}}(?:\.[a-z0-9]{{1,8}})?\.enc|{LATE.pattern}|vault\.(?:json|db(?:-\w+)?)|index\.sealed"
 )
@@ -140,8 +140,9 @@ def _is_of_a_vault(entry: os.DirEntry[str]) -> bool:
 
 
 def remove_strays(data_dir: Path) -> None:
-    """Remove what a killed process left half-written: copies of `vault.json`, a compacted `vault.db`, staged databases,
-    files of snapshots.
+    """Remove what a killed process left half-written.
+
+    That is `vault.json`, `mark`, a compacted `vault.db`, staged databases, and files of snapshots.
 
     Only for the holder of the lock.
     """

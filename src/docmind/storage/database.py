@@ -287,8 +287,8 @@ class Database:
         with self.outside() as db:
             self.check_room()
             new = self._path.with_name(self._path.name + NEW_DATABASE)
-            new.unlink(missing_ok=True)
             try:
+                new.unlink(missing_ok=True)
                 db.execute("VACUUM INTO ?", (str(new),))
                 self._check_pages()
                 if key != self._key:
@@ -301,7 +301,8 @@ class Database:
                     VaultError(_("The library can't be compacted: {strerror}.").format(strerror=error.strerror)),
                 ) from error
             finally:
-                new.unlink(missing_ok=True)
+                with suppress(OSError):  # removed at the next opening
+                    new.unlink(missing_ok=True)
 
     def check_pages(self) -> None:
         """Check the HMAC of every page of the file, and the structure of tables and indexes. Reads the whole file.
@@ -416,6 +417,7 @@ class Database:
             covered = self._mark.read()
         except DamagedError as error:
             why = str(error)
+        self._roll_back()
         if not _holds_something(self._path):
             if covered is not None and covered.seq:
                 raise DamagedError(
@@ -452,6 +454,15 @@ class Database:
         if why and _holds_something(log):
             self._accept_log(log)
         return covered
+
+    def _roll_back(self) -> None:
+        """Undo a change that was cut off outside of the log: the switch of a new or compacted file to it.
+
+        Its journal holds the pages as they were before. A connection that only reads would take the half-written ones.
+        """
+        if _holds_something(self._path.with_name(self._path.name + "-journal")):
+            with self._explaining(None):
+                self._opened(str(self._path)).close()
 
     def _accept_log(self, log: Path) -> None:
         """Copy a log before its valid part is folded, or set it aside where the database is sound only without it.
@@ -613,14 +624,17 @@ class Database:
     def _connected_for_reading(self, migrations: Sequence[Migration]) -> Connection:
         """Open a connection that changes no byte of the vault.
 
-        A database with an empty log is read in place. One with a log, or of an older DocMind, is copied (encrypted, as
-        it is) to a private temporary folder: SQLite would need a file next to it, and it must be migrated.
+        A database with an empty log is read in place. One with a log or a journal, or of an older DocMind, is copied
+        (encrypted, as it is) to a private temporary folder: SQLite would need a file next to it, and it must be
+        migrated.
         """
         if not _holds_something(self._path):
             raise VaultError(_("There is no library to read in {parent}.").format(parent=self._path.parent))
-        log = self._path.with_name(self._path.name + "-wal")
+        beside = [
+            tail for tail in ("-wal", "-journal") if _holds_something(self._path.with_name(self._path.name + tail))
+        ]
         with self._explaining(None):
-            if not _holds_something(log):
+            if not beside:
                 uri = f"{self._path.resolve().as_uri()}?mode=ro&immutable=1"
                 db = self._opened(uri)
                 try:
@@ -641,8 +655,8 @@ class Database:
             copy = Path(self._scratch.name) / self._path.name
             try:
                 shutil.copyfile(self._path, copy)
-                if _holds_something(log):
-                    shutil.copyfile(log, copy.with_name(copy.name + "-wal"))
+                for tail in beside:
+                    shutil.copyfile(self._path.with_name(self._path.name + tail), copy.with_name(copy.name + tail))
                 # This migrates the copy; closing folds its log.
                 Database(copy, self._key, migrations).close()
                 self._uri = f"{copy.as_uri()}?mode=ro&immutable=1"
