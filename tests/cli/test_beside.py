@@ -49,6 +49,7 @@ def test_a_document_is_added_found_shown_and_deleted(shell: Shell, tmp_path: Pat
     shell.run("get", "herons.pdf", "-o", tmp_path / "copy.pdf")
     assert (tmp_path / "copy.pdf").read_bytes() == herons.read_bytes()
     assert shell.json("status")["documents"] == 1
+    assert shell.json("doctor", "--full")["check"]["counts"].keys() <= {"marks-missing"}
     assert shell.json("queue", "list")["files"]
     shell.run("tag", "herons.pdf", "--add", "water")
     shell.run("memory", "add", "The heron year is 2026.")

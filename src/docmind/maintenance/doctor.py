@@ -74,6 +74,10 @@ class Pace:
     def tick(self) -> None:
         """Count one step. Raises what `report` raises to stop the work."""
         self._done += 1
+        self.heed()
+
+    def heed(self) -> None:
+        """Report again what is done, so that the work can be stopped here."""
         self._report(min(self._done, self.total), self.total)
 
 
@@ -207,16 +211,15 @@ class Doctor:
 
     def _check_contents(self, check: Check, vault: Vault, pace: Pace) -> None:
         database, is_deep = self._database, check.level == "deep"
-        silent = lambda: None  # noqa: E731 - these are quick
-        parts: list[tuple[str, Iterator[Problem]]] = [
-            ("documents", contents.check_documents(database, vault, pace.tick)),
-            ("vectors", contents.check_vectors(database, silent)),
-            ("marks", contents.check_marks(database, silent)),
-            ("memories", contents.check_memories(database, silent)),
-            ("states", self._states(pace.tick)),
-            ("files", contents.check_files(database, vault, self._artifacts, pace.tick, is_opened=is_deep)),
-        ]
-        for _name, problems in parts:
+        parts: tuple[Iterator[Problem], ...] = (
+            contents.check_documents(database, vault, pace.tick),
+            contents.check_vectors(database, pace.heed),
+            contents.check_marks(database, pace.heed),
+            contents.check_memories(database, pace.heed),
+            self._states(pace.tick),
+            contents.check_files(database, vault, self._artifacts, pace.tick, is_opened=is_deep),
+        )
+        for problems in parts:
             try:
                 check.add(map(vault.with_name, problems))
             except DamagedError as error:
