@@ -77,11 +77,7 @@ def _theme() -> str:
     return desk().theme()
 
 
-def _vault() -> DocMind:
-    return desk().open()
-
-
-_programs = Programs(startup.launch, _vault)
+_programs = Programs(startup.launch, lambda: desk().open())
 
 app = st.App(
     _START,
