@@ -260,7 +260,7 @@ def _line(one: SnapshotInfo) -> str:
     if one.is_pinned:
         marks.append(_("pinned"))
     if one.erased:
-        marks.append(_("{n} erased since").format(n=one.erased))
+        marks.append(ngettext("{n} erased since", "{n} erased since", one.erased).format(n=one.erased))
     title = f"  {inert(one.title)}" if one.title else ""
     return f"{one.snapshot_id[:_ID]}  {when(one.created_at_ms)}  {', '.join(marks)}{title}"
 

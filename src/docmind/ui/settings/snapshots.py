@@ -213,7 +213,7 @@ def _draw_difference(docmind: DocMind, found: SnapshotDifference) -> None:
             more = len(names) - _SHOWN
             told = [f"- {escape(name, limit=120)}" for name in names[:_SHOWN]]
             if more > 0:
-                told.append(f"- {count(ngettext('{n} more', '{n} more', more), more)}")
+                told.append("- " + _("and {n} more").format(n=f"{more:,}"))
             st.markdown("\n".join((f"**{title}**", "", *told)))
 
 
