@@ -779,7 +779,7 @@ class DocMind:
         )  # fmt: skip
         return Doctor(
             self._settings, lambda: self._keys, self._database, self._catalog, self._artifacts, services.index,
-            self.lookalike, self.visual, repairs,
+            self.lookalike, self.visual, self.snapshots, repairs,
         )  # fmt: skip
 
     @cached_property

@@ -476,3 +476,46 @@ def test_every_kind_has_a_sentence_and_advice() -> None:
     closed = {"behind", "key-wrong", "locked", "database-damaged", "file-damaged", "index-damaged", "index-behind"}
     assert set(KINDS) == planted | closed
     assert all(kind.text.endswith(".") and kind.advice.endswith(".") for kind in KINDS.values())
+
+
+@pytest.mark.slow
+def test_what_only_a_snapshot_holds_belongs_to_it(tmp_path: Path) -> None:
+    with opened(tmp_path) as docmind:
+        docmind.add(
+            [Upload("herons.txt", b"Herons nest beside the river."), Upload("owls.txt", b"Owls hunt at night.")]
+        )
+        herons = docmind.find_document("herons.txt").doc_id
+        before = {path.name for path in (tmp_path / "data" / "artifacts").iterdir()}
+        snapshot_id = docmind.snapshots.create("Birds").snapshot_id
+        docmind.erase([herons])
+        for level in ("quick", "deep"):
+            assert docmind.doctor.examine(level).is_well
+        docmind.doctor.repair("quick")
+        assert {path.name for path in (tmp_path / "data" / "artifacts").iterdir()} == before
+        assert docmind.snapshots.verify(snapshot_id, deep=True).problems == ()
+        held = {row[0] for row in docmind._database.all("SELECT sha256 FROM segment_files")}
+        lone = next(name for name in sorted(before) if name[:64] in held - docmind_refs(docmind))
+        (tmp_path / "data" / "artifacts" / lone).unlink()
+        report = docmind.doctor.examine("quick")
+        assert dict(report.counts) == {"snapshot-damaged": 1}
+        assert not report.is_repairable
+        docmind.snapshots.delete(snapshot_id)
+        assert docmind.doctor.examine("full").is_well
+
+
+@pytest.mark.slow
+def test_a_damaged_segment_is_found_at_the_full_level(tmp_path: Path) -> None:
+    with opened(tmp_path) as docmind:
+        docmind.add([Upload("herons.txt", b"Herons nest beside the river.")])
+        docmind.snapshots.create("Birds")
+        (segment,) = (tmp_path / "data" / "snapshots").rglob("*.segment")
+        data = segment.read_bytes()
+        segment.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+        assert docmind.doctor.examine("quick").is_well
+        assert set(dict(docmind.doctor.examine("full").counts)) == {"snapshot-damaged"}
+
+
+def docmind_refs(docmind: DocMind) -> set[str]:
+    """Return the ids of artifacts that documents refer to."""
+    sql = "SELECT image FROM pages UNION SELECT thumbnail FROM pages UNION SELECT original FROM documents"
+    return {row[0] for row in docmind._database.all(sql)}

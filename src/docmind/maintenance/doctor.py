@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from docmind.image_match import ImageMatcher
     from docmind.index import SearchIndex
     from docmind.maintenance.repair import Repairs
+    from docmind.maintenance.snapshots import Snapshots
     from docmind.visual import Visual
 
 LEVELS: tuple[Level, ...] = ("quick", "full", "deep")
@@ -94,12 +95,13 @@ class Doctor:
         index: SearchIndex,
         lookalike: ImageMatcher,
         visual: Visual,
+        snapshots: Snapshots,
         repairs: Repairs,
     ) -> None:
         """Set up; `keys` returns the keys as they are now, and `repairs` mends what is found."""
         self._settings, self._keys, self._database, self._catalog = settings, keys, database, catalog
         self._artifacts, self._index, self._lookalike, self._visual = artifacts, index, lookalike, visual
-        self._repairs = repairs
+        self._snapshots, self._repairs = snapshots, repairs
 
     def examine(self, level: Level = "quick", report: Report = lambda done, total: None) -> CheckReport:
         """Check the library; `report` gets the steps that are done and all, and may raise `CancelledError` to stop.
@@ -224,6 +226,7 @@ class Doctor:
                 check.add(map(vault.with_name, problems))
             except DamagedError as error:
                 check.add([Problem("database-damaged", str(error))])
+        check.add(self._snapshots_damaged(pace.heed, is_deep=is_deep))
         if is_deep:
             check.add(map(vault.with_name, self._undecoded(vault, pace.tick)))
         check.add(Problem("file-outside", name, key=name) for name in self._outside())
@@ -231,6 +234,12 @@ class Doctor:
     def _states(self, tick: Callable[[], None]) -> Iterator[Problem]:
         for fault in check_states(self._database, tick):
             yield Problem(f"state-{fault.fault}", fault.thread_id, key=fault.thread_id)
+
+    def _snapshots_damaged(self, heed: Callable[[], None], *, is_deep: bool) -> Iterator[Problem]:
+        for info in self._snapshots.list():
+            found = self._snapshots.verify(info.snapshot_id, deep=is_deep, report=lambda done, total: heed())
+            for problem in found.problems:
+                yield Problem("snapshot-damaged", problem, key=info.snapshot_id, document=info.snapshot_id)
 
     def _undecoded(self, vault: Vault, tick: Callable[[], None]) -> Iterator[Problem]:
         """Yield the page images and thumbnails that do not decode, in a process of its own."""

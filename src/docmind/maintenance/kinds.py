@@ -116,6 +116,11 @@ KINDS: dict[str, Kind] = {
     "file-erased": Kind(
         N_("A file of a document that was erased is still there."), N_("`docmind doctor --repair` deletes it.")
     ),
+    "snapshot-damaged": Kind(
+        N_("A snapshot is damaged, or lacks a file."),
+        N_("Delete it with `docmind snapshot delete`, and take a new one."),
+        is_repairable=False,
+    ),
     "file-foreign": Kind(
         N_("The data folder holds a file that isn't DocMind's."),
         N_("Move it to another folder if you put it there. DocMind never touches it."),

@@ -52,6 +52,12 @@ class Vault:
         return problem if known is None or problem.document else problem._replace(document=known.name)
 
 
+_HOLDING = (
+    "SELECT snapshot_id FROM snapshots JOIN snapshot_members USING (snapshot_no) JOIN segment_files USING (segment_no)"
+    " WHERE sha256 = ?"
+)
+
+
 def look_at(database: Database, artifacts: Artifacts) -> Vault:
     """Read all references; the caller holds `Catalog.naming`, so that no file is between its seal and its row.
 
@@ -71,6 +77,7 @@ def look_at(database: Database, artifacts: Artifacts) -> Vault:
         named |= _first(db, "SELECT thumbnail FROM pages")
         named |= _first(db, "SELECT artifact FROM uploads WHERE state <> 'done'")
         named |= _first(db, "SELECT sha256 FROM doomed")
+        named |= _first(db, "SELECT sha256 FROM segment_files")
         vault = Vault(documents, pages, passages, artifacts.listed(), artifacts.put_aside(), named)
         vault.problems += [*_documents(db, vault), *_search_rows(db, vault), *_lists(db), *_conversations(db)]
         vault.problems += _files(db, vault, artifacts)
@@ -196,6 +203,9 @@ def _files(db: Connection, vault: Vault, artifacts: Artifacts) -> Iterator[Probl
     for upload_id, sha256, name in db.execute(waiting).fetchall():
         if sha256 not in there:
             yield Problem("upload-lost", str(upload_id), key=sha256, document=name)
+    for sha256 in sorted(_first(db, "SELECT sha256 FROM segment_files") - there):
+        for (snapshot_id,) in db.execute(_HOLDING, (sha256,)).fetchall():
+            yield Problem("snapshot-damaged", sha256, key=snapshot_id, document=snapshot_id)
     erased = _first(db, "SELECT doc_id FROM erasures")
     for name in sorted({*vault.files, *vault.aside}):
         if name[:64] not in vault.named:
