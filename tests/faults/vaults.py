@@ -139,6 +139,19 @@ def _passphrase(at: Opened) -> None:
     at.docmind.change_passphrase(PASSPHRASE, OTHER_PASSPHRASE)
 
 
+def _activate(at: Opened) -> None:
+    at.docmind.snapshots.activate(at.docmind.snapshots.find("Start").snapshot_id)
+
+
+def _collect(at: Opened) -> None:
+    """Remove the file that no row names, as if it had been known for two days."""
+    day_s = 24 * 60 * 60
+    at.docmind.prune(0, day_s)
+    with at.docmind._database.transaction() as db:
+        db.execute("UPDATE ages SET since_ms = since_ms - ?", (2 * day_s * 1000,))
+    at.docmind.prune(0, day_s)
+
+
 def _recovery(at: Opened) -> None:
     code = at.docmind.recovery_code()
     assert code is not None
@@ -182,6 +195,11 @@ OPERATIONS: dict[str, Operation] = {
     "read a bundle": Operation(_read_bundle),
     "change the passphrase": Operation(_passphrase, key="passphrase"),
     "confirm the recovery code": Operation(_recovery),
+    "take a snapshot": Operation(lambda at: at.docmind.snapshots.create("Now")),
+    "activate a snapshot": Operation(_activate, is_in_parts=True),
+    "rotate the keys": Operation(lambda at: at.docmind.rotate_keys()),
+    "collect garbage": Operation(_collect),
+    "repair": Operation(lambda at: at.docmind.doctor.repair("quick")),
     "rebuild the index": Operation(lambda at: at.docmind.reindex()),
     "rebuild an index in clear": Operation(lambda at: at.docmind.reindex(), changes=_plain_index()),
 }
@@ -210,6 +228,7 @@ def prepare(folder: str) -> None:
             thread_id = docmind.conversations.create("Birds").thread_id
             docmind.conversations.ask(QUESTION, thread_id=thread_id)
             docmind.memories.add("I like herons.")
+            docmind.snapshots.create("Start")
             docmind.library.delete([docmind.find_document("binned.txt").doc_id])
             docmind._artifacts.put(b"a file that no row names", ".webp")
             docmind.search("herons")
@@ -345,6 +364,7 @@ def observed(docmind: DocMind, folder: Path) -> dict[str, Any]:
         ]
     found["memories"] = {memory.text: 1 for memory in docmind.memories.everything()}
     found["collections"] = {one.name: one.documents for one in docmind.library.collections()}
+    found["snapshots"] = {one.title: one.documents for one in docmind.snapshots.list()}
     found["settings"] = {"max_pages": docmind.settings.now.reading.max_pages}
     found["recovery"] = {"is_confirmed": docmind.recovery_code() is None}
     for receipt in docmind.receipts():

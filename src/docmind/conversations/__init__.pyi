@@ -1,5 +1,6 @@
 from .carrying import CarriedStates, adopt_states, carried_states, make_state_tables
 from .checking import StateFault, check_states
+from .checkpoints import stored_states
 from .instructions import LONGEST_INSTRUCTIONS
 from .service import Conversations
 
@@ -12,4 +13,5 @@ __all__ = [
     "carried_states",
     "check_states",
     "make_state_tables",
+    "stored_states",
 ]

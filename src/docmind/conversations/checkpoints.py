@@ -26,7 +26,7 @@ from langgraph.checkpoint.serde.types import ERROR
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from docmind.errors import NotFoundError, StateRefusedError
-from docmind.storage import Database, dbapi2
+from docmind.storage import Connection, Database, dbapi2
 from docmind.wording import N_, _, number_text
 
 DEEPEST = 16  # nested lists and dicts
@@ -447,6 +447,13 @@ def _labels_refused() -> Iterator[None]:
         yield
     except (ValueError, TypeError, RecursionError) as error:
         raise StateRefusedError(_(_LABEL_REFUSED)) from error
+
+
+def stored_states(db: Connection) -> set[tuple[str, str]]:
+    """Return thread and checkpoint id of every state of the root graph; none where no conversation was begun yet."""
+    if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'checkpoints'").fetchone() is None:
+        return set()
+    return set(db.execute("SELECT thread_id, checkpoint_id FROM checkpoints WHERE checkpoint_ns = ''").fetchall())
 
 
 def check_shape(value: Any) -> None:

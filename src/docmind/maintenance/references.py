@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from docmind.conversations import stored_states
 from docmind.errors import DamagedError, NotFoundError, TamperedError, VaultFormatError, WrongKeyError
 from docmind.maintenance.kinds import Problem
 from docmind.records.documents import ArtifactRef
@@ -179,10 +180,8 @@ def remove_orphans(db: Connection, kind: str) -> None:
 
 
 def _conversations(db: Connection) -> Iterator[Problem]:
-    if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'checkpoints'").fetchone() is None:
-        return
     known = dict(db.execute("SELECT thread_id, last_checkpoint_id FROM chat_session").fetchall())
-    states = set(db.execute("SELECT thread_id, checkpoint_id FROM checkpoints WHERE checkpoint_ns = ''").fetchall())
+    states = stored_states(db)
     for thread_id in sorted({thread_id for thread_id, _ in states} - known.keys()):
         yield Problem("conversation-lost", thread_id, key=thread_id)
     for thread_id, last in known.items():

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from docmind.conversations import stored_states
 from docmind.documents import Catalog
 from docmind.errors import CancelledError, DiskFullError, NotFoundError, ReadingError, VaultError
 from docmind.maintenance.kinds import Problem
@@ -173,9 +174,8 @@ class Repairs:
                 _list_again(db, problem.place)
             for problem in by_kind.get("conversation-broken", ()):
                 db.execute(
-                    "UPDATE chat_session SET last_checkpoint_id = (SELECT max(checkpoint_id) FROM checkpoints"
-                    " WHERE thread_id = ?1 AND checkpoint_ns = '') WHERE thread_id = ?1",
-                    (problem.place,),
+                    "UPDATE chat_session SET last_checkpoint_id = ? WHERE thread_id = ?",
+                    (_newest_state(db, problem.place), problem.place),
                 )
         for problem in by_kind.get("late-lost", ()):
             self._visual.late_store.pages().forget(str(problem.key), [problem.place])
@@ -202,7 +202,11 @@ def _list_again(db: Connection, thread_id: str) -> None:
     now = time.time_ns() // 1_000_000
     db.execute(
         "INSERT OR IGNORE INTO chat_session (thread_id, title, created_at_ms, updated_at_ms, last_checkpoint_id)"
-        " VALUES (?1, ?2, ?3, ?3, (SELECT max(checkpoint_id) FROM checkpoints"
-        " WHERE thread_id = ?1 AND checkpoint_ns = ''))",
-        (thread_id, _("Conversation that was lost"), now),
+        " VALUES (?1, ?2, ?3, ?3, ?4)",
+        (thread_id, _("Conversation that was lost"), now, _newest_state(db, thread_id)),
     )
+
+
+def _newest_state(db: Connection, thread_id: str) -> str | None:
+    """Return the id of the newest state of a conversation; ids begin with the time."""
+    return max((state for thread, state in stored_states(db) if thread == thread_id), default=None)
