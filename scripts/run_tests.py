@@ -1,4 +1,4 @@
-"""Check everything: `python3 scripts/run_tests.py [--fast] [pytest arguments]`, or `… --faults [SUITE …]`.
+"""Check everything: `python3 scripts/run_tests.py [--fast] [pytest arguments]`, or `... --faults [SUITE ...]`.
 
 Runs ruff, the formatter, pyright, the layer contract and then pytest; all of them, even when one fails. `--fast`
 leaves out the tests marked slow or browser, and runs two files at a time. Pytest comes last, and names the checks that
