@@ -196,9 +196,48 @@ def tokens(docmind: Any) -> None:
         docmind.tokens.revoke("script")
 
 
+def snapshots(docmind: Any) -> None:
+    made = docmind.snapshots.create("Before the move")
+    assert (made.documents, made.pages) == (1, 2)
+    assert docmind.snapshots.list() == (made,)
+    assert docmind.snapshots.find("before the move") == made
+    (held,) = docmind.snapshots.documents(made.snapshot_id)
+    assert (held.document, held.is_here) == ("herons.pdf", True)
+    assert docmind.snapshots.find_document("herons.pdf") == (herons(docmind), "herons.pdf")
+    assert docmind.snapshots.kept_in(herons(docmind)) == (made.snapshot_id,)
+    assert docmind.snapshots.verify(made.snapshot_id, deep=True).problems == ()
+    assert docmind.search("herons", filters=Filters(snapshots=(made.snapshot_id,))).hits
+    docmind.library.tag([herons(docmind)], add=["moved"])
+    (changed,) = docmind.snapshots.compare(made.snapshot_id).changed
+    assert changed.document == "herons.pdf"
+    docmind.snapshots.activate(made.snapshot_id)
+    assert docmind.document(herons(docmind)).tags == ()
+    (before,) = [one for one in docmind.snapshots.list() if one.snapshot_id != made.snapshot_id]
+    assert docmind.snapshots.pin(made.snapshot_id, pinned=True).is_pinned
+    assert docmind.snapshots.prune(keep=0, days=0.0, dry_run=True) == (before,)
+    for one in (made, before):
+        docmind.snapshots.delete(one.snapshot_id)
+    assert docmind.snapshots.list() == ()
+    assert docmind.snapshots.databases() == ()
+    with pytest.raises(NotFoundError):
+        docmind.snapshots.find("Before the move")
+    with pytest.raises(NotFoundError):
+        docmind.snapshots.delete_database("before-m001-1600000000000")
+
+
+def care(docmind: Any) -> None:
+    assert docmind.doctor.examine("quick").is_well
+    assert docmind.doctor.repair("quick").mended == ()
+    report = docmind.prune(dry_run=True)
+    assert (report.files, report.is_dry_run) == ((), True)
+    with pytest.raises(ConfigError):
+        docmind.prune(0, 1.0)
+    assert docmind.network_ledger().since_ms > 0
+
+
 CHAPTERS: tuple[Callable[[Any], None], ...] = (
     looking, editing, the_bin, erasing, collections, the_queue, searching, answers, conversations, one_question,
-    memories, models, settings, tokens,
+    memories, models, settings, tokens, snapshots, care,
 )  # fmt: skip
 
 
