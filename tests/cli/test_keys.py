@@ -121,7 +121,11 @@ def die(*_words, **_how):
 _WITHOUT = """
 from docmind.storage import keys
 write = keys.RecoveryCode._write
-keys.RecoveryCode._write = lambda self, raw: write(self, {name: raw[name] for name in raw if name != "unconfirmed"})
+
+def forgetful(self, raw, keyset):
+    write(self, {name: raw[name] for name in raw if name != "unconfirmed"}, keyset)
+
+keys.RecoveryCode._write = forgetful
 """
 _RUN = """
 from docmind.cli import main
