@@ -219,16 +219,8 @@ def check_sealed(path: Path, ref: ArtifactRef, *, is_read: bool) -> None:
         size = path.stat().st_size
         with open(path, "rb", buffering=0) as file:
             data = file.read(-1 if is_read else _HEADER.size)
-    except FileNotFoundError as error:
-        raise NotFoundError(
-            _("The stored file {sha256} is missing from the library.").format(sha256=ref.sha256[:12])
-        ) from error
     except OSError as error:
-        raise DamagedError(
-            _("The stored file {sha256} can't be read: {strerror}.").format(
-                sha256=ref.sha256[:12], strerror=error.strerror
-            )
-        ) from error
+        raise _not_read(error, ref) from error
     if is_read:
         check(data, ref)
     elif len(data) < _HEADER.size or data[:4] != b"DMA1" or size != _OVERHEAD + _HEADER.unpack(data)[-1]:
@@ -578,16 +570,8 @@ class Artifacts:
                 with contextlib.suppress(FileNotFoundError), self._moving:  # another thread has moved it
                     os.replace(found, path)
             return data
-        except FileNotFoundError as error:  # moved between the two checks
-            raise NotFoundError(
-                _("The stored file {sha256} is missing from the library.").format(sha256=ref.sha256[:12])
-            ) from error
-        except OSError as error:
-            raise DamagedError(
-                _("The stored file {sha256} can't be read: {strerror}.").format(
-                    sha256=ref.sha256[:12], strerror=error.strerror
-                )
-            ) from error
+        except OSError as error:  # it may have moved between the two checks
+            raise _not_read(error, ref) from error
 
     def _write(self, item: Sealable) -> ArtifactRef:
         with self._written:
@@ -628,6 +612,14 @@ class Artifacts:
         except OSError:
             return False
         return True
+
+
+def _not_read(error: OSError, ref: ArtifactRef) -> DocMindError:
+    if isinstance(error, FileNotFoundError):
+        return NotFoundError(_("The stored file {sha256} is missing from the library.").format(sha256=ref.sha256[:12]))
+    return DamagedError(
+        _("The stored file {sha256} can't be read: {strerror}.").format(sha256=ref.sha256[:12], strerror=error.strerror)
+    )
 
 
 def _not_stored(error: OSError) -> DocMindError:
