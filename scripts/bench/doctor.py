@@ -6,23 +6,23 @@ import argparse
 import time
 
 import numpy as np
-from harness import filled_vault, opened_stores, timed
+from harness import filled_vault, give_images, opened_stores, timed
 
 from docmind.application import DocMind
 from docmind.config import Settings
 from docmind.llm.service import OneModel
-from docmind.storage import ORIGINAL, Sealable
+from docmind.storage import ORIGINAL
 
 PAGES, EACH = 10_000, 100
-_IMAGE, _THUMBNAIL = 60_000, 6_000  # bytes, as of pages of text
-_TOGETHER = 50
+_ORIGINAL = 60_000  # bytes
 
 
 def bench_doctor(options: argparse.Namespace) -> None:
     """Check a library of 10,000 pages with an image, a thumbnail and marks each, quick and full."""
     pages = options.size or PAGES
     with filled_vault(documents=pages // EACH, nodes=pages) as settings:
-        _give_files(settings)
+        give_images(settings)
+        _give_marks_and_originals(settings)
         with DocMind(settings, models=OneModel()) as docmind:
             docmind.search("warm")  # builds the index
         with DocMind(settings, models=OneModel()) as docmind:
@@ -38,27 +38,18 @@ def bench_doctor(options: argparse.Namespace) -> None:
     print(f"full: {took:.1f} s; found {full.counts}")
 
 
-def _give_files(settings: Settings) -> None:
-    """Seal an image and a thumbnail of its own for every page, with marks, and an original for every document."""
+def _give_marks_and_originals(settings: Settings) -> None:
+    """Write marks for every page image, and seal an original for every document."""
     random = np.random.default_rng(11)
     with opened_stores(settings) as (database, artifacts):
-        rows = database.all("SELECT page_id FROM pages")
-        for at in range(0, len(rows), _TOGETHER):
-            some = rows[at : at + _TOGETHER]
-            sizes = [size for _row in some for size in (_IMAGE, _THUMBNAIL)]
-            refs = artifacts.put_many([Sealable(random.bytes(size), ".webp.enc") for size in sizes])
-            pairs = list(zip(refs[::2], refs[1::2], some, strict=True))
-            with database.transaction(is_step=True) as db:
-                db.executemany(
-                    "UPDATE pages SET image = ?, thumbnail = ? WHERE page_id = ?",
-                    [(image.sha256, thumbnail.sha256, page_id) for image, thumbnail, (page_id,) in pairs],
-                )
-                db.executemany(
-                    "INSERT INTO looks (image, version, marks) VALUES (?, 0, ?)",
-                    [(image.sha256, random.bytes(2_000)) for image, _thumbnail, _row in pairs],
-                )
+        images = database.all("SELECT DISTINCT image FROM pages")
+        with database.transaction(is_step=True) as db:
+            db.executemany(
+                "INSERT INTO looks (image, version, marks) VALUES (?, 0, ?)",
+                [(image, random.bytes(2_000)) for (image,) in images],
+            )
         for (doc_id,) in database.all("SELECT doc_id FROM documents"):
-            original = artifacts.put(random.bytes(_IMAGE), ORIGINAL)
+            original = artifacts.put(random.bytes(_ORIGINAL), ORIGINAL)
             with database.transaction(is_step=True) as db:
                 db.execute(
                     "UPDATE documents SET original = ?, original_suffix = ? WHERE doc_id = ?",

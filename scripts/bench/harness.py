@@ -29,7 +29,7 @@ from docmind.documents.chunk_store import NodeRecord, NodeStore
 from docmind.documents.words import Words
 from docmind.embedding.minilm import TOKEN_DIM, MiniLM, default_cache_dir
 from docmind.records.documents import DocumentInfo
-from docmind.storage.artifacts import Artifacts
+from docmind.storage.artifacts import Artifacts, Sealable
 from docmind.storage.database import Database
 from docmind.storage.keys import open_keys
 from docmind.storage.mark import Mark
@@ -39,6 +39,7 @@ TESTKIT = ROOT / "tests" / "support"
 sys.path += [str(TESTKIT), str(TESTKIT.parent)]  # for models without weights, and papers
 
 CHROMIUM = Path("/usr/bin/chromium")
+_TOGETHER = 50  # pages whose images are sealed together
 
 WORDS = tuple(
     """controller liability personal data protection contract penalty revenue margin operating income fiscal year
@@ -155,6 +156,21 @@ def opened_stores(settings: Settings) -> Iterator[tuple[Database, Artifacts]]:
     finally:
         artifacts.close()
         database.close()
+
+
+def give_images(settings: Settings, *, image_bytes: int = 60_000, thumbnail_bytes: int = 6_000) -> None:
+    """Seal an image and a thumbnail of its own for every page; the sizes are those of pages of text, 0 bytes is none."""
+    random = np.random.default_rng(11)
+    sizes = {name: size for name, size in (("image", image_bytes), ("thumbnail", thumbnail_bytes)) if size}
+    with opened_stores(settings) as (database, artifacts):
+        rows = database.all("SELECT page_id FROM pages")
+        for at in range(0, len(rows), _TOGETHER):
+            some = rows[at : at + _TOGETHER]
+            wanted = [(name, page_id, size) for name, size in sizes.items() for (page_id,) in some]
+            refs = artifacts.put_many([Sealable(random.bytes(size), ".webp.enc") for _name, _page_id, size in wanted])
+            with database.transaction(is_step=True) as db:
+                for ref, (name, page_id, _size) in zip(refs, wanted, strict=True):
+                    db.execute(f"UPDATE pages SET {name} = ? WHERE page_id = ?", (ref.sha256, page_id))
 
 
 def _fill(catalog: Catalog, store: NodeStore, artifacts: Artifacts, documents: int, nodes: int) -> None:

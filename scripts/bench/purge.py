@@ -6,17 +6,12 @@ import argparse
 import threading
 import time
 
-import numpy as np
-from harness import filled_vault, memory_of_tree_mb, opened_stores
+from harness import filled_vault, give_images, memory_of_tree_mb
 
 from docmind.application import DocMind
-from docmind.config import Settings
 from docmind.llm.service import OneModel
-from docmind.storage import Sealable
 
 PAGES, EACH = 10_000, 100
-_IMAGE, _THUMBNAIL = 60_000, 6_000  # bytes, as of pages of text
-_TOGETHER = 50
 
 
 def bench_purge(options: argparse.Namespace) -> None:
@@ -53,20 +48,3 @@ def bench_purge(options: argparse.Namespace) -> None:
     print(f"erase {receipt.pages} of {pages:,} pages, vault.db {mb:.0f} MB: {took:.2f} s ({told})")
     print(f"memory of the owner and its children: {before:.0f} MB before, {peak[0] - before:.0f} MB more at most")
     print(f"searched {receipt.files:,} files, {receipt.bytes / 1e6:.0f} MB; nothing left: {receipt.is_clean}")
-
-
-def give_images(settings: Settings) -> None:
-    """Seal an image and a thumbnail of its own for every page."""
-    random = np.random.default_rng(11)
-    with opened_stores(settings) as (database, artifacts):
-        rows = database.all("SELECT page_id FROM pages")
-        for at in range(0, len(rows), _TOGETHER):
-            some = rows[at : at + _TOGETHER]
-            sizes = [size for _row in some for size in (_IMAGE, _THUMBNAIL)]
-            refs = artifacts.put_many([Sealable(random.bytes(size), ".webp.enc") for size in sizes])
-            pairs = zip(refs[::2], refs[1::2], some, strict=True)
-            with database.transaction(is_step=True) as db:
-                db.executemany(
-                    "UPDATE pages SET image = ?, thumbnail = ? WHERE page_id = ?",
-                    [(image.sha256, thumbnail.sha256, page_id) for image, thumbnail, (page_id,) in pairs],
-                )

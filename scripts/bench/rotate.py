@@ -5,25 +5,21 @@ from __future__ import annotations
 import argparse
 import time
 
-import numpy as np
-from harness import filled_vault, memory_of_tree_mb, opened_stores
+from harness import filled_vault, give_images, memory_of_tree_mb
 
 from docmind.application import DocMind
-from docmind.config import Settings
 from docmind.llm.service import OneModel
 from docmind.records.rotation import RotationProgress
-from docmind.storage import Sealable
 
 PAGES, EACH = 10_000, 100
 _IMAGE = 80_000  # bytes
-_TOGETHER = 50
 
 
 def bench_rotate(options: argparse.Namespace) -> None:
     """Rotate the keys of a library with 10,000 page images of 80 KB."""
     pages = options.size or PAGES
     with filled_vault(documents=pages // EACH, nodes=pages) as settings:
-        _give_images(settings)
+        give_images(settings, image_bytes=_IMAGE, thumbnail_bytes=0)
         with DocMind(settings, models=OneModel()) as docmind:
             docmind.search("warm")
             mb = (settings.data_dir / "vault.db").stat().st_size / 1e6
@@ -46,18 +42,3 @@ def bench_rotate(options: argparse.Namespace) -> None:
     print(f"{report.files:,} files of {_IMAGE:,} bytes: {report.files / files_s:.0f} a second; vault.db {mb:.0f} MB")
     print(f"rotation: {at_end - began:.2f} s ({told}), {more:.0f} MB of memory more at its end")
     print(f"the index under its new key, with the opening before it: {took:.2f} s")
-
-
-def _give_images(settings: Settings) -> None:
-    """Seal an image of its own for every page."""
-    random = np.random.default_rng(11)
-    with opened_stores(settings) as (database, artifacts):
-        rows = database.all("SELECT page_id FROM pages")
-        for at in range(0, len(rows), _TOGETHER):
-            some = rows[at : at + _TOGETHER]
-            refs = artifacts.put_many([Sealable(random.bytes(_IMAGE), ".webp.enc") for _row in some])
-            with database.transaction(is_step=True) as db:
-                db.executemany(
-                    "UPDATE pages SET image = ? WHERE page_id = ?",
-                    [(image.sha256, page_id) for image, (page_id,) in zip(refs, some, strict=True)],
-                )

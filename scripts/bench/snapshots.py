@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from harness import filled_vault
-from purge import EACH, give_images
+from harness import filled_vault, give_images
+from purge import EACH
 
 from docmind.application import DocMind
 from docmind.capabilities import folder_bytes
