@@ -159,7 +159,7 @@ def opened_stores(settings: Settings) -> Iterator[tuple[Database, Artifacts]]:
 
 
 def give_images(settings: Settings, *, image_bytes: int = 60_000, thumbnail_bytes: int = 6_000) -> None:
-    """Seal an image and a thumbnail of its own for every page; the sizes are those of pages of text, 0 bytes is none."""
+    """Seal an image and a thumbnail of its own for every page, by default as large as those of text; 0: none."""
     random = np.random.default_rng(11)
     sizes = {name: size for name, size in (("image", image_bytes), ("thumbnail", thumbnail_bytes)) if size}
     with opened_stores(settings) as (database, artifacts):
