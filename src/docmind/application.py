@@ -259,7 +259,7 @@ class DocMind:
         self._purge.follow()
         self._garbage = GarbageCollection(
             self._database, self._catalog, self._artifacts, self._clock, settings.storage.keep_aside_days,
-            (self._catalog.artifact_ids,),  # whatever else needs stored files is added here
+            (self._catalog.artifact_ids,),
         )  # fmt: skip
         self.rotation.follow()
 

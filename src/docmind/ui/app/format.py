@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 from datetime import datetime
 
-from docmind.wording import N_, _, date, number_text
+from docmind.wording import N_, _, date, ngettext, number_text
 
 
 def data_url(jpeg: bytes) -> str:
@@ -65,6 +65,11 @@ def size(count: int) -> str:
 def count(text: str, number: int) -> str:
     """Fill the number of a text that `ngettext` chose: `1 page`, `9 pages`."""
     return text.format(n=number_text(number))
+
+
+def documents(number: int) -> str:
+    """Return a number of documents in words."""
+    return count(ngettext("{n} document", "{n} documents", number), number)
 
 
 def place_of_model(place: str) -> str:

@@ -12,9 +12,9 @@ from docmind.records.bundles import SUFFIX, BundleInfo, BundleReport
 from docmind.rich_text import escape
 from docmind.ui.app import errors, long_work
 from docmind.ui.app.desk import desk
-from docmind.ui.app.format import count, size
+from docmind.ui.app.format import documents, size
 from docmind.ui.app.long_work import LongWork
-from docmind.wording import _, ngettext
+from docmind.wording import _
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -105,7 +105,7 @@ def _outcome(going: LongWork) -> None:
         info = going.result
         st.success(
             _("The bundle is written: {documents}, {size}.").format(
-                documents=_documents(info.documents), size=size(info.bytes)
+                documents=documents(info.documents), size=size(info.bytes)
             ),
             icon=":material/check:",
         )
@@ -113,7 +113,7 @@ def _outcome(going: LongWork) -> None:
             errors.tell(_("Left out, because its stored files are damaged: {name}").format(name=name))
     elif isinstance(going.result, BundleReport):
         st.success(
-            _("The bundle is read: {documents} added.").format(documents=_documents(going.result.documents)),
+            _("The bundle is read: {documents} added.").format(documents=documents(going.result.documents)),
             icon=":material/check:",
         )
         for name in going.result.erased:
@@ -122,7 +122,3 @@ def _outcome(going: LongWork) -> None:
             st.caption(
                 _("Another text model made its vectors. Press Rebuild index, under Search, to search it by meaning.")
             )
-
-
-def _documents(number: int) -> str:
-    return count(ngettext("{n} document", "{n} documents", number), number)

@@ -11,7 +11,7 @@ from docmind.records.snapshots import Activation, KeptDatabase, SnapshotDifferen
 from docmind.rich_text import escape
 from docmind.ui.app import errors, long_work
 from docmind.ui.app.desk import desk
-from docmind.ui.app.format import count, size, when
+from docmind.ui.app.format import count, documents, size, when
 from docmind.ui.app.long_work import LongWork
 from docmind.wording import N_, _, ngettext
 
@@ -72,7 +72,7 @@ def _draw(docmind: DocMind, info: SnapshotInfo) -> None:
                 st.badge(_("automatic"), color="gray")
             if info.is_pinned:
                 st.badge(_("kept"), icon=":material/keep:", color="blue")
-        told = [when(info.created_at_ms), _documents(info.documents), size(info.bytes)]
+        told = [when(info.created_at_ms), documents(info.documents), size(info.bytes)]
         if info.erased:
             erased = ngettext("{n} erased since", "{n} erased since", info.erased)
             told.append(count(erased, info.erased))
@@ -192,7 +192,7 @@ def _deleted(docmind: DocMind, info: SnapshotInfo) -> None:
 
 def _lead(info: SnapshotInfo) -> None:
     st.markdown(f"**{escape(info.title or _('Snapshot'), limit=120)}**")
-    st.caption(f"{when(info.created_at_ms)} · {_documents(info.documents)}")
+    st.caption(f"{when(info.created_at_ms)} · {documents(info.documents)}")
 
 
 def _draw_difference(docmind: DocMind, found: SnapshotDifference) -> None:
@@ -241,9 +241,7 @@ def _outcome(going: LongWork) -> None:
         st.success(
             _(
                 "The library is as it was: {restored} brought back, {binned} moved to the bin, {changed} changed."
-            ).format(
-                restored=_documents(done.restored), binned=_documents(done.binned), changed=_documents(done.changed)
-            ),
+            ).format(restored=documents(done.restored), binned=documents(done.binned), changed=documents(done.changed)),
             icon=":material/check:",
         )
         if done.settings:
@@ -251,7 +249,3 @@ def _outcome(going: LongWork) -> None:
     elif isinstance(going.result, SnapshotInfo):
         for name in going.result.left_out:
             errors.tell(_("Left out, because its stored files are damaged: {name}").format(name=name))
-
-
-def _documents(number: int) -> str:
-    return count(ngettext("{n} document", "{n} documents", number), number)
