@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator
 from mcp import Client, MCPError
 from PIL import Image
 
-from assistants import called, over_stdio, record, refusal, run
+from assistants import called, over_stdio, record, refusal
 from conftest import ROOT
 from desks import opened, text_pdf
 from docmind import DocMind
@@ -28,6 +28,7 @@ from docmind.client import decode, encode
 from docmind.config import McpSettings, Settings
 from docmind.errors import AppNotOpenError, DamagedError, DocMindError, IndexEngineError, KeyUnavailableError
 from docmind.records.documents import Upload
+from loops import run_async
 from record_mcp import blocks
 from shells import Shell, stocked_shell
 
@@ -106,7 +107,7 @@ def test_each_tool_over_standard_input_and_output(shell: Shell) -> None:
             progress = await record(client, "jobs")
             assert progress["progress"]["state"] == "idle"
 
-    run(session)
+    run_async(session())
 
 
 # --- states that are foreseen, and hostile arguments ------------------------------------------------------------------
@@ -146,7 +147,7 @@ def test_an_empty_library_gives_empty_results(tmp_path: Path) -> None:
                 assert (await client.list_resources()).resources == []
                 assert "herons.pdf" in await refusal(client, "get_page", document="herons.pdf", page_no=1)
 
-    run(session)
+    run_async(session())
 
 
 @pytest.mark.parametrize(
@@ -167,7 +168,7 @@ def test_a_library_that_cannot_be_opened_is_told_by_every_tool(error: DocMindErr
                 assert said == f"{error} {error.hint}"
             assert (await client.list_resources()).resources == []
 
-    run(session)
+    run_async(session())
 
 
 def test_an_index_that_is_down_leaves_an_empty_result_that_names_it(docmind: DocMind) -> None:
@@ -184,7 +185,7 @@ def test_an_index_that_is_down_leaves_an_empty_result_that_names_it(docmind: Doc
                 assert found["degraded"][0]["reason"].startswith("The index engine ended.")
             assert (await record(client, "list_documents"))["total"] == 2
 
-    run(session)
+    run_async(session())
 
 
 def test_a_mistake_inside_is_told_and_the_server_goes_on(docmind: DocMind) -> None:
@@ -201,7 +202,7 @@ def test_a_mistake_inside_is_told_and_the_server_goes_on(docmind: DocMind) -> No
             assert "secret" not in said
             assert (await record(client, "jobs"))["files"] is not None
 
-    run(session)
+    run_async(session())
 
 
 HOSTILE: list[tuple[str, dict[str, Any]]] = [
@@ -247,7 +248,7 @@ def test_hostile_arguments_are_refused_in_a_sentence(docmind: DocMind) -> None:
                 with pytest.raises(MCPError):
                     await client.read_resource(uri)
 
-    run(session)
+    run_async(session())
 
 
 def test_pages_without_code_and_a_region_partly_off_the_page(docmind: DocMind) -> None:
@@ -260,7 +261,7 @@ def test_pages_without_code_and_a_region_partly_off_the_page(docmind: DocMind) -
             page = await record(client, "get_page", document="herons.pdf", page_no=1, region=[-10, -10, 1e6, 1e6])
             assert page["region"] == [0, 0, page["page"]["width"], page["page"]["height"]]
 
-    run(session)
+    run_async(session())
 
 
 def test_only_files_in_allowed_folders_are_added(docmind: DocMind, tmp_path: Path) -> None:
@@ -299,7 +300,7 @@ def test_only_files_in_allowed_folders_are_added(docmind: DocMind, tmp_path: Pat
         assert (wren.language, wren.tags) == ("en", ("loud",))
         docmind.erase([wren.doc_id])
 
-    run(session)
+    run_async(session())
 
 
 def test_a_reading_token_stores_nothing(docmind: DocMind) -> None:
@@ -314,7 +315,7 @@ def test_a_reading_token_stores_nothing(docmind: DocMind) -> None:
         assert not docmind.conversations.threads()
         assert not docmind.memories.list().memories
 
-    run(session)
+    run_async(session())
 
 
 def test_the_sdk_is_loaded_by_the_first_request_alone() -> None:

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from assistants import called, over_http, over_stdio, record, refusal, run
+from assistants import called, over_http, over_stdio, record, refusal
 from desks import text_pdf
 from docmind.access import api_token, find_running
 from docmind.client import Client, connect
 from docmind.errors import NotPermittedError
 from docmind.records.documents import Upload
+from loops import run_async
 from served import Server
 
 pytestmark = pytest.mark.slow
@@ -139,7 +140,7 @@ def test_each_tool_over_http(server: Server, client: Client, mode: str) -> None:
             assert (await record(assistant, "jobs"))["progress"]["state"] == "idle"
             assert (await assistant.list_resources()).resources
 
-    run(session)
+    run_async(session())
     client.tokens.revoke(f"assistant {mode}")
 
 
@@ -151,7 +152,7 @@ def test_a_reading_token_over_http_adds_nothing(server: Server, client: Client) 
             assert "may only read" in await refusal(assistant, "ingest", paths=[str(server._folder / "inbox")])
             assert (await record(assistant, "search", question="tall trees"))["hits"]
 
-    run(session)
+    run_async(session())
     client.tokens.revoke("looks")
 
 
@@ -172,7 +173,7 @@ def test_an_assistant_goes_on_when_the_app_is_closed_and_opened(server: Server, 
             assert (await record(assistant, "search", question="tall trees"))["hits"]
             assert (await record(assistant, "list_documents", find="herons"))["total"] == 1
 
-    run(session)
+    run_async(session())
     app = find_running(server._folder / "data")
     assert app is not None
     client._app = app

@@ -14,6 +14,12 @@ from docmind.network.ledger import Ledger
 from loopback import LoopbackHandler, LoopbackServer
 
 
+@pytest.fixture(autouse=True)
+def ledger(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begin with an empty ledger: one that other tests of this process have filled names no further places."""
+    monkeypatch.setattr("docmind.network.ledger._ledger", Ledger())
+
+
 def refused() -> dict[tuple[str, str], int]:
     return {(one.place, one.part): one.count for one in network_ledger().report().refused}
 

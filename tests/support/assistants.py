@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-import anyio
 import httpx2
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
@@ -38,11 +37,6 @@ async def over_http(address: str, token: str, *, mode: str = "auto", **headers: 
         Client(streamable_http_client(address, http_client=http), mode=mode) as client,
     ):
         yield client
-
-
-def run(session: Callable[[], Awaitable[Any]]) -> Any:
-    """Run an asynchronous session."""
-    return anyio.run(session)
 
 
 async def called(client: Client, tool: str, **arguments: Any) -> Any:

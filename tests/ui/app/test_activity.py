@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from docmind.ui.app.activity import Activity, Noted, is_by_itself
+from loops import run_async
 
 
 def rerun(*, by_itself: bool) -> bytes:
@@ -58,7 +58,7 @@ def test_requests_that_a_page_repeats_are_no_use(path: str, is_use: bool) -> Non
         return {}
 
     at[0] = 99.0
-    asyncio.run(Noted(app, lambda: activity)({"type": "http", "path": path}, nothing, nothing))
+    run_async(Noted(app, lambda: activity)({"type": "http", "path": path}, nothing, nothing))
     assert activity.idle_s() == (0.0 if is_use else 100.0)
 
 
@@ -78,6 +78,6 @@ def test_messages_of_a_tab_count_unless_it_sent_them_itself(by_itself: bool) -> 
         return None
 
     at[0] = 10.0
-    asyncio.run(Noted(app, lambda: activity)({"type": "websocket", "path": "/x"}, message, nothing))
+    run_async(Noted(app, lambda: activity)({"type": "websocket", "path": "/x"}, message, nothing))
     assert got[0]["type"] == "websocket.receive"
     assert activity.idle_s() == (10.0 if by_itself else 0.0)

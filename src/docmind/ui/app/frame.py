@@ -260,7 +260,7 @@ def _unlock(vault: AppState, passphrase: str, again: str, *, is_chosen: bool) ->
 
 def _recover(vault: AppState) -> None:
     """Draw the form that opens the library with the recovery code, and sets a new passphrase."""
-    with st.expander(_("Forgot it? Use the recovery code"), icon=":material/key:"), st.form("recovery", border=False):
+    with st.expander(_("Forgot it? Use the recovery code"), icon=":material/key:"), st.form("recover", border=False):
         st.write(_("Choose a new passphrase too. You then see a new recovery code; this one stops working."))
         code = st.text_input(_("Recovery code"), autocomplete="off", placeholder="XXXXX-XXXXX-XXXXX-XXXXX-XXXXX-XXXXX")
         new = st.text_input(_("New passphrase"), type="password", autocomplete="new-password")
@@ -274,8 +274,11 @@ def _recover(vault: AppState) -> None:
         if wrong := _wrong_choice(new, again):
             st.error(wrong, icon=":material/error:")
             return
+        _ask_for(_SHOW)  # first: once the library is open, `_follow_unlocking` may end this run at any line
         with st.spinner(_("Opening the library…")):
             outcome = errors.attempt(lambda: vault.recover(code, new))
+        if isinstance(outcome, DocMindError):
+            _close()
         if isinstance(outcome, WrongKeyError):
             errors.tell(
                 _("This isn't the recovery code of your library."),
@@ -284,8 +287,6 @@ def _recover(vault: AppState) -> None:
         elif isinstance(outcome, DocMindError) and not isinstance(outcome, BehindError):
             errors.show(outcome)
         else:
-            if not isinstance(outcome, DocMindError):
-                _ask_for(_SHOW)
             st.rerun()
 
 
