@@ -186,6 +186,18 @@ def test_one_key_file_serves_two_vaults_with_different_keys(data: Path, tmp_path
     assert same(two, open_keys(data, by_file))
 
 
+def test_what_a_killed_process_left_beside_the_key_file_is_removed(data: Path, by_file: KeySettings) -> None:
+    assert by_file.file is not None
+    unfinished = [by_file.file.with_name(f".{by_file.file.name}.{name}.new") for name in ("0123abcd", "beefbeef")]
+    others = [by_file.file.with_name(name) for name in (".other.key.0123abcd.new", f".{by_file.file.name}.mine.new")]
+    for path in (*unfinished, *others):
+        path.write_text("ab" * 16)
+    made = open_keys(data, by_file)
+    assert not any(path.exists() for path in unfinished)
+    assert all(path.exists() for path in others)
+    assert same(made, open_keys(data, by_file))
+
+
 def test_without_a_keyring_the_key_file_is_in_the_config_folder(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import secrets
 import shutil
 import stat
@@ -85,7 +86,7 @@ def replacing(
     once for several files. Raises `OSError`; without `replace`, `FileExistsError` where the file exists already.
     """
     if beside is None:
-        beside = path.with_name(f".{path.name[:_LONGEST]}.{secrets.token_hex(4)}.new")
+        beside = path.with_name(f"{_unfinished(path)}.{secrets.token_hex(4)}.new")
     else:
         beside.unlink(missing_ok=True)
     try:
@@ -99,6 +100,21 @@ def replacing(
             beside.unlink(missing_ok=True)
     if is_rename_synced:
         sync_folder(path.parent)  # the rename too must survive a power cut
+
+
+def remove_unfinished(path: Path) -> None:
+    """Remove what `replacing` left beside a file when its process was killed.
+
+    A process that is writing the file right now without `replace` finds that it exists. Raises `OSError`.
+    """
+    named = re.compile(re.escape(_unfinished(path)) + r"\.[0-9a-f]{8}\.new")
+    for one in path.parent.iterdir():
+        if named.fullmatch(one.name) and not one.is_dir():
+            one.unlink(missing_ok=True)
+
+
+def _unfinished(path: Path) -> str:
+    return f".{path.name[:_LONGEST]}"
 
 
 def write_private(path: Path, data: bytes, *, replace: bool) -> None:

@@ -37,7 +37,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from docmind.config import KeySettings
 from docmind.errors import ConfigError, KeyUnavailableError, TamperedError, VaultError, VaultFormatError, WrongKeyError
-from docmind.storage.files import read_own, reading, write_private
+from docmind.storage.files import read_own, reading, remove_unfinished, write_private
 from docmind.wording import _
 
 SOURCES = {"file": "key file", "keyring": "key in the keyring", "passphrase": "passphrase"}
@@ -163,11 +163,16 @@ def _key_file(data_dir: Path, vault_id: str, settings: KeySettings) -> Path:
 
 def _make_key_file(path: Path, root: bytes) -> bytes:
     """Write a new key file, or read an existing one (one key file may serve several vaults)."""
-    if not path.exists():
-        with contextlib.suppress(FileExistsError):  # made for another vault meanwhile
+    is_new = not path.exists()
+    if is_new:
+        try:
             write_private(path, root.hex().encode() + b"\n", replace=False)
-            return root
-    return _read_key_file(path)
+        except FileExistsError:  # made for another vault meanwhile
+            is_new = False
+    kept = root if is_new else _read_key_file(path)
+    with contextlib.suppress(OSError):
+        remove_unfinished(path)  # of a process that was killed while it wrote the file: it may hold the key
+    return kept
 
 
 def _read_key_file(path: Path) -> bytes:
