@@ -288,6 +288,7 @@ PLAIN = [
     None, True, 0, -(2**63), 2**63 - 1, 0.5, -1e300, "", "ação 漢字 \U0001f600 \x00\x1b", [], {},
     [None, {"a": [1, "b"]}],
     nested(16), "x" * 999, "word " * 1000, "a\n" * 2000, "A" * 500 + " " + "B" * 600, "data: 3, 4 and 5", "Data, mine",
+    " DATA:text/html,<script>", "data:,x", "data:image/png;base64,iVBORw0KGgo= is how a picture begins.",
     {"path": "", "image_path": None, "source_path": "", "thumbnail_path": 3}, {"path": "chart"},
     {"text": "/etc/passwd"}, {"image_artifact_id": "f" * 64, "branch:to:x": None}, ["漢" * 2000],
 ]  # fmt: skip
@@ -298,7 +299,7 @@ NOT_PLAIN = [
     Image.new("L", (1, 1)), Record("x"), Model(text="x"), dt.datetime.now(dt.UTC), dt.date(2026, 1, 1),
     decimal.Decimal(1), uuid.uuid4(), object(), object, len, lambda: 1, 1j, range(3), iter([1]), ValueError("x"),
     nested(17), nested(5000), "x" * ((1 << 20) + 1),
-    "data:image/png;base64,iVBORw0KGgo=", " DATA:text/html,<script>", "data:,x", "data:;base64,eA==",
+    "data:image/png;base64,iVBORw0KGgo=", " DATA:IMAGE/PNG;charset=x;BASE64,iVBO\nRw0K ", "data:;base64,eA==",
     "QUJD" * 250, "QUJD" * 250 + "==", "_-" * 500, ("QUJD" * 19 + "\r\n") * 20, "f" * 5000,
     {"image_path": "page.png"}, {"a": [{"thumbnail_path": "C:\\x"}]}, {"source_path": "/x"}, {"path": "/etc/passwd"},
     {"path": "a/b"}, {"path": "..\\b"}, {"path": "~"}, {"path": "C:"}, {"path": "file:x"},

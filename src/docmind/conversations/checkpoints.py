@@ -34,7 +34,7 @@ LARGEST = 1 << 20  # bytes of one checkpoint, or of one write
 _BASE64 = 1000  # characters; a longer text without spaces may be encoded bytes
 _WRITING_HINT = N_("Ask again, or in other words; what was there before is kept.")
 _PATH_FIELDS = frozenset(("image_path", "thumbnail_path", "source_path"))
-_DATA_URL = re.compile(r"\s*data:(?:[\w.+-]+/[\w.+*-]+)?(?:;[\w=.+-]+)*,", re.IGNORECASE)
+_DATA_URL = re.compile(r"\s*data:[\w.+*/=;-]*;base64,[\sA-Za-z0-9+/_%=-]*", re.IGNORECASE)
 _BASE64_TEXT = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
 _PATH = re.compile(r"[/\\~]|[A-Za-z]:|file:", re.IGNORECASE)
 _SCALARS = frozenset((str, int, bool, type(None)))
@@ -47,8 +47,8 @@ def refuse(value: Any, name: str = "state") -> None:
     """Raise `StateRefusedError` unless the value may be stored.
 
     Allowed: None, bool, int of 64 bits, finite float, str that is valid UTF-8, list, and dict with str keys, up to 16
-    deep. Not allowed even as text: a file path in a field that is named for one, a `data:` URL, and 1,000 or more
-    characters of base64. The message names the place, never what stands there.
+    deep. Not allowed even as text: a file path in a field that is named for one, a text that is nothing but a `data:`
+    URL of encoded bytes, and 1,000 or more characters of base64. The message names the place, never what stands there.
     """
     _walk(value, name, is_new=True)
 
@@ -119,7 +119,7 @@ def _text(text: str, where: _Where) -> str:
     key = where[1] if where else None
     if text and (key in _PATH_FIELDS or (key == "path" and _PATH.search(text))):
         return "is a file path"
-    if _DATA_URL.match(text):
+    if _DATA_URL.fullmatch(text):
         return "is a data URL"
     if len(text) >= _BASE64 and _is_base64(text):
         return "is bytes written as base64"
