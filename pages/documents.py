@@ -47,6 +47,7 @@ def documents_page(docmind: DocMind) -> None:
         library.draw_list(docmind, ask_collection=ask_collection)
         return
     library.draw_undo(docmind)
+    upload.arrivals(docmind)
     if upload.is_empty(docmind):
         nothing_yet()
 

@@ -95,6 +95,11 @@ def progress(docmind: DocMind) -> None:
     st.fragment(_panel, run_every=_POLL_S if docmind.queue.progress().is_busy else None)(docmind, _seen(docmind))
 
 
+def arrivals(docmind: DocMind) -> None:
+    """Watch an empty library, and redraw the page when something comes from a command, a folder or another tab."""
+    st.fragment(_look, run_every=2 * _POLL_S)(docmind, _seen(docmind))
+
+
 def preparing(docmind: DocMind) -> None:
     """Draw how many pages are still being prepared for picture search, until there are none."""
     if docmind.lookalike.missing() and not docmind.queue.progress().is_busy:
@@ -209,6 +214,11 @@ def _seen(docmind: DocMind) -> tuple[Any, ...]:
     """Return what the rest of the page depends on: when it changes, the whole page is redrawn."""
     now, counts = docmind.queue.progress(), docmind.queue.counts()
     return now.state, now.stage == "stopping", now.unread, now.files_done, tuple(sorted(counts.items()))
+
+
+def _look(docmind: DocMind, seen: tuple[Any, ...]) -> None:
+    if docmind.counts()[0] or _seen(docmind) != seen:
+        st.rerun()
 
 
 def _panel(docmind: DocMind, seen: tuple[Any, ...]) -> None:

@@ -43,6 +43,7 @@ def draw(docmind: DocMind) -> None:
         if upload.is_empty(docmind):
             lines = "".join(_ability(picture, *texts) for picture, texts in _ABILITIES.items())
             st.html(f'<ul class="abilities">{lines}</ul>')
+            upload.arrivals(docmind)
         else:
             upload.progress(docmind)
             st.fragment(_wait, run_every=_POLL_S)(docmind)
