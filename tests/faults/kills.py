@@ -141,7 +141,7 @@ def own(folder: str, seed: int) -> None:
         _kill_later(chance, LONGEST_S)
         docmind.queue.start()
         work = Work(docmind, chance, journal, place)
-        number = sum(1 for _ in journal.entries())
+        number = max((entry.get("step", 0) for entry in journal.entries()), default=0)
         while True:
             number += 1
             work.step(number)
@@ -307,9 +307,10 @@ def finish(folder: str) -> list[str]:
     journal = Journal(place / "journal")
     with DocMind(settings_in(place)) as docmind:
         docmind.queue.start()
-        until = time.monotonic() + SETTLE_S
-        while docmind.queue.progress().state == "reading" and time.monotonic() < until:
-            time.sleep(0.1)
+        _settle(docmind)
+        # A file whose process was killed at two tries is not tried again by itself: the user is told, and asks for it.
+        docmind.queue.retry([one.upload_id for one in docmind.queue.uploads("failed")])
+        _settle(docmind)
         docmind.finish_erasures()
         docmind.set_aside()
         wrong = missing(docmind, Expected(journal), place)
@@ -331,6 +332,12 @@ def finish(folder: str) -> list[str]:
         verify_bundle(path, PASSPHRASE, quiet)
     makes = ("journal", *(f"out{number}.docmind" for number in range(BUNDLES)))
     return wrong + left_behind(place, makes, (), is_killed=True)
+
+
+def _settle(docmind: DocMind) -> None:
+    until = time.monotonic() + SETTLE_S
+    while docmind.queue.progress().state == "reading" and time.monotonic() < until:
+        time.sleep(0.1)
 
 
 def _seen(journal: Journal) -> list[str]:
