@@ -297,6 +297,9 @@ CASES = {
     "foreign file": case(lambda d: made(data_of(d) / "notes.txt"), "file-foreign", mends=False),
     "foreign sealed file": case(lambda d: made(data_of(d) / "artifacts" / "x.enc"), "file-foreign", mends=False),
     "foreign index file": case(lambda d: made(data_of(d) / "index" / "page.png"), "file-foreign", mends=False),
+    "foreign file of snapshots": case(
+        lambda d: made(data_of(d) / "snapshots" / "segments" / "x.segment"), "file-foreign", mends=False
+    ),
     "log file": case(lambda d: made(data_of(d) / "docmind.log"), "file-foreign", mends=False),
     "vault.json": case(lambda d: changed(data_of(d) / "vault.json", b"{}"), "description-damaged"),
     "mark": case(damaged_mark, "mark-damaged", mends=False),

@@ -15,7 +15,7 @@ from desks import environment_of, opened, report, settings_in
 from docmind.application import DocMind
 from docmind.errors import KeyUnavailableError, VaultError
 from docmind.late_interaction.store import LatePages
-from docmind.storage.data_folder import FILES, FOLDERS
+from docmind.storage.data_folder import FILES, FOLDERS, foreign_files
 from docmind.storage.database import Database
 from docmind.storage.files import open_own, read_own, write_private
 from shells import Shell, sentence_of
@@ -150,6 +150,25 @@ def test_foreign_files_in_a_vault_stay_as_they_are(tmp_path: Path, place: str) -
             desk.status()
             assert desk.search("heron report").hits
     assert held(foreign) == foreign
+
+
+def test_foreign_files_are_named_in_every_folder_but_the_index(tmp_path: Path) -> None:
+    ours = (
+        "vault.json", "open.html", f"artifacts/{'a' * 64}.webp.enc", f"aside/1764000000000-{'a' * 64}.enc",
+        "late/0123456789abcdef.i8", "staging/0123456789abcdef.db", "index/anything", "snapshots/.DS_Store",
+        "snapshots/0123456789abcdef/manifest.jsonl", "snapshots/0123456789abcdef/state-0123456789abcdef",
+        "snapshots/0123456789abcdef/.new-0123456789abcdef", f"snapshots/segments/{'b' * 64}.segment",
+        "snapshots/before-m016-1764000000000/vault.db", "snapshots/before-m016-1764000000000/mark",
+    )  # fmt: skip
+    foreign = {
+        "mine.txt", "artifacts/page.png", "snapshots/0123456789abcdef/notes", "snapshots/mine", "snapshots/segments/x",
+        "snapshots/before-m016/mark", "snapshots/before-m016-1764000000000/vault.db-wal", f"snapshots/{'b' * 16}",
+    }  # fmt: skip
+    for name in (*ours, *foreign):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    named = set(foreign_files(tmp_path))
+    assert named == foreign - {"snapshots/before-m016/mark"} | {"snapshots/before-m016"}
 
 
 def test_sweeping_page_vectors_leaves_foreign_files(tmp_path: Path) -> None:

@@ -57,6 +57,12 @@ _FORMS = {
     "staging": STAGED,
 }
 """What may lie in which folder; `docmind.index` knows the files of its own."""
+_IN_SNAPSHOTS = {
+    SNAPSHOT: re.compile(rf"manifest\.jsonl|state-[0-9a-f]{{16}}|{UNFINISHED.pattern}"),
+    re.compile("segments"): re.compile(rf"{SEGMENT.pattern}|{UNFINISHED.pattern}"),
+    KEPT_DATABASE: re.compile(rf"vault\.db|mark|{UNFINISHED.pattern}"),
+}
+"""The folders that may lie in `snapshots`, and the files in each."""
 
 _STRAY = re.compile(r"\.(?:vault\.json|mark)\.[0-9a-f]{8}\.new|vault\.db-new(?:-journal)?")
 _ONLY_OURS = re.compile(
@@ -111,23 +117,42 @@ def foreign_files(data_dir: Path) -> Iterator[str]:
 
     What systems and repositories leave in a folder is not named.
     """
-    for entry in sorted(os.scandir(data_dir), key=lambda one: one.name):
+    for entry in _sorted(data_dir):
         if entry.name in FOLDERS:
-            form = _FORMS.get(entry.name)
-            if form is not None and entry.is_dir(follow_symlinks=False):
-                for inner in sorted(os.scandir(entry.path), key=lambda one: one.name):
-                    is_ours = form.fullmatch(inner.name) and inner.is_file(follow_symlinks=False)
-                    if not is_ours and inner.name not in _HARMLESS:
-                        yield f"{entry.name}/{inner.name}"
+            if entry.is_dir(follow_symlinks=False):
+                inside = _foreign_snapshots(entry) if entry.name == "snapshots" else _foreign_in(entry)
+                yield from (f"{entry.name}/{name}" for name in inside)
         elif entry.name not in FILES and entry.name not in _HARMLESS and not REPLACING.fullmatch(entry.name):
             yield entry.name
+
+
+def _foreign_in(folder: os.DirEntry[str], form: re.Pattern[str] | None = None) -> Iterator[str]:
+    form = form or _FORMS.get(folder.name)
+    if form is not None:
+        for inner in _sorted(folder):
+            is_ours = form.fullmatch(inner.name) and inner.is_file(follow_symlinks=False)
+            if not is_ours and inner.name not in _HARMLESS:
+                yield inner.name
+
+
+def _foreign_snapshots(folder: os.DirEntry[str]) -> Iterator[str]:
+    for inner in _sorted(folder):
+        form = next((form for name, form in _IN_SNAPSHOTS.items() if name.fullmatch(inner.name)), None)
+        if form is not None and inner.is_dir(follow_symlinks=False):
+            yield from (f"{inner.name}/{name}" for name in _foreign_in(inner, form))
+        elif inner.name not in _HARMLESS:
+            yield inner.name
+
+
+def _sorted(folder: os.PathLike[str]) -> list[os.DirEntry[str]]:
+    return sorted(os.scandir(folder), key=lambda one: one.name)
 
 
 def outside_files(folder: Path) -> Iterator[str]:
     """Yield the names of files of a library in a folder where none may lie, and in the folders directly in it."""
     if not is_folder(folder):
         return
-    for entry in sorted(os.scandir(folder), key=lambda one: one.name):
+    for entry in _sorted(folder):
         if entry.is_dir(follow_symlinks=False):
             inside = [f"{entry.name}/{inner.name}" for inner in os.scandir(entry.path) if _is_of_a_vault(inner)]
             yield from sorted(inside)
