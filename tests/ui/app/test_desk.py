@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
@@ -11,7 +12,8 @@ import pytest
 
 from desks import report
 from docmind.application import DocMind
-from docmind.errors import ConfigError, KeyUnavailableError, WrongKeyError
+from docmind.config import Settings
+from docmind.errors import ConfigError, KeyUnavailableError, VaultBusyError, WrongKeyError
 from docmind.ui.app import desk as desk_module
 from docmind.ui.app.activity import Activity
 from docmind.ui.app.desk import AppState
@@ -46,6 +48,24 @@ def test_a_change_is_applied_and_the_reference_stays(state: AppState) -> None:
     assert len(docmind.documents()) == 1
     assert state.settings is not None
     assert state.settings.answer.quotes == 2
+
+
+@pytest.mark.parametrize("gives_way", [True, False])
+def test_a_library_that_another_process_has_open_is_waited_for(
+    state: AppState, monkeypatch: pytest.MonkeyPatch, *, gives_way: bool
+) -> None:
+    other = DocMind(Settings())
+    if gives_way:
+        closing = threading.Timer(0.5, other.close)
+        closing.start()
+        assert not state.open().documents()
+        closing.join()
+        return
+    monkeypatch.setattr(desk_module, "_GIVES_WAY_S", 0.3)
+    with pytest.raises(VaultBusyError, match="in use"):
+        state.open()
+    other.close()
+    assert not state.open().documents()
 
 
 def test_a_change_waits_for_a_running_question(state: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
