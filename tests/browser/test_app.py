@@ -153,7 +153,10 @@ def test_hostile_names_and_words_do_nothing(browser: Any, server: Server) -> Non
             one.open("Documents")
             one.add((name, words.encode()))
             assert_inert(one)
-            one.page.get_by_role("link", name="onerror=alert").first.click()
+            link = one.page.get_by_role("link", name="onerror=alert").first
+            link.wait_for()
+            one.page.locator(".lib-reading").wait_for(state="detached")  # another file of this server was added before
+            link.click()
             one.idle()
             one.page.locator(".doc-pages a").first.click()
             assert "$E=mc^2$" in read_page(one, 1).locator(".words").inner_text()

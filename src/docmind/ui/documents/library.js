@@ -38,7 +38,7 @@ class Table {
     this.base = "/" + (location.pathname.split("/")[1] || "") + "/-";
     this.rows = []; this.shown = []; this.hay = [];
     this.selected = new Set(); this.active = -1; this.anchor = -1;
-    this.version = ""; this.isRead = false; this.isAsking = false;
+    this.version = ""; this.isRead = false; this.reading = null;
     this.root = make("div", "lib");
     parent.append(this.root); // beside the style sheet, which Streamlit puts there
     this.redraw = () => { if (!this.frame) this.frame = requestAnimationFrame(() => { this.frame = 0; this.paint(); }); };
@@ -131,9 +131,12 @@ class Table {
     this.none.hidden = this.chosen.hidden = true;
   }
 
-  async read() {
-    if (this.isAsking) return;
-    this.isAsking = true;
+  read() {
+    this.reading ??= this.readNow().finally(() => { this.reading = null; });
+    return this.reading;
+  }
+
+  async readNow() {
     try {
       const answer = await fetch(`${this.base}/library?since=${this.version}`);
       if (answer.status === 200) {
@@ -143,8 +146,6 @@ class Table {
       }
     } catch (error) {
       if (!(error instanceof TypeError)) throw error; // the server has ended, and the page says so
-    } finally {
-      this.isAsking = false;
     }
   }
 
@@ -359,12 +360,13 @@ class Table {
 
   // --- what a person does
 
-  open(place) {
-    const row = this.shown[place];
-    if (!row || !row[DONE]) return;
+  async open(place) {
+    const id = this.shown[place]?.[ID], hasPages = () => this.rows.some((row) => row[ID] === id && row[DONE]);
+    if (id && !hasPages()) await this.read(); // its first page may have been read since the list was
+    if (!hasPages()) return;
     const page = scrolling(this.root);
     kept.top = page ? page.scrollTop : 0;
-    this.act("open", [row[ID]]);
+    this.act("open", [id]);
   }
 
   select(place, isRange) {
