@@ -11,6 +11,7 @@ or to one of its children: SIGKILL leaves it no more time than one from outside 
 from __future__ import annotations
 
 import collections
+import functools
 import io
 import json
 import os
@@ -154,8 +155,12 @@ def _kill_later(chance: random.Random, longest_s: float) -> None:
         time.sleep(chance.uniform(0.01, longest_s))
         while chance.random() < 0.3 and (children := psutil.Process().children(recursive=True)):
             child = chance.choice(children)
-            note(killed=_name(child))
-            child.kill()
+            name = _name(child)
+            try:
+                child.kill()
+            except psutil.NoSuchProcess:  # it has ended meanwhile
+                continue
+            note(killed=name)
             time.sleep(chance.uniform(0.01, longest_s))
         note(killed="owner")
         os.kill(os.getpid(), signal.SIGKILL)
@@ -276,9 +281,11 @@ class Work:
             self._do(number, "bundle", [name], lambda: self._docmind.bundles.write(path, PASSPHRASE, quiet))
 
     def _read(self, number: int) -> None:
-        """Read a bundle of one document that this vault lacks at first, and has afterwards."""
-        path = self._folder / "in.docmind"
-        self._do(number, "add", ["gulls.pdf"], lambda: self._docmind.bundles.read(path, PASSPHRASE, quiet))
+        """Read a bundle of one document that this vault lacks at first, and has afterwards, erased before or not."""
+        path, name = self._folder / "in.docmind", "gulls.pdf"
+        if all(info.document != name for info in self._docmind.library.binned()):  # it would stay in the bin
+            read = functools.partial(self._docmind.bundles.read, path, PASSPHRASE, quiet, with_erased=True)
+            self._do(number, "add", [name], read)
 
 
 def scan(number: int) -> bytes:
