@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from desks import environment_of, opened
-from docmind.config import KeySettings
 from docmind.records.documents import Upload
 from served import Server, Tab, tab
 
@@ -23,11 +22,10 @@ FILES = [
 @pytest.fixture(scope="module")
 def server(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("collections")
-    with opened(folder, keys=KeySettings(source="file", file=folder / "key")) as docmind:
+    with opened(folder) as docmind:
         added = docmind.add([Upload(*file) for file in FILES])
         docmind.library.new_collection("Waders", [added[0].doc_id or ""])
-    taken = ("DATA_DIR", "KEY", "LLM")
-    server = Server(folder, **{k: v for k, v in environment_of(folder).items() if not any(part in k for part in taken)})
+    server = Server(folder, **environment_of(folder))
     server.start()
     yield server
     server.stop()

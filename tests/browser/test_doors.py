@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,23 +22,14 @@ QUESTION = "When is the parcel delivered?"
 
 
 @pytest.fixture
-def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
-    folder = tmp_path_factory.mktemp("doors")
-    return Shell(folder, DOCMIND_KEYS__FILE=str(folder / "key"))
+def shell(tmp_path: Path) -> Shell:
+    return Shell(tmp_path)
 
 
 @pytest.fixture
 def server(shell: Shell) -> Iterator[Server]:
     """Start the app over the vault of the shell."""
-    folders = ("DOCMIND_DATA_DIR", "DOCMIND_KEYS__FILE")
-    server = Server(
-        shell.folder,
-        **{
-            name: value
-            for name, value in shell.environment.items()
-            if name.startswith("DOCMIND_") and name not in folders
-        },
-    )
+    server = Server(shell.folder, **shell.environment)
     server.start()
     yield server
     server.stop()

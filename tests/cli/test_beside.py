@@ -18,11 +18,8 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
     folder = tmp_path_factory.mktemp("beside")
-    shell = Shell(folder, DOCMIND_KEYS__FILE=str(folder / "key"))
-    ours = {name: value for name, value in shell.environment.items() if name.startswith("DOCMIND_")}
-    folders = {"DOCMIND_DATA_DIR": str(folder / "data"), "DOCMIND_KEYS__FILE": str(folder / "key")}
-    assert ours.items() >= folders.items()  # the vault of the shell
-    server = Server(folder, **{name: value for name, value in ours.items() if name not in folders})
+    shell = Shell(folder)
+    server = Server(folder, **shell.environment)
     server.start()
     connect(folder / "data").status()  # the app has opened the vault
     yield shell

@@ -249,8 +249,7 @@ def library(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
             docmind.add([Upload("herons.pdf", HERONS)])
             yield docmind
         return
-    places = {"DOCMIND_DATA_DIR", "DOCMIND_KEYS__FILE"}
-    server = Server(folder, **{name: value for name, value in environment_of(folder).items() if name not in places})
+    server = Server(folder, **environment_of(folder))
     server.start()
     client = connect(folder / "data")
     client.add([Upload("herons.pdf", HERONS)])

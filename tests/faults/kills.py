@@ -27,7 +27,7 @@ from typing import Any
 import psutil
 from PIL import Image, ImageDraw
 
-from desks import report, settings_in, text_pdf
+from desks import report, settings_in, settled, text_pdf
 from docmind.application import DocMind
 from docmind.errors import DocMindError
 from docmind.maintenance import verify_bundle
@@ -314,10 +314,10 @@ def finish(folder: str) -> list[str]:
     journal = Journal(place / "journal")
     with DocMind(settings_in(place)) as docmind:
         docmind.queue.start()
-        _settle(docmind)
+        settled(docmind, SETTLE_S)
         # A file whose process was killed at two tries is not tried again by itself: the user is told, and asks for it.
         docmind.queue.retry([one.upload_id for one in docmind.queue.uploads("failed")])
-        _settle(docmind)
+        settled(docmind, SETTLE_S)
         docmind.finish_erasures()
         docmind.set_aside()
         wrong = missing(docmind, Expected(journal), place)
@@ -339,12 +339,6 @@ def finish(folder: str) -> list[str]:
         verify_bundle(path, PASSPHRASE, quiet)
     makes = ("journal", *(f"out{number}.docmind" for number in range(BUNDLES)))
     return wrong + left_behind(place, makes, (), is_killed=True)
-
-
-def _settle(docmind: DocMind) -> None:
-    until = time.monotonic() + SETTLE_S
-    while docmind.queue.progress().state == "reading" and time.monotonic() < until:
-        time.sleep(0.1)
 
 
 def _seen(journal: Journal) -> list[str]:

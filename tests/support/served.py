@@ -54,13 +54,13 @@ class Server:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        environment = dict(
-            os.environ,
-            DOCMIND_DATA_DIR=str(self._folder / "data"),
-            DOCMIND_KEYS__FILE=str(self._folder / "key"),
-            PYTHONPATH=os.pathsep.join([str(ROOT / "src"), *HELPERS]),
+        environment = {
+            **os.environ,
+            "DOCMIND_DATA_DIR": str(self._folder / "data"),
+            "DOCMIND_KEYS__FILE": str(self._folder / "key"),
+            "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), *HELPERS]),
             **self._environment,
-        )
+        }
         with (self._folder / "log").open("ab") as log:
             command = [*self.before, *self.command, "--server.port", str(self.port), *self.options]
             self._process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)

@@ -1,6 +1,16 @@
 from .artifacts import ORIGINAL, Artifacts, Label, Sealable, StoredFile, check_sealed, unseal_labelled
 from .bundle_file import DATABASE, KEYSET, MANIFEST, BundleReader, BundleWriter, Report
-from .data_folder import ARTIFACT, LATE, STAGED, check_folder, foreign_files, outside_files, own_files, remove_strays
+from .data_folder import (
+    ARTIFACT,
+    LATE,
+    STAGED,
+    STATE,
+    check_folder,
+    foreign_files,
+    outside_files,
+    own_files,
+    remove_strays,
+)
 from .database import Connection, Database, Row, check_whole, dbapi2, key_that_opens, schema_of
 from .files import (
     OPENING,
@@ -33,7 +43,7 @@ from .mark import Mark
 from .migrations import MIGRATIONS
 from .own_clock import Ages, OwnClock
 from .preferences import Preferences
-from .snapshot_files import STATE, Manifest, Member, SnapshotFiles, open_part, seal_part
+from .snapshot_files import Manifest, Member, SnapshotFiles, open_part, seal_part
 from .user_settings import SETTABLE, UserSettings
 from .wish_list import can_wish, wish, wishes
 

@@ -46,6 +46,8 @@ LATE = re.compile(r"[0-9a-f]{16}\.[ip]8")
 STAGED = re.compile(r"[0-9a-f]{16}\.db(?:-wal|-shm|-journal)?")
 SNAPSHOT = re.compile(r"[0-9a-f]{16}")
 SEGMENT = re.compile(r"([0-9a-f]{64})\.segment")
+STATE = re.compile(r"state-[0-9a-f]{16}")
+SNAPSHOT_FILE = re.compile(rf"manifest\.jsonl|{STATE.pattern}")
 KEPT_DATABASE = re.compile(r"before-m(\d{3})-(\d{13})")
 UNFINISHED = re.compile(r"\.new-[0-9a-f]{16}")
 """A file of a snapshot, or a kept database, while it is written."""
@@ -58,7 +60,7 @@ _FORMS = {
 }
 """What may lie in which folder; `docmind.index` knows the files of its own."""
 _IN_SNAPSHOTS = {
-    SNAPSHOT: re.compile(rf"manifest\.jsonl|state-[0-9a-f]{{16}}|{UNFINISHED.pattern}"),
+    SNAPSHOT: re.compile(rf"{SNAPSHOT_FILE.pattern}|{UNFINISHED.pattern}"),
     re.compile("segments"): re.compile(rf"{SEGMENT.pattern}|{UNFINISHED.pattern}"),
     KEPT_DATABASE: re.compile(rf"vault\.db|mark|{UNFINISHED.pattern}"),
 }
@@ -120,28 +122,33 @@ def foreign_files(data_dir: Path) -> Iterator[str]:
     for entry in _sorted(data_dir):
         if entry.name in FOLDERS:
             if entry.is_dir(follow_symlinks=False):
-                inside = _foreign_snapshots(entry) if entry.name == "snapshots" else _foreign_in(entry)
-                yield from (f"{entry.name}/{name}" for name in inside)
+                yield from (f"{entry.name}/{name}" for name in _foreign_inside(entry))
         elif entry.name not in FILES and entry.name not in _HARMLESS and not REPLACING.fullmatch(entry.name):
             yield entry.name
 
 
-def _foreign_in(folder: os.DirEntry[str], form: re.Pattern[str] | None = None) -> Iterator[str]:
-    form = form or _FORMS.get(folder.name)
-    if form is not None:
+def _foreign_inside(folder: os.DirEntry[str]) -> Iterator[str]:
+    if folder.name == "snapshots":
         for inner in _sorted(folder):
-            is_ours = form.fullmatch(inner.name) and inner.is_file(follow_symlinks=False)
-            if not is_ours and inner.name not in _HARMLESS:
+            form = _form_in_snapshots(inner.name)
+            if form and inner.is_dir(follow_symlinks=False):
+                yield from (f"{inner.name}/{name}" for name in _foreign_to(inner, form))
+            elif inner.name not in _HARMLESS:
                 yield inner.name
+    elif form := _FORMS.get(folder.name):
+        yield from _foreign_to(folder, form)
 
 
-def _foreign_snapshots(folder: os.DirEntry[str]) -> Iterator[str]:
+def _foreign_to(folder: os.DirEntry[str], form: re.Pattern[str]) -> Iterator[str]:
     for inner in _sorted(folder):
-        form = next((form for name, form in _IN_SNAPSHOTS.items() if name.fullmatch(inner.name)), None)
-        if form is not None and inner.is_dir(follow_symlinks=False):
-            yield from (f"{inner.name}/{name}" for name in _foreign_in(inner, form))
-        elif inner.name not in _HARMLESS:
+        is_ours = form.fullmatch(inner.name) and inner.is_file(follow_symlinks=False)
+        if not is_ours and inner.name not in _HARMLESS:
             yield inner.name
+
+
+def _form_in_snapshots(name: str) -> re.Pattern[str] | None:
+    """Return the form of the files in a folder of `snapshots`; None where the folder's name is not ours."""
+    return next((form for folder, form in _IN_SNAPSHOTS.items() if folder.fullmatch(name)), None)
 
 
 def _sorted(folder: os.PathLike[str]) -> list[os.DirEntry[str]]:
@@ -172,17 +179,12 @@ def remove_strays(data_dir: Path) -> None:
     Only for the holder of the lock.
     """
     snapshots = data_dir / "snapshots"
-    folders = [snapshots / entry.name for entry in os.scandir(snapshots)] if is_folder(snapshots) else []
-    unfinished = [path for folder in folders if _is_own(folder) for path in own_files(folder, UNFINISHED)]
+    names = [entry.name for entry in os.scandir(snapshots)] if is_folder(snapshots) else []
+    folders = [snapshots / name for name in names if _form_in_snapshots(name)]
+    unfinished = [path for folder in folders for path in own_files(folder, UNFINISHED)]
     for stray in (*own_files(data_dir, _STRAY), *own_files(data_dir / "staging", STAGED), *unfinished):
         with contextlib.suppress(OSError):  # a read-only vault keeps them; they hold nothing in clear
             stray.unlink(missing_ok=True)
-
-
-def _is_own(folder: Path) -> bool:
-    """Return whether a folder in `snapshots` has a name of ours."""
-    name = folder.name
-    return bool(name == "segments" or SNAPSHOT.fullmatch(name) or KEPT_DATABASE.fullmatch(name))
 
 
 def _check_empty(data_dir: Path) -> None:

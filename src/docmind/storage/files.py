@@ -86,7 +86,7 @@ def replacing(
     once for several files. Raises `OSError`; without `replace`, `FileExistsError` where the file exists already.
     """
     if beside is None:
-        beside = path.with_name(f"{_unfinished(path)}.{secrets.token_hex(4)}.new")
+        beside = path.with_name(f".{path.name[:_LONGEST]}.{secrets.token_hex(4)}.new")
     else:
         beside.unlink(missing_ok=True)
     try:
@@ -102,19 +102,9 @@ def replacing(
         sync_folder(path.parent)  # the rename too must survive a power cut
 
 
-def remove_unfinished(path: Path) -> None:
-    """Remove what `replacing` left beside a file when its process was killed.
-
-    A process that is writing the file right now without `replace` finds that it exists. Raises `OSError`.
-    """
-    named = re.compile(re.escape(_unfinished(path)) + r"\.[0-9a-f]{8}\.new")
-    for one in path.parent.iterdir():
-        if named.fullmatch(one.name) and not one.is_dir():
-            one.unlink(missing_ok=True)
-
-
-def _unfinished(path: Path) -> str:
-    return f".{path.name[:_LONGEST]}"
+def unfinished(path: Path) -> re.Pattern[str]:
+    """Return the form of the temporary names of `replacing`; a killed process leaves such a file behind."""
+    return re.compile(re.escape(f".{path.name[:_LONGEST]}.") + r"[0-9a-f]{8}\.new")
 
 
 def write_private(path: Path, data: bytes, *, replace: bool) -> None:

@@ -37,7 +37,8 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from docmind.config import KeySettings
 from docmind.errors import ConfigError, KeyUnavailableError, TamperedError, VaultError, VaultFormatError, WrongKeyError
-from docmind.storage.files import read_own, reading, remove_unfinished, write_private
+from docmind.storage.data_folder import own_files
+from docmind.storage.files import read_own, reading, unfinished, write_private
 from docmind.wording import _
 
 SOURCES = {"file": "key file", "keyring": "key in the keyring", "passphrase": "passphrase"}
@@ -74,7 +75,12 @@ def make_root(
     if source == "keyring":
         _keep_in_keyring(vault_id, root)
         return root
-    return _make_key_file(_key_file(data_dir, vault_id, settings), root)
+    path = _key_file(data_dir, vault_id, settings)
+    kept = _make_key_file(path, root)
+    with contextlib.suppress(OSError):
+        for stray in own_files(path.parent, unfinished(path)):  # left by a killed process; it may hold the key
+            stray.unlink(missing_ok=True)
+    return kept
 
 
 def read_root(
@@ -163,16 +169,11 @@ def _key_file(data_dir: Path, vault_id: str, settings: KeySettings) -> Path:
 
 def _make_key_file(path: Path, root: bytes) -> bytes:
     """Write a new key file, or read an existing one (one key file may serve several vaults)."""
-    is_new = not path.exists()
-    if is_new:
-        try:
+    if not path.exists():
+        with contextlib.suppress(FileExistsError):  # made for another vault meanwhile
             write_private(path, root.hex().encode() + b"\n", replace=False)
-        except FileExistsError:  # made for another vault meanwhile
-            is_new = False
-    kept = root if is_new else _read_key_file(path)
-    with contextlib.suppress(OSError):
-        remove_unfinished(path)  # of a process that was killed while it wrote the file: it may hold the key
-    return kept
+            return root
+    return _read_key_file(path)
 
 
 def _read_key_file(path: Path) -> bytes:

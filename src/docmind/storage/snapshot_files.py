@@ -40,18 +40,16 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from docmind.errors import DamagedError, DocMindError, TamperedError, VaultError, VaultFormatError
 from docmind.storage.artifacts import padded_length
-from docmind.storage.data_folder import SEGMENT, SNAPSHOT, UNFINISHED, own_files
+from docmind.storage.data_folder import SEGMENT, SNAPSHOT, SNAPSHOT_FILE, STATE, UNFINISHED, own_files
 from docmind.storage.files import disk_error, is_folder, read_own, replacing, sync_folder
 from docmind.storage.keys import derive
 from docmind.wording import _
 
 FORMAT = "DocMind snapshot 1"
-STATE = re.compile(r"state-[0-9a-f]{16}")
 _MANIFEST = "manifest.jsonl"
 _MAGIC, _NONCE = b"DMS1", 12
 _LENGTH = struct.Struct(">Q")
 _LARGEST = 1 << 32  # bytes that a sealed part may unpack to
-_OWN = re.compile(rf"manifest\.jsonl|{STATE.pattern}")
 _LEVEL = 6  # of zlib
 _HEX = re.compile(r"[0-9a-f]{64}")
 
@@ -190,13 +188,13 @@ class SnapshotFiles:
     def size(self, snapshot_id: str) -> int:
         """Return the bytes of a snapshot's own folder; 0 where it is missing."""
         folder = self._place(snapshot_id)
-        return sum(path.stat().st_size for path in own_files(folder, _OWN))
+        return sum(path.stat().st_size for path in own_files(folder, SNAPSHOT_FILE))
 
     def remove(self, snapshot_id: str) -> None:
         """Remove the folder of a snapshot; files in it that are not DocMind's stay. Idempotent. Raises `VaultError`."""
         folder = self._place(snapshot_id)
         if is_folder(folder):
-            self._unlink([*own_files(folder, _OWN), *own_files(folder, UNFINISHED)])
+            self._unlink([*own_files(folder, SNAPSHOT_FILE), *own_files(folder, UNFINISHED)])
             try:
                 folder.rmdir()
             except OSError:  # something foreign lies in it
