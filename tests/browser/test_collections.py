@@ -46,6 +46,7 @@ def test_a_collection_is_asked_and_stays_with_its_conversation(one: Tab) -> None
     page.get_by_role("button", name="Ask this collection").click()
     chosen = page.get_by_role("button", name=re.compile("1 document · Waders"))
     chosen.wait_for()
+    page.wait_for_url(re.compile("collection="))  # the address follows the page a moment later
     assert "collection=" in page.url
     page.get_by_placeholder("Ask your documents").fill("Where do they nest?")
     page.keyboard.press("Enter")
