@@ -64,7 +64,7 @@ from docmind.records.network import NetworkLedger
 from docmind.records.rotation import RotationProgress, RotationReport
 from docmind.records.search import Filters, ListName, MergeStrategy, MultimodalResult, Rerank, SearchResult
 from docmind.records.storage import PruneReport
-from docmind.runtime import log_mistake, ms_since
+from docmind.runtime import log_mistake, ms_since, start_children
 from docmind.search import DedupKey, MultimodalSearch, QueryCache, checked_question
 from docmind.services import Services
 from docmind.storage import (
@@ -157,6 +157,7 @@ class DocMind:
         self._given, self._is_read_only_asked = settings, read_only
         accept, models = self._accept, self._models_given
         keep_private()
+        start_children(settings.processes.start)
         data_dir = settings.data_dir
         try:
             data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)

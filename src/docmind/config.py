@@ -311,6 +311,14 @@ class McpSettings(_Group):
         return tuple(Path(name).expanduser() for name in self.folders.split(os.pathsep) if name)
 
 
+class ProcessSettings(_Group):
+    """How child processes are started."""
+
+    start: Literal["auto", "spawn"] = Field(
+        default="auto", description="spawn: each in a fresh interpreter, also where it could be forked (Linux)"
+    )
+
+
 class StorageSettings(_Group):
     """Free disk space to keep, how a vault is opened, and how long files that were set aside are kept."""
 
@@ -366,6 +374,7 @@ class Settings(BaseSettings):
     memory: MemorySettings = MemorySettings()
     visual: VisualSettings = VisualSettings()
     network: NetworkSettings = NetworkSettings()
+    processes: ProcessSettings = ProcessSettings()
     storage: StorageSettings = StorageSettings()
     snapshots: SnapshotSettings = SnapshotSettings()
     mcp: McpSettings = McpSettings()

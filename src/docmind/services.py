@@ -62,6 +62,7 @@ class Services:
         self.index.ready()
         self.text.warm()
         if not self._database.is_read_only:
+            self.ingest.warm()
             self.lookalike.follow()
             self.visual.follow()
             self.folders.follow()

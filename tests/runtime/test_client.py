@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -15,14 +16,17 @@ import pytest
 from docmind.errors import CorruptFileError, ReadingError, TooLargeError, VaultError, WorkerFailedError
 from docmind.runtime.client import Ask, Client, error_named
 from docmind.runtime.worker import Frame, read_frame, refusal, serve_requests, write_frame
+from starting import started_by
 
 ENTRY = "test_client:answers"
 
 
-@pytest.fixture(autouse=True)
-def _importable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let children import their entry functions from this file."""
+@pytest.fixture(autouse=True, params=["fork", "spawn"])
+def _importable(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let children import their entry functions from this file, and start them in each way."""
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)
+    with started_by(request.param):
+        yield
 
 
 def answers(incoming: BinaryIO, outgoing: BinaryIO) -> None:

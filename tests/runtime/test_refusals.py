@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -12,14 +13,18 @@ import pytest
 
 from docmind.errors import WorkerFailedError
 from docmind.network import network_ledger
-from docmind.runtime import Worker, refused_calls
+from docmind.runtime import Worker, refusals, refused_calls
 from docmind.runtime.worker import read_request, write_frame
 
 
 @pytest.fixture(autouse=True)
-def _importable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let children import their entry functions from this file."""
+def _importable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let children import their entry functions from this file; other tests do not find what they counted."""
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)
+    before = refusals.take()
+    yield
+    refusals.take()
+    refusals.add(before)
 
 
 def reaching(incoming: BinaryIO, outgoing: BinaryIO) -> None:

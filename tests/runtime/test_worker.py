@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import os
 import socket
 import struct
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,14 +16,17 @@ import pytest
 
 from docmind.errors import WorkerFailedError
 from docmind.runtime.worker import MAX_BLOB, Limits, Worker, read_frame, write_frame
+from starting import started_by
 
 HERE = str(Path(__file__).parent)
 
 
-@pytest.fixture(autouse=True)
-def _importable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let children import their entry functions from this file."""
-    monkeypatch.setenv("PYTHONPATH", HERE, prepend=":" if sys.platform != "win32" else ";")
+@pytest.fixture(autouse=True, params=["fork", "spawn"])
+def _importable(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let children import their entry functions from this file, and start them in each way."""
+    monkeypatch.setenv("PYTHONPATH", HERE, prepend=os.pathsep)
+    with started_by(request.param):
+        yield
 
 
 def echo(incoming: BinaryIO, outgoing: BinaryIO) -> None:

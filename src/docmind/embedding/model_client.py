@@ -119,7 +119,7 @@ class ModelProcess:
         # It reads weights and writes nothing, but torch tests a folder for temporary files with a few bytes when it is
         # imported; on other systems graphics drivers store compiled programs.
         limits = Limits(file_mb=1 if sys.platform == "linux" else -1)
-        self._client = Client(entry, limits, idle_s=idle_s, prepare=self._open)
+        self._client = Client(entry, limits, idle_s=idle_s, prepare=self._open, is_forked=False)  # it loads torch
         self._is_closed = False
         self._lock = threading.Lock()
         self._files = ModelFiles(source)

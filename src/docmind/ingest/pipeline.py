@@ -385,6 +385,10 @@ class Ingest:
         self._lookalike.wake()
         self._visual.wake()
 
+    def warm(self) -> None:
+        """Have a reading process ready before the first document."""
+        self._reader.warm()
+
     def close(self) -> None:
         """End the reading and OCR processes."""
         self._reader.close()

@@ -309,7 +309,7 @@ class InsideModels:
                 if signature not in self._known
             ]
         if unknown:
-            client = Client(_ENTRY, Limits(memory_mb=_DESCRIBE_MB, file_mb=0))
+            client = Client(_ENTRY, Limits(memory_mb=_DESCRIBE_MB, file_mb=0), is_forked=False)
             try:
                 read = {signature: self._read(client, path) for path, signature in unknown}
             except WorkerFailedError as error:  # of the child, not of the file: it is tried again the next time
@@ -356,7 +356,7 @@ class _Running:
         self._address = ""
         # The file is mapped, and its weights may be put into another order: both count as address space.
         limits = Limits(memory_mb=(model.size + model.needs + _ROOM) >> 20, file_mb=0, local_sockets=True)
-        self.client = Client(_ENTRY, limits, idle_s=settings.idle_s, prepare=self._load)
+        self.client = Client(_ENTRY, limits, idle_s=settings.idle_s, prepare=self._load, is_forked=False)
 
     def endpoint(self) -> Endpoint:
         """Return where the model answers."""

@@ -13,13 +13,16 @@ from typing import Any, BinaryIO
 
 from docmind.errors import CorruptFileError, ReadingError, TooLargeError, UnsupportedFileError
 from docmind.reading import file_type
-from docmind.reading.formats import Opened, Rules, reader
+from docmind.reading.formats import READER_MODULES, Opened, Rules, reader
 
 # Loaded before the first document arrives, because most are PDFs: a spare process is then ready.
 from docmind.reading.formats.pdf import unreadable_page
 from docmind.records.documents import ParsedPage, Upload
 from docmind.runtime import read_request, refusal, write_frame
 from docmind.wording import _
+
+PRELOAD = (*READER_MODULES, "charset_normalizer", "markdown_it")
+"""What a file of another kind loads; a process that forks reading processes has it (`docmind.runtime.fork_server`)."""
 
 Opening = Callable[[str, Upload, Rules], tuple[Opened, str]]
 """Opens a file of a kind; what comes with it is a sentence on what went differently, or ""."""

@@ -3,6 +3,7 @@ from .background import Background, log_mistake
 from .client import Ask, Client, error_named
 from .deadline import Clock, Errand, Errands, Outcome, ms_since
 from .extras import need_extra
+from .forking import can_fork, fork_server_pid, start_children
 from .import_lock import ALONE
 from .logging import start_logging
 from .memory import free_memory, total_memory
@@ -42,7 +43,9 @@ __all__ = [
     "Way",
     "Worker",
     "apply",
+    "can_fork",
     "error_named",
+    "fork_server_pid",
     "free_memory",
     "isolation",
     "log_mistake",
@@ -55,6 +58,7 @@ __all__ = [
     "refused_calls",
     "seccomp",
     "serve_requests",
+    "start_children",
     "start_logging",
     "total_memory",
     "write_frame",

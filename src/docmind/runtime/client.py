@@ -39,7 +39,7 @@ class Client:
     """A child process that answers requests. Thread-safe; requests of several threads may be under way at once.
 
     `prepare` is given each new process before other requests reach it. The process ends after `idle_s` seconds without
-    a request; 0 means never.
+    a request; 0 means never. `is_forked` is that of `Worker`.
     """
 
     def __init__(
@@ -49,8 +49,10 @@ class Client:
         *,
         idle_s: float = 0.0,
         prepare: Callable[[Ask], None] = lambda _ask: None,
+        is_forked: bool = True,
     ) -> None:
-        self._entry, self._limits, self._idle_s, self._prepare = entry, limits, idle_s, prepare
+        self._entry, self._idle_s, self._prepare = entry, idle_s, prepare
+        self._limits, self._is_forked = limits, is_forked
         self._lock, self._starting = threading.Lock(), threading.Lock()
         self._life: _Life | None = None
         self._ends = 0
@@ -119,7 +121,8 @@ class Client:
             with self._lock:
                 if self._life is not None and self._life.is_alive:
                     return self._life
-                life = self._life = _Life(self._entry, self._limits, self._idle_s)
+                worker = Worker(self._entry, self._limits, is_forked=self._is_forked)
+                life = self._life = _Life(self._entry, worker, self._idle_s)
             try:
                 self._prepare(life.prepare)
             except BaseException:
@@ -134,8 +137,8 @@ _STOPPED = "it was stopped"
 class _Life:
     """One process, from its start to its end."""
 
-    def __init__(self, entry: str, limits: Limits, idle_s: float) -> None:
-        self._worker = Worker(entry, limits)
+    def __init__(self, entry: str, worker: Worker, idle_s: float) -> None:
+        self._worker = worker
         self._lock, self._sending = threading.Lock(), threading.Lock()
         self._waiting: dict[int, Future[Frame]] = {}
         self._asked = 0

@@ -1,7 +1,8 @@
 """Child processes for work that must not run in the owner: parsers of hostile files, OCR, the index engine.
 
-A worker is a fresh interpreter that runs one entry function over a pair of pipes. Messages are frames: a JSON header
-and a list of byte blobs, never a pickle. Memory, CPU time and file sizes are limited by the system where it can;
+A worker runs one entry function over a pair of pipes: in a fork of a process that has its modules imported
+(`docmind.runtime.forking`), or in a fresh interpreter. Messages are frames: a JSON header and a list of byte blobs,
+never a pickle. Memory, CPU time and file sizes are limited by the system where it can;
 elsewhere the parent watches the memory. A worker has no network unless its limits allow it, and ends with its parent.
 Its first frame names what isolates its native code from the network (`docmind.runtime.sandbox`).
 
@@ -26,7 +27,7 @@ from dataclasses import asdict, dataclass
 from typing import IO, Any, BinaryIO
 
 from docmind.errors import DocMindError, WorkerFailedError
-from docmind.runtime import quiet, refusals, sandbox
+from docmind.runtime import forking, quiet, refusals, sandbox
 from docmind.runtime.sandbox import Way
 from docmind.wording import language, speak
 
@@ -187,15 +188,17 @@ def serve_requests(
 class Worker:
     """One child process. Use it from one thread at a time; `kill` may be called from any.
 
-    `entry` is `module:function`, called in the child with the two streams.
+    `entry` is `module:function`, called in the child with the two streams. `is_forked` says that its modules may be
+    imported in another process beforehand: not those of torch and llama.cpp, which start threads.
     """
 
-    def __init__(self, entry: str, limits: Limits = Limits(), *, ahead: int = 4) -> None:
+    def __init__(self, entry: str, limits: Limits = Limits(), *, ahead: int = 4, is_forked: bool = True) -> None:
         self.limits = limits
         environment = {name: value for name, value in os.environ.items() if not name.startswith("DOCMIND_")}
         environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"}
         quiet.apply(environment)
-        self._process = subprocess.Popen(
+        forked = forking.fork(entry, asdict(limits), environment) if is_forked else None
+        self._process = forked or subprocess.Popen(
             [sys.executable, "-m", "docmind.runtime.worker", entry, json.dumps(asdict(limits))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -84,6 +84,9 @@ _READERS = {
     "epub": "docmind.reading.formats.epub:open_epub",
 }
 
+READER_MODULES = tuple(dict.fromkeys(place.partition(":")[0] for place in _READERS.values()))
+"""The modules of the readers, each once."""
+
 
 def reader(kind: str) -> Open:
     """Return the opening function for one kind of file. Raises `UnsupportedFileError`."""

@@ -6,7 +6,6 @@ upside-down pages ourselves.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -34,10 +33,11 @@ class Rapid:
     """The loaded models. Not thread-safe."""
 
     def __init__(self) -> None:
-        os.environ["OPENCV_FOR_THREADS_NUM"] = "1"  # one thread a process: it is read when the library is loaded
         quiet.import_onnxruntime()
+        import cv2
         from rapidocr import RapidOCR
 
+        cv2.setNumThreads(1)  # one thread a process
         self._engine: Any = RapidOCR(params=dict(_PARAMETERS))
 
     def rows(self, image: Image.Image, language: str) -> tuple[list[list[Spot]], int]:
