@@ -10,6 +10,8 @@ from collections.abc import Collection
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
+import psutil
+
 from docmind import __version__, index
 from docmind.config import Settings
 from docmind.embedding import text_model_capability
@@ -17,8 +19,8 @@ from docmind.errors import WorkerFailedError
 from docmind.network import network_guard
 from docmind.reading import Ocr, find_browser
 from docmind.records.documents import Capability, StorageKind, StorageUse
-from docmind.runtime import Way, isolation
-from docmind.wording import N_, _
+from docmind.runtime import Way, can_fork, fork_server_pid, isolation
+from docmind.wording import N_, _, number_text
 
 _KEY_SOURCES = {
     "keyring": N_("the root key is in this computer's keyring"),
@@ -28,7 +30,7 @@ _KEY_SOURCES = {
 
 _NAMES = (
     *(N_("answers"), N_("encryption"), N_("app access"), N_("text model"), N_("ocr"), N_("book pages")),
-    *(N_("isolation of readers"), N_("network guard"), N_("web search"), N_("index at rest")),
+    *(N_("isolation of readers"), N_("child processes"), N_("network guard"), N_("web search"), N_("index at rest")),
     *(N_("image model"), N_("late interaction on pages")),
 )
 """Names of capabilities: the catalogue has them, and `_` looks them up where they are shown."""
@@ -122,6 +124,7 @@ def of(settings: Settings, key_source: str, answers: Capability = _QUOTES) -> tu
         *Ocr(settings.reading).capabilities(),
         _browser(settings.reading.browser),
         _children(),
+        _start_of_children(settings),
         _network(settings),
         *index.capabilities(settings),
         answers,
@@ -180,6 +183,35 @@ def _children() -> Capability:
         hint = "Only Linux can take the network from a process that reads documents."
     detail = "calls of Python are refused, those of native code are not"
     return Capability("isolation of readers", "missing", detail, hint)
+
+
+def _start_of_children(settings: Settings) -> Capability:
+    """Report how child processes are started, and the memory of the process that they are forked from."""
+    if settings.processes.start == "spawn":
+        return Capability(
+            "child processes",
+            "off",
+            _("each in a fresh interpreter"),
+            _("Unset DOCMIND_PROCESSES__START: forked ones start in milliseconds."),
+        )
+    if not can_fork():
+        return Capability("child processes", "missing", _("each in a fresh interpreter; only Linux forks them safely"))
+    number = fork_server_pid()
+    if number is None:
+        return Capability("child processes", "present", _("forked from one process"))
+    return Capability(
+        "child processes",
+        "present",
+        _("forked from one process, which takes {memory} MB").format(memory=number_text(_memory_mb(number))),
+    )
+
+
+def _memory_mb(number: int) -> int:
+    """Return the memory of a process in MB; 0 where it has just ended."""
+    try:
+        return round(psutil.Process(number).memory_info().rss / 2**20)
+    except psutil.Error:
+        return 0
 
 
 def _network(settings: Settings) -> Capability:

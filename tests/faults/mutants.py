@@ -1,38 +1,26 @@
 """Damaged documents through the reading process alone: of thousands of mutants none may bring the app down.
 
-The app's side is the product's own `Reader`, with its checks, limits, second tries and deadlines. Only the start of its
-processes is replaced: they are forked from a process that has the readers imported, which takes milliseconds. A reading
-ends well with pages or with one of the `ReadingError` kinds; any other error, or no end at all, is a finding.
+The app's side is the product's own `Reader`, with its checks, limits, second tries and deadlines. A reading ends well
+with pages or with one of the `ReadingError` kinds; any other error, or no end at all, is a finding.
 """
 
 from __future__ import annotations
 
-import contextlib
 import io
-import json
-import os
 import random
-import signal
-import socket
-import subprocess
-import sys
 import threading
 import time
 import zipfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import SimpleNamespace
-from typing import IO, Any
 
 from desks import text_pdf
 from docmind.config import ReadingSettings
 from docmind.errors import ReadingError
 from docmind.reading import Reader
 from docmind.records.documents import Upload
-from docmind.runtime import worker
 from faults.points import Tally
-from faults.server import PATHS, ROOT
 from papers import DEVSET, book, pdf, picture, word_file, workbook
 
 LONGEST_S = 60.0
@@ -126,149 +114,6 @@ def _inside(data: bytes, chance: random.Random) -> bytes | None:
     return out.getvalue()
 
 
-# --- processes that are forked ----------------------------------------------------------------------------------------
-
-
-class Nursery:
-    """A process that has the readers imported and forks reading processes. Thread-safe. A context manager."""
-
-    def __init__(self) -> None:
-        ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._lock, self._socket = threading.Lock(), ours
-        environment = {
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join(PATHS),
-            "OMP_NUM_THREADS": "1",
-            "OPENBLAS_NUM_THREADS": "1",
-        }
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "faults.mutants", str(its.fileno())],
-            pass_fds=[its.fileno()],
-            env=environment,
-            cwd=ROOT,
-        )
-        its.close()
-
-    def __enter__(self) -> Nursery:
-        self._before = worker.subprocess
-        worker.subprocess = SimpleNamespace(  # pyright: ignore[reportAttributeAccessIssue]
-            Popen=self._start,
-            PIPE=subprocess.PIPE,
-            DEVNULL=subprocess.DEVNULL,
-            TimeoutExpired=subprocess.TimeoutExpired,
-        )
-        return self
-
-    def __exit__(self, *_unused: object) -> None:
-        worker.subprocess = self._before
-        self._socket.close()
-        self._process.wait()
-
-    def ask(self, request: dict[str, Any], files: Sequence[int] = ()) -> dict[str, Any]:
-        with self._lock:
-            socket.send_fds(self._socket, [json.dumps(request).encode()], list(files))
-            return json.loads(self._socket.recv(1 << 16))
-
-    def _start(self, command: Sequence[str], **_streams: object) -> Forked:
-        incoming, to = os.pipe()
-        back, outgoing = os.pipe()
-        try:
-            pid = self.ask(
-                {"do": "start", "entry": command[-2], "limits": json.loads(command[-1])}, [incoming, outgoing]
-            )
-        finally:
-            os.close(incoming)
-            os.close(outgoing)
-        return Forked(self, pid["pid"], os.fdopen(to, "wb"), os.fdopen(back, "rb"))
-
-
-class Forked:
-    """A forked process, with what the product uses of `subprocess.Popen`."""
-
-    def __init__(self, nursery: Nursery, pid: int, stdin: IO[bytes], stdout: IO[bytes]) -> None:
-        self._nursery, self.pid, self.stdin, self.stdout = nursery, pid, stdin, stdout
-        self._code: int | None = None
-
-    def poll(self) -> int | None:
-        if self._code is None:
-            self._code = self._nursery.ask({"do": "poll", "pid": self.pid})["code"]
-        return self._code
-
-    def wait(self, timeout: float | None = None) -> int:
-        until, pause_s = time.monotonic() + (timeout if timeout is not None else 1e9), 0.0005
-        while (code := self.poll()) is None:
-            if time.monotonic() > until:
-                raise subprocess.TimeoutExpired("a reading process", timeout or 0.0)
-            time.sleep(pause_s)
-            pause_s = min(0.05, pause_s * 2)
-        return code
-
-    def kill(self) -> None:
-        if self.poll() is None:
-            self._nursery.ask({"do": "kill", "pid": self.pid})
-
-
-def _nurse(number: int) -> None:
-    """Fork reading processes and answer for them, until the socket is closed."""
-    from docmind.reading import process
-    from docmind.runtime import sandbox
-
-    asked = socket.socket(fileno=number)
-    _import_readers(process)
-    while True:
-        data, files, _, _ = socket.recv_fds(asked, 1 << 16, 2)
-        if not data:
-            return
-        request = json.loads(data)
-        if request["do"] == "start":
-            pid = os.fork()
-            if not pid:
-                code = 1
-                try:
-                    asked.close()
-                    os.dup2(files[0], 0)
-                    os.dup2(files[1], 1)
-                    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-                    for file in files:
-                        os.close(file)
-                    sys.stdin = io.TextIOWrapper(os.fdopen(0, "rb", closefd=False))
-                    limits = worker.Limits(**request["limits"])
-                    worker.main(request["entry"], limits, sandbox.cut_network(local_sockets=limits.local_sockets))
-                    code = 0
-                finally:
-                    os._exit(code)
-            for file in files:
-                os.close(file)
-            answer: dict[str, Any] = {"pid": pid}
-        elif request["do"] == "kill":
-            answer = {}
-            with contextlib.suppress(ProcessLookupError):  # it has ended, and was asked about, meanwhile
-                os.kill(request["pid"], signal.SIGKILL)
-        else:
-            done, status = os.waitpid(request["pid"], os.WNOHANG)
-            answer = {"code": os.waitstatus_to_exitcode(status) if done else None}
-        asked.send(json.dumps(answer).encode())
-
-
-def _import_readers(process: Any) -> None:
-    """Read one file of each kind here, so that every fork has the parsers already."""
-    for upload in seeds()[:16]:
-        header = {"name": upload.name, "password": None, "skip": [], "broken": [], "browser": ""}
-        rules = {name: getattr(SETTINGS, name) for name in _rules()}
-        process.answer({**header, "rules": rules}, [upload.data], io.BytesIO(), _open(process))
-    assert threading.active_count() == 1, "a fork would lose threads"
-
-
-def _open(process: Any) -> Callable[..., Any]:
-    return lambda kind, upload, rules: (process.reader(kind)(upload, kind, rules), "")
-
-
-def _rules() -> Sequence[str]:
-    from docmind.reading import reader
-
-    return reader._RULES
-
-
 # --- the suite --------------------------------------------------------------------------------------------------------
 
 
@@ -315,12 +160,8 @@ def run(
                     if total.tried % 1_000 == 0:
                         say(f"{total.tried} read")
 
-    with Nursery(), ThreadPoolExecutor(jobs) as pool:
+    with ThreadPoolExecutor(jobs) as pool:
         for done in [pool.submit(work, job) for job in range(jobs)]:
             done.result()
     total.wall_s = time.monotonic() - began
     return total
-
-
-if __name__ == "__main__":
-    _nurse(int(sys.argv[1]))

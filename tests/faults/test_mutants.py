@@ -29,7 +29,7 @@ def test_damaged_documents_never_bring_the_app_down(seed: int) -> None:
 @pytest.mark.slow
 def test_the_seeds_are_read_before_they_are_damaged() -> None:
     whole = mutants.seeds()[:16]
-    with mutants.Nursery(), Reader(mutants.SETTINGS) as reader:
+    with Reader(mutants.SETTINGS) as reader:
         assert [(upload.name, *mutants.read(reader, upload)) for upload in whole] == [
             (one.name, "read", []) for one in whole
         ]

@@ -119,6 +119,9 @@ class ForkServer:
 
         Raises `ServerLostError`, `CannotForkError`, and `OSError` where this process has no descriptor left.
         """
+        at = ""
+        with contextlib.suppress(OSError):  # the folder was removed
+            at = os.getcwd()
         child_in, to_child = os.pipe()
         try:
             from_child, child_out = os.pipe()
@@ -127,9 +130,9 @@ class ForkServer:
             os.close(to_child)
             raise
         stdin, stdout = os.fdopen(to_child, "wb"), os.fdopen(from_child, "rb")
-        request = {"entry": entry, "limits": dict(limits), "environment": dict(environment), "at": os.getcwd()}
+        request = {"entry": entry, "limits": dict(limits), "environment": dict(environment), "at": at}
         try:
-            told, handles = self._ask(json.dumps(request).encode(), [child_in, child_out])
+            pid, handle, ended = self._ask(json.dumps(request).encode(), [child_in, child_out])
         except OSError:
             stdin.close()
             stdout.close()
@@ -137,9 +140,9 @@ class ForkServer:
         finally:
             os.close(child_in)
             os.close(child_out)
-        return Forked(told["pid"], *handles, stdin, stdout)
+        return Forked(pid, handle, ended, stdin, stdout)
 
-    def _ask(self, request: bytes, files: list[int]) -> tuple[dict[str, Any], list[int]]:
+    def _ask(self, request: bytes, files: list[int]) -> tuple[int, int, int]:
         if len(request) > LARGEST:
             raise CannotForkError("the environment is too large")
         with self._lock:
@@ -151,7 +154,7 @@ class ForkServer:
                 raise ServerLostError(str(error)) from error
         told = json.loads(data) if data else {}
         if len(handles) == 2 and "pid" in told:
-            return told, handles
+            return int(told["pid"]), handles[0], handles[1]
         for handle in handles:
             os.close(handle)
         if "error" in told:
@@ -208,6 +211,7 @@ def fork(entry: str, limits: Mapping[str, Any], environment: Mapping[str, str]) 
     """
     if _way == "spawn" or not can_fork():
         return None
+    reason = ""
     for _ in range(2):  # a server that was killed meanwhile is started again, once
         try:
             return _running(environment).fork(entry, limits, environment)
