@@ -34,10 +34,8 @@ class Rapid:
 
     def __init__(self) -> None:
         quiet.import_onnxruntime()
-        import cv2
         from rapidocr import RapidOCR
 
-        cv2.setNumThreads(1)  # one thread a process
         self._engine: Any = RapidOCR(params=dict(_PARAMETERS))
 
     def rows(self, image: Image.Image, language: str) -> tuple[list[list[Spot]], int]:
