@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import io
-import json
-import os
 import queue
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import pytest
 from PIL import Image
 
 import papers
-from conftest import HELPERS, require
+from conftest import require
 from docmind import errors
 from docmind.config import ReadingSettings
 from docmind.documents.words import Words
 from docmind.reading.reader import Reader, Reading
 from docmind.records.documents import ParsedPage, Upload
-from docmind.runtime.worker import Frame, Worker, read_frame, write_frame
+from docmind.runtime.worker import Frame, Worker
 
 EXPECTED = {"empty": errors.EmptyFileError, "corrupt": errors.CorruptFileError, "too-large": errors.TooLargeError}
 # The set's own notes are wrong here: "password" does not open this workbook.
@@ -243,28 +240,6 @@ def _spans(page: ParsedPage) -> list[tuple[int, int]]:
     return list(zip(words.starts.tolist(), words.ends.tolist(), strict=True))
 
 
-def lie(incoming: BinaryIO, outgoing: BinaryIO) -> None:
-    """Act as a reading process that a hostile file has taken over; the file's name says what it does."""
-    frame = read_frame(incoming)
-    assert frame is not None
-    how = frame[0]["name"]
-    opened = {"kind": "pdf", "title": "", "pages": 2, "told": ""}
-    page = {"page_no": 1, "width": 9, "height": 9, "text_source": "layer", "confidence": 1.0, "needs_ocr": False}
-    blobs = [b"text", b"", b"image", b"thumbnail"]
-    for part, lies in {"opened": opened, "page": page}.items():
-        if how.startswith(part):
-            lies |= json.loads(how.removeprefix(part))
-    if how == "blobs":
-        blobs.pop()
-    if how == "words":
-        blobs[1] = b"no words"
-    if how == "letters":
-        blobs[0] = b"\xff"
-    write_frame(outgoing, opened)
-    while True:
-        write_frame(outgoing, {"error": ["EmptyFileError"]} if how == "error" else page, blobs)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "how",
@@ -287,7 +262,6 @@ def lie(incoming: BinaryIO, outgoing: BinaryIO) -> None:
     ],
 )
 def test_a_reading_process_that_lies_is_one_sentence(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), *HELPERS]), prepend=os.pathsep)
-    monkeypatch.setattr("docmind.reading.reader._ENTRY", "test_reader:lie")
+    monkeypatch.setattr("docmind.reading.reader._ENTRY", "children:lie_about_a_document")
     with Reader(ReadingSettings(timeout_s=20)) as reader, pytest.raises(errors.ReadingError):
         pages_of(reader, Upload(how, b"%PDF-"))

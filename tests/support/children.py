@@ -1,13 +1,17 @@
-"""Entry functions of child processes for tests: what a child has from its start, how it ends."""
+"""Entry functions of child processes for tests: what a child has from its start, how it ends, and lies.
+
+Nothing heavy is imported here: each child of a test imports this module.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import random
 import time
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from docmind.runtime.worker import read_frame, write_frame
 
@@ -57,3 +61,39 @@ def stay(incoming: BinaryIO, outgoing: BinaryIO) -> None:
     """Answer, then hold the interpreter busy in one call."""
     write_frame(outgoing, {"pid": os.getpid()})
     sum(range(1 << 62))
+
+
+def lie_about_a_document(incoming: BinaryIO, outgoing: BinaryIO) -> None:
+    """Act as a reading process that a hostile file has taken over; the file's name says what it does."""
+    frame = read_frame(incoming)
+    assert frame is not None
+    how = frame[0]["name"]
+    opened = {"kind": "pdf", "title": "", "pages": 2, "told": ""}
+    page = {"page_no": 1, "width": 9, "height": 9, "text_source": "layer", "confidence": 1.0, "needs_ocr": False}
+    blobs = [b"text", b"", b"image", b"thumbnail"]
+    for part, lies in {"opened": opened, "page": page}.items():
+        if how.startswith(part):
+            lies |= json.loads(how.removeprefix(part))
+    if how == "blobs":
+        blobs.pop()
+    if how == "words":
+        blobs[1] = b"no words"
+    if how == "letters":
+        blobs[0] = b"\xff"
+    write_frame(outgoing, opened)
+    while True:
+        write_frame(outgoing, {"error": ["EmptyFileError"]} if how == "error" else page, blobs)
+
+
+def lie_about_a_picture(incoming: BinaryIO, outgoing: BinaryIO) -> None:
+    """Act as an OCR process that a hostile picture has taken over; the picture says what it does."""
+    while (frame := read_frame(incoming)) is not None:
+        answers: dict[bytes, tuple[dict[str, Any], list[bytes]]] = {
+            b"blobs": ({"confidence": 1.0}, [b"text"]),
+            b"words": ({"confidence": 1.0}, [b"text", b"no words"]),
+            b"letters": ({"confidence": 1.0}, [b"\xff", b""]),
+            b"confidence": ({"confidence": None}, [b"text", b""]),
+            b"nothing": ({}, [b"text", b""]),
+        }
+        header, blobs = answers[frame[1][0]]
+        write_frame(outgoing, {**header, "id": frame[0]["id"]}, blobs)

@@ -7,26 +7,23 @@ Words on a picture: read whatever the picture is, and the telling ones picked.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import pytest
 from PIL import Image
 
 import papers
-from conftest import HELPERS, require
+from conftest import require
 from docmind.config import ReadingSettings
 from docmind.documents.words import Words
 from docmind.errors import CancelledError, ReaderFailedError, VaultError
 from docmind.reading.ocr.engine import Ocr, OcrPage, OcrPass, PictureText, telling, turn_of
 from docmind.reading.reader import Reader
 from docmind.records.documents import ParsedPage, Upload
-from docmind.runtime.worker import read_frame, write_frame
 from papers import print_of
 from sheets import jpeg, png
 
@@ -290,26 +287,11 @@ def test_a_scan_of_portuguese_law_is_read_with_few_errors() -> None:
         ocr.close()
 
 
-def lie(incoming: BinaryIO, outgoing: BinaryIO) -> None:
-    """Act as an OCR process that a hostile picture has taken over; the picture says what it does."""
-    while (frame := read_frame(incoming)) is not None:
-        answers: dict[bytes, tuple[dict[str, Any], list[bytes]]] = {
-            b"blobs": ({"confidence": 1.0}, [b"text"]),
-            b"words": ({"confidence": 1.0}, [b"text", b"no words"]),
-            b"letters": ({"confidence": 1.0}, [b"\xff", b""]),
-            b"confidence": ({"confidence": None}, [b"text", b""]),
-            b"nothing": ({}, [b"text", b""]),
-        }
-        header, blobs = answers[frame[1][0]]
-        write_frame(outgoing, {**header, "id": frame[0]["id"]}, blobs)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [b"blobs", b"words", b"letters", b"confidence", b"nothing"])
 def test_an_ocr_process_that_lies_is_one_sentence(how: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     require(Ocr(ReadingSettings()).engine, "no engine is installed")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), *HELPERS]), prepend=os.pathsep)
-    monkeypatch.setattr("docmind.reading.ocr.engine._ENTRY", "test_engine:lie")
+    monkeypatch.setattr("docmind.reading.ocr.engine._ENTRY", "children:lie_about_a_picture")
     ocr = Ocr(ReadingSettings())
     try:
         with pytest.raises(ReaderFailedError, match="can be read"):
