@@ -1,0 +1,58 @@
+"""Many small cases in one test: `each_of` runs every case and reports every case that fails."""
+
+from __future__ import annotations
+
+import inspect
+import reprlib
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Any
+
+import pytest
+
+_SHOWN = reprlib.Repr()
+_SHOWN.maxstring = _SHOWN.maxother = 200
+_MESSAGE_SHOWN = 2_000  # characters of one failure; the traceback of each follows in full
+
+
+def each_of(names: str, cases: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Run the test function once for each case, within one test.
+
+    `names` are the parameters that a case fills, separated by commas, as in `pytest.mark.parametrize`; the other
+    parameters are fixtures, which all cases share. No failure ends the loop: at the end one AssertionError names every
+    failed case with its error, be it an assertion, another exception or a skip. Only a timeout ends the loop, because
+    nothing would stop the cases after it.
+
+    Use it where a case takes milliseconds and needs no fixture of its own. Where a fixture must be new for each case,
+    use `pytest.mark.parametrize`.
+    """
+    parameters = [name.strip() for name in names.split(",")]
+    rows = [tuple(case) if len(parameters) > 1 else (case,) for case in cases]
+    assert rows, "a test without cases would pass whatever it says"
+
+    def decorate(test: Callable[..., None]) -> Callable[..., None]:
+        @wraps(test)
+        def run_all(**fixtures: Any) -> None:
+            failed: list[tuple[str, BaseException]] = []
+            for row in rows:
+                try:
+                    test(**dict(zip(parameters, row, strict=True)), **fixtures)
+                except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:  # noqa: BLE001 - each is reported
+                    failed.append((", ".join(_SHOWN.repr(value) for value in row), error))
+                    if "from pytest-timeout" in str(error):
+                        break
+            if failed:
+                message = [f"{len(failed)} of {len(rows)} cases failed:"]
+                message += [f"- {case}: {type(error).__name__}: {_clip(str(error))}" for case, error in failed]
+                raise AssertionError("\n".join(message)) from BaseExceptionGroup("", [error for _, error in failed])
+
+        signature = inspect.signature(test)
+        fixtures = [parameter for name, parameter in signature.parameters.items() if name not in parameters]
+        vars(run_all)["__signature__"] = signature.replace(parameters=fixtures)
+        return run_all
+
+    return decorate
+
+
+def _clip(message: str) -> str:
+    return message if len(message) <= _MESSAGE_SHOWN else message[:_MESSAGE_SHOWN] + " …"
