@@ -20,6 +20,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from each import each_of
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "docmind"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -110,7 +112,7 @@ def test_the_contract_refuses(copied_house: Path, file: str, line: str) -> None:
     assert Path(file).stem in result.stdout
 
 
-@pytest.mark.parametrize("stub", sorted(PACKAGE.rglob("__init__.pyi")), ids=lambda path: path.parent.name)
+@each_of("stub", sorted(PACKAGE.rglob("__init__.pyi")))
 def test_a_front_door_names_what_is_there(stub: Path) -> None:
     package = importlib.import_module(".".join(stub.parent.relative_to(PACKAGE.parent).parts))
     tree = ast.parse(stub.read_text("utf-8"))
@@ -219,7 +221,7 @@ def test_calls_that_are_never_made() -> None:
     assert not [f"{path}:{line}: {what}" for _, path, tree in parsed() for line, what in offences(tree)]
 
 
-@pytest.mark.parametrize(
+@each_of(
     "code",
     [
         "st.markdown(text, unsafe_allow_html=True)",

@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 
 from docmind.config import Settings
 from docmind.errors import ConfigError
+from each import each_of
 
 
 def settings(model: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], FieldInfo]]:
@@ -74,12 +75,13 @@ def another(path: tuple[str, ...], field: FieldInfo) -> tuple[str, Any]:
     return "something-else", "something-else"
 
 
-@pytest.mark.parametrize("path", EVERY, ids=variable)
-def test_every_setting_has_a_variable_that_works(path: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+@each_of("path", EVERY)
+def test_every_setting_has_a_variable_that_works(path: tuple[str, ...]) -> None:
     default = value_at(Settings.load(), path)
     text, wanted = another(path, EVERY[path])
-    monkeypatch.setenv(variable(path), text)
-    value = value_at(Settings.load(), path)
+    with pytest.MonkeyPatch.context() as only_this:
+        only_this.setenv(variable(path), text)
+        value = value_at(Settings.load(), path)
     assert (value.get_secret_value() if isinstance(value, SecretStr) else value) == wanted
     assert value != default
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import inspect
 import re
 
-import pytest
-
 from docmind import errors
 from docmind.errors import DocMindError
+from each import each_of
 
 CLASSES = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, DocMindError)]
 
@@ -31,7 +30,7 @@ def test_the_drawn_tree_is_the_tree() -> None:
     assert drawn() == made
 
 
-@pytest.mark.parametrize("kind", CLASSES)
+@each_of("kind", CLASSES)
 def test_each_error_says_what_is_wrong_and_what_to_do(kind: type[DocMindError]) -> None:
     error = kind("Something is wrong.")
     assert str(error) == "Something is wrong."

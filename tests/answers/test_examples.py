@@ -12,6 +12,7 @@ from docmind.application import DocMind
 from docmind.config import EmbeddingSettings
 from docmind.embedding.minilm import default_cache_dir
 from docmind.records.documents import DocumentInfo, Upload
+from each import each_of
 
 LEASE = """# Lease of 12 Harbour Street
 
@@ -31,8 +32,8 @@ A caução é de duas rendas mensais e é paga antes da entrega das chaves do ap
 """
 
 
-@pytest.mark.parametrize(
-    ("heading", "topic"),
+@each_of(
+    "heading, topic",
     [
         ("Deposit", "deposit"),
         ("3.1 Problem Formulation", "Problem Formulation"),

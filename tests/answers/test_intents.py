@@ -9,6 +9,7 @@ import pytest
 
 from docmind.answers.intents import LONGEST, PASSAGES, Intent, is_all, is_this, recognise
 from docmind.memory.service import requested
+from each import each_of
 from papers import DEVSET, devset
 
 NORMAL = """\
@@ -84,7 +85,7 @@ def intent(question: str) -> Intent:
     return recognise(question, requested)
 
 
-@pytest.mark.parametrize("question", NORMAL)
+@each_of("question", NORMAL)
 def test_a_normal_question_asks_for_passages(question: str) -> None:
     assert intent(question) == PASSAGES
 
@@ -106,8 +107,8 @@ def test_a_request_to_remember_has_its_facts() -> None:
     assert intent("Remember that my rent is 900 euros.") == Intent("remember", facts=("My rent is 900 euros",))
 
 
-@pytest.mark.parametrize(
-    ("greeting", "language"),
+@each_of(
+    "greeting, language",
     [
         ("hi", "en"),
         ("Hello there!", "en"),
@@ -138,8 +139,8 @@ def test_long_messages_ask_for_passages(piece: str) -> None:
     assert intent(message[: LONGEST - 1] + "?").kind in ("passages", "greeting")
 
 
-@pytest.mark.parametrize(
-    ("question", "language", "topic"),
+@each_of(
+    "question, language, topic",
     [
         ("Which documents do I have about the boiler?", "en", "the boiler"),
         ("what documents do I have", "en", ""),
@@ -172,8 +173,8 @@ def test_a_topic_that_was_said_before_is_searched_for(question: str) -> None:
     assert intent(question) == PASSAGES
 
 
-@pytest.mark.parametrize(
-    ("question", "language", "topic"),
+@each_of(
+    "question, language, topic",
     [
         ("Summarise the lease", "en", "the lease"),
         ("Please summarize report.pdf in five sentences.", "en", "report.pdf"),
@@ -199,7 +200,7 @@ def test_a_summary_is_recognised(question: str, language: str, topic: str) -> No
     assert intent(question) == Intent("summary", language, topic)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@each_of(
     "topic", ["", "this", "it", "the document", "this file", "isto", "este documento", "o ficheiro", "el documento"]
 )
 def test_words_for_what_is_talked_about(topic: str) -> None:
@@ -218,8 +219,8 @@ def test_a_name_is_neither() -> None:
     assert not is_all("the lease")
 
 
-@pytest.mark.parametrize(
-    ("question", "language"),
+@each_of(
+    "question, language",
     [
         ("How much did I spend in total?", "en"),
         ("How much did we pay altogether for repairs?", "en"),

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from docmind.answers.negation import is_flipped, language_of_words, tokens
+from each import each_of
 
 
-@pytest.mark.parametrize(
-    ("language", "claim", "page", "flipped"),
+@each_of(
+    "language, claim, page, flipped",
     [
         ("en", "Goodwill is deductible for tax purposes.", "Goodwill is not deductible for tax purposes.", True),
         ("en", "Goodwill is not deductible.", "Goodwill is not deductible for tax purposes.", False),

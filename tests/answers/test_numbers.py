@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from docmind.answers.numbers import agree, figures, numeral, table_scales
+from each import each_of
 
 
 def value(text: str, language: str = "en") -> tuple[list[float | str], str]:
@@ -12,8 +13,8 @@ def value(text: str, language: str = "en") -> tuple[list[float | str], str]:
     return sorted(one.values, key=str), one.unit
 
 
-@pytest.mark.parametrize(
-    ("text", "language", "number", "unit"),
+@each_of(
+    "text, language, number, unit",
     [
         ("1,234.5", "en", 1234.5, ""),
         ("1.234,5", "pt", 1234.5, ""),
@@ -54,8 +55,8 @@ def test_dates_meet_however_they_are_written() -> None:
     assert not any(agree(said[0], other) for other in figures("3 pens", "en"))
 
 
-@pytest.mark.parametrize(
-    ("said", "stands", "agrees"),
+@each_of(
+    "said, stands, agrees",
     [
         ("$3,200 million", "$3.2 billion", True),
         ("$3.2 million", "$3.2 billion", False),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from docmind.answers.passages import GAP, LONGEST, edges, headed_passages, is_heading, nearest_heading, passages
+from each import each_of
 
 LEASE = (
     "Lease of a Flat\n"
@@ -89,7 +90,7 @@ def test_years_above_rows_and_numbers_without_words_are_not_quoted_alone() -> No
     ]
 
 
-@pytest.mark.parametrize(
+@each_of(
     "title",
     [
         "5.2. Editors of text that work especially well with letters of many kinds",
@@ -249,8 +250,8 @@ def test_a_sentence_is_cut_only_where_it_is_very_long() -> None:
     assert max(len(quote) for quote in quotes("word " * 1_000)) <= LONGEST
 
 
-@pytest.mark.parametrize(
-    ("line", "expected"),
+@each_of(
+    "line, expected",
     [
         ("LICITAÇÕES E CONTRATOS", True),
         ("3.2 Interest Rate Risk", True),

@@ -22,14 +22,15 @@ from docmind.errors import ExtraMissingError
 from docmind.records.documents import ArtifactRef, TextSource, Upload
 from docmind.records.search import Hit
 from docmind_testkit import FakeEmbedder
+from each import each_of
 
 
 def told(text: str) -> list[tuple[str, str, bool]]:
     return [(piece.kind, text[piece.start : piece.end], piece.is_claim) for piece in pieces(text)]
 
 
-@pytest.mark.parametrize(
-    ("draft", "cleaned"),
+@each_of(
+    "draft, cleaned",
     [
         ("Rent is due [1].", "Rent is due."),
         ("Rent is due. [1][2] Pets stay [3, 4].", "Rent is due. Pets stay."),
@@ -53,8 +54,8 @@ def test_a_mark_taken_out_of_another_leaves_none() -> None:
     assert "[1]" not in clean("[1[2]] and [" * 3 + "[1" * 12 + "]" * 12)
 
 
-@pytest.mark.parametrize(
-    ("draft", "cleaned", "marks"),
+@each_of(
+    "draft, cleaned, marks",
     [
         ("It is red [image 1].", "It is red.", [(9, 1)]),
         ("It is red. [Image 2] It is big.", "It is red. It is big.", [(10, 2)]),
@@ -107,7 +108,7 @@ def test_code_is_one_piece() -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each_of(
     "text",
     [
         "Hello!",
@@ -129,7 +130,7 @@ def test_what_says_nothing_of_the_documents_is_no_claim(text: str) -> None:
     assert [piece.is_claim for piece in pieces(text)] == [False]
 
 
-@pytest.mark.parametrize(
+@each_of(
     "text",
     [
         "The documents do not mention pets, but the rent is due monthly.",
@@ -267,12 +268,12 @@ FALSE = [
 ]
 
 
-@pytest.mark.parametrize("text", TRUE)
+@each_of("text", TRUE)
 def test_what_a_page_says_is_supported(verifier: Verifier, text: str) -> None:
     assert supported(verifier, text)
 
 
-@pytest.mark.parametrize("text", FALSE)
+@each_of("text", FALSE)
 def test_what_no_page_says_is_not(verifier: Verifier, text: str) -> None:
     assert not supported(verifier, text)
 

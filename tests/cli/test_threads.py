@@ -19,13 +19,14 @@ from conftest import tiny_disk
 from docmind.cli.threads import file_name_of, write_whole
 from docmind.errors import ConfigError, DiskFullError
 from docmind.records.conversations import Exported
+from each import each_of
 from shells import Shell, assert_inert, sentence_of, stocked_shell
 
 PDF = Exported("x.pdf", "application/pdf", b"%PDF")
 
 
-@pytest.mark.parametrize(
-    ("title", "name"),
+@each_of(
+    "title, name",
     [
         ("Where do herons nest?", "Where do herons nest.pdf"),
         ("../../etc/passwd", "etc passwd.pdf"),

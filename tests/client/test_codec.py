@@ -12,6 +12,7 @@ from docmind.client import ARRAYS, CALLS, OBJECTS, UNIONS, decode, encode, hints
 from docmind.errors import ConfigError
 from docmind.records.documents import ArtifactRef, Box, Upload
 from docmind.records.search import Filters, Hit, MultimodalHit, MultimodalResult
+from each import each_of
 
 
 def sample(declared: Any, *, is_full: bool) -> Any:
@@ -46,14 +47,14 @@ KINDS = {str(kind): kind for call in CALLS for kind in (call.result, *(call.para
 
 
 @pytest.mark.parametrize("is_full", [True, False])
-@pytest.mark.parametrize("kind", [kind for kind in KINDS.values() if kind not in (None, bytes)], ids=str)
+@each_of("kind", [kind for kind in KINDS.values() if kind not in (None, bytes)])
 def test_values_of_all_calls_come_back_equal(kind: Any, is_full: bool) -> None:
     value = sample(kind, is_full=is_full)
     assert decode(kind, json.loads(json.dumps(encode(kind, value), allow_nan=False))) == value
 
 
-@pytest.mark.parametrize(
-    ("kind", "data"),
+@each_of(
+    "kind, data",
     [
         (Filters, {"doc_ids": [], "paths": []}),
         (Filters, {"doc_ids": "abc"}),

@@ -34,6 +34,7 @@ from conftest import HELPERS, tiny_disk
 from docmind.conversations.checkpoints import Checkpoints, refuse
 from docmind.errors import DiskFullError, NotFoundError, StateRefusedError, VaultError
 from docmind.storage.database import Database
+from each import each_of
 from pagereader import count
 
 CANARY = "Zyxxyvanadium-42"
@@ -306,17 +307,18 @@ NOT_PLAIN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("value", PLAIN, ids=lambda value: repr(value)[:30])
+@each_of("value", PLAIN)
 def test_plain_data_is_kept_as_it_is(checkpoints: Checkpoints, db: Database, value: Any) -> None:
     refuse(value)
     app = graph(checkpoints, lambda _: {"answer": {"value": value} if not isinstance(value, dict) else value})
     if value != nested(16):  # one level deeper as part of an answer
-        turn(app, "t", "q")
-        kept = checkpoints.history("t")[-1].values["answer"]
+        thread_id = uuid.uuid4().hex  # the conversation of this value only
+        turn(app, thread_id, "q")
+        kept = checkpoints.history(thread_id)[-1].values["answer"]
         assert (kept if isinstance(value, dict) else kept["value"]) == value
 
 
-@pytest.mark.parametrize("value", NOT_PLAIN, ids=lambda value: type(value).__name__)
+@each_of("value", NOT_PLAIN)
 def test_what_is_not_plain_is_refused_wherever_it_stands(checkpoints: Checkpoints, db: Database, value: Any) -> None:
     for within, where in ((value, "top"), ([1, {"sources": [value]}], r"top\[1\]\.sources\[0\]")):
         with pytest.raises(StateRefusedError, match=where):

@@ -15,12 +15,13 @@ from docmind.conversations.prompts import first_messages, points_back, shown, to
 from docmind.documents.catalog import PageRecord
 from docmind.records.documents import ArtifactRef
 from docmind.records.search import Hit
+from each import each_of
 from papers import DEVSET, devset
 
 REVENUE = "What was the revenue in 2018?"
 
 
-@pytest.mark.parametrize(
+@each_of(
     "question",
     [
         "And in 2019?",
@@ -49,7 +50,7 @@ def test_a_question_that_leans_on_the_one_before(question: str) -> None:
     assert understood.text.endswith(question)
 
 
-@pytest.mark.parametrize(
+@each_of(
     "question",
     [
         "What is the capital of Chile?",

@@ -17,6 +17,7 @@ from docmind.embedding import colpali, colpali_engine
 from docmind.embedding.colpali import ColVision, open_colpali
 from docmind.errors import ExtraMissingError, VisualModelError
 from docmind.runtime import extras
+from each import each_of
 from tinymodels import tiny_colmodernvbert, tiny_colpali, tiny_colqwen2
 
 MAKE = {"colpali": tiny_colpali, "colqwen2": tiny_colqwen2, "colmodernvbert": tiny_colmodernvbert}
@@ -118,9 +119,7 @@ def test_a_question_has_a_vector_a_token_and_readable_words(model: ColVision) ->
     assert np.array_equal(query.vectors, model.query("What is the total revenue?").vectors)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "\n", "<image> <|image_pad|> <pad> <end_of_utterance>", "漢字 naïve ﬁ", "x" * 300]
-)
+@each_of("text", ["", "\n", "<image> <|image_pad|> <pad> <end_of_utterance>", "漢字 naïve ﬁ", "x" * 300])
 def test_odd_questions_have_vectors(model: ColVision, text: str) -> None:
     query = model.query(text)
     assert len(query.tokens) == len(query.vectors) > 0

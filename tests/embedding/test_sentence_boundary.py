@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from docmind.embedding import sentence_ends
+from each import each_of
 
 _LINES = Path(__file__).with_name("sentences.txt").read_text("utf-8").splitlines()
 PASSAGES = [line for line in _LINES if not line.startswith(("#", "["))]
@@ -25,13 +26,13 @@ def test_the_labelled_set_is_whole() -> None:
     assert sum(len(passage.split(" | ")) for passage in PASSAGES) == 255
 
 
-@pytest.mark.parametrize("passage", [p for p in PASSAGES if not any(word in p for word in MISSED)])
+@each_of("passage", [p for p in PASSAGES if not any(word in p for word in MISSED)])
 def test_labelled_sentences(passage: str) -> None:
     sentences = passage.split(" | ")
     assert cut(" ".join(sentences)) == sentences
 
 
-@pytest.mark.parametrize(
+@each_of(
     "text",
     [
         "See State v. Towery, 204 Ariz. 386, 390.",

@@ -17,6 +17,7 @@ from transformers import Siglip2Processor
 
 from docmind.embedding.siglip import Siglip
 from docmind.errors import VisualModelError
+from each import each_of
 from tinymodels import tiny_siglip, tiny_siglip2
 
 MAKE = {"siglip": tiny_siglip, "siglip2": tiny_siglip2}
@@ -92,9 +93,7 @@ def test_text_is_filled_up_as_it_was_trained(model: Siglip) -> None:
     assert vector == pytest.approx(torch.nn.functional.normalize(pooled, dim=-1)[0].numpy(), abs=1e-5)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "  ", "word " * 500, "</s><pad><eos>", "\x00\ud83d".encode("utf-8", "ignore").decode()]
-)
+@each_of("text", ["", "  ", "word " * 500, "</s><pad><eos>", "\x00\ud83d".encode("utf-8", "ignore").decode()])
 def test_odd_text_has_a_vector(model: Siglip, text: str) -> None:
     assert float(np.linalg.norm(model.text(text))) == pytest.approx(1.0, abs=1e-6)
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from docmind.llm.client import Thoughts
+from each import each_of
 
 
 def shown(pieces: list[str]) -> str:
@@ -12,8 +11,8 @@ def shown(pieces: list[str]) -> str:
     return "".join(thoughts.take(piece) for piece in pieces) + thoughts.rest()
 
 
-@pytest.mark.parametrize(
-    ("text", "answer"),
+@each_of(
+    "text, answer",
     [
         ("It was 12.", "It was 12."),
         ("<think>no</think>It was 12.", "It was 12."),

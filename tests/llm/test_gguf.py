@@ -13,6 +13,7 @@ import pytest
 
 from docmind.errors import ConfigError
 from docmind.llm.gguf import read_gguf
+from each import each_of
 from smollm import LLAMA, gguf, gguf_text, smollm
 
 
@@ -50,8 +51,8 @@ def test_the_facts_of_real_weights() -> None:
     assert facts.size == smollm().stat().st_size
 
 
-@pytest.mark.parametrize(
-    ("data", "reason"),
+@each_of(
+    "data, reason",
     [
         (b"", "no GGUF file"),
         (b"PK\3\4" + bytes(100), "no GGUF file"),
@@ -70,7 +71,6 @@ def test_the_facts_of_real_weights() -> None:
         (gguf({**LLAMA, "general.architecture": "nomic-bert"}), "no language model"),
         (gguf({**LLAMA, "split.count": 3}), "several parts"),
     ],
-    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_what_is_none_gets_one_sentence(data: bytes, reason: str, tmp_path: Path) -> None:
     assert reason in refused(tmp_path, data)

@@ -20,6 +20,7 @@ from docmind.errors import ConfigError, DiskFullError, NotFoundError
 from docmind.memory.service import Memories
 from docmind.storage.database import Database
 from docmind_testkit import FakeEmbedder
+from each import each_of
 
 KEY = bytes(range(32))
 AUTO, OFF = MemorySettings(), MemorySettings(vectors="off")
@@ -74,7 +75,7 @@ def test_eight_threads_that_add_the_same_make_one(memories: Memories) -> None:
     assert len(memories.list().memories) == 1
 
 
-@pytest.mark.parametrize("text", ["", "   ", "\n\t", "\x00\x1b", "\u202e", "x" * 2001, "é" * 5000])
+@each_of("text", ["", "   ", "\n\t", "\x00\x1b", "\u202e", "x" * 2001, "é" * 5000])
 def test_what_is_no_fact_is_refused_and_nothing_is_lost(memories: Memories, text: str) -> None:
     kept = memories.add("The lease ends in June")
     for act in (lambda: memories.add(text), lambda: memories.edit(kept.memory_id, text)):
@@ -89,7 +90,7 @@ def test_a_text_is_one_line_without_what_hides_or_commands(memories: Memories) -
     assert memories.add("👩‍👩‍👧 family").text == "👩‍👩‍👧 family"
 
 
-@pytest.mark.parametrize("thread_id", ["", "a.b", "../x", "a" * 65, "é", "x\ny"])
+@each_of("thread_id", ["", "a.b", "../x", "a" * 65, "é", "x\ny"])
 def test_a_conversation_with_an_impossible_id_is_refused(memories: Memories, thread_id: str) -> None:
     with pytest.raises(ConfigError, match="id"):
         memories.add("fact", thread_id=thread_id)
@@ -250,7 +251,7 @@ PROPOSED = {
 }
 
 
-@pytest.mark.parametrize("message", PROPOSED)
+@each_of("message", PROPOSED)
 def test_what_is_worth_remembering_is_proposed_in_its_own_words(memories: Memories, message: str) -> None:
     assert memories.propose(message) == (PROPOSED[message],)
     assert memories.list().memories == ()  # a proposal is kept nowhere
@@ -267,13 +268,13 @@ NOT_PROPOSED = [
 ]
 
 
-@pytest.mark.parametrize("message", NOT_PROPOSED)
+@each_of("message", NOT_PROPOSED)
 def test_questions_are_not_interrupted(memories: Memories, message: str) -> None:
     assert memories.propose(message) == ()
 
 
-@pytest.mark.parametrize(
-    ("message", "facts"),
+@each_of(
+    "message, facts",
     [
         (
             "Remember that my landlord is Ann Cole and my rent is 900 euros.",
@@ -297,7 +298,7 @@ def test_two_facts_in_one_sentence_are_two(memories: Memories, message: str, fac
     assert memories.list().memories == ()
 
 
-@pytest.mark.parametrize(
+@each_of(
     "message",
     [
         "My accountant is Joana.",  # a fact, and nobody asked for anything

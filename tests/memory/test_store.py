@@ -25,6 +25,7 @@ from docmind.errors import ConfigError, DocMindError, IndexEngineError, StateRef
 from docmind.memory.store import MemoryStore
 from docmind.storage.database import Database
 from docmind_testkit import FakeEmbedder
+from each import each_of
 from loops import run_async
 
 KEY = bytes(range(32))
@@ -124,7 +125,7 @@ FILTERS: list[tuple[dict[str, Any], set[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("wanted", "keys"), FILTERS)
+@each_of("wanted, keys", FILTERS)
 def test_filters(store: BaseStore, wanted: dict[str, Any], keys: set[str]) -> None:
     store.put(("v",), "a", {"text": "one", "kind": "note", "n": 1, "deep": {"x": 1, "y": 2}, "list": [1, 2]})
     store.put(("v",), "b", {"text": "one", "kind": "note", "n": 2, "deep": {"x": 2}, "list": []})

@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from docmind.errors import CancelledError, ConfigError, DownloadError, EndpointRefusedError
 from docmind.model_files.hub import Hub, next_hop
 from docmind.network.endpoint import permit
+from each import each_of
 from hub_server import COMMIT, Behaviour, HubServer, serving
 from tinyweights import SIGLIP, tiny_files
 
@@ -61,7 +62,7 @@ def one(**changes: Any) -> dict[str, Any]:
     return {"sha": COMMIT, "siblings": [{**sound, **changes}]}
 
 
-@pytest.mark.parametrize("name", ["../../.bashrc", "/etc/passwd", "a/../b", "C:\\x", "c:x", "a\\b", "~/x", "a\nb", ""])
+@each_of("name", ["../../.bashrc", "/etc/passwd", "a/../b", "C:\\x", "c:x", "a\\b", "~/x", "a\nb", ""])
 def test_a_file_name_that_leads_elsewhere_is_refused(server: HubServer, hub: Hub, name: str) -> None:
     told = one()
     told["siblings"].append({"rfilename": name, "size": 1})
@@ -70,8 +71,8 @@ def test_a_file_name_that_leads_elsewhere_is_refused(server: HubServer, hub: Hub
         hub.listing(SIGLIP, "main")
 
 
-@pytest.mark.parametrize(
-    ("told", "sentence"),
+@each_of(
+    "told, sentence",
     [
         ("<html>Sign in</html>", "does not answer as a model hub does"),
         ("[" * 100_000, "does not answer as a model hub does"),

@@ -17,6 +17,7 @@ from docmind.errors import CancelledError, ConfigError, DiskFullError, DocMindEr
 from docmind.llm.inside import InsideModels
 from docmind.model_files import KNOWN_FILES, FileSource, LanguageFiles, file_source
 from docmind.records.models import PullProgress
+from each import each_of
 from hub_server import COMMIT, Behaviour, HubServer, serving
 from smollm import LLAMA, gguf
 
@@ -156,8 +157,8 @@ def test_a_disk_without_room_is_told_before(hub: HubServer, tmp_path: Path) -> N
         assert not hub.asked("Tiny-Q4.gguf")
 
 
-@pytest.mark.parametrize(
-    ("name", "file", "sum_", "sentence"),
+@each_of(
+    "name, file, sum_, sentence",
     [
         ("", "", "", "repository and file"),
         ("maker", "x.gguf", "", "repository and file"),

@@ -17,6 +17,7 @@ import pytest
 
 from docmind.errors import ConfigError, EndpointRefusedError
 from docmind.network.endpoint import Connection, Endpoint, Resolve, allow_list, fetch, permit, resolve_here
+from each import each_of
 from llm_server import Behaviour, LLMServer, serving
 
 ALLOWED = "models.example, gpu.example:8443, [2001:db8::7]:80, 10.0.0.9"
@@ -40,8 +41,8 @@ def leading_to(*addresses: str) -> tuple[list[str], Resolve]:
     return asked, resolve
 
 
-@pytest.mark.parametrize(
-    ("url", "plain"),
+@each_of(
+    "url, plain",
     [
         ("http://127.0.0.1:11434", "http://127.0.0.1:11434"),
         ("http://127.8.9.10", "http://127.8.9.10:80"),
@@ -75,7 +76,7 @@ def test_allowed_hosts_may_be_asked(url: str, host: str) -> None:
     assert not endpoint.is_local
 
 
-@pytest.mark.parametrize(
+@each_of(
     "url",
     [
         "http://models.example.evil.example",
@@ -95,7 +96,7 @@ def test_other_hosts_are_refused(url: str) -> None:
     assert "DOCMIND_LLM__ALLOWED_HOSTS" in caught.value.hint
 
 
-@pytest.mark.parametrize(
+@each_of(
     "url",
     [
         "",
@@ -147,7 +148,7 @@ def test_odd_addresses_are_refused(url: str) -> None:
     assert len(str(caught.value)) < 200
 
 
-@pytest.mark.parametrize(
+@each_of(
     "host",
     [
         "169.254.169.254",
@@ -178,7 +179,7 @@ def test_special_addresses_are_never_asked_even_if_allowed(host: str) -> None:
         permit("http://models.example", ALLOWED).addresses(resolve)
 
 
-@pytest.mark.parametrize(
+@each_of(
     "entry", ["http://models.example", "*.example", "models.example:0", "models.example:x", "a b", "0x7f.1", "x:1:2"]
 )
 def test_a_list_with_what_is_no_host_is_told(entry: str) -> None:

@@ -13,6 +13,7 @@ from docmind.config import WebSettings
 from docmind.errors import ConfigError, DocMindError, WebPageError
 from docmind.network.endpoint import Address, is_public
 from docmind.network.web_page import _Place, fetch_page
+from each import each_of
 from websites import HTML, Site, serving_pages
 
 ALLOWED = WebSettings(pages="on", max_page_mb=1, page_timeout_s=20)
@@ -54,7 +55,7 @@ def test_one_request_says_nothing_of_the_user(site: Site) -> None:
     assert headers["user-agent"] == "docmind"
 
 
-@pytest.mark.parametrize(
+@each_of(
     "address",
     [
         "", "bees", "ftp://127.0.0.1/x", "file:///etc/passwd", "javascript:alert(1)", "http:///x", "https://",
@@ -133,8 +134,8 @@ def test_a_local_page_may_lead_to_another_but_not_by_way_of_the_internet(site: S
         place.endpoint(httpx.URL(site.url))
 
 
-@pytest.mark.parametrize(
-    ("address", "is_so"),
+@each_of(
+    "address, is_so",
     [("8.8.8.8", True), ("10.0.0.1", False), ("127.0.0.1", False), ("100.64.0.1", False), ("::1", False),
      ("fd00::1", False), ("2606:4700::1111", True), ("64:ff9b::a00:1", False)],
 )  # fmt: skip

@@ -17,6 +17,7 @@ from docmind.config import WebSettings
 from docmind.errors import ConfigError, WebSearchError
 from docmind.network.web_search import Brave, Searxng, WebSearch, plain, search_web
 from docmind.records.conversations import WebResult
+from each import each_of
 
 
 class Answering(ThreadingHTTPServer):
@@ -131,7 +132,7 @@ def test_what_is_asked(search: WebSearch, server: Answering) -> None:
     assert headers["user-agent"] == "docmind"
 
 
-@pytest.mark.parametrize(
+@each_of(
     "url",
     [
         "javascript:alert(1)",
@@ -177,7 +178,7 @@ def test_refusals_are_told(search: WebSearch, server: Answering, status: int, to
     assert len(server.asked) == 1
 
 
-@pytest.mark.parametrize(
+@each_of(
     "body",
     [b"", b"<html>", b"[]", b"\xff", b'{"results": 3, "web": {"results": 3}}', b'{"web": [1], "results": "x"}',
      b"[" * 100_000],

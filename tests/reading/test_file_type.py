@@ -11,6 +11,7 @@ import papers
 from docmind import errors
 from docmind.reading.file_type import identify
 from docmind.records.documents import Upload
+from each import each_of
 
 
 def kind_of(name: str, data: bytes) -> str:
@@ -40,8 +41,8 @@ def test_documents_whatever_their_name() -> None:
         assert [kind_of(f"x.{suffix}", data) for suffix in ("pdf", "docx", "bin")] == [kind] * 3
 
 
-@pytest.mark.parametrize(
-    ("name", "data", "kind"),
+@each_of(
+    "name, data, kind",
     [
         ("a.txt", b"plain words", "txt"),
         ("a", b"plain words", "txt"),

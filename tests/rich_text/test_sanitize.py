@@ -5,9 +5,8 @@ from __future__ import annotations
 import html
 import re
 
-import pytest
-
 from docmind.rich_text.sanitize import clip, escape, file_name, one_line, shorten, visible
+from each import each_of
 
 NASTY = [
     "![image](http://127.0.0.1:9/canary.png)",
@@ -47,14 +46,14 @@ NASTY = [
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
-@pytest.mark.parametrize("text", NASTY)
+@each_of("text", NASTY)
 def test_every_punctuation_is_escaped(text: str) -> None:
     left = _ESCAPED.sub("", escape(text))
     assert not re.search(r"[!-/:-@\[-`{-~]", left)
     assert "\n" not in left
 
 
-@pytest.mark.parametrize("text", NASTY)
+@each_of("text", NASTY)
 def test_rendered_markdown_holds_nothing_that_a_later_pass_finds(text: str) -> None:
     after_markdown = _ESCAPED.sub(r"\1", html.unescape(escape(text)))
     for pattern in (
@@ -69,12 +68,12 @@ def test_rendered_markdown_holds_nothing_that_a_later_pass_finds(text: str) -> N
         assert not re.search(pattern, after_markdown, re.IGNORECASE), pattern
 
 
-@pytest.mark.parametrize("text", NASTY)
+@each_of("text", NASTY)
 def test_a_person_reads_the_same(text: str) -> None:
     assert _ESCAPED.sub(r"\1", escape(text)).replace("\u2060", "") == one_line(text).replace("\u2060", "")
 
 
-@pytest.mark.parametrize("text", NASTY)
+@each_of("text", NASTY)
 def test_nothing_hides_or_reorders(text: str) -> None:
     shown = visible(text)
     assert not set(shown) & set("\x00\x1b\x7f\u202e\u2066\u2069\u200f\ufeff\u2060\ud800")

@@ -18,6 +18,7 @@ import pytest
 
 import run_tests
 import setup_env
+from each import each_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ("setup_env.py", "run_app.py", "run_tests.py")
@@ -492,8 +493,8 @@ SOME = "ERROR: Could not find a version that satisfies the requirement a==1 (fro
 NO_MATCH = "ERROR: No matching distribution found for a==1\n"
 
 
-@pytest.mark.parametrize(
-    ("output", "words"),
+@each_of(
+    "output, words",
     [
         (OFFLINE + NONE + NO_MATCH, "the package index cannot be reached"),
         (OFFLINE + SOME + NO_MATCH, "it has no a==1 that fits"),

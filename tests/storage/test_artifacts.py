@@ -49,6 +49,7 @@ from docmind.storage.artifacts import (
     unseal_labelled,
 )
 from docmind.storage.keys import Keyset
+from each import each_of
 
 VECTORS = json.loads((Path(__file__).parent.parent / "vectors" / "dma1-labelled.json").read_text())
 
@@ -254,8 +255,8 @@ def test_a_second_data_key_opens_old_and_new(tmp_path: Path, keys: Keyset) -> No
 # --- the folder is a jail ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "suffix"),
+@each_of(
+    "name, suffix",
     [
         ("../" + "0" * 61, SUFFIX),
         ("0" * 63 + "/", SUFFIX),

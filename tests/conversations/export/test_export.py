@@ -21,6 +21,7 @@ from docmind.records.answers import SEEN, Answer, Sentence, Source
 from docmind.records.conversations import Thread, ThreadView, Turn, WebResult
 from docmind.records.documents import Box
 from docmind.records.search import Degraded, Hit
+from each import each_of
 from exfiltration import payloads
 
 AT = 1_763_740_800_000
@@ -152,10 +153,15 @@ def test_passages_that_may_answer_are_named_so() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("told", TOLD)
-def test_both_formats_tell_it(told: str) -> None:
-    assert told in words_in(markdown(FULL)[0])
-    assert told in words_of(pdf(FULL))
+def test_both_formats_tell_it() -> None:
+    in_markdown, in_pdf = words_in(markdown(FULL)[0]), words_of(pdf(FULL))
+
+    @each_of("told", TOLD)
+    def is_told(told: str) -> None:
+        assert told in in_markdown
+        assert told in in_pdf
+
+    is_told()
 
 
 def test_markdown_comes_with_the_pages_it_shows_each_once() -> None:
@@ -239,7 +245,7 @@ def hostile(text: str) -> ThreadView:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", PAYLOADS)
+@each_of("name", PAYLOADS)
 def test_nothing_in_the_markdown_acts(name: str) -> None:
     text, _ = markdown(hostile(PAYLOADS[name]))
     own = re.compile(r"pages/\d{3}-[a-z0-9-]+-p\d+\.jpg")
@@ -334,8 +340,8 @@ def test_letters_of_many_scripts_are_kept_others_are_boxes() -> None:
 # --- names ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("title", "stem"),
+@each_of(
+    "title, stem",
     [
         ("Sales of lanterns", "Sales of lanterns"),
         ('a/b\\c:d*e?f"g<h>i|j', "a b c d e f g h i j"),

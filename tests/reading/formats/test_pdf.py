@@ -17,6 +17,7 @@ from docmind.errors import CorruptFileError
 from docmind.reading.formats import Rules, pdf, sensible_title
 from docmind.reading.formats.pdf import _clean, _unswap, open_pdf
 from docmind.records.documents import Upload
+from each import each_of
 
 PROSE = "The parties agree that this contract is governed by the laws of the State of New York. " * 3
 
@@ -113,8 +114,8 @@ def test_a_word_over_two_lines_is_one_word_with_two_boxes() -> None:
     assert len(words.boxes_of(2, 15)) == 2
 
 
-@pytest.mark.parametrize(
-    ("raw", "clean"),
+@each_of(
+    "raw, clean",
     [
         (f"informa{HYPHEN}tion", "information"),
         (f"fine{HYPHEN}tuning of fine-tuning", "fine-tuning of fine-tuning"),
@@ -142,8 +143,8 @@ def test_swapped_bytes_are_put_right() -> None:
     assert _unswap("적립 제외 대상") == "적립 제외 대상"
 
 
-@pytest.mark.parametrize(
-    ("raw", "title"),
+@each_of(
+    "raw, title",
     [
         ("Annual Report 2022", "Annual Report 2022"),
         ("Microsoft Word - draft3.doc", ""),

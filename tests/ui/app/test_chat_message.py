@@ -16,6 +16,7 @@ from markdown_it import MarkdownIt
 from docmind.answers import quoted
 from docmind.records.answers import Answer, Sentence, Source
 from docmind.ui.app.chat_message import answer_markdown, quote_markdown, streaming_markdown
+from each import each_of
 from exfiltration import payloads
 
 PAYLOADS = payloads("http://127.0.0.1:9")
@@ -76,13 +77,13 @@ def written(*parts: str | tuple[str, tuple[int, ...]], sources: int = 3, **optio
 # --- nothing acts -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", PAYLOADS)
+@each_of("name", PAYLOADS)
 def test_nothing_a_model_writes_acts(name: str) -> None:
     assert_inert(answer_markdown(written(PAYLOADS[name])))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", PAYLOADS)
+@each_of("name", PAYLOADS)
 def test_nothing_acts_at_any_moment_of_a_stream(name: str) -> None:
     text = PAYLOADS[name]
     step = max(1, len(text) // 400)
@@ -90,7 +91,7 @@ def test_nothing_acts_at_any_moment_of_a_stream(name: str) -> None:
         assert_inert(streaming_markdown(text[:end]))
 
 
-@pytest.mark.parametrize("name", PAYLOADS)
+@each_of("name", PAYLOADS)
 def test_nothing_acts_wherever_sentences_end(name: str) -> None:
     text = PAYLOADS[name]
     for step in (1, 3, 7):
@@ -100,7 +101,7 @@ def test_nothing_acts_wherever_sentences_end(name: str) -> None:
         assert_inert(answer_markdown(Answer("q", text, True, answer.sources, sentences=sentences, model="m")))
 
 
-@pytest.mark.parametrize("name", PAYLOADS)
+@each_of("name", PAYLOADS)
 def test_nothing_in_quotes_acts(name: str) -> None:
     assert_inert(answer_markdown(written(PAYLOADS[name], model="")))
 
@@ -144,8 +145,8 @@ def test_shapes_of_text_stay() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
+@each_of(
+    "text, shown",
     [
         ("[the site](https://evil.example/x?q=1)", "the site (evil.example)"),
         ("[https://good.example](https://evil.example/)", "https://good.example (evil.example)"),
@@ -167,7 +168,7 @@ def test_what_is_not_shown_alive_is_told(text: str, shown: str) -> None:
     assert words(answer_markdown(written(text))) == shown
 
 
-@pytest.mark.parametrize(
+@each_of(
     "text",
     ["**bold.** next", '**"quoted"** word', "***both***", "so **(it is)**, yes", "**a***b*", "*a **b** c*", "x*y*z"],
 )
@@ -255,7 +256,7 @@ def test_operators_of_quoted_code_stay_what_they_are() -> None:
         assert operator not in made.replace("\\", "")
 
 
-@pytest.mark.parametrize("name", PAYLOADS)
+@each_of("name", PAYLOADS)
 def test_nothing_in_a_single_quote_acts(name: str) -> None:
     assert_inert(quote_markdown(Source(1, "a.pdf", "d", 1, "p", PAYLOADS[name], (), 1, 1)))
 
@@ -331,7 +332,7 @@ def test_html_entities_of_an_address_come_to_nothing() -> None:
     assert "http\\:\u2060" in made
 
 
-@pytest.mark.parametrize("payload", PAYLOADS)
+@each_of("payload", PAYLOADS)
 @pytest.mark.parametrize("outcome", ["documents", "summary"])
 def test_names_and_headings_of_lists_are_inert(payload: str, outcome: Any) -> None:
     said = " ".join(payload.split())
@@ -376,7 +377,7 @@ def test_a_number_opens_the_page_that_it_cites() -> None:
 
 
 @pytest.mark.parametrize("model", ["m", ""])
-@pytest.mark.parametrize("name", PAYLOADS)
+@each_of("name", PAYLOADS)
 def test_no_text_makes_a_link_of_its_own(name: str, model: str) -> None:
     answer = written(PAYLOADS[name] + "\n\n", ("It is so.", (1,)), thread_id="t", checkpoint_id="c", model=model)
     assert set(links(answer_markdown(answer))) <= {f"#read=d.{n}&from=t.c.{n}" for n in (1, 2, 3)}

@@ -21,6 +21,7 @@ from docmind.records.documents import Upload
 from docmind.ui.app import state
 from docmind.ui.app.desk import desk
 from docmind.ui.chat.history import Lanes
+from each import each_of
 from llm_server import Behaviour, serving
 
 
@@ -85,7 +86,7 @@ def test_a_run_whose_parent_is_not_known_is_a_beginning() -> None:
     assert drawn(Lanes(tree("gone>a", "a>b", current="ab"))) == ["a", "b"]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each_of("seed", range(20))
 def test_no_run_is_lost_or_told_twice(seed: int) -> None:
     chance = random.Random(seed)
     links = ["0"] + [f"{chance.randrange(max(1, at - 6), at + 1) - 1}>{at}" for at in range(1, 200)]
