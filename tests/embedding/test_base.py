@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import io
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -115,17 +116,18 @@ def test_a_picture_is_turned_upright_and_laid_on_white() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("make", "told"),
     [
-        (b"", "cannot be read"),
-        (b"%PDF-1.7", "cannot be read"),
-        (picture("red", kind="PNG")[:80], "cannot be read"),
-        (picture("red", (9_000, 9_000), "PNG"), "too large"),
-        (picture("red", (2_000, 10), "PNG"), "too narrow"),
+        (lambda: b"", "cannot be read"),
+        (lambda: b"%PDF-1.7", "cannot be read"),
+        (lambda: picture("red", kind="PNG")[:80], "cannot be read"),
+        (lambda: picture("red", (9_000, 9_000), "PNG"), "too large"),
+        (lambda: picture("red", (2_000, 10), "PNG"), "too narrow"),
     ],
     ids=["nothing", "no picture", "cut short", "a bomb", "a strip"],
 )
-def test_what_is_no_picture_is_refused(data: bytes, told: str) -> None:
+def test_what_is_no_picture_is_refused(make: Callable[[], bytes], told: str) -> None:
+    data = make()
     with pytest.raises(VisualModelError, match=told):
         open_picture(data)
 
