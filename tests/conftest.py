@@ -29,6 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 HELPERS = [str(ROOT / "tests"), str(ROOT / "tests" / "support")]  # where child processes find the test helpers
 # Child processes too find the text model `fake`, in tests/support/docmind_testkit.py.
 os.environ["PYTHONPATH"] = os.pathsep.join([HELPERS[1], *filter(None, [os.environ.get("PYTHONPATH")])])
+pytest_plugins = ("closing",)  # in tests/support: what the runner wants told
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
@@ -152,16 +153,3 @@ def browser() -> Iterator[Any]:
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
         yield chromium
         chromium.close()
-
-
-# --- the closing summary ----------------------------------------------------------------------------------------------
-
-
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    failed = os.environ.get("CHECKS_FAILED")
-    if failed:
-        terminalreporter.section("checks before pytest")
-        terminalreporter.write_line(f"FAILED before pytest: {failed} (their words stand above)", red=True)
-    if names := os.environ.get("FAILED_TESTS"):  # for the second try of scripts/run_tests.py
-        reports = [*terminalreporter.getreports("failed"), *terminalreporter.getreports("error")]
-        Path(names).write_text("".join(f"{name}\n" for name in dict.fromkeys(report.nodeid for report in reports)))

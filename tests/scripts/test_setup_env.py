@@ -16,7 +16,6 @@ from pathlib import Path
 
 import pytest
 
-import run_tests
 import setup_env
 from each import each_of
 
@@ -531,70 +530,3 @@ def test_a_checkout_without_its_app_is_named(checkout: Path, wheels: Path) -> No
     result = run(checkout, "run_app.py", wheels=wheels)
     assert result.returncode == 1
     assert result.stderr == "DocMind: app.py is not here: the checkout is not complete.\n"
-
-
-# --- run_tests --------------------------------------------------------------------------------------------------------
-
-TWO = ["-n", "2", "--dist", "loadfile"]
-
-
-@pytest.mark.parametrize(
-    ("given", "passed"),
-    [
-        ([], []),
-        (["-k", "keys"], ["-k", "keys"]),
-        (["--fast"], ["-m", "not slow and not browser", *TWO]),
-        (["--fast", "tests/x.py"], ["-m", "not slow and not browser", *TWO, "tests/x.py"]),
-        (["--fast", "-n", "4"], ["-m", "not slow and not browser", "-n", "4"]),
-        (["-m", "crash or gpu", "--fast"], [*TWO, "-m", "(crash or gpu) and not slow and not browser"]),
-    ],
-)
-def test_fast_leaves_out_slow_and_browser_tests(given: list[str], passed: list[str]) -> None:
-    assert run_tests.pytest_arguments(given) == passed
-
-
-SHAKY = """
-import pathlib
-import pytest
-
-SEEN = pathlib.Path({seen!r})
-
-
-@pytest.mark.parametrize("number", range({failing}))
-def test_shaky(number):
-    count = int(SEEN.read_text()) if SEEN.exists() else 0
-    SEEN.write_text(str(count + 1))
-    assert count >= {passes_from}
-
-
-def test_sound():
-    pass
-"""
-
-
-@pytest.mark.parametrize(
-    ("failing", "passes_from", "code", "runs"),
-    [
-        (1, 1, 0, 2),  # fails once, passes at its second try
-        (1, 9, 1, 2),  # fails twice
-        (5, 5, 0, 10),
-        (6, 6, 1, 6),  # too many for an accident: no second try
-    ],
-)
-def test_few_failed_tests_get_a_second_try(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-    failing: int,
-    passes_from: int,
-    code: int,
-    runs: int,
-) -> None:
-    seen = tmp_path / "seen"
-    shutil.copy(ROOT / "tests" / "conftest.py", tmp_path)
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "test_shaky.py").write_text(SHAKY.format(seen=str(seen), failing=failing, passes_from=passes_from))
-    assert run_tests.run_pytest([sys.executable, "-m", "pytest", "-q"], [], dict(os.environ)) == code
-    assert int(seen.read_text()) == runs
-    assert ("a second try" in capfd.readouterr().out) == (failing <= run_tests.RETRIED)
