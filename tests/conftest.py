@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 HELPERS = [str(ROOT / "tests"), str(ROOT / "tests" / "support")]  # where child processes find the test helpers
 # Child processes too find the text model `fake`, in tests/support/docmind_testkit.py.
 os.environ["PYTHONPATH"] = os.pathsep.join([HELPERS[1], *filter(None, [os.environ.get("PYTHONPATH")])])
-pytest_plugins = ("closing",)  # in tests/support: what the runner wants told
+pytest_plugins = ("case_times", "closing")  # in tests/support: what each test costs; what the runner wants told
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
