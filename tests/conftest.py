@@ -115,6 +115,24 @@ def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return data
 
 
+# --- an opened application --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def library() -> Any:
+    """Return the prepared library that tests open; a module that needs another one has its own fixture of this name."""
+    from libraries import THREE_DOCUMENTS
+
+    return THREE_DOCUMENTS
+
+
+@pytest.fixture(name="docmind")
+def opened_docmind(library: Any, tmp_path: Path) -> Iterator[Any]:
+    """Open a copy of the library in `tmp_path`; no language model answers but one put into `models.model`."""
+    with library.opened(tmp_path) as opened:
+        yield opened
+
+
 # --- a real browser ---------------------------------------------------------------------------------------------------
 
 
