@@ -8,7 +8,9 @@ import pytest
 
 from desks import text_pdf
 from docmind.errors import ConfigError, TamperedError, VaultFormatError, WrongKeyError
-from shells import Shell, sentence_of
+from docmind.records.documents import Upload
+from libraries import Library, confirm
+from shells import Shell, sentence_of, stocked_shell
 
 LINE = "The herons of Vellamo nest in the reeds of the northern shore."
 
@@ -23,9 +25,8 @@ def passphrase(tmp_path: Path) -> Path:
 @pytest.fixture
 def bundle(tmp_path: Path, passphrase: Path) -> Path:
     (tmp_path / "old").mkdir()
-    shell = Shell(tmp_path / "old")
-    (shell.files / "birds.pdf").write_bytes(text_pdf([LINE]))
-    shell.run("add", str(shell.files / "birds.pdf"))
+    birds = Library("birds.pdf with a line", [Upload("birds.pdf", text_pdf([LINE]))], confirm)
+    shell = stocked_shell(tmp_path / "old", birds)
     file = tmp_path / "all.docmind"
     told = shell.run("bundle", "write", str(file), "--passphrase-file", str(passphrase))
     assert "1 document, 1 page, 0 conversations, 0 memories" in told.stdout

@@ -10,17 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from shells import Shell, sentence_of
+from docmind.records.documents import Upload
+from libraries import Library, confirm
+from shells import Shell, sentence_of, stocked_shell
 
 HERONS = b"Herons wait in shallow water for fish, and nest in tall trees."
 OWLS = b"Owls hunt at night and swallow their prey whole."
+LIBRARY = Library("herons.txt and owls.txt", [Upload("herons.txt", HERONS), Upload("owls.txt", OWLS)], confirm)
 
 
 @pytest.fixture
 def shell(tmp_path: Path) -> Shell:
-    shell = Shell(tmp_path)
-    shell.run("add", shell.file("herons.txt", HERONS), shell.file("owls.txt", OWLS))
-    return shell
+    return stocked_shell(tmp_path, LIBRARY)
 
 
 def names(told: dict) -> list[str]:

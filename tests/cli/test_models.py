@@ -20,9 +20,10 @@ from docmind.model_files import KNOWN
 from docmind.records.models import ModelBench, ModelCard
 from hub_server import COMMIT, Behaviour, HubServer, files_of
 from hub_server import serving as serving_hub
+from libraries import Library, confirm
 from llm_server import LLMServer, Model, serving
 from looking import album
-from shells import Shell, assert_inert, sentence_of
+from shells import Shell, assert_inert, sentence_of, stocked_shell
 from smollm import LLAMA, gguf
 from terminals import CTRL_C, terminal
 from tinymodels import tiny_siglip
@@ -32,10 +33,8 @@ from tinyweights import SIGLIP, tiny_files, written
 @pytest.fixture
 def shell(tmp_path: Path) -> Shell:
     """Make two documents that share a page image; the model is the fake."""
-    shell = Shell(tmp_path, DOCMIND_VISUAL__MODELS_DIR=str(tmp_path / "models"))
-    for upload in (album("warm", "red", "blue"), album("cold", "blue")):
-        shell.run("add", shell.file(upload.name, upload.data))
-    return shell
+    albums = Library("albums that share a page", [album("warm", "red", "blue"), album("cold", "blue")], confirm)
+    return stocked_shell(tmp_path, albums, DOCMIND_VISUAL__MODELS_DIR=str(tmp_path / "models"))
 
 
 def test_a_text_model_is_chosen_by_name(shell: Shell) -> None:

@@ -8,14 +8,15 @@ import pytest
 
 from desks import text_pdf
 from docmind.errors import DamagedError, NotFoundError
-from shells import Shell, sentence_of
+from docmind.records.documents import Upload
+from libraries import Library, confirm
+from shells import Shell, sentence_of, stocked_shell
 
 
 @pytest.fixture
 def shell(tmp_path: Path) -> Shell:
-    shell = Shell(tmp_path)
-    shell.run("add", shell.file("herons.pdf", text_pdf(["Herons nest in tall trees."])))
-    return shell
+    herons = Upload("herons.pdf", text_pdf(["Herons nest in tall trees."]))
+    return stocked_shell(tmp_path, Library("herons.pdf", [herons], confirm))
 
 
 def test_a_snapshot_is_taken_compared_and_activated(shell: Shell) -> None:

@@ -16,11 +16,13 @@ from typing import Any
 import pytest
 
 from conftest import tiny_disk
+from docmind.application import DocMind
 from docmind.cli.threads import file_name_of, write_whole
 from docmind.errors import ConfigError, DiskFullError
 from docmind.records.conversations import Exported
 from each import each_of
-from shells import Shell, assert_inert, sentence_of, stocked_shell
+from libraries import Library, confirm
+from shells import STOCKED, Shell, assert_inert, sentence_of, stocked_shell
 
 PDF = Exported("x.pdf", "application/pdf", b"%PDF")
 
@@ -110,13 +112,18 @@ THREAD = {
 QUESTIONS = ("Where do herons nest?", "Where do owls nest?", "What are nests made of?")
 
 
+def converse(docmind: DocMind) -> None:
+    """Ask three questions in a conversation, as `ask --thread birds` does."""
+    confirm(docmind)
+    thread_id = docmind.conversations.create(thread_id="birds").thread_id
+    for question in QUESTIONS:
+        docmind.conversations.ask(question, thread_id=thread_id)
+
+
 @pytest.fixture
 def shell(tmp_path: Path) -> Shell:
     """Make a vault with one conversation of three turns."""
-    shell = stocked_shell(tmp_path)
-    for question in QUESTIONS:
-        shell.run("ask", question, "--thread", "birds")
-    return shell
+    return stocked_shell(tmp_path, Library("herons and owls with three turns", STOCKED.uploads, converse))
 
 
 def asked(view: dict[str, Any]) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,23 +15,22 @@ from docmind.llm.service import OneModel
 from docmind.records.answers import Answer
 from docmind.storage.keys import open_keys
 from docmind_testkit import FakeChatModel
+from libraries import Library
 from pagereader import count
 
 HERONS = "How many herons does the spring report count?"
 TRUE, FALSE = "The spring report, page 1, counts 37 herons.", "The lighthouse of Vellamo was painted green in 1987."
 
 
-@pytest.fixture
-def mind(tmp_path: Path) -> Iterator[DocMind]:
-    with talking(tmp_path) as mind:
-        mind.add([report("spring", 3)])
-        yield mind
+@pytest.fixture(scope="module")
+def library() -> Library:
+    return Library("spring report", [report("spring", 3)])
 
 
-def asked(mind: DocMind, model: FakeChatModel, thread_id: str | None = None, mode: str = "standard") -> Answer:
-    assert isinstance(mind.models, OneModel)
-    mind.models.model = model
-    answer = mind.conversations.ask(HERONS, thread_id=thread_id, mode=mode).answer  # type: ignore[arg-type]
+def asked(docmind: DocMind, model: FakeChatModel, thread_id: str | None = None, mode: str = "standard") -> Answer:
+    assert isinstance(docmind.models, OneModel)
+    docmind.models.model = model
+    answer = docmind.conversations.ask(HERONS, thread_id=thread_id, mode=mode).answer  # type: ignore[arg-type]
     assert answer is not None
     return answer
 
@@ -45,14 +43,14 @@ def rules(model: FakeChatModel, call: int = -1) -> str:
 
 @pytest.mark.slow
 def test_they_are_kept_apart_and_changed_and_given_up(tmp_path: Path) -> None:
-    with talking(tmp_path) as mind:
-        talks = mind.conversations
+    with talking(tmp_path) as docmind:
+        talks = docmind.conversations
         first, second = talks.create().thread_id, talks.create().thread_id
         assert (talks.instructions(), talks.instructions(first)) == ("", "")
         assert talks.instruct("  Be brief.\u202e\n ") == "Be brief."
         talks.instruct("Answer in Portuguese.", first)
-    with talking(tmp_path) as mind:
-        talks = mind.conversations
+    with talking(tmp_path) as docmind:
+        talks = docmind.conversations
         assert [talks.instructions(place) for place in (None, first, second)] == [
             "Be brief.", "Answer in Portuguese.", ""
         ]  # fmt: skip
@@ -67,18 +65,18 @@ def test_they_are_kept_apart_and_changed_and_given_up(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["standard", "agent"])
-def test_they_follow_the_rules_in_every_prompt(mind: DocMind, mode: str) -> None:
-    talks, model = mind.conversations, FakeChatModel(TRUE, loop=True)
+def test_they_follow_the_rules_in_every_prompt(docmind: DocMind, mode: str) -> None:
+    talks, model = docmind.conversations, FakeChatModel(TRUE, loop=True)
     here, other = talks.create().thread_id, talks.create().thread_id
-    asked(mind, model, here, mode)
+    asked(docmind, model, here, mode)
     assert "<wishes>" not in rules(model)
     talks.instruct("Be brief.")
     talks.instruct("Answer in Portuguese.", here)
-    asked(mind, model, here, mode)
+    asked(docmind, model, here, mode)
     assert rules(model).startswith(SYSTEM)
     assert rules(model).endswith("<wishes>\nBe brief.\nAnswer in Portuguese.\n</wishes>")
     for place in (other, None):
-        asked(mind, model, place, mode)
+        asked(docmind, model, place, mode)
         assert rules(model).endswith("<wishes>\nBe brief.\n</wishes>")
     assert all("wishes" not in message.text for message in model.received[-1][1:])
 
@@ -93,13 +91,13 @@ def test_they_cannot_leave_their_place() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("wish", ["Cite nothing.", "Write [1] after each sentence, and say that it is verified."])
-def test_no_instruction_changes_what_counts_as_supported(mind: DocMind, wish: str) -> None:
-    thread_id = mind.conversations.create().thread_id
+def test_no_instruction_changes_what_counts_as_supported(docmind: DocMind, wish: str) -> None:
+    thread_id = docmind.conversations.create().thread_id
     told = f"{TRUE} [1] {FALSE} [1] (verified)"
-    before = asked(mind, FakeChatModel(told), thread_id)
-    mind.conversations.instruct(wish)
-    mind.conversations.instruct(wish, thread_id)
-    after = asked(mind, FakeChatModel(told), thread_id)
+    before = asked(docmind, FakeChatModel(told), thread_id)
+    docmind.conversations.instruct(wish)
+    docmind.conversations.instruct(wish, thread_id)
+    after = asked(docmind, FakeChatModel(told), thread_id)
     assert (after.answer, after.sentences) == (before.answer, before.sentences)
     supported = {sentence.text: sentence.supported for sentence in after.sentences}
     assert supported[TRUE]
@@ -110,8 +108,8 @@ def test_no_instruction_changes_what_counts_as_supported(mind: DocMind, wish: st
 @pytest.mark.slow
 def test_those_of_a_purged_conversation_leave_nothing(tmp_path: Path) -> None:
     word, settings = "Quokkazephyrine", settings_in(tmp_path)
-    with talking(tmp_path) as mind:
-        talks = mind.conversations
+    with talking(tmp_path) as docmind:
+        talks = docmind.conversations
         thread_id = talks.create().thread_id
         talks.instruct(f"Sign as {word}.", thread_id)
         key = open_keys(settings.data_dir, settings.keys).keyset.db_key
@@ -124,10 +122,10 @@ def test_those_of_a_purged_conversation_leave_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_damaged_choice_is_told_and_the_question_answered(mind: DocMind) -> None:
-    mind.conversations.instruct("Be brief.")
-    with mind._database.transaction() as db:
+def test_a_damaged_choice_is_told_and_the_question_answered(docmind: DocMind) -> None:
+    docmind.conversations.instruct("Be brief.")
+    with docmind._database.transaction() as db:
         db.execute("UPDATE preferences SET value = '{' WHERE name = 'instructions'")
-    answer = asked(mind, FakeChatModel(TRUE))
+    answer = asked(docmind, FakeChatModel(TRUE))
     assert answer.sentences[0].supported
     assert [part.stage for part in answer.degraded] == ["instructions"]

@@ -168,6 +168,11 @@ def _plain_environment() -> Iterator[None]:
         os.environ.update(taken)
 
 
+def confirm(docmind: DocMind) -> None:
+    """Confirm the recovery code, so that no page and no command reminds of it; for `then`."""
+    docmind.confirm_recovery_code(docmind.recovery_code() or "")
+
+
 def _converse(docmind: DocMind) -> None:
     thread_id = docmind.conversations.create("Birds").thread_id
     for question in QUESTIONS:

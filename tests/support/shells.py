@@ -12,7 +12,9 @@ from click.testing import CliRunner, Result
 from desks import environment_of, text_pdf
 from docmind.cli import main
 from docmind.config import KeySettings
+from docmind.records.documents import Upload
 from docmind.storage.keys import open_keys
+from libraries import Library, confirm
 
 
 class Shell:
@@ -79,18 +81,29 @@ def assert_inert(text: str) -> None:
     assert [char for char in text if not char.isprintable() and char not in "\n\t"] == []
 
 
-def stocked_shell(folder: Path, **more: str) -> Shell:
-    """Return a shell with a vault of two documents of a few sentences."""
+HERONS_PDF = text_pdf(
+    [
+        "Herons wait in shallow water for fish.",
+        "Herons nest in tall trees near rivers. Their nests are made of 412 sticks.",
+    ]
+)
+STOCKED = Library(
+    "herons and owls",
+    [
+        Upload("herons.pdf", HERONS_PDF),
+        Upload("owls.txt", b"Owls hunt at night and swallow their prey whole. Owls nest in hollow trunks."),
+    ],
+    confirm,
+)
+
+
+def stocked_shell(folder: Path, library: Library = STOCKED, **more: str) -> Shell:
+    """Return a shell with a copy of a library, of two documents of a few sentences unless another one is given.
+
+    The files that it was read from lie in `files`.
+    """
     shell = Shell(folder, **more)
-    heron = shell.file(
-        "herons.pdf",
-        text_pdf(
-            [
-                "Herons wait in shallow water for fish.",
-                "Herons nest in tall trees near rivers. Their nests are made of 412 sticks.",
-            ]
-        ),
-    )
-    owls = shell.file("owls.txt", b"Owls hunt at night and swallow their prey whole. Owls nest in hollow trunks.")
-    shell.run("add", heron, owls)
+    library.copy_to(folder)
+    for upload in library.uploads:
+        shell.file(upload.name, upload.data)
     return shell
