@@ -17,10 +17,12 @@ from docmind.access import Launch
 from docmind.application import DocMind
 from docmind.ui.app.desk import desk
 from docmind.ui.app.routes import Routes
+from libraries import EMPTY, Library
 
 
-def desk_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DocMind]:
-    """Open the desk of the app over a vault in `folder`, and close it again; for a fixture."""
+def desk_in(folder: Path, monkeypatch: pytest.MonkeyPatch, library: Library = EMPTY) -> Iterator[DocMind]:
+    """Open the desk of the app over a copy of a library in `folder`, and close it again; for a fixture."""
+    library.copy_to(folder)
     for name, value in environment_of(folder).items():
         monkeypatch.setenv(name, value)
     desk.clear()

@@ -10,8 +10,11 @@ therefore builds a new library, and what is older than a day is removed.
 
 A vault is bound to no path, inode or time of change, so a copy opens as the same vault: the database, its mark, its
 clock and the sealed index agree, because all are copied while the vault is closed. Only the file `reserve` is left out:
-blocks that two files share reserve nothing, and opening fills it again. The copy has the same vault id and the same
-document ids. A process may hold two copies open, as each has its own lock.
+blocks that two files share reserve nothing, and opening fills it again. A process may hold two copies open, as each
+has its own lock.
+
+All copies of a library have the same vault id and the same document ids. What a process caches by these ids would be
+found by the next test: a module that draws pages of the app calls `page_view.forget` in its fixture.
 """
 
 from __future__ import annotations

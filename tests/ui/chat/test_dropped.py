@@ -18,6 +18,8 @@ from docmind.records.documents import Upload
 from docmind.records.search import Filters
 from docmind.ui.app import state
 from docmind.ui.app.desk import desk
+from docmind.ui.app.page_view import forget
+from libraries import Library, confirm
 
 BOILER = ("boiler.pdf", text_pdf(["The boiler is serviced every spring by the landlord."]))
 OWLS = ("owls.pdf", text_pdf(["Owls hunt at night, in the woods and in the fields."]))
@@ -30,10 +32,9 @@ def docmind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DocMind
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("DOCMIND_ANSWER__THRESHOLD", "0")  # the fake model's scores are always low
     desk.clear()
-    opened = desk().open()
-    opened.confirm_recovery_code(opened.recovery_code() or "")
-    opened.add([Upload("lease.pdf", text_pdf(["The rent is paid each month."]))])
-    yield opened
+    forget()
+    Library("rent", [Upload("lease.pdf", text_pdf(["The rent is paid each month."]))], confirm).copy_to(tmp_path)
+    yield desk().open()
     desk.clear()
 
 

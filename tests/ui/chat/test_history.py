@@ -14,14 +14,17 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from desks import text_pdf
+from desks import settings_in, text_pdf
 from docmind.application import DocMind
+from docmind.config import ReadingSettings, Settings, StorageSettings
 from docmind.records.conversations import Run
 from docmind.records.documents import Upload
 from docmind.ui.app import state
 from docmind.ui.app.desk import desk
+from docmind.ui.app.page_view import forget
 from docmind.ui.chat.history import Lanes
 from each import each_of
+from libraries import Library
 from llm_server import Behaviour, serving
 
 
@@ -113,17 +116,25 @@ FIRST, SECOND, THIRD = (
 )
 
 
+BIRDS = text_pdf(["There are 37 herons.", "There are 74 storks.", "There are two owls."])
+
+
+def settings_of(folder: Path) -> Settings:
+    """Return the settings of the vault: page images in their usual size."""
+    return settings_in(folder, reading=ReadingSettings(ocr="off", workers=1), storage=StorageSettings())
+
+
 @pytest.fixture
-def mind(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DocMind]:
+def docmind(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DocMind]:
     for name, value in {
         "EMBEDDING__MODEL": "fake", "READING__OCR": "off", "READING__WORKERS": "1", "LLM__PROVIDER": "off",
         "ANSWER__THRESHOLD": "0",
     }.items():  # fmt: skip
         monkeypatch.setenv(f"DOCMIND_{name}", value)
     desk.clear()
-    mind = desk().open()
-    mind.add([Upload("birds.pdf", text_pdf(["There are 37 herons.", "There are 74 storks.", "There are two owls."]))])
-    yield mind
+    forget()
+    Library("birds", [Upload("birds.pdf", BIRDS)], settings=settings_of).copy_to(data_dir.parent)
+    yield desk().open()
     desk.clear()
 
 
@@ -133,22 +144,22 @@ def page() -> None:
     from docmind.ui.app.desk import desk
     from docmind.ui.chat import compare, history, threads
 
-    mind = desk().open()
-    thread_id = threads.sidebar(mind)
-    if compare.draw(mind):
+    docmind = desk().open()
+    thread_id = threads.sidebar(docmind)
+    if compare.draw(docmind):
         return
     assert thread_id is not None
-    view = mind.conversations.view(thread_id, history.looking_at())
-    st.title("past" if history.banner(mind, view) else "now")
+    view = docmind.conversations.view(thread_id, history.looking_at())
+    st.title("past" if history.banner(docmind, view) else "now")
     for turn in view.turns:
-        history.switcher(mind, view, turn)
-    history.panel(mind, view)
+        history.switcher(docmind, view, turn)
+    history.panel(docmind, view)
 
 
-def asked(mind: DocMind, *questions: str) -> tuple[str, list[str]]:
+def asked(docmind: DocMind, *questions: str) -> tuple[str, list[str]]:
     """Create a conversation with these questions; return its id, and the points after each."""
-    thread_id = mind.conversations.create("Birds").thread_id
-    return thread_id, [mind.conversations.ask(text, thread_id=thread_id).checkpoint_id for text in questions]
+    thread_id = docmind.conversations.create("Birds").thread_id
+    return thread_id, [docmind.conversations.ask(text, thread_id=thread_id).checkpoint_id for text in questions]
 
 
 def opened(thread_id: str) -> AppTest:
@@ -183,26 +194,26 @@ def lines(test: AppTest) -> list[str]:
     return found
 
 
-def standing(mind: DocMind, thread_id: str) -> list[str]:
-    return [turn.question for turn in mind.conversations.view(thread_id).turns]
+def standing(docmind: DocMind, thread_id: str) -> list[str]:
+    return [turn.question for turn in docmind.conversations.view(thread_id).turns]
 
 
 @pytest.mark.slow
-def test_a_conversation_without_questions_says_what_will_be_here(mind: DocMind) -> None:
-    thread_id, _ = asked(mind)
+def test_a_conversation_without_questions_says_what_will_be_here(docmind: DocMind) -> None:
+    thread_id, _ = asked(docmind)
     assert "Questions are listed here" in said(opened(thread_id))
 
 
 @pytest.mark.slow
-def test_looking_back_changes_nothing_and_leads_back(mind: DocMind) -> None:
-    thread_id, (first, second, third) = asked(mind, FIRST, SECOND, THIRD)
+def test_looking_back_changes_nothing_and_leads_back(docmind: DocMind) -> None:
+    thread_id, (first, second, third) = asked(docmind, FIRST, SECOND, THIRD)
     test = opened(thread_id)
     assert lines(test) == [f"*{first}", f"*{second}", f"*{third}"]
     click(test, f"look-{first}")
     assert test.title[0].value == "past"
     assert test.query_params["at"] == first
     assert FIRST in said(test)
-    assert standing(mind, thread_id) == [FIRST, SECOND, THIRD]
+    assert standing(docmind, thread_id) == [FIRST, SECOND, THIRD]
     click(test, f"look-{third}")
     assert test.title[0].value == "now", "that is where it stands"
     click(test, f"look-{second}")
@@ -212,12 +223,12 @@ def test_looking_back_changes_nothing_and_leads_back(mind: DocMind) -> None:
 
 
 @pytest.mark.slow
-def test_going_on_from_an_earlier_point_and_switching_back(mind: DocMind) -> None:
-    thread_id, (first, second, third) = asked(mind, FIRST, SECOND, THIRD)
+def test_going_on_from_an_earlier_point_and_switching_back(docmind: DocMind) -> None:
+    thread_id, (first, second, third) = asked(docmind, FIRST, SECOND, THIRD)
     test = click(click(opened(thread_id), f"look-{first}"), "past-continue")
     assert test.title[0].value == "now"
-    assert standing(mind, thread_id) == [FIRST]
-    other = mind.conversations.ask(THIRD, thread_id=thread_id).checkpoint_id
+    assert standing(docmind, thread_id) == [FIRST]
+    other = docmind.conversations.ask(THIRD, thread_id=thread_id).checkpoint_id
     run(test)
     assert "4 questions on 2 branches" in said(test)
     assert lines(test) == [f"*{first}", second, f"*{other}"], "the other branch is one line"
@@ -225,29 +236,29 @@ def test_going_on_from_an_earlier_point_and_switching_back(mind: DocMind) -> Non
     assert lines(test) == [f"*{first}", second, third, f"*{other}"]
     assert "2 of 2" in said(test)
     click(test, f"versions-{other}-1")
-    assert standing(mind, thread_id) == [FIRST, SECOND, THIRD], "to the end of that branch"
+    assert standing(docmind, thread_id) == [FIRST, SECOND, THIRD], "to the end of that branch"
 
 
 @pytest.mark.slow
-def test_branching_puts_what_follows_beside_what_is_there(mind: DocMind) -> None:
-    thread_id, (first, second) = asked(mind, FIRST, SECOND)
+def test_branching_puts_what_follows_beside_what_is_there(docmind: DocMind) -> None:
+    thread_id, (first, second) = asked(docmind, FIRST, SECOND)
     test = click(click(opened(thread_id), f"look-{first}"), "past-continue")
-    assert standing(mind, thread_id) == [FIRST]
-    third = mind.conversations.ask(THIRD, thread_id=thread_id).checkpoint_id
+    assert standing(docmind, thread_id) == [FIRST]
+    third = docmind.conversations.ask(THIRD, thread_id=thread_id).checkpoint_id
     assert lines(run(test)) == [f"*{first}", second, f"*{third}"]
 
 
 @pytest.mark.slow
-def test_nothing_moves_while_a_question_is_being_answered(mind: DocMind, monkeypatch: pytest.MonkeyPatch) -> None:
-    thread_id, (first, _) = asked(mind, FIRST, SECOND)
+def test_nothing_moves_while_a_question_is_being_answered(docmind: DocMind, monkeypatch: pytest.MonkeyPatch) -> None:
+    thread_id, (first, _) = asked(docmind, FIRST, SECOND)
     with serving(protocols=("ollama",)) as server:
         server.default = Behaviour("silent")
         monkeypatch.setenv("DOCMIND_LLM__PROVIDER", "ollama")
         monkeypatch.setenv("DOCMIND_LLM__URL", server.url)
         desk.clear()
-        mind = desk().open()
-        mind.models.list()
-        run_id = mind.conversations.start(THIRD, thread_id=thread_id)
+        docmind = desk().open()
+        docmind.models.list()
+        run_id = docmind.conversations.start(THIRD, thread_id=thread_id)
         until = time.monotonic() + 30
         while not server.asked():
             assert time.monotonic() < until
@@ -258,16 +269,16 @@ def test_nothing_moves_while_a_question_is_being_answered(mind: DocMind, monkeyp
         )
         click(click(test, f"look-{first}"), "past-continue")
         assert "being answered" in test.toast[0].value
-        assert standing(mind, thread_id) == [FIRST, SECOND, THIRD]
-        mind.conversations.stop(run_id)
-        assert mind.conversations.wait(run_id, 30).is_over
+        assert standing(docmind, thread_id) == [FIRST, SECOND, THIRD]
+        docmind.conversations.stop(run_id)
+        assert docmind.conversations.wait(run_id, 30).is_over
         click(test, "past-continue")
-        assert standing(mind, thread_id) == [FIRST]
+        assert standing(docmind, thread_id) == [FIRST]
 
 
 @pytest.mark.slow
-def test_two_answers_are_chosen_and_compared(mind: DocMind) -> None:
-    thread_id, (first, second) = asked(mind, FIRST, SECOND)
+def test_two_answers_are_chosen_and_compared(docmind: DocMind) -> None:
+    thread_id, (first, second) = asked(docmind, FIRST, SECOND)
     test = opened(thread_id)
     test.session_state[state.COMPARING] = (thread_id, first, "")
     run(test)
@@ -289,9 +300,9 @@ def test_two_answers_are_chosen_and_compared(mind: DocMind) -> None:
 
 
 @pytest.mark.slow
-def test_an_answer_compared_with_its_like_says_so(mind: DocMind) -> None:
-    thread_id, (first,) = asked(mind, FIRST)
-    again = mind.conversations.wait(mind.conversations.retry(thread_id, first), 60).turn
+def test_an_answer_compared_with_its_like_says_so(docmind: DocMind) -> None:
+    thread_id, (first,) = asked(docmind, FIRST)
+    again = docmind.conversations.wait(docmind.conversations.retry(thread_id, first), 60).turn
     assert again is not None
     test = opened(thread_id)
     click(test, f"versions-{again.checkpoint_id}-compare")
@@ -300,18 +311,18 @@ def test_an_answer_compared_with_its_like_says_so(mind: DocMind) -> None:
 
 
 @pytest.mark.slow
-def test_pages_of_a_document_deleted_since_are_told_as_gone(mind: DocMind) -> None:
-    thread_id, (first, second) = asked(mind, FIRST, SECOND)
-    mind.erase([mind.documents()[0].doc_id], conversations=False)
+def test_pages_of_a_document_deleted_since_are_told_as_gone(docmind: DocMind) -> None:
+    thread_id, (first, second) = asked(docmind, FIRST, SECOND)
+    docmind.erase([docmind.documents()[0].doc_id], conversations=False)
     test = opened(thread_id)
     test.session_state[state.COMPARING] = (thread_id, first, second)
     assert "This document has been deleted." in said(run(test))
 
 
 @pytest.mark.slow
-def test_a_comparison_does_not_follow_into_another_conversation(mind: DocMind) -> None:
-    thread_id, (first, second) = asked(mind, FIRST, SECOND)
-    other, _ = asked(mind, THIRD)
+def test_a_comparison_does_not_follow_into_another_conversation(docmind: DocMind) -> None:
+    thread_id, (first, second) = asked(docmind, FIRST, SECOND)
+    other, _ = asked(docmind, THIRD)
     test = opened(thread_id)
     test.session_state[state.COMPARING] = (thread_id, first, second)
     assert "side by side" in said(run(test))
@@ -320,9 +331,9 @@ def test_a_comparison_does_not_follow_into_another_conversation(mind: DocMind) -
 
 
 @pytest.mark.slow
-def test_a_point_that_is_not_of_this_conversation_is_the_present(mind: DocMind) -> None:
-    thread_id, _ = asked(mind, FIRST)
-    _, (elsewhere,) = asked(mind, THIRD)
+def test_a_point_that_is_not_of_this_conversation_is_the_present(docmind: DocMind) -> None:
+    thread_id, _ = asked(docmind, FIRST)
+    _, (elsewhere,) = asked(docmind, THIRD)
     test = AppTest.from_function(page, default_timeout=60)
     test.query_params["thread"] = thread_id
     test.run()
@@ -333,8 +344,8 @@ def test_a_point_that_is_not_of_this_conversation_is_the_present(mind: DocMind) 
 
 
 @pytest.mark.slow
-def test_a_long_history_comes_in_parts_with_the_present_on_show(mind: DocMind) -> None:
-    thread_id, points = asked(mind, *(f"Question {number}: how many herons?" for number in range(35)))
+def test_a_long_history_comes_in_parts_with_the_present_on_show(docmind: DocMind) -> None:
+    thread_id, points = asked(docmind, *(f"Question {number}: how many herons?" for number in range(35)))
     test = opened(thread_id)
     assert lines(test) == [f"*{point}" for point in points[-30:]]
     test.query_params["at"] = points[0]

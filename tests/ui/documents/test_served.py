@@ -17,6 +17,7 @@ from docmind.application import DocMind
 from docmind.records.documents import Upload
 from docmind.ui.documents.served import LIBRARY
 from docmind.ui.reader.served import ROUTES
+from libraries import Library
 
 HOSTILE = "../évil\u202e\x00.txt"
 FILES = [Upload(HOSTILE, b"The boiler is serviced every spring."), Upload("b.txt", b"Owls hunt at night.", tags=("a",))]
@@ -24,9 +25,7 @@ FILES = [Upload(HOSTILE, b"The boiler is serviced every spring."), Upload("b.txt
 
 @pytest.fixture
 def docmind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DocMind]:
-    for opened in desk_in(tmp_path, monkeypatch):
-        opened.add(FILES)
-        yield opened
+    yield from desk_in(tmp_path, monkeypatch, Library("a hostile name and a tag", FILES))
 
 
 @pytest.fixture

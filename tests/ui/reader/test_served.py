@@ -20,6 +20,7 @@ from docmind.ui.app.desk import desk
 from docmind.ui.app.guard import Guard
 from docmind.ui.app.page_links import cited_in, reader_link
 from docmind.ui.reader.served import ROUTES
+from libraries import Library
 
 LEASE = text_pdf(["The notice period of the lease is six months.", "The rent is paid each month."])
 HOSTILE = ("..", "%2e%2e", "a%2f..%2fb", "'; DROP TABLE pages;--", "%00", "<img src=x>", "é", "0" * 400)
@@ -27,7 +28,7 @@ HOSTILE = ("..", "%2e%2e", "a%2f..%2fb", "'; DROP TABLE pages;--", "%00", "<img 
 
 @pytest.fixture
 def docmind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DocMind]:
-    yield from desk_in(tmp_path, monkeypatch)
+    yield from desk_in(tmp_path, monkeypatch, Library("lease.pdf", [Upload("lease.pdf", LEASE)]))
 
 
 @pytest.fixture
@@ -40,10 +41,8 @@ def client(launch: Launch) -> TestClient:
     return client_of(ROUTES, launch)
 
 
-def add(docmind: DocMind, name: str = "lease.pdf", data: bytes = LEASE) -> str:
-    (added,) = docmind.add([Upload(name, data)])
-    assert added.doc_id, added.message
-    return added.doc_id
+def lease_of(docmind: DocMind) -> str:
+    return docmind.find_document("lease.pdf").doc_id
 
 
 def ask(docmind: DocMind, question: str = "How long is the notice period of the lease?") -> Answer:
@@ -61,7 +60,7 @@ def place(answer: Answer, n: int = 1) -> str:
 
 
 def test_a_page_comes_with_its_words_and_facts(docmind: DocMind, client: TestClient) -> None:
-    doc_id = add(docmind)
+    doc_id = lease_of(docmind)
     found = client.get(f"/-/page/{doc_id}/2").json()
     assert (found["doc"], found["page"], found["pages"], found["name"]) == (doc_id, 2, 2, "lease.pdf")
     assert [word[0] for word in found["words"]] == ["The", "rent", "is", "paid", "each", "month."]
@@ -71,7 +70,7 @@ def test_a_page_comes_with_its_words_and_facts(docmind: DocMind, client: TestCli
 
 
 def test_a_source_has_its_quote_its_shapes_and_its_picture(docmind: DocMind, client: TestClient) -> None:
-    doc_id = add(docmind)
+    doc_id = lease_of(docmind)
     answer = ask(docmind)
     source = answer.sources[0]
     found = client.get(f"/-/cited/{place(answer, source.n)}").json()
@@ -86,7 +85,7 @@ def test_a_source_has_its_quote_its_shapes_and_its_picture(docmind: DocMind, cli
 
 @pytest.mark.parametrize("with_quotes", [False, True])
 def test_an_erased_document_is_gone(docmind: DocMind, client: TestClient, with_quotes: bool) -> None:
-    doc_id = add(docmind)
+    doc_id = lease_of(docmind)
     answer = ask(docmind)
     docmind.erase([doc_id], conversations=with_quotes)
     assert ("six months" in client.get(f"/-/cited/{place(answer)}").json()["quote"]) is not with_quotes
@@ -97,7 +96,7 @@ def test_an_erased_document_is_gone(docmind: DocMind, client: TestClient, with_q
 
 
 def test_a_text_is_found_within_the_document(docmind: DocMind, client: TestClient) -> None:
-    doc_id = add(docmind)
+    doc_id = lease_of(docmind)
     found = client.get(f"/-/document/{doc_id}/places", params={"text": "RENT is"}).json()
     ((page_no, quads),) = found["places"]
     assert page_no == 2
@@ -111,9 +110,11 @@ def test_a_text_is_found_within_the_document(docmind: DocMind, client: TestClien
     ["lease.pdf", "Mietvertrag – Café.pdf", 'a"; filename="x.exe', "line\r\nSet-Cookie: a=b.pdf", "../../etc/passwd"],
 )
 def test_the_original_is_downloaded_byte_for_byte(docmind: DocMind, client: TestClient, name: str) -> None:
-    doc_id = add(docmind, name)
-    answer = client.get(f"/-/document/{doc_id}/original")
-    assert answer.content == LEASE
+    data = LEASE + b"% another file"
+    (added,) = docmind.add([Upload(name, data)])
+    assert added.doc_id, added.message
+    answer = client.get(f"/-/document/{added.doc_id}/original")
+    assert answer.content == data
     assert answer.headers["content-type"] == "application/octet-stream"
     assert "set-cookie" not in answer.headers
     disposition = answer.headers["content-disposition"]
@@ -125,14 +126,13 @@ def test_the_original_is_downloaded_byte_for_byte(docmind: DocMind, client: Test
 
 
 def test_a_page_is_downloaded_as_a_picture(docmind: DocMind, client: TestClient) -> None:
-    answer = client.get(f"/-/page/{add(docmind)}/2/download")
+    answer = client.get(f"/-/page/{lease_of(docmind)}/2/download")
     assert answer.content.startswith(b"\x89PNG")
     assert quote("lease, page 2.png") in answer.headers["content-disposition"]
 
 
 @pytest.mark.parametrize("bad", HOSTILE)
 def test_hostile_ids_are_not_found(docmind: DocMind, client: TestClient, bad: str) -> None:
-    add(docmind)
     shown = bad if "%" in bad else quote(bad, safe="")
     for address in (
         f"page/{shown}/1",
@@ -150,7 +150,6 @@ def test_hostile_ids_are_not_found(docmind: DocMind, client: TestClient, bad: st
 
 
 def test_a_source_of_another_conversation_is_not_found(docmind: DocMind, client: TestClient) -> None:
-    add(docmind)
     first, second = ask(docmind), ask(docmind, "When is the rent paid?")
     assert client.get(f"/-/cited/{first.thread_id}.{second.checkpoint_id}.1").status_code == 404
     assert client.get(f"/-/cited/{place(first, 99)}").status_code == 404
@@ -159,7 +158,7 @@ def test_a_source_of_another_conversation_is_not_found(docmind: DocMind, client:
 def test_a_document_of_another_vault_is_not_found(
     docmind: DocMind, client: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    doc_id = add(docmind)
+    doc_id = lease_of(docmind)
     desk.clear()
     for name, value in environment_of(tmp_path / "other").items():
         monkeypatch.setenv(name, value)
@@ -169,7 +168,7 @@ def test_a_document_of_another_vault_is_not_found(
 
 
 def test_nothing_is_stored_by_the_browser_nor_given_to_a_stranger(docmind: DocMind, launch: Launch) -> None:
-    doc_id = add(docmind)
+    doc_id = lease_of(docmind)
     client = TestClient(
         served(launch, ROUTES, Middleware(Guard, launch=launch)), base_url=f"http://127.0.0.1{launch.base}"
     )
