@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from clearvault import clear
 from conftest import HELPERS
 from desks import inventory, settings_in, talking
 from docmind.application import DocMind
@@ -199,3 +200,9 @@ def test_a_file_is_copied_with_its_mode_and_times(tmp_path: Path, monkeypatch: p
         copied = tmp_path / name
         assert copied.read_bytes() == source.read_bytes()
         assert (copied.stat().st_mode, copied.stat().st_mtime) == (source.stat().st_mode, source.stat().st_mtime)
+
+
+def test_a_vault_in_clear_is_never_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clear(monkeypatch)
+    with pytest.raises(AssertionError, match="turned the encryption off"):
+        EMPTY.built(tmp_path / "store")

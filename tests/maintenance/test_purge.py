@@ -20,6 +20,7 @@ from docmind.maintenance.purge import STEPS, search_files
 from docmind.records.conversations import ThreadView
 from docmind.records.documents import ErasureReceipt, Upload
 from docmind_testkit import FakeChatModel
+from libraries import Library
 
 NAME = "Xerobiscuitine manual.pdf"
 SECRET = "The Quokkazephyrine engine needs Fjordvexil oil twice a year."
@@ -34,16 +35,29 @@ def uploads() -> list[Upload]:
 
 
 def filled(docmind: DocMind) -> tuple[str, str]:
-    """Add the documents and ask about them on two branches; return the document's and the thread's id."""
+    """Add the documents and ask about them; return the document's and the thread's id."""
     docmind.add(uploads())
-    doc_id = docmind.find_document(NAME).doc_id
+    converse(docmind)
+    return ids_of(docmind)
+
+
+def converse(docmind: DocMind) -> None:
+    """Ask about the documents on two branches."""
     talks = docmind.conversations
     thread_id = talks.create("About engines").thread_id
     first = talks.ask(QUESTION, thread_id=thread_id)
     talks.ask("Where does the heron nest?", thread_id=thread_id)
     talks.fork(thread_id, first.checkpoint_id)
     talks.ask("And which bolts does the second page name?", thread_id=thread_id)
-    return doc_id, thread_id
+
+
+LIBRARY = Library("a secret and herons with turns", uploads(), converse)
+
+
+def ids_of(docmind: DocMind) -> tuple[str, str]:
+    """Return the ids of the document and of the thread in a copy of the library."""
+    (thread,) = docmind.conversations.threads()
+    return docmind.find_document(NAME).doc_id, thread.thread_id
 
 
 def readable(folder: Path) -> dict[str, int]:
@@ -75,8 +89,8 @@ def test_no_word_of_it_is_left_in_any_file(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_turn_stays_and_says_that_its_evidence_is_erased(tmp_path: Path) -> None:
-    with opened(tmp_path) as docmind:
-        doc_id, thread_id = filled(docmind)
+    with LIBRARY.opened(tmp_path) as docmind:
+        doc_id, thread_id = ids_of(docmind)
         runs = docmind.conversations.view(thread_id).runs
         docmind.library.delete([doc_id])
         binned = docmind.conversations.view(thread_id).turns[0].answer
@@ -121,8 +135,8 @@ def test_a_models_sentences_about_it_are_erased(tmp_path: Path) -> None:
 
 
 def test_quotes_stay_where_they_are_to_be_kept(tmp_path: Path) -> None:
-    with opened(tmp_path) as docmind:
-        doc_id, thread_id = filled(docmind)
+    with LIBRARY.opened(tmp_path) as docmind:
+        doc_id, thread_id = ids_of(docmind)
         (receipt,) = docmind.erase([doc_id], conversations=False)
         assert not receipt.conversations
         answer = docmind.conversations.view(thread_id).turns[0].answer
@@ -133,8 +147,8 @@ def test_quotes_stay_where_they_are_to_be_kept(tmp_path: Path) -> None:
 
 def test_memories_drawn_from_it_are_forgotten_if_asked(tmp_path: Path) -> None:
     facts = ("The Quokkazephyrine engine needs Fjordvexil oil twice a year", f"My notes are in {NAME}", "I like herons")
-    with opened(tmp_path) as docmind:
-        doc_id, _thread_id = filled(docmind)
+    with LIBRARY.opened(tmp_path) as docmind:
+        doc_id, _thread_id = ids_of(docmind)
         for fact in facts:
             docmind.memories.add(fact)
         (receipt,) = docmind.erase([doc_id], memories=True)
@@ -159,8 +173,8 @@ def test_a_page_image_that_another_document_shows_stays(tmp_path: Path) -> None:
 
 
 def test_a_document_of_the_bin_and_an_expired_one_get_receipts(tmp_path: Path) -> None:
-    with opened(tmp_path) as docmind:
-        doc_id, _thread_id = filled(docmind)
+    with LIBRARY.opened(tmp_path) as docmind:
+        doc_id, _thread_id = ids_of(docmind)
         other = docmind.find_document("herons.txt").doc_id
         docmind.library.delete([doc_id, other])
         with docmind._database.transaction() as db:  # 40 days ago, by the vault's own clock
@@ -192,8 +206,8 @@ def test_an_index_in_clear_is_built_again(tmp_path: Path) -> None:
 
 
 def test_a_document_that_is_added_again_is_no_erased_one(tmp_path: Path) -> None:
-    with opened(tmp_path) as docmind:
-        doc_id, _thread_id = filled(docmind)
+    with LIBRARY.opened(tmp_path) as docmind:
+        doc_id, _thread_id = ids_of(docmind)
         docmind._services.ingest.delete(doc_id)
         docmind.add(uploads())
         assert docmind.finish_erasures() == ()
@@ -235,8 +249,8 @@ def kill_at(folder: Path, place: str, doc_id: str) -> None:
 @pytest.mark.parametrize("place", PLACES)
 def test_an_erasure_that_was_killed_is_finished(tmp_path: Path, place: str) -> None:
     assert len(STEPS) == 5
-    with opened(tmp_path) as docmind:
-        doc_id, thread_id = filled(docmind)
+    with LIBRARY.opened(tmp_path) as docmind:
+        doc_id, thread_id = ids_of(docmind)
     kill_at(tmp_path, place, doc_id)
     with opened(tmp_path) as docmind:
         if place == "1":  # nothing was begun
@@ -264,8 +278,8 @@ def test_a_planted_word_is_found(tmp_path: Path) -> None:
 
 
 def test_what_is_planted_in_a_file_is_in_the_receipt(tmp_path: Path) -> None:
-    with opened(tmp_path) as docmind:
-        doc_id, _thread_id = filled(docmind)
+    with LIBRARY.opened(tmp_path) as docmind:
+        doc_id, _thread_id = ids_of(docmind)
         planted = settings_in(tmp_path).data_dir / "aside" / "note.txt"
         planted.parent.mkdir(exist_ok=True)
         planted.write_text(SECRET)
@@ -278,8 +292,8 @@ def test_what_is_planted_in_a_file_is_in_the_receipt(tmp_path: Path) -> None:
 
 def test_each_step_is_told(tmp_path: Path) -> None:
     told: list[tuple[str, int, int]] = []
-    with opened(tmp_path) as docmind:
-        doc_id, _thread_id = filled(docmind)
+    with LIBRARY.opened(tmp_path) as docmind:
+        doc_id, _thread_id = ids_of(docmind)
         docmind.erase([doc_id], progress=lambda step, number, total: told.append((step, number, total)))
     assert told == [(step, number, 5) for number, step in enumerate(STEPS, 1)]
 
@@ -289,8 +303,7 @@ def names_of(receipts: Sequence[ErasureReceipt]) -> list[str]:
 
 
 def test_several_are_erased_together(tmp_path: Path) -> None:
-    with opened(tmp_path) as docmind:
-        filled(docmind)
+    with LIBRARY.opened(tmp_path) as docmind:
         ids = [info.doc_id for info in docmind.documents()]
         receipts = docmind.erase(ids)
         assert set(names_of(receipts)) == {NAME, "herons.txt"}
@@ -300,8 +313,8 @@ def test_several_are_erased_together(tmp_path: Path) -> None:
 
 
 def test_a_damaged_state_hinders_nothing_and_is_counted(tmp_path: Path) -> None:
-    with opened(tmp_path) as docmind:
-        doc_id, _thread_id = filled(docmind)
+    with LIBRARY.opened(tmp_path) as docmind:
+        doc_id, _thread_id = ids_of(docmind)
         with docmind._database.transaction() as db:
             row = db.execute("SELECT max(rowid) FROM checkpoints").fetchone()
             db.execute("UPDATE checkpoints SET checkpoint = ? WHERE rowid = ?", (b"\xc1" + doc_id.encode(), row[0]))

@@ -22,6 +22,7 @@ from docmind.maintenance.purge import search_files
 from docmind.records.documents import Upload
 from docmind.records.search import Filters
 from docmind.storage import MIGRATIONS, Database, open_keys
+from libraries import Library
 
 SECRET = "The Quokkazephyrine engine needs Fjordvexil oil twice a year."
 HERON = "The heron nests beside the river in early spring."
@@ -60,11 +61,19 @@ def change(docmind: DocMind) -> None:
     docmind.add([Upload("otters.txt", OTTER.encode())])
 
 
-def filled(docmind: DocMind) -> None:
-    docmind.add(uploads())
+def arrange(docmind: DocMind) -> None:
+    """Tag a document and put it into a collection."""
     herons = docmind.find_document("herons.txt").doc_id
     docmind.library.tag([herons], add=["old"])
     docmind.library.new_collection("Nature", [herons])
+
+
+def filled(docmind: DocMind) -> None:
+    docmind.add(uploads())
+    arrange(docmind)
+
+
+LIBRARY = Library("a secret and herons in a collection", uploads(), arrange)
 
 
 def segments(folder: Path) -> set[str]:
@@ -72,8 +81,7 @@ def segments(folder: Path) -> set[str]:
 
 
 def test_activating_brings_everything_back(tmp_path: Path) -> None:
-    with opened(tmp_path) as docmind:
-        filled(docmind)
+    with LIBRARY.opened(tmp_path) as docmind:
         before = state_of(docmind)
         taken = docmind.snapshots.create("  As it\nwas ")
         assert (taken.title, taken.documents, taken.pages, taken.left_out) == ("As it was", 2, 3, ())
@@ -102,8 +110,7 @@ def test_activating_brings_everything_back(tmp_path: Path) -> None:
 
 
 def test_an_unchanged_library_shares_all_segments(tmp_path: Path) -> None:
-    with opened(tmp_path) as docmind:
-        filled(docmind)
+    with LIBRARY.opened(tmp_path) as docmind:
         first = docmind.snapshots.create("one")
         files = segments(tmp_path)
         second = docmind.snapshots.create("two")
@@ -126,8 +133,7 @@ def test_an_unchanged_library_shares_all_segments(tmp_path: Path) -> None:
 
 
 def test_files_stay_while_a_snapshot_holds_them(tmp_path: Path) -> None:
-    with opened(tmp_path) as docmind:
-        filled(docmind)
+    with LIBRARY.opened(tmp_path) as docmind:
         taken = docmind.snapshots.create("held")
         docmind.erase([docmind.find_document(NAME).doc_id])
         assert docmind.set_aside() == 0
@@ -140,8 +146,7 @@ def test_files_stay_while_a_snapshot_holds_them(tmp_path: Path) -> None:
 
 
 def test_what_is_in_the_bin_is_not_held(tmp_path: Path) -> None:
-    with opened(tmp_path) as docmind:
-        filled(docmind)
+    with LIBRARY.opened(tmp_path) as docmind:
         docmind.library.delete([docmind.find_document(NAME).doc_id])
         taken = docmind.snapshots.create()
         assert taken.documents == 1
@@ -151,8 +156,7 @@ def test_what_is_in_the_bin_is_not_held(tmp_path: Path) -> None:
 
 
 def test_a_document_that_is_being_read_stops_the_activation(tmp_path: Path) -> None:
-    with opened(tmp_path) as docmind:
-        filled(docmind)
+    with LIBRARY.opened(tmp_path) as docmind:
         taken = docmind.snapshots.create()
         docmind.library.rename(docmind.find_document("herons.txt").doc_id, document="birds.txt")
         with docmind._database.transaction() as db:
@@ -163,8 +167,7 @@ def test_a_document_that_is_being_read_stops_the_activation(tmp_path: Path) -> N
 
 
 def test_a_collection_that_a_conversation_is_bound_to_stays(tmp_path: Path) -> None:
-    with opened(tmp_path) as docmind:
-        filled(docmind)
+    with LIBRARY.opened(tmp_path) as docmind:
         taken = docmind.snapshots.create()
         bound = docmind.library.new_collection("Bound", [docmind.documents()[0].doc_id])
         docmind.library.new_collection("Loose")
@@ -175,8 +178,7 @@ def test_a_collection_that_a_conversation_is_bound_to_stays(tmp_path: Path) -> N
 
 
 def test_settings_come_back_if_asked(tmp_path: Path) -> None:
-    with opened(tmp_path) as docmind:
-        filled(docmind)
+    with LIBRARY.opened(tmp_path) as docmind:
         docmind.settings.put({"answer.quotes": 7, "web.api_key": "secret"})
         taken = docmind.snapshots.create()
         docmind.settings.put({"answer.quotes": 3, "search.looks": 1})
@@ -199,8 +201,7 @@ def damaged(path: Path) -> None:
 
 @pytest.mark.parametrize("part", ["manifest", "signature", "state", "segment", "missing", "artifact"])
 def test_damage_is_found_and_nothing_is_activated(tmp_path: Path, part: str) -> None:
-    with opened(tmp_path) as docmind:
-        filled(docmind)
+    with LIBRARY.opened(tmp_path) as docmind:
         taken = docmind.snapshots.create()
         folder = tmp_path / "data" / "snapshots" / taken.snapshot_id
         segment = next((tmp_path / "data" / "snapshots" / "segments").iterdir())
@@ -226,8 +227,7 @@ def test_damage_is_found_and_nothing_is_activated(tmp_path: Path, part: str) -> 
 
 
 def test_a_damaged_artifact_is_found_by_a_deep_check(tmp_path: Path) -> None:
-    with opened(tmp_path) as docmind:
-        filled(docmind)
+    with LIBRARY.opened(tmp_path) as docmind:
         taken = docmind.snapshots.create()
         damaged(next((tmp_path / "data" / "artifacts").glob("*.original.enc")))
         assert docmind.snapshots.verify(taken.snapshot_id).problems == ()
@@ -250,8 +250,7 @@ def test_a_snapshot_of_another_vault_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_manifest_has_no_paths(tmp_path: Path) -> None:
-    with opened(tmp_path) as docmind:
-        filled(docmind)
+    with LIBRARY.opened(tmp_path) as docmind:
         taken = docmind.snapshots.create("A telling title")
         lines = [
             json.loads(line)
@@ -270,8 +269,7 @@ def test_a_manifest_has_no_paths(tmp_path: Path) -> None:
 
 
 def test_asked_as_of_a_snapshot(tmp_path: Path) -> None:
-    with opened(tmp_path) as docmind:
-        filled(docmind)
+    with LIBRARY.opened(tmp_path) as docmind:
         taken = docmind.snapshots.create()
         docmind.add([Upload("otters.txt", OTTER.encode())])
         as_of = Filters(snapshots=(taken.snapshot_id,))
@@ -344,8 +342,7 @@ def test_no_word_is_left_in_snapshots_where_asked(
 
 
 def test_a_copy_of_a_segment_cannot_be_read_afterwards(tmp_path: Path) -> None:
-    with opened(tmp_path) as docmind:
-        filled(docmind)
+    with LIBRARY.opened(tmp_path) as docmind:
         taken = docmind.snapshots.create()
         doc_id = docmind.find_document(NAME).doc_id
         folder = tmp_path / "data" / "snapshots"
@@ -362,8 +359,7 @@ def test_a_copy_of_a_segment_cannot_be_read_afterwards(tmp_path: Path) -> None:
 
 
 def test_a_document_is_erased_from_the_library_and_snapshots_at_once(tmp_path: Path) -> None:
-    with opened(tmp_path) as docmind:
-        filled(docmind)
+    with LIBRARY.opened(tmp_path) as docmind:
         docmind.snapshots.create()
         (receipt,) = docmind.erase([docmind.find_document(NAME).doc_id], snapshots=True)
         assert receipt.is_clean
@@ -372,8 +368,7 @@ def test_a_document_is_erased_from_the_library_and_snapshots_at_once(tmp_path: P
 
 def test_pruning_keeps_the_newest_the_young_and_the_pinned(tmp_path: Path) -> None:
     limits = SnapshotSettings(keep=2, keep_days=30, automatic=1)
-    with opened(tmp_path, snapshots=limits) as docmind:
-        filled(docmind)
+    with LIBRARY.opened(tmp_path, snapshots=limits) as docmind:
         ids = [docmind.snapshots.create(str(number)).snapshot_id for number in range(5)]
         with docmind._database.transaction() as db:
             db.executemany(
@@ -394,8 +389,7 @@ def test_pruning_keeps_the_newest_the_young_and_the_pinned(tmp_path: Path) -> No
 
 
 def test_names_of_snapshots(tmp_path: Path) -> None:
-    with opened(tmp_path) as docmind:
-        filled(docmind)
+    with LIBRARY.opened(tmp_path) as docmind:
         one = docmind.snapshots.create("Before spring")
         for name in (one.snapshot_id, one.snapshot_id[:6], "before SPRING"):
             assert docmind.snapshots.find(name) == docmind.snapshots.list()[0]
@@ -406,8 +400,7 @@ def test_names_of_snapshots(tmp_path: Path) -> None:
 
 
 def test_a_text_model_is_switched_with_a_snapshot(tmp_path: Path) -> None:
-    with opened(tmp_path) as docmind:
-        filled(docmind)
+    with LIBRARY.opened(tmp_path) as docmind:
         model, index = docmind._embedder, docmind._services.index
         docmind.reindex()
         assert docmind.snapshots.list() == ()
@@ -447,8 +440,7 @@ def opening_fails(folder: Path, **changes: object) -> None:
 
 
 def test_a_copy_is_kept_before_the_schema_changes_and_put_back(tmp_path: Path) -> None:
-    with opened(tmp_path) as docmind:
-        filled(docmind)
+    with LIBRARY.opened(tmp_path) as docmind:
         before = state_of(docmind)
     schema = older(tmp_path)
     with opened(tmp_path) as docmind:
@@ -468,8 +460,7 @@ def test_a_copy_is_kept_before_the_schema_changes_and_put_back(tmp_path: Path) -
 
 
 def test_a_kept_database_that_holds_an_erased_document_is_named(tmp_path: Path) -> None:
-    with opened(tmp_path) as docmind:
-        filled(docmind)
+    LIBRARY.copy_to(tmp_path)
     older(tmp_path)
     with opened(tmp_path) as docmind:
         (kept,) = docmind.snapshots.databases()
@@ -482,8 +473,7 @@ def test_a_kept_database_that_holds_an_erased_document_is_named(tmp_path: Path) 
 
 
 def test_a_full_disk_stops_before_the_schema_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with opened(tmp_path) as docmind:
-        filled(docmind)
+    LIBRARY.copy_to(tmp_path)
     schema = older(tmp_path)
     monkeypatch.setattr("docmind.storage.kept_database.free_bytes", lambda folder: 1000)
     opening_fails(tmp_path)
@@ -497,8 +487,7 @@ def test_a_full_disk_stops_before_the_schema_changes(tmp_path: Path, monkeypatch
 
 
 def test_old_copies_of_the_database_are_removed(tmp_path: Path) -> None:
-    with opened(tmp_path) as docmind:
-        filled(docmind)
+    with LIBRARY.opened(tmp_path) as docmind:
         folder = tmp_path / "data" / "snapshots" / "before-m003-1600000000000"
         folder.mkdir(parents=True)
         for name in ("vault.db", "mark", "notes.txt"):
@@ -516,8 +505,7 @@ def test_a_full_disk_leaves_no_snapshot(tmp_path: Path, monkeypatch: pytest.Monk
     def full(*_args: object, **_named: object) -> None:
         raise DiskFullError("full")
 
-    with opened(tmp_path) as docmind:
-        filled(docmind)
+    with LIBRARY.opened(tmp_path) as docmind:
         for part in ("put_segments", "put_state", "put_manifest"):
             with monkeypatch.context() as patch:
                 patch.setattr(docmind.snapshots._files, part, full)
@@ -592,8 +580,7 @@ def is_clean(docmind: DocMind, folder: Path) -> bool:
 @pytest.mark.crash
 @pytest.mark.parametrize("place", ["before the transaction", "inside the transaction", "after the commit"])
 def test_an_activation_that_is_killed_is_done_or_not(tmp_path: Path, place: str) -> None:
-    with opened(tmp_path) as docmind:
-        filled(docmind)
+    with LIBRARY.opened(tmp_path) as docmind:
         before = state_of(docmind)
         taken = docmind.snapshots.create()
         change(docmind)
@@ -613,8 +600,7 @@ def test_an_activation_that_is_killed_is_done_or_not(tmp_path: Path, place: str)
      "remove remove_segments", "remove unlink", "erase remove_segments", "erase put_manifest"],
 )  # fmt: skip
 def test_what_is_killed_leaves_nothing(tmp_path: Path, place: str) -> None:
-    with opened(tmp_path) as docmind:
-        filled(docmind)
+    with LIBRARY.opened(tmp_path) as docmind:
         kept = docmind.snapshots.create("kept")
         doc_id = docmind.find_document(NAME).doc_id
         herons = docmind.find_document("herons.txt").doc_id

@@ -23,8 +23,9 @@ from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.testing.v1 import AppTest
 
 from conftest import ROOT
+from desks import settings_in
 from docmind.application import DocMind
-from docmind.config import Settings
+from docmind.config import ReadingSettings, Settings, StorageSettings
 from docmind.errors import DocMindError
 from docmind.llm.discover import discover
 from docmind.records.conversations import ThreadView
@@ -34,6 +35,7 @@ from docmind.ui.app.desk import desk
 from docmind.ui.app.errors import attempt
 from docmind.ui.app.page_view import forget
 from docmind.ui.documents.served import rows_of
+from libraries import Library, confirm
 from llm_server import FALSE_SENTENCE, Behaviour, LLMServer, Model, images_of, serving, text_of
 from papers import line, pdf, word_file
 from websites import serving_pages
@@ -87,6 +89,18 @@ def add(*files: tuple[str, bytes]) -> AppTest:
     test = app("documents.py")
     test.file_uploader[0].set_value([(name, data, "application/octet-stream") for name, data in files]).run()
     return finish(test)
+
+
+def settings_of(folder: Path) -> Settings:
+    """Return the settings of the tests' vault."""
+    return settings_in(folder, reading=ReadingSettings(ocr="off", workers=1), storage=StorageSettings())
+
+
+def stock(*others: Upload) -> None:
+    """Put a library with the report and these files in the place of the vault, before it is opened."""
+    library = Library("report", [Upload(NAME, REPORT), *others], confirm, settings_of)
+    library.copy_to(Settings.load().data_dir.parent)
+    forget()
 
 
 def said(test: AppTest) -> str:
@@ -290,7 +304,7 @@ def test_cancelled_files_are_named_and_can_be_added_again() -> None:
 
 @pytest.mark.slow
 def test_paused_files_wait_and_the_ask_page_says_so() -> None:
-    add((NAME, REPORT))
+    stock()
     mind = desk().open()
     held = mind.queue.hold([Upload("later.txt", b"Herons wait.")])
     mind.queue.pause()
@@ -401,7 +415,7 @@ def open_document(name: str) -> AppTest:
 
 @pytest.mark.slow
 def test_a_document_opens_page_by_page() -> None:
-    add((NAME, REPORT))
+    stock()
     test = open_document(NAME)
     assert "PDF · 2 pages" in said(test)
     assert "Text from the file: 2 pages" in said(test)
@@ -409,7 +423,7 @@ def test_a_document_opens_page_by_page() -> None:
 
 @pytest.mark.slow
 def test_a_document_is_renamed_tagged_and_put_into_a_collection() -> None:
-    add((NAME, REPORT))
+    stock()
     mind = desk().open()
     test = click(open_document(NAME), "document-rename")
     test.text_input(key="rename-title").set_value("The warranty").run()
@@ -425,7 +439,7 @@ def test_a_document_is_renamed_tagged_and_put_into_a_collection() -> None:
 
 @pytest.mark.slow
 def test_deleting_moves_to_the_bin_and_is_undone() -> None:
-    add((NAME, REPORT))
+    stock()
     mind = desk().open()
     test = click(open_document(NAME), "document-delete")
     assert "“report.pdf” is in the bin." in said(test)
@@ -454,7 +468,7 @@ def test_deleting_moves_to_the_bin_and_is_undone() -> None:
 @pytest.mark.slow
 def test_without_a_bin_deleting_asks_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCMIND_STORAGE__BIN_DAYS", "0")
-    add((NAME, REPORT))
+    stock()
     test = click(open_document(NAME), "document-delete")
     assert "This can't be undone." in said(test)
     test = click(test, "purge-yes")
@@ -497,7 +511,7 @@ def test_what_a_crash_cut_off_goes_on_at_the_next_start(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_an_answer_quotes_its_page() -> None:
-    add((NAME, REPORT))
+    stock()
     test = app()
     assert "For example" in said(test)
     test.chat_input[0].set_value("How long does the warranty last?").run()
@@ -512,7 +526,7 @@ def test_an_answer_quotes_its_page() -> None:
 @pytest.mark.slow
 def test_what_only_may_answer_is_shown_as_that(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCMIND_ANSWER__SURE", "1")
-    add((NAME, REPORT))
+    stock()
     test = app()
     test.chat_input[0].set_value("How long does the warranty last?").run()
     words = said(test)
@@ -536,7 +550,7 @@ def test_example_questions_are_made_of_the_documents(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.slow
 def test_greetings_lists_summaries_and_sums_are_shown_as_such() -> None:
-    add((NAME, REPORT), (HOSTILE, b"The warranty of the boiler lasts for three years from the day of delivery."))
+    stock(Upload(HOSTILE, b"The warranty of the boiler lasts for three years from the day of delivery."))
     test = app()
     test.chat_input[0].set_value("Good morning!").run()
     assert "There are 2 documents to ask" in said(test)
@@ -560,7 +574,7 @@ def test_greetings_lists_summaries_and_sums_are_shown_as_such() -> None:
 @pytest.mark.slow
 def test_without_an_answer_the_closest_pages_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCMIND_ANSWER__THRESHOLD", "1")
-    add((NAME, REPORT))
+    stock()
     test = app()
     test.chat_input[0].set_value("Who painted the ceiling of the chapel?").run()
     assert "I couldn't find this in your documents." in said(test)
@@ -569,7 +583,7 @@ def test_without_an_answer_the_closest_pages_are_shown(monkeypatch: pytest.Monke
 
 @pytest.mark.slow
 def test_an_answer_over_a_document_deleted_since_says_so() -> None:
-    add((NAME, REPORT))
+    stock()
     test = app()
     test.chat_input[0].set_value("How long does the warranty last?").run()
     mind = desk().open()
@@ -584,7 +598,7 @@ def test_an_answer_over_a_document_deleted_since_says_so() -> None:
 
 @pytest.mark.slow
 def test_filters_narrow_where_is_looked() -> None:
-    add((NAME, REPORT), ("other.txt", b"The warranty of the other thing lasts for three weeks, no more."))
+    stock(Upload("other.txt", b"The warranty of the other thing lasts for three weeks, no more."))
     test = app()
     other = next(info.doc_id for info in desk().open().documents() if info.document == "other.txt")
     test.multiselect[0].set_value([other]).run()
@@ -630,7 +644,7 @@ def model(vault: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[LLMServer]:
 
 @pytest.mark.slow
 def test_a_conversation_opens_from_its_address_in_another_tab() -> None:
-    add((NAME, REPORT))
+    stock()
     first = ask(app(), WARRANTY)
     second = AppTest.from_file(str(ROOT / "pages" / "start.py"), default_timeout=60)
     second.query_params["thread"] = open_thread(first)
@@ -643,7 +657,7 @@ def test_a_conversation_opens_from_its_address_in_another_tab() -> None:
 
 @pytest.mark.slow
 def test_what_a_model_wrote_is_marked_where_no_page_says_it(model: LLMServer) -> None:
-    add((NAME, REPORT))
+    stock()
     model.queue(Behaviour(lie=True))
     words = said(ask(app(), WARRANTY))
     assert "not found in your documents" in words
@@ -654,7 +668,7 @@ def test_what_a_model_wrote_is_marked_where_no_page_says_it(model: LLMServer) ->
 @pytest.mark.slow
 def test_what_a_model_saw_on_a_page_is_marked_and_leads_to_it(model: LLMServer) -> None:
     model.models = [Model("gemma3:4b", capabilities=("completion", "vision"))]
-    add((NAME, REPORT))
+    stock()
     model.queue(Behaviour(text=f"{FALSE_SENTENCE} [image 1]"))
     test = ask(app(), WARRANTY)
     assert images_of(model.asked()[-1].body)
@@ -668,7 +682,7 @@ def test_what_a_model_saw_on_a_page_is_marked_and_leads_to_it(model: LLMServer) 
 
 @pytest.mark.slow
 def test_a_follow_up_says_what_it_was_understood_as() -> None:
-    add((NAME, REPORT))
+    stock()
     test = ask(ask(app(), WARRANTY), "And where does that begin?")
     assert len(test.chat_message) == 4
     assert "Understood as" in said(test)
@@ -676,7 +690,7 @@ def test_a_follow_up_says_what_it_was_understood_as() -> None:
 
 @pytest.mark.slow
 def test_a_failing_model_is_told_and_the_question_tried_again(model: LLMServer) -> None:
-    add((NAME, REPORT))
+    stock()
     model.queue(Behaviour("cut", "The warranty"))
     test = ask(app(), WARRANTY)
     words = said(test)
@@ -689,7 +703,7 @@ def test_a_failing_model_is_told_and_the_question_tried_again(model: LLMServer) 
 
 @pytest.mark.slow
 def test_a_question_is_edited_and_asked_from_the_same_point() -> None:
-    add((NAME, REPORT))
+    stock()
     test = ask(ask(app(), WARRANTY), "Are returns free of charge?")
     test = click(test, "turn-0-edit")
     assert "The previous answer stays in the history." in said(test)
@@ -703,7 +717,7 @@ def test_a_question_is_edited_and_asked_from_the_same_point() -> None:
 
 @pytest.mark.slow
 def test_empty_questions_are_not_asked_refused_ones_restored() -> None:
-    add((NAME, REPORT))
+    stock()
     test = app()
     test.chat_input(key="question").set_value("   ").run()
     assert not desk().open().conversations.threads()
@@ -721,7 +735,7 @@ def view_of(test: AppTest) -> ThreadView:
 
 @pytest.mark.slow
 def test_a_long_conversation_shows_its_end_and_more_on_request() -> None:
-    add((NAME, REPORT))
+    stock()
     mind = desk().open()
     mind.models.choose(None)
     thread = mind.conversations.create()
@@ -741,7 +755,7 @@ def test_a_long_conversation_shows_its_end_and_more_on_request() -> None:
 
 @pytest.mark.slow
 def test_conversations_stay_when_the_last_document_is_gone() -> None:
-    add((NAME, REPORT))
+    stock()
     test = ask(app(), WARRANTY)
     mind = desk().open()
     mind.erase([mind.documents()[0].doc_id], conversations=False)
@@ -754,7 +768,7 @@ def test_conversations_stay_when_the_last_document_is_gone() -> None:
 
 @pytest.mark.slow
 def test_facts_about_the_user_are_proposed_for_memory() -> None:
-    add((NAME, REPORT))
+    stock()
     test = ask(app(), "Remember that our fiscal year starts in April. How long does the warranty last?")
     assert "Save this to memory?" in said(test)
     test = click(test, "everywhere-")
@@ -768,7 +782,7 @@ def test_agent_mode_and_web_consent_are_offered_where_possible(
 ) -> None:
     monkeypatch.setenv("DOCMIND_WEB__PROVIDER", "searxng")
     monkeypatch.setenv("DOCMIND_WEB__URL", "http://127.0.0.1:9")
-    add((NAME, REPORT))
+    stock()
     desk().open().models.list()
     test = app()
     assert not any(toggle.key == "web" for toggle in test.toggle), "only in steps"
@@ -797,11 +811,11 @@ def test_a_server_that_has_ended_is_not_in_use(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.slow
 @pytest.mark.parametrize(("key", "asks"), [("found-use", 1), ("found-refuse", 0)])
 def test_a_model_that_was_found_is_asked_about_once(monkeypatch: pytest.MonkeyPatch, key: str, asks: int) -> None:
+    stock()
     with serving(protocols=("ollama",)) as server:
         monkeypatch.setenv("DOCMIND_LLM__PROVIDER", "ollama")
         probe = partial(discover, ports=[("ollama", server.port)])
         monkeypatch.setattr(desk().open().models, "_discover", probe)
-        add((NAME, REPORT))
         desk().open().models.list()
         test = app()
         words = said(test)
@@ -819,7 +833,7 @@ def test_a_model_that_was_found_is_asked_about_once(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.slow
 def test_own_instructions_are_kept_and_sent(model: LLMServer) -> None:
-    add((NAME, REPORT))
+    stock()
     desk().open().models.list()
     test = app()
     assert [area.label for area in test.text_area] == ["In every conversation"]
@@ -838,13 +852,13 @@ def test_own_instructions_are_kept_and_sent(model: LLMServer) -> None:
 
 
 def test_without_a_model_there_is_nothing_to_instruct() -> None:
-    add((NAME, REPORT))
+    stock()
     assert not app().text_area
 
 
 @pytest.mark.slow
 def test_history_and_memory_open_beside_the_conversation() -> None:
-    add((NAME, REPORT))
+    stock()
     test = ask(app(), WARRANTY)
     test = click(test, "beside-choice-history")
     assert "Click one to view that point." in said(test)
@@ -876,7 +890,7 @@ def test_hostile_names_and_text_reach_markdown_only_escaped() -> None:
 
 @pytest.mark.slow
 def test_settings_tell_what_is_there_and_rebuild_the_index() -> None:
-    add((NAME, REPORT))
+    stock()
     test = settings("Storage")
     words = said(test)
     assert "Text model" in words
@@ -986,7 +1000,7 @@ def test_two_tabs_share_one_desk() -> None:
 
 @pytest.mark.slow
 def test_sources_of_binned_and_erased_documents_say_so() -> None:
-    add((NAME, REPORT))
+    stock()
     test = ask(app(), WARRANTY)
     mind = desk().open()
     (info,) = mind.documents()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from desks import opened, settings_in, text_pdf
+from desks import opened, text_pdf
 from docmind.application import DocMind
 from docmind.config import EmbeddingSettings, RetrieveSettings
 from docmind.embedding.base import QueryTokens
@@ -19,6 +19,7 @@ from docmind.records.documents import Upload
 from docmind.records.search import Filters
 from docmind.search.text import TextSearch
 from docmind_testkit import FakeEmbedder
+from libraries import Library
 
 HERONS = Upload(
     "herons.pdf", text_pdf(["Herons nest in tall poplar trees", "Their eggs are pale blue"]), tags=("birds",)
@@ -29,44 +30,45 @@ LAW = Upload(
     tags=("law",),
 )
 BREAD = Upload("bread.txt", b"Bake the rye bread slowly for ninety minutes.\n" * 3)
+THREE = Library("herons, law, bread", [HERONS, LAW, BREAD])
+HERONS_AND_BREAD = Library("herons and bread", [HERONS, BREAD])
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
-    with opened(tmp_path_factory.mktemp("retrieve")) as mind:
-        assert [result.status for result in mind.add([HERONS, LAW, BREAD])] == ["added"] * 3
-        yield mind
+def docmind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
+    with THREE.opened(tmp_path_factory.mktemp("retrieve")) as docmind:
+        yield docmind
 
 
-def doc_id(desk: DocMind, name: str) -> str:
-    return desk.find_document(name).doc_id
+def doc_id(docmind: DocMind, name: str) -> str:
+    return docmind.find_document(name).doc_id
 
 
 @pytest.mark.slow
-def test_the_page_that_says_it_comes_first(desk: DocMind) -> None:
-    [first, *_] = desk.search("pale blue eggs").hits
+def test_the_page_that_says_it_comes_first(docmind: DocMind) -> None:
+    [first, *_] = docmind.search("pale blue eggs").hits
     assert (first.document, first.page_no, first.rank) == ("herons.pdf", 2, 1)
     assert first.text == "Their eggs are pale blue"
     assert first.page_id == f"{first.doc_id}::page::2"
 
 
-def test_boxes_cover_the_text_on_the_page_image(desk: DocMind) -> None:
-    [first, *_] = desk.search("pale blue eggs").hits
+def test_boxes_cover_the_text_on_the_page_image(docmind: DocMind) -> None:
+    [first, *_] = docmind.search("pale blue eggs").hits
     assert first.boxes
     for box in first.boxes:
         assert 0 <= box.x < box.x + box.w <= first.page_width
         assert 0 <= box.y < box.y + box.h <= first.page_height
 
 
-def test_one_hit_a_page_and_ranks_in_order(desk: DocMind) -> None:
-    hits = desk.search("herons eggs bread dados").hits
+def test_one_hit_a_page_and_ranks_in_order(docmind: DocMind) -> None:
+    hits = docmind.search("herons eggs bread dados").hits
     assert len({hit.page_id for hit in hits}) == len(hits)
     assert [hit.rank for hit in hits] == list(range(1, len(hits) + 1))
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 
 
-def test_a_hit_says_how_it_was_found(desk: DocMind) -> None:
-    [first, *_] = desk.search("pale blue eggs").hits
+def test_a_hit_says_how_it_was_found(docmind: DocMind) -> None:
+    [first, *_] = docmind.search("pale blue eggs").hits
     ranks = {rank.ranking: rank for rank in first.ranks}
     assert list(ranks) == ["dense", "sparse", "fused", "rerank"]
     assert [rank.rank for rank in first.ranks] == [1, 1, 1, 1]
@@ -77,29 +79,28 @@ def test_a_hit_says_how_it_was_found(desk: DocMind) -> None:
     assert first.image.suffix.endswith(".enc")
 
 
-def test_a_page_without_a_word_of_the_question_has_no_place_among_words(desk: DocMind) -> None:
-    hits = {(hit.document, hit.page_no): hit for hit in desk.search("poplar").hits}
+def test_a_page_without_a_word_of_the_question_has_no_place_among_words(docmind: DocMind) -> None:
+    hits = {(hit.document, hit.page_no): hit for hit in docmind.search("poplar").hits}
     told = [rank.ranking for rank in hits["bread.txt", 1].ranks]
     assert told == ["dense", "fused", "rerank"]
 
 
-def test_pages_below_the_cutoff_are_left_out(desk: DocMind, tmp_path: Path) -> None:
-    everything = desk.search("pale blue eggs").hits
+def test_pages_below_the_cutoff_are_left_out(docmind: DocMind, tmp_path: Path) -> None:
+    everything = docmind.search("pale blue eggs").hits
     cosines = sorted(rank.score for hit in everything for rank in hit.ranks if rank.ranking == "dense")
     between = (cosines[0] + cosines[1]) / 2
-    with opened(tmp_path, retrieve=RetrieveSettings(similarity_cutoff=between)) as strict:
-        strict.add([HERONS, LAW, BREAD])
+    with THREE.opened(tmp_path, retrieve=RetrieveSettings(similarity_cutoff=between)) as strict:
         hits = strict.search("pale blue eggs").hits
         assert len(hits) == len(everything) - 1
         assert all(rank.score >= between for hit in hits for rank in hit.ranks if rank.ranking == "dense")
 
 
-def test_k_is_a_limit(desk: DocMind) -> None:
-    assert len(desk.search("herons", k=2).hits) == 2
+def test_k_is_a_limit(docmind: DocMind) -> None:
+    assert len(docmind.search("herons", k=2).hits) == 2
 
 
-def test_one_hit_a_document_where_that_is_asked(desk: DocMind) -> None:
-    hits = desk.search("herons eggs", dedup_key="doc_id").hits
+def test_one_hit_a_document_where_that_is_asked(docmind: DocMind) -> None:
+    hits = docmind.search("herons eggs", dedup_key="doc_id").hits
     assert sorted(hit.document for hit in hits) == ["bread.txt", "herons.pdf", "lei_dados.pdf"]
 
 
@@ -114,33 +115,31 @@ def test_one_hit_a_document_where_that_is_asked(desk: DocMind) -> None:
         ({"doc_ids": ("0" * 32,)}, set()),
     ],
 )
-def test_filters_narrow(desk: DocMind, filters: dict[str, Any], expected: set[str]) -> None:
-    assert {hit.document for hit in desk.search("herons dados bread", filters=Filters(**filters)).hits} == expected
+def test_filters_narrow(docmind: DocMind, filters: dict[str, Any], expected: set[str]) -> None:
+    assert {hit.document for hit in docmind.search("herons dados bread", filters=Filters(**filters)).hits} == expected
 
 
-def test_a_document_filter_leaves_that_document(desk: DocMind) -> None:
-    only = Filters(doc_ids=(doc_id(desk, "herons.pdf"),))
-    assert {hit.document for hit in desk.search("bread", filters=only).hits} == {"herons.pdf"}
+def test_a_document_filter_leaves_that_document(docmind: DocMind) -> None:
+    only = Filters(doc_ids=(doc_id(docmind, "herons.pdf"),))
+    assert {hit.document for hit in docmind.search("bread", filters=only).hits} == {"herons.pdf"}
 
 
-def test_timings_name_the_stages(desk: DocMind) -> None:
-    stages = [name for name, _ in desk.search("eggs").timings_ms]
+def test_timings_name_the_stages(docmind: DocMind) -> None:
+    stages = [name for name, _ in docmind.search("eggs").timings_ms]
     assert stages == ["embed", "search", "fuse", "rerank", "hits", "total"]
 
 
 def test_an_empty_vault_finds_nothing(tmp_path: Path) -> None:
-    with opened(tmp_path) as mind:
-        assert mind.search("anything").hits == ()
-        assert mind.ask("anything?").found is False
+    with opened(tmp_path) as docmind:
+        assert docmind.search("anything").hits == ()
+        assert docmind.ask("anything?").found is False
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fusion", ["sum", "rrf", "dense", "sparse"])
 def test_every_way_of_fusing_finds_it(tmp_path: Path, fusion: str) -> None:
-    settings = settings_in(tmp_path, retrieve=RetrieveSettings.model_validate({"fusion": fusion}))
-    with DocMind(settings) as mind:
-        mind.add([HERONS, BREAD])
-        [first, *_] = mind.search("pale blue eggs").hits
+    with HERONS_AND_BREAD.opened(tmp_path, retrieve=RetrieveSettings.model_validate({"fusion": fusion})) as docmind:
+        [first, *_] = docmind.search("pale blue eggs").hits
         assert (first.document, first.page_no) == ("herons.pdf", 2)
 
 
@@ -151,8 +150,8 @@ class Missing(FakeEmbedder):
         raise ExtraMissingError("The text model is not installed.", hint="Install it.")
 
 
-def test_without_the_text_model_words_are_found_and_it_is_said(desk: DocMind) -> None:
-    whole = desk._services.text
+def test_without_the_text_model_words_are_found_and_it_is_said(docmind: DocMind) -> None:
+    whole = docmind._services.text
     lame = TextSearch(whole._settings, whole._catalog, whole._nodes, whole._index, Missing())
     found = lame.search("pale blue eggs")
     assert (found.hits[0].document, found.hits[0].page_no) == ("herons.pdf", 2)
@@ -174,36 +173,34 @@ class Unwritable(FakeEmbedder):
 
 @pytest.mark.slow
 def test_a_text_model_that_cannot_start_ends_no_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with opened(tmp_path) as mind:
-        mind.add([HERONS])
+    with opened(tmp_path) as docmind:
+        docmind.add([HERONS])
     monkeypatch.setitem(TEXT_MODELS, "unwritable", lambda _settings: Unwritable())
-    with opened(tmp_path, embedding=EmbeddingSettings(model="unwritable")) as mind:
-        found = mind.search("pale blue eggs")
+    with opened(tmp_path, embedding=EmbeddingSettings(model="unwritable")) as docmind:
+        found = docmind.search("pale blue eggs")
         assert found.hits[0].document == "herons.pdf"
         assert ["converted" in degraded.reason for degraded in found.degraded] == [True]
 
 
-def test_a_question_of_stop_words_still_has_meaning(desk: DocMind) -> None:
-    assert desk.search("what is it").degraded == ()
+def test_a_question_of_stop_words_still_has_meaning(docmind: DocMind) -> None:
+    assert docmind.search("what is it").degraded == ()
 
 
 @pytest.mark.slow
 def test_what_was_deleted_is_not_found(tmp_path: Path) -> None:
-    with opened(tmp_path) as mind:
-        mind.add([HERONS, BREAD])
-        mind.delete(doc_id(mind, "herons.pdf"))
-        assert {hit.document for hit in mind.search("herons nest eggs").hits} == {"bread.txt"}
+    with HERONS_AND_BREAD.opened(tmp_path) as docmind:
+        docmind.delete(doc_id(docmind, "herons.pdf"))
+        assert {hit.document for hit in docmind.search("herons nest eggs").hits} == {"bread.txt"}
 
 
 @pytest.mark.slow
 def test_a_lost_index_is_built_anew_under_a_search(tmp_path: Path) -> None:
-    with opened(tmp_path) as mind:
-        mind.add([HERONS, BREAD])
+    HERONS_AND_BREAD.copy_to(tmp_path)
     for shard in (tmp_path / "data" / "index").rglob("*"):
         if shard.is_file():
             shard.write_bytes(b"")
-    with opened(tmp_path) as mind:
-        [first, *_] = mind.search("pale blue eggs").hits
+    with opened(tmp_path) as docmind:
+        [first, *_] = docmind.search("pale blue eggs").hits
         assert (first.document, first.page_no) == ("herons.pdf", 2)
 
 
@@ -217,9 +214,9 @@ TWINS = [  # the same words on both pages, in windows that late interaction tell
 def test_late_interaction_reranks_by_default(tmp_path: Path) -> None:
     orders = {}
     for rerank in ("late", "off"):
-        with opened(tmp_path / rerank, retrieve=RetrieveSettings.model_validate({"rerank": rerank})) as mind:
-            mind.add(TWINS)
-            found = mind.search("pale blue eggs")
+        settings = RetrieveSettings.model_validate({"rerank": rerank})
+        with Library("twins", TWINS).opened(tmp_path / rerank, retrieve=settings) as docmind:
+            found = docmind.search("pale blue eggs")
             orders[rerank] = {hit.document: hit.score for hit in found.hits}
             assert found.degraded == ()
     gained = {name: orders["late"][name] - orders["off"][name] for name in ("birds.txt", "plain.txt")}
@@ -228,19 +225,17 @@ def test_late_interaction_reranks_by_default(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_window_of_a_hit_is_the_one_that_says_it(tmp_path: Path) -> None:
-    with opened(tmp_path) as mind:
-        mind.add(TWINS)
-        texts = {hit.document: hit.text for hit in mind.search("pale blue eggs").hits}
+    with Library("twins", TWINS).opened(tmp_path) as docmind:
+        texts = {hit.document: hit.text for hit in docmind.search("pale blue eggs").hits}
         assert "pale blue eggs" in texts["birds.txt"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fusion", ["dense", "sparse"])
 def test_a_list_alone_is_left_as_it_is(tmp_path: Path, fusion: str) -> None:
-    with opened(tmp_path, retrieve=RetrieveSettings.model_validate({"fusion": fusion})) as mind:
-        mind.add([HERONS, BREAD])
-        assert mind._services.text._tokens is None
-        assert mind.search("pale blue eggs").hits[0].document == "herons.pdf"
+    with HERONS_AND_BREAD.opened(tmp_path, retrieve=RetrieveSettings.model_validate({"fusion": fusion})) as docmind:
+        assert docmind._services.text._tokens is None
+        assert docmind.search("pale blue eggs").hits[0].document == "herons.pdf"
 
 
 class Tokenless(FakeEmbedder):
@@ -250,8 +245,8 @@ class Tokenless(FakeEmbedder):
         raise DamagedError("The projection is not the one that DocMind ships.")
 
 
-def test_late_interaction_that_fails_ends_no_search(desk: DocMind) -> None:
-    whole = desk._services.text
+def test_late_interaction_that_fails_ends_no_search(docmind: DocMind) -> None:
+    whole = docmind._services.text
     lame = TextSearch(whole._settings, whole._catalog, whole._nodes, whole._index, Tokenless())
     found = lame.search("pale blue eggs")
     assert (found.hits[0].document, found.hits[0].page_no) == ("herons.pdf", 2)
@@ -261,23 +256,21 @@ def test_late_interaction_that_fails_ends_no_search(desk: DocMind) -> None:
 
 @pytest.mark.slow
 def test_damaged_token_vectors_end_no_search(tmp_path: Path) -> None:
-    with opened(tmp_path) as mind:
-        mind.add([HERONS])
-        with mind._database.transaction() as db:
+    with HERONS_AND_BREAD.opened(tmp_path) as docmind:
+        with docmind._database.transaction() as db:
             db.execute("UPDATE tokens SET tokens = X'00'")
-        found = mind.search("pale blue eggs")
+        found = docmind.search("pale blue eggs")
         assert found.hits[0].page_no == 2
         assert [one.stage for one in found.degraded] == ["late interaction"]
 
 
 @pytest.mark.slow
 def test_pages_without_token_vectors_keep_their_place(tmp_path: Path) -> None:
-    with opened(tmp_path) as mind:
-        mind.add([HERONS, BREAD])
-        before = [hit.page_id for hit in mind.search("pale blue eggs").hits]
-        with mind._database.transaction() as db:
+    with HERONS_AND_BREAD.opened(tmp_path) as docmind:
+        before = [hit.page_id for hit in docmind.search("pale blue eggs").hits]
+        with docmind._database.transaction() as db:
             db.execute("DELETE FROM tokens")
-        found = mind.search("pale blue eggs")
+        found = docmind.search("pale blue eggs")
         assert [hit.page_id for hit in found.hits][:1] == before[:1]
         [degraded] = found.degraded
         assert "3 of the first pages" in degraded.reason

@@ -108,6 +108,8 @@ class Library:
                 if self.then is not None:
                     self.then(docmind)
                 settled(docmind)
+            with (part / "data" / "vault.db").open("rb") as database:
+                assert database.read(6) != b"SQLite", "a test has turned the encryption off before it took the library"
             (part / "data" / "reserve").unlink()
             with suppress(FileExistsError):
                 part.rename(place)
