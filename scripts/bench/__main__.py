@@ -29,6 +29,7 @@ BENCHES = {
     "rotate": ("rotate",),
     "doctor": ("doctor",),
     "programs": ("rest",),
+    "children": ("children",),
 }
 """By module; each function is named `bench_NAME`."""
 WHERE = {name: module for module, names in BENCHES.items() for name in names}
