@@ -47,7 +47,7 @@ def bench_children() -> None:
 
 
 def _started() -> tuple[float, float, float]:
-    """Start a reading process; return ms until it answers, ms of its processor time, and MB that it shares with none."""
+    """Start a reading process; return ms until it answers, its processor time in ms, and the MB it shares with none."""
     began = time.perf_counter()
     worker = Worker(_ENTRY, Limits(memory_mb=2_048, file_mb=0))
     try:
