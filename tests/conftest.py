@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import itertools
 import os
 import shutil
 import subprocess
@@ -137,10 +138,17 @@ def opened_docmind(library: Any, tmp_path: Path) -> Iterator[Any]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give a browser test that waited in vain a second try, which the closing summary lists; a false assertion none.
+    """Put the files that take longest first, so that no worker is left with one of them at the end.
 
-    On a busy machine a page is at times redrawn in the moment in which a test looks at it.
+    A browser test that waited in vain gets a second try, which the closing summary lists; a false assertion none: on a
+    busy machine a page is at times redrawn in the moment in which a test looks at it.
     """
+    long: dict[Path, tuple[int, ...]] = {}
+    for path, same in itertools.groupby(items, lambda item: item.path):
+        file = list(same)
+        counts = (sum(1 for item in file if item.get_closest_marker(kind)) for kind in ("browser", "crash", "slow"))
+        long[path] = tuple(-count for count in counts)
+    items.sort(key=lambda item: long[item.path])
     for item in items:
         if item.get_closest_marker("browser"):
             item.add_marker(pytest.mark.flaky(reruns=1, only_rerun=r"TimeoutError: .*Timeout \d+ms exceeded"))
