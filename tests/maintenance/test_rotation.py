@@ -26,6 +26,7 @@ from docmind.storage.artifacts import Artifacts
 from docmind.storage.database import Database, key_that_opens
 from docmind.storage.keys import Keyset, open_keys
 from docmind.storage.mark import Mark
+from libraries import Library
 
 PAGES = ["The heron nests beside the river in early spring", "The engine needs oil twice a year"]
 QUESTIONS = ("Where does the heron nest?", "How often does the engine need oil?", "badger")
@@ -33,6 +34,9 @@ QUESTIONS = ("Where does the heron nest?", "How often does the engine need oil?"
 
 def uploads() -> list[Upload]:
     return [Upload("manual.pdf", text_pdf(PAGES)), Upload("notes.txt", b"A badger digs its sett in dry soil.")]
+
+
+LIBRARY = Library("a manual and notes", uploads())
 
 
 def keyset_of(folder: Path) -> Keyset:
@@ -90,8 +94,7 @@ def test_everything_is_the_same_under_new_keys(tmp_path: Path, at_rest: Any) -> 
 
 
 def test_an_old_copy_of_the_description_opens_nothing_new(tmp_path: Path) -> None:
-    with opened(tmp_path) as docmind:
-        docmind.add(uploads())
+    LIBRARY.copy_to(tmp_path)
     description = tmp_path / "data" / "vault.json"
     kept = description.read_bytes()
     with opened(tmp_path) as docmind:
@@ -111,8 +114,7 @@ def test_an_old_copy_of_the_description_opens_nothing_new(tmp_path: Path) -> Non
 
 
 def test_the_new_recovery_code_opens_and_the_old_one_does_not(tmp_path: Path) -> None:
-    with opened(tmp_path) as docmind:
-        docmind.add(uploads())
+    with LIBRARY.opened(tmp_path) as docmind:
         old = docmind.recovery_code()
         docmind.rotation.run()
         code = docmind.recovery_code()
@@ -131,8 +133,7 @@ def test_the_new_recovery_code_opens_and_the_old_one_does_not(tmp_path: Path) ->
 
 
 def test_a_damaged_file_keeps_its_key_and_is_named(tmp_path: Path) -> None:
-    with opened(tmp_path) as docmind:
-        docmind.add(uploads())
+    with LIBRARY.opened(tmp_path) as docmind:
         doc_id = docmind.find_document("manual.pdf").doc_id
         image = docmind._catalog.page(doc_id, 1).image
     path = tmp_path / "data" / "artifacts" / image.file_name
@@ -159,8 +160,7 @@ def test_a_damaged_file_keeps_its_key_and_is_named(tmp_path: Path) -> None:
 
 
 def test_a_file_set_aside_is_sealed_again(tmp_path: Path) -> None:
-    with opened(tmp_path) as docmind:
-        docmind.add(uploads())
+    with LIBRARY.opened(tmp_path) as docmind:
         ref = docmind._artifacts.put(b"of no row", ".webp.enc")
         docmind._artifacts.set_aside(docmind._catalog.artifact_ids())
         assert list((tmp_path / "data" / "aside").iterdir())
@@ -171,8 +171,7 @@ def test_a_file_set_aside_is_sealed_again(tmp_path: Path) -> None:
 
 def test_files_are_added_deleted_and_read_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("docmind.maintenance.rotation._BATCH", 1)
-    with opened(tmp_path) as docmind:
-        docmind.add(uploads())
+    with LIBRARY.opened(tmp_path) as docmind:
         docmind.add([Upload(f"{n}.txt", f"Otter number {n}.".encode()) for n in range(4)])
         doomed = docmind.find_document("notes.txt").doc_id
         before = docmind.page_image(docmind.find_document("manual.pdf").doc_id, 1)
@@ -199,8 +198,7 @@ def test_files_are_added_deleted_and_read_meanwhile(tmp_path: Path, monkeypatch:
 
 def test_it_is_paused_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("docmind.maintenance.rotation._BATCH", 1)
-    with opened(tmp_path) as docmind:
-        docmind.add(uploads())
+    with LIBRARY.opened(tmp_path) as docmind:
         with pytest.raises(CancelledError):
             docmind.rotation.run(lambda now: docmind.rotation.pause() if now.done == 2 else None)
         assert docmind.rotation.is_unfinished
@@ -214,8 +212,7 @@ def test_it_is_paused_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_full_disk_stops_it_and_it_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with opened(tmp_path) as docmind:
-        docmind.add(uploads())
+    with LIBRARY.opened(tmp_path) as docmind:
         before = shown(docmind)
 
         def full(*_args: object) -> None:
@@ -232,8 +229,7 @@ def test_a_full_disk_stops_it_and_it_goes_on(tmp_path: Path, monkeypatch: pytest
 
 
 def test_it_runs_in_the_background_and_after_the_next_start(tmp_path: Path) -> None:
-    with opened(tmp_path) as docmind:
-        docmind.add(uploads())
+    with LIBRARY.opened(tmp_path) as docmind:
         docmind._keys.recovery.begin_rotation()
     with opened(tmp_path) as docmind:
         docmind.rotation._work.join(60)
@@ -310,8 +306,7 @@ def test_vectors_of_page_patches_have_the_new_key(tmp_path: Path) -> None:
     from docmind.embedding import PagePatches
 
     random = np.random.default_rng(3)
-    with opened(tmp_path) as docmind:
-        docmind.add(uploads())
+    with LIBRARY.opened(tmp_path) as docmind:
         doc_id = docmind.find_document("manual.pdf").doc_id
         images = [docmind._catalog.page(doc_id, number).image.sha256 for number in (1, 2)]
         late = docmind.visual.late_store.pages()
@@ -397,8 +392,7 @@ PLACES = [
 def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[object]]:
     """Return the folder of a closed vault, to be copied, and what it shows."""
     folder = tmp_path_factory.mktemp("filled")
-    with opened(folder) as docmind:
-        docmind.add(uploads())
+    with LIBRARY.opened(folder) as docmind:
         return folder, shown(docmind)
 
 

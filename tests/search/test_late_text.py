@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,117 +18,116 @@ from docmind.errors import ConfigError, DamagedError
 from docmind.records.documents import Upload
 from docmind.search.late_text import Rerank
 from docmind_testkit import FakeEmbedder
+from libraries import Library
 
 LONG = " ".join(f"filler{n}" for n in range(300)) + " pale blue eggs of the heron " + "more " * 150
 BIRDS = Upload("birds.txt", LONG.encode())
 LAW = Upload("law.pdf", text_pdf(["The controller pays the damage", "Appeals go to the court"]))
 
 
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[DocMind]:
-    with opened(tmp_path) as mind:
-        mind.add([BIRDS, LAW])
-        yield mind
+@pytest.fixture(scope="module")
+def library() -> Library:
+    return Library("birds and law", [BIRDS, LAW])
 
 
-def reranker(desk: DocMind) -> Rerank:
-    rerank = desk._services.text.rerank
+def reranker(docmind: DocMind) -> Rerank:
+    rerank = docmind._services.text.rerank
     assert rerank is not None
     return rerank
 
 
-def asked(desk: DocMind, question: str) -> QueryTokens:
-    embedder = desk._services.text._tokens
+def asked(docmind: DocMind, question: str) -> QueryTokens:
+    embedder = docmind._services.text._tokens
     assert embedder is not None
     return embedder.embed_query_with_tokens(question)[1]
 
 
-def page_ids(desk: DocMind) -> dict[str, tuple[str, ...]]:
-    return {f"{info.doc_id}::page::{n}": () for info in desk.documents() for n in range(1, info.pages + 1)}
+def page_ids(docmind: DocMind) -> dict[str, tuple[str, ...]]:
+    return {f"{info.doc_id}::page::{n}": () for info in docmind.documents() for n in range(1, info.pages + 1)}
 
 
-def forget_tokens(desk: DocMind, *, all_but: int = 0) -> None:
-    with desk._database.transaction() as db:
+def forget_tokens(docmind: DocMind, *, all_but: int = 0) -> None:
+    with docmind._database.transaction() as db:
         db.execute(
             "DELETE FROM tokens WHERE content_hash NOT IN (SELECT content_hash FROM tokens ORDER BY 1 LIMIT ?)",
             (all_but,),
         )
 
 
-def token_rows(desk: DocMind) -> list[tuple[bytes, bytes]]:
-    return desk._database.all("SELECT content_hash, tokens FROM tokens ORDER BY content_hash")
+def token_rows(docmind: DocMind) -> list[tuple[bytes, bytes]]:
+    return docmind._database.all("SELECT content_hash, tokens FROM tokens ORDER BY content_hash")
 
 
 @pytest.mark.slow
-def test_a_page_is_as_like_as_its_best_window(desk: DocMind) -> None:
-    found = reranker(desk).likeness(asked(desk, "pale blue eggs"), page_ids(desk))
-    birds = desk.find_document("birds.txt").doc_id
+def test_a_page_is_as_like_as_its_best_window(docmind: DocMind) -> None:
+    found = reranker(docmind).likeness(asked(docmind, "pale blue eggs"), page_ids(docmind))
+    birds = docmind.find_document("birds.txt").doc_id
     best, *others = found.nodes[f"{birds}::page::1"]
     assert others, "the page has several windows"
-    assert "pale blue eggs" in desk.page(birds, 1).text[best.start : best.end]
+    assert "pale blue eggs" in docmind.page(birds, 1).text[best.start : best.end]
     assert found.pages[f"{birds}::page::1"] == pytest.approx(1.0, abs=0.02)
     assert max(found.pages, key=lambda page: found.pages[page]) == f"{birds}::page::1"
     assert found.missing == 0
 
 
 @pytest.mark.slow
-def test_pages_without_token_vectors_are_counted_unscored(desk: DocMind) -> None:
-    forget_tokens(desk)
-    found = reranker(desk).likeness(asked(desk, "pale blue eggs"), page_ids(desk))
+def test_pages_without_token_vectors_are_counted_unscored(docmind: DocMind) -> None:
+    forget_tokens(docmind)
+    found = reranker(docmind).likeness(asked(docmind, "pale blue eggs"), page_ids(docmind))
     assert (found.pages, found.nodes, found.missing) == ({}, {}, 3)
 
 
 @pytest.mark.slow
-def test_pages_that_are_gone_are_neither_found_nor_missed(desk: DocMind) -> None:
-    found = reranker(desk).likeness(asked(desk, "eggs"), {"0" * 32 + "::page::1": ("none",)})
+def test_pages_that_are_gone_are_neither_found_nor_missed(docmind: DocMind) -> None:
+    found = reranker(docmind).likeness(asked(docmind, "eggs"), {"0" * 32 + "::page::1": ("none",)})
     assert (found.pages, found.missing) == ({}, 0)
 
 
 @pytest.mark.slow
-def test_damaged_token_vectors_are_an_error(desk: DocMind) -> None:
-    with desk._database.transaction() as db:
+def test_damaged_token_vectors_are_an_error(docmind: DocMind) -> None:
+    with docmind._database.transaction() as db:
         db.execute("UPDATE tokens SET tokens = X'0120FFFF00'")
     with pytest.raises(DamagedError):
-        reranker(desk).likeness(asked(desk, "eggs"), page_ids(desk))
+        reranker(docmind).likeness(asked(docmind, "eggs"), page_ids(docmind))
 
 
 @pytest.mark.slow
-def test_filling_makes_what_adding_would_have_made_once(desk: DocMind) -> None:
-    before = token_rows(desk)
-    forget_tokens(desk, all_but=1)
+def test_filling_makes_what_adding_would_have_made_once(docmind: DocMind) -> None:
+    before = token_rows(docmind)
+    forget_tokens(docmind, all_but=1)
     told: list[tuple[int, int]] = []
-    assert reranker(desk).fill(lambda done, total: told.append((done, total))) == len(before) - 1
-    assert token_rows(desk) == before
+    assert reranker(docmind).fill(lambda done, total: told.append((done, total))) == len(before) - 1
+    assert token_rows(docmind) == before
     assert told == [(1, 2), (2, 2)]
-    assert reranker(desk).fill() == 0
+    assert reranker(docmind).fill() == 0
 
 
 @pytest.mark.slow
-def test_reindexing_fills_a_vault_that_is_older(desk: DocMind) -> None:
-    before = token_rows(desk)
-    forget_tokens(desk)
-    [degraded] = desk.search("pale blue eggs").degraded
+def test_reindexing_fills_a_vault_that_is_older(docmind: DocMind) -> None:
+    before = token_rows(docmind)
+    forget_tokens(docmind)
+    [degraded] = docmind.search("pale blue eggs").degraded
     assert degraded.stage == "late interaction"
     assert "docmind reindex" in degraded.reason
-    assert desk.reindex() == 2
-    assert token_rows(desk) == before
-    assert desk.search("pale blue eggs").degraded == ()
+    assert docmind.reindex() == 2
+    assert token_rows(docmind) == before
+    assert docmind.search("pale blue eggs").degraded == ()
 
 
 @pytest.mark.slow
-def test_a_fill_that_is_cut_off_goes_on_where_it_was(desk: DocMind) -> None:
-    before = token_rows(desk)
-    forget_tokens(desk)
+def test_a_fill_that_is_cut_off_goes_on_where_it_was(docmind: DocMind) -> None:
+    before = token_rows(docmind)
+    forget_tokens(docmind)
 
     def cut(done: int, total: int) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        reranker(desk).fill(cut)
-    rest = len(before) - len(token_rows(desk))
+        reranker(docmind).fill(cut)
+    rest = len(before) - len(token_rows(docmind))
     assert 0 < rest < len(before)
-    assert reranker(desk).fill() == rest
-    assert token_rows(desk) == before
+    assert reranker(docmind).fill() == rest
+    assert token_rows(docmind) == before
 
 
 class Halting(FakeEmbedder):
@@ -140,44 +139,44 @@ class Halting(FakeEmbedder):
 
 @pytest.mark.slow
 def test_an_index_is_built_anew_also_where_filling_fails(
-    tmp_path: Path, desk: DocMind, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, docmind: DocMind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    forget_tokens(desk)
-    desk.close()
+    forget_tokens(docmind)
+    docmind.close()
     shutil.rmtree(tmp_path / "data" / "index")
     monkeypatch.setitem(TEXT_MODELS, "fake", lambda _settings: Halting())
-    with opened(tmp_path) as mind:
+    with opened(tmp_path) as docmind:
         with pytest.raises(ConfigError):
-            mind.reindex()
-        assert mind.status().index_epoch == mind.status().vault_epoch
-        assert token_rows(mind) == []
+            docmind.reindex()
+        assert docmind.status().index_epoch == docmind.status().vault_epoch
+        assert token_rows(docmind) == []
 
 
 @pytest.mark.slow
 def test_a_vault_without_late_interaction_holds_no_token_vectors(tmp_path: Path) -> None:
-    with opened(tmp_path, retrieve=RetrieveSettings(rerank="off")) as mind:
-        mind.add([LAW])
-        assert token_rows(mind) == []
-        assert mind._services.text.rerank is None
-        assert mind.reindex() == 1
-        assert token_rows(mind) == []
-        assert mind.search("court").degraded == ()
+    with opened(tmp_path, retrieve=RetrieveSettings(rerank="off")) as docmind:
+        docmind.add([LAW])
+        assert token_rows(docmind) == []
+        assert docmind._services.text.rerank is None
+        assert docmind.reindex() == 1
+        assert token_rows(docmind) == []
+        assert docmind.search("court").degraded == ()
 
 
 @pytest.mark.slow
-def test_matches_are_the_words_that_were_asked_for(desk: DocMind) -> None:
-    birds = desk.find_document("birds.txt").doc_id
-    rerank = reranker(desk)
-    question = asked(desk, "eggs, but pale")
+def test_matches_are_the_words_that_were_asked_for(docmind: DocMind) -> None:
+    birds = docmind.find_document("birds.txt").doc_id
+    rerank = reranker(docmind)
+    question = asked(docmind, "eggs, but pale")
     best = rerank.likeness(question, {f"{birds}::page::1": ()}).nodes[f"{birds}::page::1"][0]
-    text = desk.page(birds, 1).text[best.start : best.end]
+    text = docmind.page(birds, 1).text[best.start : best.end]
     assert [text[start:end] for start, end in rerank.matches(question, best)] == ["pale", "eggs"]
-    forget_tokens(desk)
+    forget_tokens(docmind)
     assert rerank.matches(question, best) == []
 
 
-def test_words_of_the_label_are_no_matches_in_the_text(desk: DocMind) -> None:
-    law = desk.find_document("law.pdf").doc_id
-    node = desk._nodes.of_page(law, 2)[0]
-    assert reranker(desk).matches(asked(desk, "law"), node) == []
-    assert np.array(reranker(desk).matches(asked(desk, "law court"), node)).tolist() == [[18, 23]]
+def test_words_of_the_label_are_no_matches_in_the_text(docmind: DocMind) -> None:
+    law = docmind.find_document("law.pdf").doc_id
+    node = docmind._nodes.of_page(law, 2)[0]
+    assert reranker(docmind).matches(asked(docmind, "law"), node) == []
+    assert np.array(reranker(docmind).matches(asked(docmind, "law court"), node)).tolist() == [[18, 23]]

@@ -18,16 +18,19 @@ from docmind.application import DocMind
 from docmind.errors import NotFoundError, VaultError
 from docmind.records.models import EmbeddingProgress
 from docmind_testkit import FakeLateModel
+from libraries import Library
 from looking import album, looking, looking_in, wait_for
 from tinymodels import tiny_colpali
 
 COLOURS = ("red", "green", "blue", "yellow", "orange", "purple")
 
 
-def stocked(folder: Path, **visual: object) -> None:
-    """Fill a vault with six different pages, and one more that looks like the first."""
-    with looking(folder, **visual) as desk:
-        desk.add([album("many", *COLOURS), album("again", "red")])
+LIBRARY = Library("many colours", [album("many", *COLOURS), album("again", "red")], settings=looking_in)
+
+
+def stocked(folder: Path) -> None:
+    """Put a vault there with six different pages, and one more that looks like the first."""
+    LIBRARY.copy_to(folder)
 
 
 def slow(desk: DocMind, monkeypatch: pytest.MonkeyPatch, seconds: float = 0.05) -> threading.Event:
@@ -141,7 +144,7 @@ with looking(Path({folder!r}), late_model="auto") as desk:
 def test_killed_in_the_middle_it_goes_on_where_it_was(tmp_path: Path) -> None:
     """A real checkpoint in a child process; the owner is killed while pages are being embedded."""
     tiny_colpali(tmp_path / "models" / "colpali")
-    stocked(tmp_path, late_model="auto")
+    stocked(tmp_path)
     code = CRASHING.format(tests=HELPERS, folder=str(tmp_path))
     owner = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert owner.stdout is not None
