@@ -32,7 +32,9 @@ from docmind.errors import (
 )
 from docmind.records.documents import AddResult, Upload
 from docmind.records.search import Filters
+from libraries import Library
 
+HERON = Library("heron report", [report("heron", 1)])
 PATIENCE = 150.0  # seconds; only a hang takes this long
 
 
@@ -121,9 +123,8 @@ def test_a_place_that_is_none_is_one_sentence(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("spoil", ["gone", "empty", "cut", "zeroed"])
-def test_a_lost_database_is_said_and_nothing_is_written_over(tmp_path: Path, desk: DocMind, spoil: str) -> None:
-    desk.add([report("heron", 1)])
-    desk.close()
+def test_a_lost_database_is_said_and_nothing_is_written_over(tmp_path: Path, spoil: str) -> None:
+    HERON.copy_to(tmp_path)
     database = tmp_path / "data" / "vault.db"
     data = database.read_bytes()
     if spoil == "gone":
@@ -220,10 +221,10 @@ def test_an_empty_question_is_refused(desk: DocMind, question: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("question", ["'; DROP TABLE nodes; --", "\x00\x1b[31m", "🦩" * 500, "a" * 100_000, '%_*()"'])
-def test_any_question_is_only_a_question(desk: DocMind, question: str) -> None:
-    desk.add([report("heron", 1)])
-    assert desk.search(question).query
-    assert len(desk.documents()) == 1
+def test_any_question_is_only_a_question(tmp_path: Path, question: str) -> None:
+    with HERON.opened(tmp_path) as desk:
+        assert desk.search(question).query
+        assert len(desk.documents()) == 1
 
 
 # --- the queue --------------------------------------------------------------------------------------------------------

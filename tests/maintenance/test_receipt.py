@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from desks import opened, text_pdf
+from desks import text_pdf
 from docmind.application import DocMind
 from docmind.cli import main
 from docmind.errors import TamperedError, VaultFormatError, WrongKeyError
 from docmind.maintenance import Signer
 from docmind.records.documents import ErasureReceipt, Upload
+from libraries import Library
 
 NAME, SECRET = "Xerobiscuitine.pdf", "The Quokkazephyrine engine needs oil twice a year."
 RECEIPT = ErasureReceipt(
@@ -23,11 +23,9 @@ RECEIPT = ErasureReceipt(
 )  # fmt: skip
 
 
-@pytest.fixture
-def docmind(tmp_path: Path) -> Iterator[DocMind]:
-    with opened(tmp_path) as docmind:
-        docmind.add([Upload(NAME, text_pdf([SECRET]))])
-        yield docmind
+@pytest.fixture(scope="module")
+def library() -> Library:
+    return Library("a secret", [Upload(NAME, text_pdf([SECRET]))])
 
 
 def test_a_receipt_is_verified_and_has_no_name() -> None:
