@@ -22,6 +22,7 @@ from docmind.records.models import Description
 from docmind.records.search import Filters, PageHits
 from docmind.search.server_late_interaction import FROM_PAGES
 from index.points import id_of
+from libraries import Library
 from looking import album, looking_in
 from multivectors import BLIND, MODEL, Coherent, Shown, patches
 
@@ -65,29 +66,32 @@ def opened(tmp_path: Path, client: Lasting) -> Iterator[Open]:
     desks: list[DocMind] = []
 
     def open_it(*, multivectors: bool = True) -> DocMind:
-        for desk in desks:
-            desk.close()
+        for docmind in desks:
+            docmind.close()
         server = QdrantSettings(url="http://127.0.0.1:6333", multivectors=multivectors)
         settings = looking_in(tmp_path).model_copy(update={"qdrant": server})
         desks.append(DocMind(settings))
         return desks[-1]
 
     yield open_it
-    for desk in desks:
-        desk.close()
+    for docmind in desks:
+        docmind.close()
+
+
+ALBUMS = [album("warm", "red", "blue"), album("cold", "blue", "green", tags=("winter",))]
 
 
 @pytest.fixture
-def desk(opened: Open) -> DocMind:
+def docmind(tmp_path: Path, opened: Open) -> DocMind:
     """Four pages of three colours, all embedded by the late model."""
-    desk = opened()
-    desk.add([album("warm", "red", "blue"), album("cold", "blue", "green", tags=("winter",))])
-    assert desk.visual.embed("fake-late").pages_added == 4
-    return desk
+    Library("warm and cold albums", ALBUMS, settings=looking_in).copy_to(tmp_path)
+    docmind = opened()
+    assert docmind.visual.embed("fake-late").pages_added == 4
+    return docmind
 
 
-def held(desk: DocMind) -> list[int]:
-    index = desk._services.index.started().index
+def held(docmind: DocMind) -> list[int]:
+    index = docmind._services.index.started().index
     return [index.count("pages", having=name) for name in VECTORS]
 
 
@@ -95,11 +99,11 @@ def ranked(found: PageHits) -> list[tuple[str, int, float]]:
     return [(hit.document, hit.page_no, round(hit.score, 2)) for hit in found.hits]
 
 
-def here(desk: DocMind, question: str) -> list[tuple[str, int, float]]:
+def here(docmind: DocMind, question: str) -> list[tuple[str, int, float]]:
     """Return the results of this machine."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(desk.page_search._server, "is_for", lambda _: False)
-        return ranked(desk.page_search.search_late(question))
+        patched.setattr(docmind.page_search._server, "is_for", lambda _: False)
+        return ranked(docmind.page_search.search_late(question))
 
 
 def test_the_limit_is_that_of_exact_scoring() -> None:
@@ -107,61 +111,61 @@ def test_the_limit_is_that_of_exact_scoring() -> None:
 
 
 @pytest.mark.slow
-def test_a_server_finds_what_this_machine_finds(desk: DocMind, client: Lasting) -> None:
-    assert held(desk) == [4, 4, 4]
-    found = desk.page_search.search_late("red or blue", k=5)
+def test_a_server_finds_what_this_machine_finds(docmind: DocMind, client: Lasting) -> None:
+    assert held(docmind) == [4, 4, 4]
+    found = docmind.page_search.search_late("red or blue", k=5)
     assert client.prefetched == [["colpali_rows", "colpali_cols"]]
     assert found.degraded == ()
-    assert sorted(ranked(found)) == sorted(here(desk, "red or blue"))
+    assert sorted(ranked(found)) == sorted(here(docmind, "red or blue"))
     assert [hit.rank for hit in found.hits] == [1, 2, 3, 4]
-    assert len(desk.page_search.search_late("red or blue", k=1).hits) == 1
-    desk.page_search.search_late("blue", filters=Filters(tags=("winter",)))  # two pages: few enough for here
+    assert len(docmind.page_search.search_late("red or blue", k=1).hits) == 1
+    docmind.page_search.search_late("blue", filters=Filters(tags=("winter",)))  # two pages: few enough for here
     assert len(client.prefetched) == 2
 
 
 @pytest.mark.slow
-def test_the_server_gets_and_serves_them_only_where_wanted(desk: DocMind, opened: Open, client: Lasting) -> None:
-    found = ranked(desk.page_search.search_late("red or blue"))
+def test_the_server_gets_and_serves_them_only_where_wanted(docmind: DocMind, opened: Open, client: Lasting) -> None:
+    found = ranked(docmind.page_search.search_late("red or blue"))
     asked = len(client.prefetched)
-    desk = opened(multivectors=False)
-    of_files = desk.page_search.search_late("red or blue")
+    docmind = opened(multivectors=False)
+    of_files = docmind.page_search.search_late("red or blue")
     assert of_files.degraded == ()
     assert sorted(ranked(of_files)) == sorted(found)
-    desk.reindex()
-    assert held(desk) == [0, 0, 0]
-    desk = opened()
-    assert desk.page_search.search_late("red or blue").degraded, "the server has nothing yet"
+    docmind.reindex()
+    assert held(docmind) == [0, 0, 0]
+    docmind = opened()
+    assert docmind.page_search.search_late("red or blue").degraded, "the server has nothing yet"
     assert len(client.prefetched) == asked
-    desk.reindex()
-    assert held(desk) == [4, 4, 4]
-    assert sorted(ranked(desk.page_search.search_late("red or blue"))) == sorted(found)
+    docmind.reindex()
+    assert held(docmind) == [4, 4, 4]
+    assert sorted(ranked(docmind.page_search.search_late("red or blue"))) == sorted(found)
 
 
 @pytest.mark.slow
-def test_a_page_that_is_seen_is_written_alone(desk: DocMind, client: Lasting) -> None:
+def test_a_page_that_is_seen_is_written_alone(docmind: DocMind, client: Lasting) -> None:
     client.written.clear()
-    desk.visual.embed("fake-late", force=True)
+    docmind.visual.embed("fake-late", force=True)
     assert client.written == [("pages", 1)] * 4
-    desk._services.index.ready().mirror.commit()
+    docmind._services.index.ready().mirror.commit()
     assert len(client.written) == 4, "and is in the index with that"
 
 
 @pytest.mark.slow
-def test_filters_narrow_what_is_asked_of_a_server(desk: DocMind, client: Lasting) -> None:
-    desk.add([album("snow", "white", "blue", "black", tags=("winter",))])
-    desk.visual.embed("fake-late")
+def test_filters_narrow_what_is_asked_of_a_server(docmind: DocMind, client: Lasting) -> None:
+    docmind.add([album("snow", "white", "blue", "black", tags=("winter",))])
+    docmind.visual.embed("fake-late")
     client.prefetched.clear()
-    found = desk.page_search.search_late("red", filters=Filters(tags=("winter",)))
+    found = docmind.page_search.search_late("red", filters=Filters(tags=("winter",)))
     assert len(client.prefetched) == 1
     assert sorted({hit.document for hit in found.hits}) == ["cold.tiff", "snow.tiff"]
     assert len(found.hits) == 5
-    assert desk.page_search.search_late("red", filters=Filters(modalities=("code",))).hits == ()
+    assert docmind.page_search.search_late("red", filters=Filters(modalities=("code",))).hits == ()
 
 
 @pytest.mark.slow
-def test_what_is_sent_is_what_is_kept(desk: DocMind, client: Lasting) -> None:
-    image = desk._catalog.page(desk.find_document("warm.tiff").doc_id, 1).image.sha256
-    late = desk.visual.late_store.pages()
+def test_what_is_sent_is_what_is_kept(docmind: DocMind, client: Lasting) -> None:
+    image = docmind._catalog.page(docmind.find_document("warm.tiff").doc_id, 1).image.sha256
+    late = docmind.visual.late_store.pages()
     (model,) = late.fingerprints()
     (point,) = [
         one
@@ -174,141 +178,141 @@ def test_what_is_sent_is_what_is_kept(desk: DocMind, client: Lasting) -> None:
 
 
 @pytest.mark.slow
-def test_vectors_follow_their_pages(desk: DocMind, opened: Open) -> None:
-    desk.visual.embed("fake-image")  # writes the same points again
-    assert held(desk) == [4, 4, 4]
-    desk.delete(desk.find_document("cold.tiff").doc_id)
-    assert held(desk) == [2, 2, 2]
-    desk.reindex()
-    assert held(desk) == [2, 2, 2]
-    desk.add([album("snow", "white", "black")])
-    found = desk.page_search.search_late("white")
+def test_vectors_follow_their_pages(docmind: DocMind, opened: Open) -> None:
+    docmind.visual.embed("fake-image")  # writes the same points again
+    assert held(docmind) == [4, 4, 4]
+    docmind.delete(docmind.find_document("cold.tiff").doc_id)
+    assert held(docmind) == [2, 2, 2]
+    docmind.reindex()
+    assert held(docmind) == [2, 2, 2]
+    docmind.add([album("snow", "white", "black")])
+    found = docmind.page_search.search_late("white")
     assert (len(found.hits), found.degraded) == (2, ())  # what no model has seen is no vector that is lacking
-    desk = opened()
-    desk.visual.embed("fake-late", force=True)
-    assert held(desk) == [4, 4, 4]
-    assert ranked(desk.page_search.search_late("white"))[0][:2] == ("snow.tiff", 1)
+    docmind = opened()
+    docmind.visual.embed("fake-late", force=True)
+    assert held(docmind) == [4, 4, 4]
+    assert ranked(docmind.page_search.search_late("white"))[0][:2] == ("snow.tiff", 1)
 
 
 @pytest.mark.slow
 def test_a_stored_page_not_yet_sent_is_sent_at_the_next_start(
-    desk: DocMind, opened: Open, monkeypatch: pytest.MonkeyPatch
+    docmind: DocMind, opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The process ends after the vectors were stored, before the index has them."""
-    desk.add([album("snow", "white")])
-    keep = desk.visual.late_store.pages().put
+    docmind.add([album("snow", "white")])
+    keep = docmind.visual.late_store.pages().put
 
     def keep_and_die(fingerprint: str, image: str, made: PagePatches) -> None:
         keep(fingerprint, image, made)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(desk.visual.late_store.pages(), "put", keep_and_die)
+    monkeypatch.setattr(docmind.visual.late_store.pages(), "put", keep_and_die)
     with pytest.raises(KeyboardInterrupt):
-        desk.visual.embed("fake-late")
-    assert held(desk) == [4, 4, 4]
-    found = desk.page_search.search_late("white")
+        docmind.visual.embed("fake-late")
+    assert held(docmind) == [4, 4, 4]
+    found = docmind.page_search.search_late("white")
     assert ranked(found)[0][:2] == ("snow.tiff", 1)
     assert "lacks the vectors of 1 pages" in found.degraded[0].reason
-    monkeypatch.setattr(desk._services.index.started().mirror, "commit", lambda **_: None)
-    desk = opened()
-    found = desk.page_search.search_late("white")
+    monkeypatch.setattr(docmind._services.index.started().mirror, "commit", lambda **_: None)
+    docmind = opened()
+    found = docmind.page_search.search_late("white")
     assert (ranked(found)[0][:2], found.degraded) == (("snow.tiff", 1), ())
-    assert held(desk) == [5, 5, 5]
+    assert held(docmind) == [5, 5, 5]
 
 
 @pytest.mark.slow
-def test_a_switch_of_models_writes_the_vectors_of_the_new_one(desk: DocMind) -> None:
+def test_a_switch_of_models_writes_the_vectors_of_the_new_one(docmind: DocMind) -> None:
     """Nothing is sent beside the old ones; with the switch all are, and the old model's vectors are dropped."""
-    embedding, late = desk.visual.by_kind["late"], desk.visual.late_store
+    embedding, late = docmind.visual.by_kind["late"], docmind.visual.late_store
     old, source = embedding.serving.now().fingerprint, np.random.default_rng(1)
     other = Description("other-late", "late", "", None, "present", 128, "fake-late", fingerprint="other:1")
     for place in embedding.pages.asked():
         late.put(other.fingerprint, {place.image: patches(source, dim=128)}, lambda: None)
-    mirror = desk._services.index.ready().mirror
+    mirror = docmind._services.index.ready().mirror
     assert mirror.late_model() == old
-    assert desk.page_search.search_late("red").degraded == ()
+    assert docmind.page_search.search_late("red").degraded == ()
     embedding.serving.switch(other)
     assert mirror.late_model() == old  # until the index has come to it
     embedding.settle(lambda: None)
     assert mirror.late_model() == other.fingerprint
     assert late.counts() == {other.fingerprint: 3}
-    assert held(desk) == [4, 4, 4]
-    server = desk.page_search._server
+    assert held(docmind) == [4, 4, 4]
+    server = docmind.page_search._server
     query = patches(source, dim=128).vectors
     found = server.search(other, late, query, 4, Filters(), 4, [])
     assert found is not None
     wanted = dict(late.pages().search(other.fingerprint, query, 4))
-    images = {place: desk._catalog.page(*place).image.sha256 for place, _ in found}
+    images = {place: docmind._catalog.page(*place).image.sha256 for place, _ in found}
     assert {images[place]: score for place, score in found} == pytest.approx(wanted, abs=0.05)
 
 
 @pytest.mark.slow
-def test_removed_files_leave_no_vectors_to_the_next_model(desk: DocMind) -> None:
-    embedding = desk.visual.by_kind["late"]
-    desk.visual.late_store.drop(embedding.serving.now().fingerprint)
+def test_removed_files_leave_no_vectors_to_the_next_model(docmind: DocMind) -> None:
+    embedding = docmind.visual.by_kind["late"]
+    docmind.visual.late_store.drop(embedding.serving.now().fingerprint)
     embedding.serving.adopt(Description("other", "late", "", None, "present", 128, "fake-late", fingerprint="other:1"))
-    assert desk._services.index.ready().mirror.late_model() == ""
+    assert docmind._services.index.ready().mirror.late_model() == ""
     embedding.store.finish()
-    assert (held(desk), desk._services.index.ready().mirror.late_model()) == ([0, 0, 0], "other:1")
+    assert (held(docmind), docmind._services.index.ready().mirror.late_model()) == ([0, 0, 0], "other:1")
 
 
 @pytest.mark.slow
 def test_this_machine_answers_where_the_server_cannot(
-    desk: DocMind, opened: Open, client: Lasting, monkeypatch: pytest.MonkeyPatch
+    docmind: DocMind, opened: Open, client: Lasting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wanted = here(desk, "red or blue")
+    wanted = here(docmind, "red or blue")
     everything = models.Filter(must=[])
     client.delete_vectors("pages", ["colpali"], everything)
-    desk = opened()
-    lacking = desk.page_search.search_late("red or blue")
+    docmind = opened()
+    lacking = docmind.page_search.search_late("red or blue")
     assert ranked(lacking) == wanted
     assert [part.stage for part in lacking.degraded] == ["visual"]
     assert "lacks the vectors of 4 pages: `docmind reindex`" in lacking.degraded[0].reason
-    desk.reindex()
-    assert desk.page_search.search_late("red or blue").degraded == ()
+    docmind.reindex()
+    assert docmind.page_search.search_late("red or blue").degraded == ()
 
     def fail(*_args: object) -> None:
         raise IndexEngineError("The Qdrant server did not do what was asked: refused")
 
     monkeypatch.setattr(ServerIndex, "search", fail)
-    failed = desk.page_search.search_late("red or blue")
+    failed = docmind.page_search.search_late("red or blue")
     assert ranked(failed) == wanted
     reason = "The Qdrant server did not do what was asked: refused Pages were scored on this computer."
     assert failed.degraded[0].reason == reason
 
 
 @pytest.mark.slow
-def test_vectors_of_another_length_stay_here_and_are_named(desk: DocMind) -> None:
-    embedding, late, source = desk.visual.by_kind["late"], desk.visual.late_store, np.random.default_rng(1)
+def test_vectors_of_another_length_stay_here_and_are_named(docmind: DocMind) -> None:
+    embedding, late, source = docmind.visual.by_kind["late"], docmind.visual.late_store, np.random.default_rng(1)
     small = Description("small-late", "late", "", None, "present", 64, "fake-late", fingerprint="small:1")
     for place in embedding.pages.asked():
         late.put(small.fingerprint, {place.image: patches(source, dim=64)}, lambda: None)
     embedding.serving.switch(small)
     embedding.settle(lambda: None)
-    assert held(desk) == [0, 0, 0]
+    assert held(docmind) == [0, 0, 0]
     late.put(small.fingerprint, {embedding.pages.asked()[0].image: patches(source, dim=64)}, lambda: None)
-    assert held(desk) == [0, 0, 0]
+    assert held(docmind) == [0, 0, 0]
     told: list = []
     query = patches(source, dim=64).vectors
-    assert desk.page_search._server.search(small, late, query, 4, Filters(), 4, told) is None
+    assert docmind.page_search._server.search(small, late, query, 4, Filters(), 4, told) is None
     assert "takes vectors of 128 numbers; those of small-late have 64." in told[0].reason
 
 
 @pytest.mark.slow
 def test_the_embedded_index_hears_nothing_of_multivectors(tmp_path: Path) -> None:
-    with DocMind(looking_in(tmp_path)) as desk:
-        desk.add([album("warm", "red", "blue", "green")])
-        before = desk._catalog.epoch()
-        desk.visual.embed("fake-late")
-        assert desk._catalog.epoch() == before
-        assert desk._services.index.started().index.count("pages", having="colpali_rows") == 0
-        assert not desk.page_search._server.is_for(10**6)
-        embedding = desk.visual.by_kind["late"]
+    with DocMind(looking_in(tmp_path)) as docmind:
+        docmind.add([album("warm", "red", "blue", "green")])
+        before = docmind._catalog.epoch()
+        docmind.visual.embed("fake-late")
+        assert docmind._catalog.epoch() == before
+        assert docmind._services.index.started().index.count("pages", having="colpali_rows") == 0
+        assert not docmind.page_search._server.is_for(10**6)
+        embedding = docmind.visual.by_kind["late"]
         embedding.serving.switch(
             Description("other", "late", "", None, "present", 128, "fake-late", fingerprint="other:1")
         )
         embedding.settle(lambda: None)
-        status = desk.status()
+        status = docmind.status()
         assert status.index_epoch == status.vault_epoch > before
 
 

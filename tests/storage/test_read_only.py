@@ -18,16 +18,21 @@ from docmind.application import DocMind
 from docmind.errors import VaultBusyError, VaultError
 from docmind.records.documents import Upload
 from docmind.storage.database import Database
+from libraries import Library
+
+
+def converse(docmind: DocMind) -> None:
+    thread = docmind.conversations.create("Birds")
+    docmind.conversations.ask("How many herons?", thread_id=thread.thread_id)
+    docmind.memories.add("My boat is called Tern.")
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Make a closed vault with a document, a conversation and a memory."""
-    with opened(tmp_path) as docmind:
-        docmind.add([report("heron", 3)])
-        thread = docmind.conversations.create("Birds")
-        docmind.conversations.ask("How many herons?", thread_id=thread.thread_id)
-        docmind.memories.add("My boat is called Tern.")
+    Library("a conversation and a memory", [report("heron", 3)], converse).copy_to(tmp_path)
+    with opened(tmp_path):  # fills the reserve, as every opening for writing does
+        pass
     return tmp_path
 
 

@@ -11,7 +11,8 @@ from docmind.application import DocMind
 from docmind.errors import ConfigError, DocMindError, IndexEngineError, IndexMismatchError, VisualModelError
 from docmind.index.edge import EdgeIndex
 from docmind.records.search import PageHits
-from looking import album, coloured, looking
+from libraries import Library
+from looking import album, coloured, looking, looking_in
 from tinymodels import tiny_siglip, tiny_siglip2
 
 AUTO = {"image_model": "auto", "late_model": "off", "device": "cpu", "precision": "float32"}
@@ -30,8 +31,8 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def folder(tmp_path: Path, checkpoints: Path) -> Path:
     """Make a vault whose models folder holds the first of them, and three pages that it has embedded."""
     shutil.copytree(checkpoints / "siglip", tmp_path / "models" / "siglip")
-    with looking(tmp_path, **AUTO) as desk:
-        desk.add([album("warm", "red", "brown"), album("cold", "blue")])
+    albums = [album("warm", "red", "brown"), album("cold", "blue")]
+    Library("brown and cold albums", albums, settings=looking_in).copy_to(tmp_path)
     return tmp_path
 
 
@@ -40,57 +41,57 @@ def nearest(found: PageHits) -> tuple[str, int, float]:
     return hit.document, hit.page_no, round(hit.score, 2)
 
 
-def fingerprints(desk: DocMind) -> set[str]:
-    return {name for (name,) in desk._database.all("SELECT DISTINCT fingerprint FROM page_vectors")}
+def fingerprints(docmind: DocMind) -> set[str]:
+    return {name for (name,) in docmind._database.all("SELECT DISTINCT fingerprint FROM page_vectors")}
 
 
 @pytest.mark.slow
 def test_from_one_model_to_another_and_to_none(folder: Path, checkpoints: Path) -> None:
-    with looking(folder, **AUTO) as desk:
-        visual = desk.visual
+    with looking(folder, **AUTO) as docmind:
+        visual = docmind.visual
         assert visual.is_on("image")  # it is here, and nobody has said no
         assert visual.embed("siglip").pages_added == 3
-        assert nearest(desk.page_search.search_images(picture=coloured("brown"))) == ("warm.tiff", 2, 1.0)
-        assert len(desk.page_search.search_images("the total revenue").hits) == 3
-        (old,) = fingerprints(desk)
+        assert nearest(docmind.page_search.search_images(picture=coloured("brown"))) == ("warm.tiff", 2, 1.0)
+        assert len(docmind.page_search.search_images("the total revenue").hits) == 3
+        (old,) = fingerprints(docmind)
 
         shutil.copytree(checkpoints / "siglip2", folder / "models" / "siglip2")
         new = visual.enable("siglip2").fingerprint
         with pytest.raises(IndexMismatchError) as mismatch:
-            desk.page_search.search_images("table")
+            docmind.page_search.search_images("table")
         assert old in str(mismatch.value)
         assert new in str(mismatch.value)
         assert "docmind embed --model siglip2" in mismatch.value.hint
         assert "docmind embed --model siglip2" in [part.hint for part in visual.capabilities()]
 
-        warm = desk.find_document("warm.tiff").doc_id
+        warm = docmind.find_document("warm.tiff").doc_id
         assert visual.embed("siglip2", [warm]).pages_added == 2
-        beside = desk.page_search.search_images(picture=coloured("brown"))
+        beside = docmind.page_search.search_images(picture=coloured("brown"))
         assert nearest(beside) == ("warm.tiff", 2, 1.0)
         assert [part.stage for part in beside.degraded] == ["image"]
         assert "2 page images are prepared for siglip2; until all are, siglip is used" in beside.degraded[0].reason
-        assert fingerprints(desk) == {old, new}
+        assert fingerprints(docmind) == {old, new}
 
         done = visual.embed("siglip2")
         assert (done.pages_added, done.pages_skipped) == (1, 2)
-        after = desk.page_search.search_images(picture=coloured("brown"))
+        after = docmind.page_search.search_images(picture=coloured("brown"))
         assert (nearest(after), after.degraded) == (("warm.tiff", 2, 1.0), ())
         assert len(after.hits) == 3
-        assert fingerprints(desk) == {new}
+        assert fingerprints(docmind) == {new}
 
-    with looking(folder, **AUTO) as desk:
-        visual = desk.visual
-        assert nearest(desk.page_search.search_images(picture=coloured("blue"))) == ("cold.tiff", 1, 1.0)
+    with looking(folder, **AUTO) as docmind:
+        visual = docmind.visual
+        assert nearest(docmind.page_search.search_images(picture=coloured("blue"))) == ("cold.tiff", 1, 1.0)
         shutil.rmtree(folder / "models" / "siglip2")  # under the running vault
         assert visual.is_on("image")
         for _ in range(2):
             with pytest.raises(VisualModelError, match="siglip2 cannot be used"):
-                desk.page_search.search_images("table")
-        told = next(part for part in desk.status().capabilities if part.name == "image model")
+                docmind.page_search.search_images("table")
+        told = next(part for part in docmind.status().capabilities if part.name == "image model")
         assert (told.state, told.hint) == ("missing", "Run: docmind models pull siglip2")
-        assert desk.search("anything at all").degraded == ()
+        assert docmind.search("anything at all").degraded == ()
         shutil.copytree(checkpoints / "siglip2", folder / "models" / "siglip2")
-        assert nearest(desk.page_search.search_images(picture=coloured("blue"))) == ("cold.tiff", 1, 1.0)
+        assert nearest(docmind.page_search.search_images(picture=coloured("blue"))) == ("cold.tiff", 1, 1.0)
 
 
 class Dying(EdgeIndex):
@@ -107,51 +108,53 @@ def test_a_switch_that_is_cut_off_is_finished_at_the_next_start(
     """Every page has been embedded and the choice is stored, but the index still has the old vectors."""
     settings = {"image_model": "auto", "late_model": "off"}
     shutil.copytree(checkpoints / "siglip", tmp_path / "models" / "siglip")
-    with looking(tmp_path, **settings) as desk:
-        desk.add([album("warm", "red", "brown"), album("cold", "blue")])
-        desk.visual.enable("fake-image")
-        desk.visual.embed("fake-image")
-        index, mirror = desk._services.index.ready().index, desk._services.index.ready().mirror
+    with looking(tmp_path, **settings) as docmind:
+        docmind.add([album("warm", "red", "brown"), album("cold", "blue")])
+        docmind.visual.enable("fake-image")
+        docmind.visual.embed("fake-image")
+        index, mirror = docmind._services.index.ready().index, docmind._services.index.ready().mirror
         monkeypatch.setattr(index, "__class__", Dying)
         with pytest.raises(IndexEngineError):
-            desk.visual.embed("siglip")
+            docmind.visual.embed("siglip")
         monkeypatch.undo()
-        (old,), (new,) = ({name for name in fingerprints(desk) if name.startswith(kind)} for kind in ("fake", "siglip"))
+        (old,), (new,) = (
+            {name for name in fingerprints(docmind) if name.startswith(kind)} for kind in ("fake", "siglip")
+        )
         assert mirror.image_model() == old  # which answers until the index has come to the new vectors
-        assert nearest(desk.page_search.search_images("brown")) == ("warm.tiff", 2, 1.0)
+        assert nearest(docmind.page_search.search_images("brown")) == ("warm.tiff", 2, 1.0)
         index.close()  # as a crash would
-    with looking(tmp_path, **settings) as desk:
-        assert nearest(desk.page_search.search_images(picture=coloured("blue"))) == ("cold.tiff", 1, 1.0)
-        assert desk._services.index.ready().mirror.image_model() == new
-        assert desk.visual.embed("siglip").pages_skipped == 3
-        assert fingerprints(desk) == {new}
+    with looking(tmp_path, **settings) as docmind:
+        assert nearest(docmind.page_search.search_images(picture=coloured("blue"))) == ("cold.tiff", 1, 1.0)
+        assert docmind._services.index.ready().mirror.image_model() == new
+        assert docmind.visual.embed("siglip").pages_skipped == 3
+        assert fingerprints(docmind) == {new}
 
 
 @pytest.mark.slow
 def test_a_model_failing_in_the_background_is_named_and_retried(folder: Path) -> None:
     weights = folder / "models" / "siglip" / "model.safetensors"
     whole = weights.read_bytes()
-    with looking(folder, **AUTO) as desk:
-        desk.visual.embed("siglip", [desk.find_document("cold.tiff").doc_id])
+    with looking(folder, **AUTO) as docmind:
+        docmind.visual.embed("siglip", [docmind.find_document("cold.tiff").doc_id])
         weights.write_bytes(whole[: len(whole) // 2])
         with pytest.raises((VisualModelError, ConfigError)):
-            desk.visual.embed("siglip")
-        desk.visual.follow()
-        told = next(part for part in desk.visual.capabilities() if part.name == "image model")
+            docmind.visual.embed("siglip")
+        docmind.visual.follow()
+        told = next(part for part in docmind.visual.capabilities() if part.name == "image model")
         assert told.state == "missing"
-        assert desk.search("anything").degraded == ()
+        assert docmind.search("anything").degraded == ()
         weights.write_bytes(whole)
-        done = desk.visual.embed("siglip")
+        done = docmind.visual.embed("siglip")
         assert done.pages_added + done.pages_skipped == 3
-        assert len(desk.page_search.search_images("table").hits) == 3
+        assert len(docmind.page_search.search_images("table").hits) == 3
 
 
 def test_what_does_not_fit_is_refused_before_a_page_is_seen(tmp_path: Path, checkpoints: Path) -> None:
-    with looking(tmp_path, **AUTO) as desk:
+    with looking(tmp_path, **AUTO) as docmind:
         for name in (str(tmp_path), "siglip-384", str(checkpoints / "nowhere")):
             with pytest.raises(DocMindError):
-                desk.visual.embed(name)
-    with looking(tmp_path, **{**AUTO, "late_model": str(checkpoints / "siglip")}) as desk:
+                docmind.visual.embed(name)
+    with looking(tmp_path, **{**AUTO, "late_model": str(checkpoints / "siglip")}) as docmind:
         with pytest.raises(ConfigError, match="isn't a model of the kind late"):
-            desk.page_search.search_late("red")
-        assert [part.state for part in desk.visual.capabilities()] == ["missing", "missing"]
+            docmind.page_search.search_late("red")
+        assert [part.state for part in docmind.visual.capabilities()] == ["missing", "missing"]
