@@ -27,7 +27,7 @@ import setup_env
 
 FAST = "not slow and not browser"
 FAULTS = "--faults"
-SIDE_BY_SIDE = ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]  # tests/conftest.py orders them
+SIDE_BY_SIDE = ["-n", "2", "--dist", "loadfile"]
 RETRIED = 5  # more failures than this are no accident
 TESTS_FAILED = 1  # pytest's exit code; the others tell of pytest itself
 FIRST_FAILURES = os.path.join(".pytest_cache", "first-failures.txt")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import itertools
 import os
 import shutil
 import subprocess
@@ -30,7 +29,8 @@ ROOT = Path(__file__).resolve().parent.parent
 HELPERS = [str(ROOT / "tests"), str(ROOT / "tests" / "support")]  # where child processes find the test helpers
 # Child processes too find the text model `fake`, in tests/support/docmind_testkit.py.
 os.environ["PYTHONPATH"] = os.pathsep.join([HELPERS[1], *filter(None, [os.environ.get("PYTHONPATH")])])
-pytest_plugins = ("case_times", "closing")  # in tests/support: what each test costs; what the runner wants told
+# In tests/support: what each test costs; what the runner wants told; which tests run side by side.
+pytest_plugins = ("case_times", "closing", "side_by_side")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
@@ -138,17 +138,10 @@ def opened_docmind(library: Any, tmp_path: Path) -> Iterator[Any]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the files that take longest first, so that no worker is left with one of them at the end.
+    """Give a browser test that waited in vain a second try, which the closing summary lists; a false assertion none.
 
-    A browser test that waited in vain gets a second try, which the closing summary lists; a false assertion none: on a
-    busy machine a page is at times redrawn in the moment in which a test looks at it.
+    On a busy machine a page is at times redrawn in the moment in which a test looks at it.
     """
-    long: dict[Path, tuple[int, ...]] = {}
-    for path, same in itertools.groupby(items, lambda item: item.path):
-        file = list(same)
-        counts = (sum(1 for item in file if item.get_closest_marker(kind)) for kind in ("browser", "crash", "slow"))
-        long[path] = tuple(-count for count in counts)
-    items.sort(key=lambda item: long[item.path])
     for item in items:
         if item.get_closest_marker("browser"):
             item.add_marker(pytest.mark.flaky(reruns=1, only_rerun=r"TimeoutError: .*Timeout \d+ms exceeded"))

@@ -19,7 +19,7 @@ import pytest
 import run_tests
 from conftest import ROOT
 
-TWO = ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
+TWO = ["-n", "2", "--dist", "loadfile"]
 PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:langsmith_plugin"]  # it takes seconds to import
 
 
