@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -156,19 +156,7 @@ def browser() -> Iterator[Any]:
     require(CHROMIUM, "no Chromium on this system (Debian: apt install chromium)")
     from playwright.sync_api import sync_playwright
 
-    arguments = [
-        "--disable-gpu",
-        "--disable-quic",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-        "--disable-domain-reliability",
-        "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1",
-    ]
-    if getattr(os, "geteuid", lambda: 1)() == 0:
-        arguments.append("--no-sandbox")  # Chromium refuses to sandbox itself for root
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        yield chromium
-        chromium.close()
+    from browsers import Browsers
+
+    with sync_playwright() as playwright, ExitStack() as closing:
+        yield Browsers(playwright, str(CHROMIUM), closing)

@@ -10,7 +10,7 @@ import pytest
 
 from conftest import require
 from papers import line, pdf
-from served import Server, Tab, tab
+from served import App, Server, Tab, tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
@@ -38,7 +38,7 @@ def paper(lines: list[str]) -> bytes:
 @pytest.fixture(scope="module")
 def server(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Start the app over three English documents, with the text model that a new vault takes."""
-    server = Server(tmp_path_factory.mktemp("states"))
+    server = App(tmp_path_factory.mktemp("states"))
     server.start()
     with tab(browser, server) as one:
         one.open("Documents")

@@ -16,14 +16,19 @@ import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, ClassVar
 
 from PIL import Image
 
+from browsers import WINDOW
 from conftest import HELPERS, ROOT
+from desks import environment_of
 from docmind.access import find_running
+from forked_app import ForkedApp, can_fork, forks
+from libraries import Library
 
 WAIT_MS = 60_000
+_OF_THE_PROFILE = {"color_scheme", "permissions", "accept_downloads"}  # options that a tab of the profile can have
 _MENU_MS, _MENU_TRIES = 8_000, 8
 _ANSWER_S = 15  # a message to the server has been answered within this time, or gets no answer
 
@@ -51,7 +56,7 @@ class Server:
         self.url = f"http://127.0.0.1:{self.port}"
         self.command = [sys.executable, "-m", "streamlit", "run", "app.py"]
         self.options = ["--server.headless", "true"]
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | ForkedApp | None = None
 
     def start(self) -> None:
         environment = {
@@ -62,8 +67,7 @@ class Server:
             **self._environment,
         }
         with (self._folder / "log").open("ab") as log:
-            command = [*self.before, *self.command, "--server.port", str(self.port), *self.options]
-            self._process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+            self._process = self._started(environment, log)
         until = time.monotonic() + 60
         while True:
             try:
@@ -75,6 +79,10 @@ class Server:
                 assert time.monotonic() < until, self.log()
                 assert self._process.poll() is None, self.log()
                 time.sleep(0.1)
+
+    def _started(self, environment: dict[str, str], log: BinaryIO) -> subprocess.Popen[bytes] | ForkedApp:
+        command = [*self.before, *self.command, "--server.port", str(self.port), *self.options]
+        return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
 
     def link(self, path: str = "/") -> str:
         """Return a new link that opens a page of the app once; for `/` the one of `docmind open --print`."""
@@ -104,6 +112,46 @@ class Server:
 
     def log(self) -> str:
         return (self._folder / "log").read_text("utf-8", "replace")
+
+
+class App(Server):
+    """The app for tests that are not about its start, which use `Server`.
+
+    It is a fork of a process that has its modules (`forked_app`), and the next app of a pytest worker has the same
+    address, so that the browser keeps Streamlit's scripts. On other systems than Linux it starts as `Server` does.
+    """
+
+    _ports: ClassVar[list[int]] = []  # those of this pytest worker; the second is used while the first app runs
+
+    def __init__(self, folder: Path, *, library: Library | None = None, **environment: str) -> None:
+        """Serve a copy of the library, or a new vault; `environment` are further variables.
+
+        A library brings the variables of `desks.settings_in` too.
+        """
+        if library is not None:
+            library.copy_to(folder)
+            environment = {**environment_of(folder), **environment}
+        super().__init__(folder, **environment)
+        self.port = next((port for port in self._ports if _is_free(port)), self.port)
+        if self.port not in self._ports:
+            self._ports.append(self.port)
+        self.url = f"http://127.0.0.1:{self.port}"
+
+    def _started(self, environment: dict[str, str], log: BinaryIO) -> subprocess.Popen[bytes] | ForkedApp:
+        if not can_fork():
+            return super()._started(environment, log)
+        arguments = ["run", "app.py", "--server.port", str(self.port), *self.options]
+        return forks(environment["PYTHONPATH"]).start(arguments, environment, ROOT, log)
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections that have ended do not count
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
 
 
 class Tab:
@@ -218,16 +266,46 @@ class Tab:
 
 @contextmanager
 def tab(browser: Any, server: Server, **options: Any) -> Iterator[Tab]:
-    context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
-    tab = Tab(context.new_page(), server)
-    try:
-        yield tab
-    except Exception:
-        print(server.log()[-4_000:], tab.page.url, *tab.complaints, tab.page.locator("body").inner_text(), sep="\n")
-        raise
-    finally:
-        context.close()
+    """Open a tab; `options` are those of a playwright context.
+
+    A tab of an `App` is one of the profile, emptied before, unless another one is open there.
+    """
+    with _page(browser, isinstance(server, App), options) as page:
+        tab = Tab(page, server)
+        try:
+            yield tab
+        except Exception:
+            print(server.log()[-4_000:], page.url, *tab.complaints, page.locator("body").inner_text(), sep="\n")
+            raise
     assert not tab.complaints, tab.complaints
+
+
+@contextmanager
+def _page(browser: Any, is_profile_wanted: bool, options: dict[str, Any]) -> Iterator[Any]:
+    if not is_profile_wanted or not _OF_THE_PROFILE.issuperset(options) or len(browser.profile.pages) > 1:
+        context = browser.new_context(**{"viewport": WINDOW, **options})
+        try:
+            yield context.new_page()
+        finally:
+            context.close()
+        return
+    context = browser.profile
+    context.clear_cookies()
+    context.clear_permissions()
+    page = context.new_page()
+    try:
+        devtools = context.new_cdp_session(page)
+        for port in App._ports:
+            origin = {"origin": f"http://127.0.0.1:{port}", "storageTypes": "local_storage,indexeddb,service_workers"}
+            devtools.send("Storage.clearDataForOrigin", origin)
+        devtools.detach()
+        page.emulate_media(color_scheme=options.get("color_scheme", "light"))
+        if "permissions" in options:
+            context.grant_permissions(options["permissions"])
+        yield page
+    finally:
+        for opened in context.pages[1:]:
+            opened.close()
 
 
 def marks(picture: Image.Image) -> list[tuple[int, int]]:
