@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
-from desks import environment_of, opened
+from desks import environment_of
+from docmind.application import DocMind
 from docmind.records.documents import Upload
-from served import Server, Tab, tab
+from libraries import Library, confirm
+from served import App, Server, Tab, tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
@@ -19,13 +21,18 @@ FILES = [
 ]
 
 
+def _collect(docmind: DocMind) -> None:
+    confirm(docmind)
+    docmind.library.new_collection("Waders", [docmind.find_document("herons.txt").doc_id])
+
+
+WADERS = Library("collections", [Upload(*file) for file in FILES], _collect)
+
+
 @pytest.fixture(scope="module")
-def server(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("collections")
-    with opened(folder) as docmind:
-        added = docmind.add([Upload(*file) for file in FILES])
-        docmind.library.new_collection("Waders", [added[0].doc_id or ""])
-    server = Server(folder, **environment_of(folder))
+    server = App(folder, library=WADERS, **environment_of(folder))
     server.start()
     yield server
     server.stop()

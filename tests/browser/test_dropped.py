@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from desks import plain_in
 from docmind.application import DocMind
-from docmind.config import EmbeddingSettings, KeySettings, LLMSettings, Settings
+from docmind.config import EmbeddingSettings, Settings
 from docmind.records.documents import Upload
+from libraries import Library, confirm
 from papers import line, pdf
-from served import Server, Tab, tab, take
+from served import App, Server, Tab, tab, take
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
@@ -19,25 +22,34 @@ LEASE = pdf([line("The rent is paid each month.")])
 BOILER = pdf([line("The boiler is serviced every spring by the landlord.")])
 
 
+def _converse(docmind: DocMind) -> None:
+    confirm(docmind)
+    for number in range(8):
+        thread = docmind.conversations.create(f"Conversation {number}")
+        if number < 3:
+            docmind.conversations.archive(thread.thread_id)
+        elif number == 3:
+            docmind.conversations.delete(thread.thread_id)
+
+
+def _settings(folder: Path) -> Settings:
+    return plain_in(folder, embedding=EmbeddingSettings(model="fake"))
+
+
+THREADS = Library("dropped", [Upload("lease.pdf", LEASE)], _converse, _settings)
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Start the app over one document and eight conversations."""
     folder = tmp_path_factory.mktemp("dropped")
-    settings = Settings(
-        data_dir=folder / "data",
-        keys=KeySettings(source="file", file=folder / "key"),
-        embedding=EmbeddingSettings(model="fake"),
-        llm=LLMSettings(provider="off"),
+    server = App(
+        folder,
+        library=THREADS,
+        DOCMIND_EMBEDDING__MODEL="fake",
+        DOCMIND_LLM__PROVIDER="off",
+        DOCMIND_ANSWER__THRESHOLD="0",
     )
-    with DocMind(settings) as docmind:
-        docmind.add([Upload("lease.pdf", LEASE)])
-        for number in range(8):
-            thread = docmind.conversations.create(f"Conversation {number}")
-            if number < 3:
-                docmind.conversations.archive(thread.thread_id)
-            elif number == 3:
-                docmind.conversations.delete(thread.thread_id)
-    server = Server(folder, DOCMIND_EMBEDDING__MODEL="fake", DOCMIND_LLM__PROVIDER="off", DOCMIND_ANSWER__THRESHOLD="0")
     server.start()
     yield server
     server.stop()

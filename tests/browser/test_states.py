@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 
 from conftest import require
+from desks import plain_in
+from docmind.records.documents import Upload
+from libraries import Library, confirm
 from papers import line, pdf
 from served import App, Server, Tab, tab
 
@@ -35,14 +38,19 @@ def paper(lines: list[str]) -> bytes:
     return pdf(["\n".join(line(text, y=680 - 34 * number, size=13) for number, text in enumerate(lines))])
 
 
+LANTERNS = Library(
+    "states",
+    [Upload("report.pdf", paper(REPORT)), Upload("care.pdf", paper(CARE)), Upload("lease.pdf", paper(LEASE))],
+    confirm,
+    plain_in,
+)
+
+
 @pytest.fixture(scope="module")
-def server(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Start the app over three English documents, with the text model that a new vault takes."""
-    server = App(tmp_path_factory.mktemp("states"))
+    server = App(tmp_path_factory.mktemp("states"), library=LANTERNS)
     server.start()
-    with tab(browser, server) as one:
-        one.open("Documents")
-        one.add(("report.pdf", paper(REPORT)), ("care.pdf", paper(CARE)), ("lease.pdf", paper(LEASE)))
     yield server
     server.stop()
     assert "Traceback" not in server.log()

@@ -36,6 +36,15 @@ def settings_in(folder: Path, **changes: Any) -> Settings:
     ).model_copy(update=changes)
 
 
+def plain_in(folder: Path, **changes: Any) -> Settings:
+    """Return the settings of a new vault in `folder`/data, its key beside it, without a language model."""
+    return Settings(
+        data_dir=folder / "data",
+        keys=KeySettings(source="file", file=folder / "docmind.key"),
+        llm=LLMSettings(provider="off"),
+    ).model_copy(update=changes)
+
+
 def environment_of(folder: Path, **more: str) -> dict[str, str]:
     """Return the same settings as variables, for a separate process."""
     return {

@@ -22,7 +22,6 @@ from PIL import Image
 
 from browsers import WINDOW
 from conftest import HELPERS, ROOT
-from desks import environment_of
 from docmind.access import find_running
 from forked_app import ForkedApp, can_fork, forks
 from libraries import Library
@@ -124,13 +123,10 @@ class App(Server):
     _ports: ClassVar[list[int]] = []  # those of this pytest worker; the second is used while the first app runs
 
     def __init__(self, folder: Path, *, library: Library | None = None, **environment: str) -> None:
-        """Serve a copy of the library, or a new vault; `environment` are further variables.
-
-        A library brings the variables of `desks.settings_in` too.
-        """
+        """Serve a copy of the library, or a new vault; `environment` are further variables, for its settings too."""
         if library is not None:
             library.copy_to(folder)
-            environment = {**environment_of(folder), **environment}
+            environment = {"DOCMIND_KEYS__FILE": str(folder / "docmind.key"), **environment}
         super().__init__(folder, **environment)
         self.port = next((port for port in self._ports if _is_free(port)), self.port)
         if self.port not in self._ports:
