@@ -11,8 +11,11 @@ import pypdfium2
 import pytest
 from PIL import Image
 
+from desks import plain_in
+from docmind.records.documents import Upload
+from libraries import Library, confirm
 from papers import pdf
-from served import Server, Tab, tab, take
+from served import App, Server, Tab, tab, take
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
@@ -39,7 +42,10 @@ def lease() -> bytes:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = Server(tmp_path_factory.mktemp("reader"), DOCMIND_READING__OCR="off")
+    folder = tmp_path_factory.mktemp("reader")
+    server = App(
+        folder, library=Library("reader", [Upload(NAME, lease())], confirm, plain_in), DOCMIND_READING__OCR="off"
+    )
     server.start()
     yield server
     server.stop()
@@ -50,10 +56,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def one(browser: Any, server: Server, request: pytest.FixtureRequest) -> Iterator[Tab]:
     """Open a conversation with one answer, in a window of its own."""
     with tab(browser, server, **getattr(request, "param", {})) as one:
-        one.open("Documents")
-        if not one.page.get_by_text(NAME).count():
-            one.add((NAME, lease()))
-        one.go("Ask")
+        one.open()
         one.ask(QUESTION)
         yield one
 
