@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from desks import environment_of, opened
-from docmind.config import KeySettings
+from desks import environment_of
 from docmind.records.documents import Upload
+from libraries import Library, confirm
 from papers import line, pdf
-from served import Server, Tab, tab, take
+from served import App, Server, Tab, tab, take
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
@@ -42,16 +42,10 @@ FILES = [
 
 
 @pytest.fixture(scope="module")
-def server(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("library")
-    with opened(folder, keys=KeySettings(source="file", file=folder / "key")) as docmind:
-        assert {result.status for result in docmind.add([Upload(*file) for file in FILES])} == {"added"}
-    server = Server(
-        folder,
-        **{
-            k: v for k, v in environment_of(folder).items() if "DATA_DIR" not in k and "KEY" not in k and "LLM" not in k
-        },
-    )
+    library = Library("library", [Upload(*file) for file in FILES], confirm)
+    server = App(folder, library=library, **environment_of(folder))
     server.start()
     yield server
     server.stop()

@@ -8,23 +8,28 @@ from typing import Any
 
 import pytest
 
-from desks import opened, text_pdf
-from docmind.config import KeySettings
+from desks import text_pdf
+from docmind.application import DocMind
 from docmind.records.documents import Upload
-from served import WAIT_MS, Server, Tab, tab, take
+from libraries import Library, confirm
+from served import WAIT_MS, App, Server, Tab, tab, take
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 NAME = "Before the otters"
 
 
+def _snapshot(docmind: DocMind) -> None:
+    confirm(docmind)
+    docmind.snapshots.create(NAME)
+    docmind.add([Upload("otters.pdf", text_pdf(["Otters sleep under the bridge."]))])
+
+
+OTTERS = Library("snapshots", [Upload("herons.pdf", text_pdf(["Herons nest in tall trees."]))], _snapshot)
+
+
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    with opened(tmp_path, keys=KeySettings(source="file", file=tmp_path / "key")) as docmind:
-        docmind.confirm_recovery_code(docmind.recovery_code() or "")
-        docmind.add([Upload("herons.pdf", text_pdf(["Herons nest in tall trees."]))])
-        docmind.snapshots.create(NAME)
-        docmind.add([Upload("otters.pdf", text_pdf(["Otters sleep under the bridge."]))])
-    server = Server(tmp_path, DOCMIND_EMBEDDING__MODEL="fake", DOCMIND_READING__OCR="off")
+    server = App(tmp_path, library=OTTERS, DOCMIND_EMBEDDING__MODEL="fake", DOCMIND_READING__OCR="off")
     server.start()
     yield server
     server.stop()

@@ -12,11 +12,12 @@ from typing import Any
 import pypdfium2
 import pytest
 
+from desks import plain_in
 from docmind.application import DocMind
-from docmind.config import KeySettings, LLMSettings, Settings
 from docmind.records.documents import Upload
+from libraries import Library, confirm
 from papers import line, pdf
-from served import Server, Tab, choose_in_menu, tab
+from served import App, Server, Tab, choose_in_menu, tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
@@ -43,25 +44,22 @@ HOSTILE = "![x](http://127.0.0.1:9/c.png) :red[r] $x$ <img src=http://127.0.0.1:
 OTHERS = (HOSTILE, "Second", "Third", "Fourth", "Fifth", "Sixth, whose name is far longer than a side bar is wide")
 
 
+def _begin(docmind: DocMind) -> None:
+    confirm(docmind)
+    for title in OTHERS:
+        docmind.conversations.create(title)
+
+
+TITLES = Library("threads", [Upload("papers.pdf", PAPER)], _begin, plain_in)
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Start the app over one document and conversations that only have titles; no language model."""
-    folder = tmp_path_factory.mktemp("threads")
-    settings = Settings(
-        data_dir=folder / "data",
-        keys=KeySettings(source="file", file=folder / "key"),
-        llm=LLMSettings(provider="off"),
-    )
-    with DocMind(settings) as mind:
-        mind.add([Upload("papers.pdf", PAPER)])
-        for title in OTHERS:
-            mind.conversations.create(title)
-    server = Server(folder)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DOCMIND_LLM__PROVIDER", "off")
-        server.start()
-        yield server
-        server.stop()
+    server = App(tmp_path_factory.mktemp("threads"), library=TITLES)
+    server.start()
+    yield server
+    server.stop()
     assert "Traceback" not in server.log()
 
 
