@@ -10,8 +10,11 @@ from typing import Any
 
 import pytest
 
+from desks import plain_in
+from docmind.records.documents import Upload
+from libraries import Library, confirm
 from papers import line, pdf
-from served import Server, close_reader, read_page, tab, take
+from served import App, Server, close_reader, read_page, tab, take
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
@@ -50,19 +53,26 @@ def paper(lines: list[str]) -> str:
     return "\n".join([line(lines[0], size=22), *body])
 
 
+PAPERS = Library(
+    "looks",
+    [
+        Upload(LONG, b"The name of this file is far too long, and that is its only fault."),
+        Upload("care.pdf", pdf([paper(MANUAL)] * 2, title="How to care for your lantern")),
+        Upload("lease harbour street.pdf", pdf([paper(LEASE)] * 3)),
+        Upload("quarterly report.pdf", pdf([paper(QUARTER), paper(LEASE), paper(MANUAL)])),
+    ],
+    confirm,
+    plain_in,
+)
+
+
 @pytest.fixture(scope="module")
 def desk_of_papers(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = Server(tmp_path_factory.mktemp("looks"))
+    server = App(tmp_path_factory.mktemp("looks"), library=PAPERS)
     server.start()
     with tab(browser, server) as one:
         one.open("Documents")
-        one.add(
-            (LONG, b"The name of this file is far too long, and that is its only fault."),
-            ("care.pdf", pdf([paper(MANUAL)] * 2, title="How to care for your lantern")),
-            ("lease harbour street.pdf", pdf([paper(LEASE)] * 3)),
-            ("quarterly report.pdf", pdf([paper(QUARTER), paper(LEASE), paper(MANUAL)])),
-            ("empty.txt", b" "),
-        )
+        one.add(("empty.txt", b" "))  # it stays in the queue, with the reason
     yield server
     server.stop()
 

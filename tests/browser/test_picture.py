@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from desks import plain_in
 from docmind.application import DocMind
-from docmind.config import KeySettings, LLMSettings, Settings
 from docmind.records.documents import Upload
 from docmind.rich_text.highlight import LINE
+from libraries import Library, confirm
 from papers import line, pdf
-from served import Server, Tab, close_reader, covered, read_page, tab, take
+from served import App, Tab, close_reader, covered, read_page, tab, take
 from sheets import png, sheet
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
@@ -44,11 +45,11 @@ CLIPBOARD = ["clipboard-read", "clipboard-write"]
 TOP, BOTTOM = 0.06, 0.36  # the part of the page that is pasted
 
 
-class Pictured(Server):
+class Pictured(App):
     """The app, and a screenshot of a page of each document."""
 
     def __init__(self, folder: Path, picture: bytes, of_hostile: bytes) -> None:
-        super().__init__(folder)
+        super().__init__(folder, DOCMIND_KEYS__FILE=str(folder / "docmind.key"))
         self.picture, self.of_hostile = picture, of_hostile
 
 
@@ -58,23 +59,25 @@ def screenshot(mind: DocMind, doc_id: str, page_no: int = 1) -> bytes:
     return png(page.crop((0, round(TOP * page.height), page.width, round(BOTTOM * page.height))))
 
 
+def _catch_up(docmind: DocMind) -> None:
+    confirm(docmind)
+    docmind.lookalike.catch_up()
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pictured]:
     """Start the app over two documents with processed page images; no language model."""
     folder = tmp_path_factory.mktemp("picture")
-    settings = Settings(
-        data_dir=folder / "data",
-        keys=KeySettings(source="file", file=folder / "key"),
-        llm=LLMSettings(provider="off"),
+    library = Library(
+        "picture",
+        [
+            Upload("quarterly report.pdf", pdf([line("Report of the Lantern Works"), printed(REPORT)])),
+            Upload(HOSTILE, pdf([printed(LEASE)])),
+        ],
+        _catch_up,
+        plain_in,
     )
-    with DocMind(settings) as mind:
-        mind.add(
-            [
-                Upload("quarterly report.pdf", pdf([line("Report of the Lantern Works"), printed(REPORT)])),
-                Upload(HOSTILE, pdf([printed(LEASE)])),
-            ]
-        )
-        mind.lookalike.catch_up()
+    with library.opened(folder) as mind:
         report = mind.find_document("quarterly report.pdf")
         server = Pictured(
             folder, screenshot(mind, report.doc_id, 2), screenshot(mind, mind.find_document(HOSTILE).doc_id)

@@ -5,12 +5,17 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from desks import plain_in
+from docmind.config import EmbeddingSettings, Settings
+from docmind.records.documents import Upload
+from libraries import Library, confirm
 from llm_server import FALSE_SENTENCE, Behaviour, LLMServer, Model, tokens_in
-from served import Server, tab, take
+from served import App, Server, tab, take
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
@@ -20,6 +25,13 @@ SHIPS = "\n\n".join(
                                   for month in range(1, 9))
     for n in range(1, 31)
 )  # fmt: skip
+
+
+def _settings(folder: Path) -> Settings:
+    return plain_in(folder, embedding=EmbeddingSettings(model="minilm"))
+
+
+ISLANDS = Library("summaries", [Upload("ships.txt", SHIPS.encode())], confirm, _settings)
 
 
 @pytest.fixture
@@ -32,9 +44,10 @@ def model() -> Iterator[LLMServer]:
 
 
 @pytest.fixture
-def server(browser: Any, model: LLMServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = Server(
+def server(model: LLMServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    server = App(
         tmp_path_factory.mktemp("summaries"),
+        library=ISLANDS,
         DOCMIND_LLM__PROVIDER="ollama",
         DOCMIND_LLM__URL=model.url,
         DOCMIND_EMBEDDING__MODEL="minilm",
@@ -47,9 +60,7 @@ def server(browser: Any, model: LLMServer, tmp_path_factory: pytest.TempPathFact
 
 def test_parts_are_counted_stopped_and_put_together(browser: Any, server: Server, model: LLMServer) -> None:
     with tab(browser, server) as one:
-        one.open("Documents")
-        one.add(("ships.txt", SHIPS.encode()))
-        one.go("Ask")
+        one.open()
         model.default = Behaviour(delay_s=0.05)
         box = one.page.get_by_placeholder("Ask your documents")
         box.fill("Summarise ships.txt")
