@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from served import Server, Tab, tab
+from served import App, Server, Tab, tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 SHOW, WRITTEN = "Show the recovery code", "I have written it down"
@@ -16,7 +16,7 @@ SHOW, WRITTEN = "Show the recovery code", "I have written it down"
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    server = Server(tmp_path, DOCMIND_EMBEDDING__MODEL="fake", DOCMIND_READING__OCR="off")
+    server = App(tmp_path, DOCMIND_EMBEDDING__MODEL="fake", DOCMIND_READING__OCR="off")
     server.start()
     yield server
     server.stop()

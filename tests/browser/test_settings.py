@@ -11,15 +11,25 @@ from typing import Any
 import pytest
 
 from llm_server import serving
-from served import WAIT_MS, Server, Tab, tab, take
+from served import WAIT_MS, App, Server, Tab, tab, take
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+WITHOUT_MODELS = {"DOCMIND_EMBEDDING__MODEL": "fake", "DOCMIND_READING__OCR": "off", "DOCMIND_LLM__PROVIDER": ""}
 PAPER, INK = "rgb(253, 252, 250)", "rgb(21, 25, 27)"
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    server = Server(tmp_path, DOCMIND_EMBEDDING__MODEL="fake", DOCMIND_READING__OCR="off", DOCMIND_LLM__PROVIDER="")
+    yield from running(App(tmp_path, library=None, **WITHOUT_MODELS))
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Iterator[Server]:
+    """Start the app by its command, as a test of the start and the end of the app wants it."""
+    yield from running(Server(tmp_path, **WITHOUT_MODELS))
+
+
+def running(server: Server) -> Iterator[Server]:
     server.start()
     yield server
     server.stop()
@@ -95,19 +105,19 @@ def test_the_theme_is_worn_at_once_and_kept(browser: Any, server: Server) -> Non
         has_background(other, INK)
 
 
-def test_a_closed_docmind_is_told_in_its_own_words(browser: Any, server: Server) -> None:
-    with tab(browser, server) as one:
+def test_a_closed_docmind_is_told_in_its_own_words(browser: Any, command: Server) -> None:
+    with tab(browser, command) as one:
         one.enter()
-        server.stop()
+        command.stop()
         one.page.get_by_role("alert").get_by_text("DocMind was closed.").wait_for()
         one.page.get_by_text("python3 scripts/run_app.py").wait_for()
         one.page.wait_for_timeout(6_000)  # by then Streamlit has said so, too
         assert "Streamlit" not in one.page.locator("body").inner_text()
         take(one, "closed")
-        server.start()
+        command.start()
         one.page.get_by_text("This window may not see your documents yet").wait_for()  # until a window of this start
         fresh = one.page.context.new_page()
-        fresh.goto(server.link())
+        fresh.goto(command.link())
         one.page.get_by_role("link", name="Settings").wait_for()
         one.complaints.clear()  # of the connection that was refused meanwhile
 
