@@ -16,7 +16,7 @@ import pypdfium2
 import pytest
 
 from papers import DEVSET, line, pdf
-from served import Server, Tab, close_reader, covered, marks, read_page, tab
+from served import App, Server, Tab, close_reader, covered, marks, read_page, tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
@@ -26,7 +26,7 @@ SCAN = "pt_regimento_almg_scan.pdf"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = Server(tmp_path_factory.mktemp("app"))
+    server = App(tmp_path_factory.mktemp("app"))
     server.start()
     yield server
     server.stop()
