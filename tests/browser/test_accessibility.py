@@ -2,29 +2,53 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from browser.test_looks import LEASE, MANUAL, QUARTER, paper
+from browsers import WINDOW
 from conftest import ROOT
+from desks import plain_in
+from docmind.records.documents import Upload
+from libraries import Library, confirm
 from papers import pdf
-from served import Server, Tab, close_reader, read_page, tab
+from served import WAIT_MS, App, Server, Tab, close_reader, read_page, tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 WIDTHS = (390, 1280, 1920)
 SECTIONS = ("Language model", "Answers", "Search", "Reading", "Privacy", "Programs", "Appearance", "Storage", "About")
 GRAVE = ("serious", "critical")
+THEMES = {"light": "rgb(253, 252, 250)", "dark": "rgb(21, 25, 27)"}  # and the paper of each
+
+
+LANTERNS = Library(
+    "accessibility",
+    [
+        Upload("care.pdf", pdf([paper(MANUAL)] * 2)),
+        Upload("lease.pdf", pdf([paper(LEASE)] * 3)),
+        Upload("report.pdf", pdf([paper(QUARTER), paper(LEASE)])),
+        Upload("owls.txt", b"Owls hunt at night, in the dark and in the rain."),
+    ],
+    confirm,
+    plain_in,
+)
 
 
 @pytest.fixture(scope="module")
 def server(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = Server(tmp_path_factory.mktemp("accessibility"))
+    server = App(tmp_path_factory.mktemp("accessibility"), library=LANTERNS)
     server.start()
+    with tab(browser, server) as one:
+        one.open("Documents")
+        one.add(("empty.txt", b" "))  # it stays in the queue, with the reason
     yield server
     server.stop()
 
@@ -46,84 +70,101 @@ def test_every_section_is_looked_at() -> None:
     assert tuple(re.findall(r'N_\("(.*?)"\)', names[0])) == SECTIONS
 
 
-def everywhere(one: Tab, what: str) -> list[str]:
-    """Return the faults of the page at every width."""
-    found: list[str] = []
-    for width in WIDTHS:
-        one.page.set_viewport_size({"width": width, "height": 900})
-        one.page.wait_for_timeout(300)
-        found += faults(one, f"{what} at {width}")
-    one.page.set_viewport_size({"width": 1280, "height": 900})
-    one.page.wait_for_timeout(300)
-    return found
+class Walk:
+    """A visit of pages in one tab, each looked at in both themes and at one width for each, the next ones in turn.
+
+    With EVERY_LOOK=1 each page is looked at in both themes at every width.
+    """
+
+    def __init__(self, one: Tab) -> None:
+        self.one = one
+        self.faults: list[str] = []
+        self._widths = itertools.cycle(WIDTHS)
+
+    def look(self, what: str) -> None:
+        """Note the faults of the page as it is now, and leave it light and at the usual width."""
+        for theme, colour in THEMES.items():
+            for width in WIDTHS if os.environ.get("EVERY_LOOK") else (next(self._widths),):
+                self._wear(theme, colour, width)
+                self.faults += faults(self.one, f"{what}, {theme}, at {width}")
+        self._wear("light", THEMES["light"], WINDOW["width"])
+
+    def _wear(self, theme: str, colour: str, width: int) -> None:
+        from playwright.sync_api import expect
+
+        page = self.one.page
+        page.emulate_media(color_scheme=theme)
+        page.set_viewport_size({"width": width, "height": WINDOW["height"]})
+        expect(page.locator('[data-testid="stApp"]')).to_have_css("background-color", colour, timeout=WAIT_MS)
+        page.wait_for_timeout(300)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_no_page_has_a_serious_fault(browser: Any, server: Server, theme: Any) -> None:
-    found: list[str] = []
-    with tab(browser, server, color_scheme=theme) as one:
-        one.open("Ask")
-        if theme == "light":
-            found += everywhere(one, "the first page")
+def test_no_page_of_an_empty_library_has_a_serious_fault(browser: Any, tmp_path: Path) -> None:
+    server = App(tmp_path)
+    server.start()
+    try:
+        with tab(browser, server) as one:
+            walk = Walk(one)
+            one.open("Ask")
+            walk.look("the first page")
             one.go("Documents")
-            found += everywhere(one, "no documents")
-            one.add(
-                ("care.pdf", pdf([paper(MANUAL)] * 2)),
-                ("lease.pdf", pdf([paper(LEASE)] * 3)),
-                ("report.pdf", pdf([paper(QUARTER), paper(LEASE)])),
-                ("empty.txt", b" "),
-            )
-        else:
-            one.go("Documents")
-        found += everywhere(one, "documents")
+            walk.look("no documents")
+    finally:
+        server.stop()
+    assert not walk.faults, "\n".join(walk.faults)
+
+
+def test_no_page_has_a_serious_fault(browser: Any, server: Server) -> None:
+    with tab(browser, server) as one:
+        walk = Walk(one)
+        one.open("Documents")
+        one.page.get_by_text("empty.txt").first.wait_for()
+        walk.look("documents")
         one.go("Ask")
-        found += everywhere(one, "a new conversation")
+        walk.look("a new conversation")
         one.ask("How many lanterns were sold?")
         one.ask("Which vegetables are in the soup?")
-        found += everywhere(one, "answers")
+        walk.look("answers")
         for panel in ("History", "Memory"):
             one.page.get_by_role("button", name=panel).click()
             one.idle()
-            found += everywhere(one, panel)
+            walk.look(panel)
         one.page.locator('[data-testid="stChatMessage"] a[href^="#read="]:visible').first.click()
         one.page.locator("#docmind-reader[data-shown]").wait_for()
-        found += everywhere(one, "the reader beside a conversation")
+        walk.look("the reader beside a conversation")
         close_reader(one)
-    assert not found, "\n".join(found)
+    assert not walk.faults, "\n".join(walk.faults)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_no_page_of_a_document_or_of_the_settings_has_a_serious_fault(browser: Any, server: Server, theme: Any) -> None:
-    found: list[str] = []
-    with tab(browser, server, color_scheme=theme) as one:
+def test_no_page_of_a_document_or_of_the_settings_has_a_serious_fault(browser: Any, server: Server) -> None:
+    with tab(browser, server) as one:
+        walk = Walk(one)
         one.open("Documents")
-        name = f"owls {theme}.txt"
-        one.add((name, f"Owls hunt at night, in the {theme} and in the rain.".encode()))
-        row = one.page.locator(".lib-row", has_text=name)
+        row = one.page.locator(".lib-row", has_text="owls.txt")
         row.get_by_role("checkbox").check()
-        found += everywhere(one, "a selection")
+        walk.look("a selection")
         row.get_by_role("link").click()
         one.page.locator(".doc-pages a").first.wait_for()
         one.idle()
-        found += everywhere(one, "a document")
+        walk.look("a document")
         one.page.locator(".doc-pages a").first.click()
         reader = read_page(one, 1)
-        found += everywhere(one, "the reader")
+        walk.look("the reader")
         reader.get_by_role("button", name="Find in this document").click()
         reader.get_by_role("searchbox").fill("night")
         reader.get_by_text("1 of 1").wait_for()
-        found += everywhere(one, "the reader's search")
+        walk.look("the reader's search")
         reader.get_by_role("button", name="Close", exact=True).first.click()  # Escape would only end the search
         reader.wait_for(state="hidden")
         one.page.locator(".st-key-document-delete button").click()
         one.page.get_by_text("is in the bin.").wait_for()
         one.idle()
-        found += everywhere(one, "a deletion")
+        walk.look("a deletion")
         one.page.get_by_role("button", name="Bin (").click()
         one.page.get_by_role("heading", name="Bin").wait_for()
         one.idle()
-        found += everywhere(one, "the bin")
+        walk.look("the bin")
         for section in SECTIONS:
             one.section(section)
-            found += everywhere(one, f"settings, {section}")
-    assert not found, "\n".join(found)
+            walk.look(f"settings, {section}")
+    assert not walk.faults, "\n".join(walk.faults)
