@@ -9,15 +9,27 @@ from typing import Any
 
 import pytest
 
+from desks import plain_in
+from docmind.records.documents import Upload
+from libraries import Library, confirm
 from llm_server import FALSE_SENTENCE, Behaviour, LLMServer
 from papers import line, pdf
-from served import Server, Tab, choose_in_menu, close_reader, marks, read_page, tab, take
+from served import App, Server, Tab, choose_in_menu, close_reader, marks, read_page, tab, take
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 WARRANTY = "The warranty lasts for twenty-four months from the day of delivery."
 DEPOSIT = "The deposit is two months of rent and is paid back within six weeks."
 ASKED = "How long does the warranty last?"
+PAPERS = Library(
+    "chat",
+    [
+        Upload("lamp.pdf", pdf([line(WARRANTY, size=12), line("Clean the glass with a dry cloth.", size=12)])),
+        Upload("lease.pdf", pdf([line(DEPOSIT, size=12)])),
+    ],
+    confirm,
+    plain_in,
+)
 
 
 @pytest.fixture(scope="module")
@@ -30,17 +42,11 @@ def model() -> Iterator[LLMServer]:
 
 
 @pytest.fixture(scope="module")
-def server(browser: Any, model: LLMServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(model: LLMServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Start the app over two small documents, with a language model on loopback."""
     folder = tmp_path_factory.mktemp("chat")
-    server = Server(folder, DOCMIND_LLM__PROVIDER="ollama", DOCMIND_LLM__URL=model.url)
+    server = App(folder, library=PAPERS, DOCMIND_LLM__PROVIDER="ollama", DOCMIND_LLM__URL=model.url)
     server.start()
-    with tab(browser, server) as one:
-        one.open("Documents")
-        one.add(
-            ("lamp.pdf", pdf([line(WARRANTY, size=12), line("Clean the glass with a dry cloth.", size=12)])),
-            ("lease.pdf", pdf([line(DEPOSIT, size=12)])),
-        )
     yield server
     server.stop()
     assert "Traceback" not in server.log()
