@@ -13,7 +13,7 @@ import pytest
 from msoffcrypto.format.ooxml import OOXMLFile
 
 from papers import line, pdf, word_file
-from served import Server, Tab, tab, take
+from served import App, Server, Tab, tab, take
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(1200)]
 
@@ -22,7 +22,7 @@ PASSWORD = "opensesame"
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    server = Server(tmp_path, DOCMIND_EMBEDDING__MODEL="fake", DOCMIND_READING__OCR="off")
+    server = App(tmp_path, DOCMIND_EMBEDDING__MODEL="fake", DOCMIND_READING__OCR="off")
     server.start()
     yield server
     server.stop()
