@@ -12,7 +12,7 @@ from assistants import over_http, over_stdio, record
 from desks import text_pdf
 from docmind.client import connect
 from loops import run_async
-from served import Server, Tab, tab
+from served import App, Server, Tab, tab
 from shells import Shell
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(400)]
@@ -29,7 +29,7 @@ def shell(tmp_path: Path) -> Shell:
 @pytest.fixture
 def server(shell: Shell) -> Iterator[Server]:
     """Start the app over the vault of the shell."""
-    server = Server(shell.folder, **shell.environment)
+    server = App(shell.folder, library=None, **shell.environment)
     server.start()
     yield server
     server.stop()

@@ -15,7 +15,7 @@ from PIL import Image
 from docmind_testkit import COLOURS
 from looking import album
 from papers import line, pdf
-from served import Server, Tab, close_reader, read_page, tab, take
+from served import App, Server, Tab, close_reader, read_page, tab, take
 from tinymodels import tiny_colpali, tiny_siglip
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
@@ -53,7 +53,7 @@ def models(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def server(tmp_path: Path, models: Path) -> Iterator[Server]:
-    server = Server(tmp_path, DOCMIND_VISUAL__MODELS_DIR=str(models), DOCMIND_READING__OCR="off")
+    server = App(tmp_path, DOCMIND_VISUAL__MODELS_DIR=str(models), DOCMIND_READING__OCR="off")
     server.start()
     yield server
     server.stop()
@@ -150,7 +150,7 @@ def test_heat_is_at_the_word_and_keeps_the_grids_shape(browser: Any, tmp_path: P
     """With fakes that see colours: the word "red" is answered by the red bars."""
     named = {"DOCMIND_VISUAL__IMAGE_MODEL": "fake-image", "DOCMIND_VISUAL__LATE_MODEL": "fake-late"}
     folder = str(tmp_path / "models")
-    server = Server(tmp_path, DOCMIND_EMBEDDING__MODEL="fake", DOCMIND_VISUAL__MODELS_DIR=folder, **named)
+    server = App(tmp_path, library=None, DOCMIND_EMBEDDING__MODEL="fake", DOCMIND_VISUAL__MODELS_DIR=folder, **named)
     server.start()
     try:
         with tab(browser, server, color_scheme=theme) as one:
