@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from papers import line, pdf
-from served import Server, tab, take
+from served import App, Server, tab, take
 from smollm import NAME, smollm
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
@@ -25,7 +25,7 @@ SLOW_MS = 240_000  # the model writes on the processor that runs the app and the
 def server(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     smollm()
     folder = tmp_path_factory.mktemp("inside")
-    server = Server(
+    server = App(
         folder,
         DOCMIND_LLM__PROVIDER="inside",
         DOCMIND_LLM__TEMPERATURE="0",

@@ -11,7 +11,7 @@ import pytest
 from conftest import require
 from docmind.model_files import KNOWN_FILES
 from hub_server import HubServer, serving
-from served import Server, tab, take
+from served import App, Server, tab, take
 from smollm import LLAMA, gguf
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
@@ -31,7 +31,7 @@ def server(browser: Any, tmp_path: Path, hub: HubServer) -> Iterator[Server]:
     import importlib.util
 
     require(importlib.util.find_spec("xllamacpp") is not None, "no xllamacpp (pip install xllamacpp)")
-    server = Server(
+    server = App(
         tmp_path,
         DOCMIND_LLM__PROVIDER="inside",
         DOCMIND_VISUAL__MODELS_DIR=str(tmp_path / "models"),
