@@ -173,9 +173,10 @@ def test_a_process_that_dies_while_it_opens_gets_one_more_try(reader: Reader, mo
         reader.read(upload)
 
 
-def test_the_process_that_never_answers_is_stopped() -> None:
+def test_the_process_that_never_answers_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("docmind.reading.reader._ENTRY", "children:hang")
     with (
-        Reader(ReadingSettings(timeout_s=0.01)) as reader,
+        Reader(ReadingSettings(timeout_s=0.5)) as reader,
         pytest.raises(errors.ReaderFailedError, match="said nothing"),
     ):
         reader.read(Upload("a.pdf", papers.pdf([papers.line("x")])))

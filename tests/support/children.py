@@ -60,6 +60,11 @@ def end_by_itself(incoming: BinaryIO, outgoing: BinaryIO) -> None:
 def stay(incoming: BinaryIO, outgoing: BinaryIO) -> None:
     """Answer, then hold the interpreter busy in one call."""
     write_frame(outgoing, {"pid": os.getpid()})
+    hang(incoming, outgoing)
+
+
+def hang(incoming: BinaryIO, outgoing: BinaryIO) -> None:
+    """Hold the interpreter busy in one call, and never answer."""
     sum(range(1 << 62))
 
 
