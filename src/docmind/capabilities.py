@@ -10,8 +10,6 @@ from collections.abc import Collection
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
-import psutil
-
 from docmind import __version__, index
 from docmind.config import Settings
 from docmind.embedding import text_model_capability
@@ -208,6 +206,8 @@ def _start_of_children(settings: Settings) -> Capability:
 
 def _memory_mb(number: int) -> int:
     """Return the memory of a process in MB; 0 where it has just ended."""
+    import psutil
+
     try:
         return round(psutil.Process(number).memory_info().rss / 2**20)
     except psutil.Error:

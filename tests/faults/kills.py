@@ -169,9 +169,11 @@ def _kill_later(chance: random.Random, longest_s: float) -> None:
 
 
 def _name(child: psutil.Process) -> str:
-    """Return the entry function of a child process, or the program's name."""
+    """Return the entry function of a child process, the module of one that was forked, or the program's name."""
     try:
         line = child.cmdline()
+        if "docmind.runtime.fork_server" in line:
+            return child.name()
     except psutil.Error:
         return "gone"
     entries = [part for part in line if part.startswith("docmind.") and ":" in part]

@@ -3,7 +3,7 @@ from .background import Background, log_mistake
 from .client import Ask, Client, error_named
 from .deadline import Clock, Errand, Errands, Outcome, ms_since
 from .extras import need_extra
-from .forking import can_fork, fork_server_pid, start_children
+from .forking import can_fork, fork_server_pid
 from .import_lock import ALONE
 from .logging import start_logging
 from .memory import free_memory, total_memory
@@ -22,6 +22,7 @@ from .worker import (
     read_request,
     refusal,
     serve_requests,
+    start_children,
     write_frame,
 )
 

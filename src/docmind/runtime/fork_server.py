@@ -86,7 +86,13 @@ class Server:
             raise OSError("a library started a thread, which a fork would lose")
         read_end, write_end = os.pipe()
         gc.freeze()  # what is here stays shared with the children
-        pid = os.fork()
+        me = os.getpid()
+        try:
+            pid = os.fork()
+        except OSError:
+            os.close(read_end)
+            os.close(write_end)
+            raise
         if pid == 0:
             code = 1
             try:
@@ -94,7 +100,7 @@ class Server:
                     os.close(number)
                 for _, pipe in self._children.values():
                     os.close(pipe)
-                code = _become(request, files, os.getppid())
+                code = _become(request, files, me)
             finally:
                 os._exit(code)
         handle = os.pidfd_open(pid)
@@ -126,9 +132,8 @@ def _become(request: dict[str, Any], files: list[int], server: int) -> int:
         os.chdir(request["at"])
     limits = worker.Limits(**request["limits"])
     held = () if limits.network else sandbox.cut_network(local_sockets=limits.local_sockets)
-    libc = ctypes.CDLL(None)
-    libc.prctl(_PR_SET_NAME, _name(request["entry"]), 0, 0, 0)
-    libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)  # last: a new user namespace clears it
+    _be_called(str(request["entry"]).partition(":")[0].removeprefix("docmind."))
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)  # last: a new user namespace clears it
     if os.getppid() != server:
         return 1
     try:
@@ -140,9 +145,9 @@ def _become(request: dict[str, Any], files: list[int], server: int) -> int:
     return 0
 
 
-def _name(entry: str) -> bytes:
-    """Return what process lists show, up to 15 bytes: `reading.process` of `docmind.reading.process:serve`."""
-    return entry.partition(":")[0].removeprefix("docmind.").encode("ascii", "replace")[:15]
+def _be_called(name: str) -> None:
+    """Set the name that lists of processes show, up to 15 bytes."""
+    ctypes.CDLL(None).prctl(_PR_SET_NAME, name.encode("ascii", "replace")[:15], 0, 0, 0)
 
 
 def _import(module: str) -> Any:
@@ -156,6 +161,7 @@ def _import(module: str) -> Any:
 def main(number: int) -> None:
     """Serve the socket with this number."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches every process; the owner decides
+    _be_called("fork_server")
     Server(socket.socket(fileno=number)).serve()
 
 

@@ -1,10 +1,10 @@
 """Child processes that are forked from one process in which their modules are imported already (Linux).
 
-A fresh interpreter needs 0.1 seconds of processor time to start, and 0.3 more to import what reads documents; a fork of
-a process that has done both needs milliseconds. That process (`docmind.runtime.fork_server`) is started with the first
-child, belongs to this process alone and ends with it. It holds no key and no file of the library: what a child works on
-reaches it through its own pipes, as in a process of its own. Where it cannot be had, `fork` returns None and a fresh
-interpreter is started.
+A fresh interpreter needs 0.1 seconds of processor time to start, and 0.2 more to import what reads documents; a fork of
+a process that has done both needs milliseconds. That process (`docmind.runtime.fork_server`) is started when a library
+is opened (`choose`), at the latest with the first child. It belongs to this process alone, ends with it, and holds no
+key and no file of the library: what a child works on reaches the child through its own pipes, as it reaches a fresh
+interpreter. Where no fork can be had, `fork` returns None and a fresh interpreter is started.
 
 Linux alone: Windows has no fork, and libraries of macOS may crash after one. A child is ended through a descriptor of
 the process (pidfd, Linux 5.3), because another process waits for it: its number could belong to a new process.
@@ -191,10 +191,16 @@ def can_fork() -> bool:
     return sys.platform == "linux" and hasattr(os, "pidfd_open") and hasattr(signal, "pidfd_send_signal")
 
 
-def start_children(way: Way) -> None:
-    """Choose how this process starts its children from now on."""
+def choose(way: Way, environment: Mapping[str, str]) -> None:
+    """Choose how this process starts its children, and start the server where they are forked.
+
+    The server imports while this process goes on opening the library, and is ready when the first child is wanted.
+    """
     global _way
     _way = way
+    if way != "spawn" and can_fork():
+        with contextlib.suppress(OSError):  # the first child will meet it too
+            _running(environment)
 
 
 def fork_server_pid() -> int | None:

@@ -62,6 +62,19 @@ class Limits:
     local_sockets: bool = False
 
 
+def start_children(way: forking.Way) -> None:
+    """Choose how this process starts its children from now on."""
+    forking.choose(way, _environment())
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment of children: that of this process without its settings."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("DOCMIND_")}
+    environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"}
+    quiet.apply(environment)
+    return environment
+
+
 def idle(incoming: BinaryIO, outgoing: BinaryIO) -> None:
     """Do nothing: an entry function whose process only reports its isolation."""
 
@@ -194,9 +207,7 @@ class Worker:
 
     def __init__(self, entry: str, limits: Limits = Limits(), *, ahead: int = 4, is_forked: bool = True) -> None:
         self.limits = limits
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("DOCMIND_")}
-        environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"}
-        quiet.apply(environment)
+        environment = _environment()
         forked = forking.fork(entry, asdict(limits), environment) if is_forked else None
         self._process = forked or subprocess.Popen(
             [sys.executable, "-m", "docmind.runtime.worker", entry, json.dumps(asdict(limits))],
