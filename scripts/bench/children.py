@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
 import psutil
-from harness import ROOT, Times, app_over, fresh_vault, memory_of_tree_mb, paper, wait_for_server
+from harness import ROOT, Times, app_over, environment_of, fresh_vault, memory_of_tree_mb, paper, wait_for_server
 
 from docmind.client import connect
-from docmind.config import Settings
 from docmind.records.documents import Upload
 from docmind.runtime import Limits, Worker, fork_server_pid, start_children
 
@@ -65,7 +62,7 @@ def _in_an_app(way: str) -> None:
     with fresh_vault() as settings, tempfile.TemporaryDirectory() as folder:
         with app_over(settings, DOCMIND_PROCESSES__START=way) as (port, server):
             wait_for_server(port)
-            environment = _environment(settings)
+            environment = environment_of(settings)
             client = connect(settings.data_dir)
             client.search("warm")
             time.sleep(5)
@@ -88,11 +85,3 @@ def _in_an_app(way: str) -> None:
             memory = memory_of_tree_mb(server.pid)
         print(f"{way}: `docmind add` of 1 KB beside the app {texts[0]:.0f} ms, then {Times(texts[1:])}")
         print(f"      the first pages of a PDF {pages[0]:.0f} ms, then {Times(pages[1:])}; {memory:.0f} MB in all")
-
-
-def _environment(settings: Settings) -> Mapping[str, str]:
-    return os.environ | {
-        "DOCMIND_DATA_DIR": str(settings.data_dir),
-        "DOCMIND_KEYS__FILE": str(settings.keys.file),
-        "DOCMIND_LLM__PROVIDER": "off",
-    }

@@ -226,20 +226,25 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
+def environment_of(settings: Settings, **more: str) -> dict[str, str]:
+    """Return the variables of a program over a vault with a key file; `more` may name a language model."""
+    assert settings.keys.file is not None
+    return os.environ | {
+        "DOCMIND_DATA_DIR": str(settings.data_dir),
+        "DOCMIND_KEYS__FILE": str(settings.keys.file),
+        "DOCMIND_LLM__PROVIDER": "off",
+        **more,
+    }
+
+
 @contextmanager
 def app_over(settings: Settings, **more: str) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
     """Run the app over a vault on its own port; it may not be ready yet.
 
     It has no language model unless `more`, further variables, name one.
     """
-    assert settings.keys.file is not None
     port = free_port()
-    environment = os.environ | {
-        "DOCMIND_DATA_DIR": str(settings.data_dir),
-        "DOCMIND_KEYS__FILE": str(settings.keys.file),
-        "DOCMIND_LLM__PROVIDER": "off",
-        **more,
-    }
+    environment = environment_of(settings, **more)
     options = ["--server.port", str(port), "--server.headless", "true"]
     command = [sys.executable, "-m", "streamlit", "run", "app.py", *options]
     server = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)

@@ -29,6 +29,7 @@ from docmind.storage.database import Database
 from docmind.storage.preferences import Preferences
 from looking import wait_for
 from smollm import LLAMA, NAME, gguf, smollm
+from starting import is_gone
 from watched import Place
 from watched import run as watched_run
 
@@ -69,10 +70,6 @@ def preferences(tmp_path: Path) -> Iterator[Preferences]:
     database = Database(tmp_path / "vault.db", os.urandom(32))
     yield Preferences(database)
     database.close()
-
-
-def is_gone(pid: int) -> bool:
-    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
 
 
 def children() -> set[int]:

@@ -21,7 +21,7 @@ from docmind.errors import WorkerFailedError
 from docmind.records.documents import Upload
 from docmind.runtime import fork_server_pid, forking, start_children
 from docmind.runtime.worker import Limits, Worker
-from starting import started_by
+from starting import is_gone, started_by
 
 
 @pytest.fixture(autouse=True)
@@ -38,10 +38,6 @@ def child(entry: str, limits: Limits = Limits()) -> Iterator[Worker]:
         yield worker
     finally:
         worker.kill()
-
-
-def is_gone(pid: int) -> bool:
-    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
 
 
 def wait_until_gone(pid: int, patience_s: float = 10.0) -> None:

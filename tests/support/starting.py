@@ -1,4 +1,4 @@
-"""How child processes are started while a test runs: by a fork, or each in a fresh interpreter."""
+"""How child processes are started while a test runs (a fork, or a fresh interpreter), and whether one has ended."""
 
 from __future__ import annotations
 
@@ -20,3 +20,10 @@ def started_by(way: Literal["fork", "spawn"]) -> Iterator[None]:
         yield
     finally:
         start_children("auto")
+
+
+def is_gone(pid: int) -> bool:
+    """Return whether a process has ended; its parent may not have waited for it yet."""
+    import psutil
+
+    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE

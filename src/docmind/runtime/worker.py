@@ -2,9 +2,9 @@
 
 A worker runs one entry function over a pair of pipes: in a fork of a process that has its modules imported
 (`docmind.runtime.forking`), or in a fresh interpreter. Messages are frames: a JSON header and a list of byte blobs,
-never a pickle. Memory, CPU time and file sizes are limited by the system where it can;
-elsewhere the parent watches the memory. A worker has no network unless its limits allow it, and ends with its parent.
-Its first frame names what isolates its native code from the network (`docmind.runtime.sandbox`).
+never a pickle. Memory, CPU time and file sizes are limited by the system where it can; elsewhere the parent watches the
+memory. A worker has no network unless its limits allow it, and ends with its parent. Its first frame names what
+isolates its native code from the network (`docmind.runtime.sandbox`).
 
     frame = u32 n_header ‖ header JSON ‖ u32 n_blobs ‖ (u64 length ‖ bytes)*        big-endian
 """
