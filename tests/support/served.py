@@ -29,6 +29,12 @@ from libraries import Library
 WAIT_MS = 60_000
 _OF_THE_PROFILE = {"color_scheme", "permissions", "accept_downloads"}  # options that a tab of the profile can have
 _MENU_MS, _MENU_TRIES = 8_000, 8
+_REST = """async () => {
+  for (let round = 0; round < 3; round++) {
+    await new Promise(done => setTimeout(done, 20));
+    await new Promise(done => requestIdleCallback(done, {timeout: 200}));
+  }
+}"""
 _ANSWER_S = 15  # a message to the server has been answered within this time, or gets no answer
 
 
@@ -214,12 +220,21 @@ class Tab:
 
     def idle(self) -> None:
         """Wait until the server has heard what the page told it, and the script has run."""
-        self.page.wait_for_timeout(300)
+        self._rest()
         until = time.monotonic() + _ANSWER_S
         while not self._is_answered and time.monotonic() < until:
-            self.page.wait_for_timeout(50)
+            self.page.wait_for_timeout(20)
         self.page.locator('[data-testid="stApp"]:not([data-test-script-state="running"])').wait_for()
-        self.page.wait_for_timeout(200)
+        self._rest()
+
+    def _rest(self) -> None:
+        """Wait until the page has done what it had to do: it answers events, sends what they cause, and draws."""
+        from playwright.sync_api import Error
+
+        try:
+            self.page.evaluate(_REST)
+        except Error:  # the page was left in this moment
+            self.page.wait_for_timeout(300)
 
     def shows(self, elements: Any, count: int) -> None:
         """Wait until the page holds that many of these elements, and fail where it does not."""
