@@ -63,8 +63,12 @@ def environment_of(folder: Path, **more: str) -> dict[str, str]:
 
 
 def text_pdf(pages: Sequence[str], **changes: Any) -> bytes:
-    """Return a PDF with a line of text on each page; an empty line makes a blank page."""
-    return pdf([f"BT /F1 14 Tf 72 700 Td ({text}) Tj ET" if text else "" for text in pages], **changes)
+    """Return a PDF with a line of text on each page; an empty line makes a blank page.
+
+    The pages are slips of paper, 612 by 120 points: a smaller page image takes a fifth of the time to read.
+    """
+    shown = [f"BT /F1 14 Tf 72 700 Td ({text}) Tj ET" if text else "" for text in pages]
+    return pdf(shown, **{"box": "/CropBox [0 640 612 760]", **changes})
 
 
 def report(name: str, pages: int) -> Upload:
