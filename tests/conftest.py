@@ -134,6 +134,15 @@ def opened_docmind(library: Any, tmp_path: Path) -> Iterator[Any]:
         yield opened
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_parts_only() -> None:
+    """Look for parts of pages in no installed package, as the app does: each run of an AppTest would look again."""
+    if "streamlit.testing.v1" in sys.modules:
+        from docmind.ui.app.streamlit_server import serve_own_parts_only
+
+        serve_own_parts_only()
+
+
 # --- a real browser ---------------------------------------------------------------------------------------------------
 
 

@@ -23,7 +23,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.testing.v1 import AppTest
 
 from conftest import ROOT
-from desks import settings_in
+from desks import settings_in, text_pdf
 from docmind.application import DocMind
 from docmind.config import ReadingSettings, Settings, StorageSettings
 from docmind.errors import DocMindError
@@ -81,6 +81,16 @@ def finish(test: AppTest) -> AppTest:
     mind, until = desk().open(), time.monotonic() + 300
     while mind.queue.progress().is_busy:
         assert time.monotonic() < until, "the queue does not end"
+        time.sleep(0.05)
+    return test.run()
+
+
+def applied(test: AppTest) -> AppTest:
+    """Wait until a setting is in effect, which waits for what is being done, and draw the page again."""
+    until = time.monotonic() + 60
+    while desk().is_waiting:
+        desk().open()
+        assert time.monotonic() < until, "the setting does not take effect"
         time.sleep(0.05)
     return test.run()
 
@@ -495,7 +505,7 @@ if __name__ == "__main__":
 def test_what_a_crash_cut_off_goes_on_at_the_next_start(tmp_path: Path) -> None:
     script = tmp_path / "crash.py"
     script.write_text(CRASH)
-    long = pdf([line(f"Page {number} of many.") for number in range(100)])
+    long = text_pdf([f"Page {number} of many." for number in range(100)])
     crash = subprocess.run([sys.executable, str(script)], input=long, check=False, timeout=60)
     assert crash.returncode == 9
     test = app("documents.py")
@@ -514,7 +524,7 @@ def test_an_answer_quotes_its_page() -> None:
     stock()
     test = app()
     assert "For example" in said(test)
-    test.chat_input[0].set_value("How long does the warranty last?").run()
+    ask(test, "How long does the warranty last?")
     assert len(test.chat_message) == 2
     words = said(test)
     assert "“The warranty lasts for twenty-four months from delivery.”" in words
@@ -528,7 +538,7 @@ def test_what_only_may_answer_is_shown_as_that(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("DOCMIND_ANSWER__SURE", "1")
     stock()
     test = app()
-    test.chat_input[0].set_value("How long does the warranty last?").run()
+    ask(test, "How long does the warranty last?")
     words = said(test)
     assert "These passages may answer it:" in words
     assert "The warranty lasts for twenty-four months from delivery." in words
@@ -552,9 +562,9 @@ def test_example_questions_are_made_of_the_documents(monkeypatch: pytest.MonkeyP
 def test_greetings_lists_summaries_and_sums_are_shown_as_such() -> None:
     stock(Upload(HOSTILE, b"The warranty of the boiler lasts for three years from the day of delivery."))
     test = app()
-    test.chat_input[0].set_value("Good morning!").run()
+    ask(test, "Good morning!")
     assert "There are 2 documents to ask" in said(test)
-    test.chat_input[0].set_value("What documents do I have?").run()
+    ask(test, "What documents do I have?")
     words = said(test)
     assert "There are 2 documents, the newest first:" in words
     assert "“The warranty lasts for twenty-four months from delivery.”" in words
@@ -563,9 +573,9 @@ def test_greetings_lists_summaries_and_sums_are_shown_as_such() -> None:
         left = re.sub(r"\\.|\]\(#read=[\w.&=-]+\)", "", part.value)
         for bad in ("![", "](", "red[", "<", "$x", "://"):
             assert bad not in left, part.value
-    test.chat_input[0].set_value("Summarise report.pdf").run()
+    ask(test, "Summarise report.pdf")
     assert "The central sentences of report.pdf, in their order:" in said(test)
-    test.chat_input[0].set_value("How much did I pay for the warranty in total?").run()
+    ask(test, "How much did I pay for the warranty in total?")
     assert "Adding up needs a language model." in said(test)
     assert "may answer it" not in said(test)
     assert any(link.proto.label == "Set up a language model" for link in test.get("page_link"))
@@ -576,7 +586,7 @@ def test_without_an_answer_the_closest_pages_are_shown(monkeypatch: pytest.Monke
     monkeypatch.setenv("DOCMIND_ANSWER__THRESHOLD", "1")
     stock()
     test = app()
-    test.chat_input[0].set_value("Who painted the ceiling of the chapel?").run()
+    ask(test, "Who painted the ceiling of the chapel?")
     assert "I couldn't find this in your documents." in said(test)
     assert "Closest pages:" in said(test)
 
@@ -585,7 +595,7 @@ def test_without_an_answer_the_closest_pages_are_shown(monkeypatch: pytest.Monke
 def test_an_answer_over_a_document_deleted_since_says_so() -> None:
     stock()
     test = app()
-    test.chat_input[0].set_value("How long does the warranty last?").run()
+    ask(test, "How long does the warranty last?")
     mind = desk().open()
     mind.erase([mind.documents()[0].doc_id], conversations=False)
     mind.add([Upload("other.txt", b"Something else to keep the desk from being empty.")])
@@ -602,7 +612,7 @@ def test_filters_narrow_where_is_looked() -> None:
     test = app()
     other = next(info.doc_id for info in desk().open().documents() if info.document == "other.txt")
     test.multiselect[0].set_value([other]).run()
-    test.chat_input[0].set_value("How long does the warranty last?").run()
+    ask(test, "How long does the warranty last?")
     words = said(test)
     assert "three weeks" in words
     assert "twenty-four" not in words
@@ -876,7 +886,7 @@ def test_hostile_names_and_text_reach_markdown_only_escaped() -> None:
     text = "The warranty ![x](http://127.0.0.1:9/c.png) lasts :red[forever] $x$ <script>alert(1)</script>."
     test = add((HOSTILE, text.encode()))
     chat = app()
-    chat.chat_input[0].set_value("How long does the warranty last?").run()
+    ask(chat, "How long does the warranty last?")
     for page in (test, open_document(HOSTILE), chat):
         assert not page.exception
         for part in [*page.markdown, *page.caption, *page.error, *page.success, *page.subheader]:
@@ -937,7 +947,7 @@ def test_what_the_environment_sets_is_shown_and_fixed() -> None:
 @pytest.mark.slow
 def test_the_web_service_is_set_and_a_bad_value_is_refused() -> None:
     test = settings("Answers")
-    test.selectbox(key="set-web-provider").select("searxng").run()
+    test = applied(test.selectbox(key="set-web-provider").select("searxng").run())
     test.text_input(key="set-web-url").set_value("http://127.0.0.1:9").run()
     assert desk().open().settings.now.web.url == "http://127.0.0.1:9"
     with pytest.raises(DocMindError, match="from 1 to 50"):

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
+from streamlit.components.v2.component_manager import BidiComponentManager
+from streamlit.components.v2.manifest_scanner import scan_component_manifests
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.web.server.starlette.starlette_websocket import create_websocket_handler
 
-from docmind.ui.app.streamlit_server import ClosedTabs, keep_answers
+from docmind.ui.app.streamlit_server import ClosedTabs, keep_answers, serve_own_parts_only
 from loops import run_async
 
 
@@ -151,3 +154,24 @@ def test_other_errors_of_sending_are_kept() -> None:
 
     with pytest.raises(ConnectionResetError):
         run_async(ClosedTabs(refuse)({"type": "websocket"}, nothing, fail))
+
+
+def test_no_other_package_puts_its_scripts_into_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package that declares a part of a page is found by Streamlit alone, and not by DocMind."""
+    (tmp_path / "gadget" / "assets").mkdir(parents=True)
+    (tmp_path / "gadget" / "pyproject.toml").write_text(
+        '[project]\nname = "gadget"\nversion = "1"\n'
+        '[[tool.streamlit.component.components]]\nname = "dial"\nasset_dir = "assets"\n'
+    )
+    told = tmp_path / "gadget-1.dist-info"
+    told.mkdir()
+    (told / "METADATA").write_text("Metadata-Version: 2.1\nName: gadget\nVersion: 1\nSummary: a part of Streamlit pages\n")
+    (told / "top_level.txt").write_text("gadget\n")
+    (tmp_path / "gadget" / "__init__.py").touch()
+    (told / "RECORD").write_text("gadget/__init__.py,,\ngadget/pyproject.toml,,\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert [manifest.name for manifest, _ in scan_component_manifests()] == ["gadget"], "the control"
+    serve_own_parts_only()
+    manager = BidiComponentManager()
+    manager.discover_and_register_components(start_file_watching=False)
+    assert manager.get_component_path("gadget.dial") is None

@@ -22,7 +22,7 @@ from docmind.access import (
 from docmind.config import Settings
 from docmind.errors import ConfigError, VaultError
 from docmind.storage import check_folder
-from docmind.ui.app.streamlit_server import keep_answers
+from docmind.ui.app.streamlit_server import keep_answers, serve_own_parts_only
 from docmind.wording import _
 
 _log = logging.getLogger(__name__)
@@ -45,11 +45,12 @@ class Startup:
         self._told: RunningApp | None = None
 
     def configure(self) -> None:
-        """Tell Streamlit the path and the hosts of this launch, and let it lose no answer to the browser.
+        """Tell Streamlit the path and the hosts of this launch, and correct what it does to answers and to parts.
 
         Call it once the app is created, before it serves.
         """
         keep_answers()
+        serve_own_parts_only()
         self.launch.place(config.get_option("server.baseUrlPath") or "")
         config.set_option("server.baseUrlPath", self.launch.base.strip("/"))
         if self.launch.origin:
