@@ -23,7 +23,7 @@ from PIL import Image
 from browsers import WINDOW
 from conftest import HELPERS, ROOT
 from docmind.access import find_running
-from forked_app import ForkedApp, can_fork, forks
+from forked import APP, Program, can_fork, popen
 from libraries import Library
 
 WAIT_MS = 60_000
@@ -61,7 +61,7 @@ class Server:
         self.url = f"http://127.0.0.1:{self.port}"
         self.command = [sys.executable, "-m", "streamlit", "run", "app.py"]
         self.options = ["--server.headless", "true"]
-        self._process: subprocess.Popen[bytes] | ForkedApp | None = None
+        self._process: subprocess.Popen[bytes] | Program | None = None
 
     def start(self) -> None:
         environment = {
@@ -85,7 +85,7 @@ class Server:
                 assert self._process.poll() is None, self.log()
                 time.sleep(0.1)
 
-    def _started(self, environment: dict[str, str], log: BinaryIO) -> subprocess.Popen[bytes] | ForkedApp:
+    def _started(self, environment: dict[str, str], log: BinaryIO) -> subprocess.Popen[bytes] | Program:
         command = [*self.before, *self.command, "--server.port", str(self.port), *self.options]
         return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
 
@@ -122,7 +122,7 @@ class Server:
 class App(Server):
     """The app for tests that are not about its start, which use `Server`.
 
-    It is a fork of a process that has its modules (`forked_app`), and the next app of a pytest worker has the same
+    It is a fork of a process that has its modules (`forked`), and the next app of a pytest worker has the same
     address, so that the browser keeps Streamlit's scripts. On other systems than Linux it starts as `Server` does.
     """
 
@@ -139,11 +139,11 @@ class App(Server):
             self._ports.append(self.port)
         self.url = f"http://127.0.0.1:{self.port}"
 
-    def _started(self, environment: dict[str, str], log: BinaryIO) -> subprocess.Popen[bytes] | ForkedApp:
+    def _started(self, environment: dict[str, str], log: BinaryIO) -> subprocess.Popen[bytes] | Program:
         if not can_fork():
             return super()._started(environment, log)
         arguments = ["run", "app.py", "--server.port", str(self.port), *self.options]
-        return forks(environment["PYTHONPATH"]).start(arguments, environment, ROOT, log)
+        return popen([sys.executable, "-c", APP, *arguments], cwd=ROOT, env=environment, stdout=log, stderr=log)
 
 
 def _is_free(port: int) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from conftest import require
 from docmind.access import find_running, is_alive
-from forked_app import can_fork
+from forked import can_fork
 from served import App
 
 pytestmark = [pytest.mark.slow]
