@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from desks import plain_in
+from desks import environment_of
 from docmind.records.documents import Upload
 from libraries import Library, confirm
 from llm_server import FALSE_SENTENCE, Behaviour, LLMServer
 from papers import line, pdf
-from served import App, Server, Tab, choose_in_menu, close_reader, marks, read_page, tab, take
+from served import THEMES, App, Server, Tab, beside, choose_in_menu, close_reader, marks, read_page, tab, take
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
@@ -28,7 +28,6 @@ PAPERS = Library(
         Upload("lease.pdf", pdf([line(DEPOSIT, size=12)])),
     ],
     confirm,
-    plain_in,
 )
 
 
@@ -45,7 +44,8 @@ def model() -> Iterator[LLMServer]:
 def server(model: LLMServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Start the app over two small documents, with a language model on loopback."""
     folder = tmp_path_factory.mktemp("chat")
-    server = App(folder, library=PAPERS, DOCMIND_LLM__PROVIDER="ollama", DOCMIND_LLM__URL=model.url)
+    named = environment_of(folder, DOCMIND_LLM__PROVIDER="ollama", DOCMIND_LLM__URL=model.url)
+    server = App(folder, library=PAPERS, **named)
     server.start()
     yield server
     server.stop()
@@ -57,6 +57,19 @@ def no_replies_left(model: LLMServer) -> Iterator[None]:
     """Drop the replies that a test did not use."""
     yield
     model.clear()
+
+
+@pytest.fixture(scope="module")
+def opened(browser: Any, server: Server) -> Iterator[Tab]:
+    with tab(browser, server) as one:
+        yield one.open()
+
+
+@pytest.fixture
+def one(opened: Tab) -> Tab:
+    """Return the tab of this module, with a new conversation."""
+    opened.begin()
+    return opened
 
 
 def say(one: Tab, question: str) -> None:
@@ -78,135 +91,146 @@ def menu(one: Tab, number: int, choice: str) -> None:
     choose_in_menu(one, button.click, choice)
 
 
-def test_a_streamed_conversation_survives_a_restart(browser: Any, server: Server, model: LLMServer) -> None:
-    with tab(browser, server) as one:
-        one.open()
-        model.queue(Behaviour(delay_s=0.25, lie=True))
-        say(one, ASKED)
-        one.page.get_by_role("button", name="Stop").wait_for()
-        one.page.get_by_text(WARRANTY[:20]).last.wait_for()  # while it is still being written
-        one.page.get_by_role("button", name="Stop").wait_for()
-        one.page.reload()  # the run continues, and the page finds it again
-        one.page.get_by_role("button", name="Stop").wait_for()
-        row(one, 0).get_by_text("Answered in").wait_for()
-        one.idle()
-        turn = one.page.locator(".st-key-turn-0")
-        assert FALSE_SENTENCE in turn.inner_text()
-        assert "not found in your documents" in turn.inner_text()
-        assert marks(one.picture(turn.locator('[class*="-source-1"] img').first)), "no stroke on the page"
+def test_conversations_survive_a_crash(one: Tab, server: Server, model: LLMServer) -> None:
+    """One is answered before the app is killed, and one is cut off by it."""
+    model.queue(Behaviour(delay_s=0.25, lie=True))
+    say(one, ASKED)
+    one.page.get_by_role("button", name="Stop").wait_for()
+    one.page.get_by_text(WARRANTY[:20]).last.wait_for()  # while it is still being written
+    one.page.get_by_role("button", name="Stop").wait_for()
+    one.page.reload()  # the run continues, and the page finds it again
+    one.page.get_by_role("button", name="Stop").wait_for()
+    row(one, 0).get_by_text("Answered in").wait_for()
+    one.idle()
+    turn = one.page.locator(".st-key-turn-0")
+    assert FALSE_SENTENCE in turn.inner_text()
+    assert "not found in your documents" in turn.inner_text()
+    assert marks(one.picture(turn.locator('[class*="-source-1"] img').first)), "no stroke on the page"
 
-        say(one, "And the deposit?")
-        row(one, 1).get_by_text("Answered in").wait_for()
-        one.page.get_by_text("Understood as").wait_for()
-        address = one.page.url
-        assert "thread=" in address
+    say(one, "And the deposit?")
+    row(one, 1).get_by_text("Answered in").wait_for()
+    one.page.get_by_text("Understood as").wait_for()
+    answered = one.page.url
+    assert "thread=" in answered
 
-        one.go("Documents")
-        one.go("Ask")
-        row(one, 1).get_by_text("Answered in").wait_for()  # the browser's back button leads to the same conversation
+    one.go("Documents")
+    one.go("Ask")
+    row(one, 1).get_by_text("Answered in").wait_for()  # the browser's back button leads to the same conversation
 
+    one.begin()
+    model.queue(Behaviour("endless", delay_s=0.05))
+    say(one, ASKED)
+    one.page.get_by_text("on and on").last.wait_for()
+    cut_off = one.page.url
+    assert cut_off != answered
+    one.page.goto("about:blank")
     server.kill()
     server.start()
-    with tab(browser, server) as two:
-        two.page.goto(server.link(address.removeprefix(server.url)))
-        row(two, 1).get_by_text("Answered in").wait_for()
-        two.idle()
-        # By the keyboard: pictures that still load may move the link between the pressing and the releasing of a mouse.
-        two.page.locator('.st-key-turn-0 a[href^="#read="]:visible').first.press("Enter")
-        assert read_page(two, 1).locator("polygon.cited").count(), "an old source opens with its words highlighted"
+
+    one.page.goto(server.link(answered.removeprefix(server.url)))
+    row(one, 1).get_by_text("Answered in").wait_for()
+    one.idle()
+    # By the keyboard: pictures that still load may move the link between the pressing and the releasing of a mouse.
+    one.page.locator('.st-key-turn-0 a[href^="#read="]:visible').first.press("Enter")
+    assert read_page(one, 1).locator("polygon.cited").count(), "an old source opens with its words highlighted"
+    close_reader(one)
+
+    one.page.goto(cut_off)
+    trouble = one.page.locator(".st-key-turn-0-trouble")
+    trouble.get_by_text("cut off").wait_for()
+    trouble.get_by_role("button", name="Try again").click()
+    row(one, 0).get_by_text("Answered in").wait_for()
+    assert not re.search("cut off", one.page.locator(".st-key-turn-0").inner_text())
 
 
 def press_until(one: Tab, key: str, wanted: Any) -> None:
     """Press a key until its effect is seen: a press is lost where the button of the shortcut is just redrawn."""
+    from playwright.sync_api import TimeoutError as NotThereError
+
     for _ in range(8):
         one.page.keyboard.press(key)
-        one.page.wait_for_timeout(3_000)
-        if wanted.count():
+        try:
+            wanted.wait_for(timeout=3_000)
             return
+        except NotThereError:
+            continue
     wanted.wait_for()
 
 
-def test_escape_stops_and_retry_answers_beside(browser: Any, server: Server, model: LLMServer) -> None:
-    with tab(browser, server) as one:
-        one.open()
-        model.queue(Behaviour("endless", delay_s=0.05), Behaviour("endless", delay_s=0.05), Behaviour())
-        say(one, ASKED)
-        one.page.get_by_text("on and on").last.wait_for()
-        box = one.page.get_by_placeholder("Ask your documents")
-        box.fill("half a thou")  # the keyboard focus is in the input, and the typed text stays
-        press_until(one, "Escape", row(one, 0).get_by_text("Stopped after"))
-        assert "on and on" in one.page.locator(".st-key-turn-0").inner_text()
-        assert box.input_value() == "half a thou"
+def test_escape_stops_and_retry_answers_beside(one: Tab, model: LLMServer) -> None:
+    model.queue(Behaviour("endless", delay_s=0.05), Behaviour("endless", delay_s=0.05), Behaviour())
+    say(one, ASKED)
+    one.page.get_by_text("on and on").last.wait_for()
+    box = one.page.get_by_placeholder("Ask your documents")
+    box.fill("half a thou")  # the keyboard focus is in the input, and the typed text stays
+    press_until(one, "Escape", row(one, 0).get_by_text("Stopped after"))
+    assert "on and on" in one.page.locator(".st-key-turn-0").inner_text()
+    assert box.input_value() == "half a thou"
 
-        row(one, 0).get_by_role("button", name="Try again").click()
-        one.page.get_by_role("button", name="Stop").wait_for()
-        one.page.get_by_text("on and on").last.wait_for()
-        one.page.get_by_role("button", name="Stop").click()
-        row(one, 0).get_by_text("Stopped after").wait_for()
-        menu(one, 0, "Answer again")
-        row(one, 0).get_by_text("Answered in").wait_for()
-        one.page.get_by_text("3 of 3").wait_for()  # the stopped ones are beside it
+    row(one, 0).get_by_role("button", name="Try again").click()
+    one.page.get_by_role("button", name="Stop").wait_for()
+    one.page.get_by_text("on and on").last.wait_for()
+    one.page.get_by_role("button", name="Stop").click()
+    row(one, 0).get_by_text("Stopped after").wait_for()
+    menu(one, 0, "Answer again")
+    row(one, 0).get_by_text("Answered in").wait_for()
+    one.page.get_by_text("3 of 3").wait_for()  # the stopped ones are beside it
 
 
-def test_a_model_that_fails_leaves_quotes_and_a_retry_button(browser: Any, server: Server, model: LLMServer) -> None:
-    with tab(browser, server) as one:
-        one.open()
-        model.queue(Behaviour("cut", "The warranty is"), Behaviour())
-        say(one, ASKED)
-        trouble = one.page.locator(".st-key-turn-0-trouble")
-        trouble.wait_for()
-        one.idle()
-        assert "broke off" in trouble.inner_text()
-        turn = one.page.locator(".st-key-turn-0")
-        assert WARRANTY in turn.inner_text()
-        turn.locator('[class*="-source-1"]').first.wait_for()
-        trouble.get_by_role("button", name="Try again").click()
-        trouble.wait_for(state="detached")
-        row(one, 0).get_by_text("on this computer").wait_for()
+def test_a_model_that_fails_leaves_quotes_and_a_retry_button(one: Tab, model: LLMServer) -> None:
+    model.queue(Behaviour("cut", "The warranty is"), Behaviour())
+    say(one, ASKED)
+    trouble = one.page.locator(".st-key-turn-0-trouble")
+    trouble.wait_for()
+    one.idle()
+    assert "broke off" in trouble.inner_text()
+    turn = one.page.locator(".st-key-turn-0")
+    assert WARRANTY in turn.inner_text()
+    turn.locator('[class*="-source-1"]').first.wait_for()
+    trouble.get_by_role("button", name="Try again").click()
+    trouble.wait_for(state="detached")
+    row(one, 0).get_by_text("on this computer").wait_for()
 
 
-def test_an_edited_question_is_asked_from_the_same_point(browser: Any, server: Server, model: LLMServer) -> None:
-    with tab(browser, server) as one:
-        one.open()
-        one.ask(ASKED)
-        one.page.locator(".st-key-turn-0-edit button:visible").first.click()
-        field = one.page.get_by_placeholder("Your question")
-        field.wait_for()
-        assert field.input_value() == ASKED
-        field.fill("What is")
-        field.press("Shift+Enter")
-        field.type("the deposit?")
-        field.press("Enter")
-        one.page.locator(".st-key-turn-0").get_by_text(DEPOSIT[:30]).first.wait_for()
-        one.idle()
-        assert "What is\nthe deposit?" in one.page.locator(".st-key-turn-0-question").inner_text()
-        one.page.get_by_text("2 of 2").wait_for()
-        one.page.get_by_role("button", name="History").click()
-        one.page.locator(".st-key-history").get_by_text(ASKED).wait_for()
+def test_an_edited_question_is_asked_from_the_same_point(one: Tab) -> None:
+    one.ask(ASKED)
+    one.page.locator(".st-key-turn-0-edit button:visible").first.click()
+    field = one.page.get_by_placeholder("Your question")
+    field.wait_for()
+    assert field.input_value() == ASKED
+    field.fill("What is")
+    field.press("Shift+Enter")
+    field.type("the deposit?")
+    field.press("Enter")
+    one.page.locator(".st-key-turn-0").get_by_text(DEPOSIT[:30]).first.wait_for()
+    one.idle()
+    assert "What is\nthe deposit?" in one.page.locator(".st-key-turn-0-question").inner_text()
+    one.page.get_by_text("2 of 2").wait_for()
+    one.page.get_by_role("button", name="History").click()
+    one.page.locator(".st-key-history").get_by_text(ASKED).wait_for()
+    one.page.get_by_role("button", name="History").click()
+    one.page.locator(".st-key-history").wait_for(state="detached")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_pages_are_shown_while_a_slow_model_reads(browser: Any, server: Server, model: LLMServer, theme: Any) -> None:
-    with tab(browser, server, color_scheme=theme) as one:
-        one.open()
-        model.queue(Behaviour(first_s=600))
-        say(one, ASKED)
-        found = one.page.locator(".st-key-found-pages").get_by_role("link", name="Page 1", exact=True)
-        found.first.wait_for()
-        one.page.get_by_text("is reading your pages…").wait_for()
+def test_pages_are_shown_while_a_slow_model_reads(one: Tab, model: LLMServer) -> None:
+    model.queue(Behaviour(first_s=600))
+    say(one, ASKED)
+    found = one.page.locator(".st-key-found-pages").get_by_role("link", name="Page 1", exact=True)
+    found.first.wait_for()
+    one.page.get_by_text("is reading your pages…").wait_for()
+    for theme in THEMES:
+        one.wear(theme)
         take(one, f"reading-{theme}")
         found.first.click()
-        assert "lamp.pdf" in read_page(one, 1).inner_text()
+        assert "lamp.pdf" in read_page(one, 1).inner_text(), theme
         close_reader(one)
-        one.page.get_by_role("button", name="Stop").click()
-        row(one, 0).get_by_text("Stopped").wait_for()
+    one.page.get_by_role("button", name="Stop").click()
+    row(one, 0).get_by_text("Stopped").wait_for()
 
 
-def test_two_tabs_see_each_other_and_lose_nothing(browser: Any, server: Server, model: LLMServer) -> None:
-    with tab(browser, server) as one, tab(browser, server) as two:
-        one.open()
-        one.ask(ASKED)
-        two.page.goto(server.link(one.page.url.removeprefix(server.url)))
+def test_two_tabs_see_each_other_and_lose_nothing(one: Tab, model: LLMServer) -> None:
+    one.ask(ASKED)
+    with beside(one) as two:
         row(two, 0).get_by_text("Answered in").wait_for()
         two.idle()
         box = two.page.get_by_placeholder("Ask your documents")
@@ -217,21 +241,3 @@ def test_two_tabs_see_each_other_and_lose_nothing(browser: Any, server: Server, 
         for each in (one, two):
             row(each, 1).get_by_text("Answered in").wait_for()
         assert box.input_value() == "not yet sent"
-
-
-def test_what_a_crash_cut_off_is_offered_again(browser: Any, server: Server, model: LLMServer) -> None:
-    with tab(browser, server) as one:
-        one.open()
-        model.queue(Behaviour("endless", delay_s=0.05))
-        say(one, ASKED)
-        one.page.get_by_text("on and on").last.wait_for()
-        address = one.page.url
-    server.kill()
-    server.start()
-    with tab(browser, server) as two:
-        two.page.goto(server.link(address.removeprefix(server.url)))
-        trouble = two.page.locator(".st-key-turn-0-trouble")
-        trouble.get_by_text("cut off").wait_for()
-        trouble.get_by_role("button", name="Try again").click()
-        row(two, 0).get_by_text("Answered in").wait_for()
-        assert not re.search("cut off", two.page.locator(".st-key-turn-0").inner_text())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from desks import environment_of, settings_in
+from docmind.records.documents import Upload
 from docmind_testkit import COLOURS
+from libraries import Library, confirm
 from looking import album
 from papers import line, pdf
-from served import App, Server, Tab, close_reader, read_page, tab, take
+from served import THEMES, App, Server, Tab, close_reader, read_page, tab, take
 from tinymodels import tiny_colpali, tiny_siglip
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
@@ -41,6 +45,17 @@ LANTERNS = pdf(
 GARDEN = pdf([chart("Green lanterns sold: 700 pieces", (GREEN, 430, 220)), chart("Herons nest in tall trees.")])
 
 
+PAPERS = Library("image models", [Upload("lanterns.pdf", LANTERNS), Upload("garden.pdf", GARDEN)], confirm, settings_in)
+BARS = Library("bars", [Upload("lanterns.pdf", LANTERNS)], confirm, settings_in)
+HUES = ["red", "green", "blue", "yellow", "brown", "purple"]
+COLOURFUL = Library(
+    "colours",
+    [album("colours", *HUES), Upload("lease.pdf", pdf([line("The deposit is two months' rent.", size=12)]))],
+    confirm,
+    settings_in,
+)
+
+
 @pytest.fixture
 def models(tmp_path: Path) -> Path:
     """Make a folder with a tiny model of each kind, where fetched ones would be."""
@@ -51,12 +66,16 @@ def models(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture
-def server(tmp_path: Path, models: Path) -> Iterator[Server]:
-    server = App(tmp_path, DOCMIND_VISUAL__MODELS_DIR=str(models), DOCMIND_READING__OCR="off")
+@contextmanager
+def serve(folder: Path, library: Library, **environment: str) -> Iterator[Server]:
+    """Run the app over a copy of a library, with the models of the folder beside it."""
+    named = {"DOCMIND_VISUAL__MODELS_DIR": str(folder / "models"), **environment}
+    server = App(folder, library=library, **environment_of(folder, **named))
     server.start()
-    yield server
-    server.stop()
+    try:
+        yield server
+    finally:
+        server.stop()
     assert "Traceback" not in server.log()
 
 
@@ -102,10 +121,10 @@ def glow(picture: Image.Image) -> np.ndarray:
     return np.stack([rows / picture.height, cols / picture.width], axis=1)
 
 
-def test_lists_are_fused_heat_is_shown_and_models_may_go_away(browser: Any, server: Server, models: Path) -> None:
-    with tab(browser, server) as one:
-        one.open("Documents")
-        one.add(("lanterns.pdf", LANTERNS), ("garden.pdf", GARDEN))
+def test_lists_are_fused_heat_is_shown_and_models_may_go_away(browser: Any, tmp_path: Path, models: Path) -> None:
+    """Torch and two models run in a process of their own, which is most of what this costs."""
+    with serve(tmp_path, PAPERS) as server, tab(browser, server) as one:
+        one.enter()
         one.section("Search")
         for name in ("siglip", "colpali"):
             card = one.page.locator(f".st-key-model-{name}")
@@ -145,52 +164,47 @@ def test_lists_are_fused_heat_is_shown_and_models_may_go_away(browser: Any, serv
         one.page.get_by_text(re.compile("not fetched|its files are gone")).first.wait_for()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_heat_is_at_the_word_and_keeps_the_grids_shape(browser: Any, tmp_path: Path, theme: Any) -> None:
+def test_heat_is_at_the_word_and_keeps_the_grids_shape(browser: Any, tmp_path: Path) -> None:
     """With fakes that see colours: the word "red" is answered by the red bars."""
     named = {"DOCMIND_VISUAL__IMAGE_MODEL": "fake-image", "DOCMIND_VISUAL__LATE_MODEL": "fake-late"}
-    folder = str(tmp_path / "models")
-    server = App(tmp_path, library=None, DOCMIND_EMBEDDING__MODEL="fake", DOCMIND_VISUAL__MODELS_DIR=folder, **named)
-    server.start()
-    try:
-        with tab(browser, server, color_scheme=theme) as one:
-            one.open("Documents")
-            one.add(("lanterns.pdf", LANTERNS))
-            press(one, "embed-offer")
-            one.page.get_by_role("button", name="Start").click()
-            one.page.get_by_text("Every page has been looked at by fake-late").wait_for()
-            one.go("Ask")
-            one.ask("How many red lanterns were sold?")
-            unfold(one)
-            badges(one, 0)
-            one.page.locator(".st-key-turn-0-found-hit-1 a").last.click()
-            dialog = read_page(one, 1)
-            dialog.get_by_role("button", name="Heat map").click()
-            dialog.get_by_alt_text("heat map").wait_for()
-            dialog.get_by_role("button", name="red", exact=True).click()
-            hot = dialog.get_by_alt_text("heat map for red: strongest at the")
-            hot.wait_for()
-            one.idle()
+    with serve(tmp_path, BARS, **named) as server, tab(browser, server) as one:
+        one.open("Documents")
+        press(one, "embed-offer")
+        one.page.get_by_role("button", name="Start").click()
+        one.page.get_by_text("Every page has been looked at by fake-late").wait_for()
+        one.go("Ask")
+        one.ask("How many red lanterns were sold?")
+        unfold(one)
+        badges(one, 0)
+        one.page.locator(".st-key-turn-0-found-hit-1 a").last.click()
+        dialog = read_page(one, 1)
+        dialog.get_by_role("button", name="Heat map").click()
+        dialog.get_by_alt_text("heat map").wait_for()
+        dialog.get_by_role("button", name="red", exact=True).click()
+        hot = dialog.get_by_alt_text("heat map for red: strongest at the")
+        hot.wait_for()
+        for theme in THEMES:
+            one.wear(theme)
             take(one, f"heat-{theme}")
             place = glow(one.picture(hot))
-            assert len(place), "no colour on the page"
-            assert place[:, 1].mean() < 0.5, "the red bars stand on the left"
-            one.page.keyboard.press("ArrowRight")
-            read_page(one, 2)
-            close_reader(one)
-            one.section("Search")
-            one.page.get_by_text("Models that look at pages").evaluate("heading => heading.scrollIntoView()")
+            assert len(place), f"no colour on the page, {theme}"
+            assert place[:, 1].mean() < 0.5, f"the red bars stand on the left, {theme}"
+        one.page.keyboard.press("ArrowRight")
+        read_page(one, 2)
+        close_reader(one)
+        one.section("Search")
+        one.page.get_by_text("Models that look at pages").evaluate("heading => heading.scrollIntoView()")
+        for theme in THEMES:
+            one.wear(theme)
             take(one, f"seeing-{theme}")
-            one.page.set_viewport_size({"width": 390, "height": 800})
-            for path in ("/settings?section=Search", "/documents"):
-                one.page.goto(f"{one.url}{path}")
-                one.page.locator("h1").first.wait_for()
-                one.idle()
+        one.page.set_viewport_size({"width": 390, "height": 800})
+        for path in ("/settings?section=Search", "/documents"):
+            one.page.goto(f"{one.url}{path}")
+            one.page.locator("h1").first.wait_for()
+            for theme in THEMES:
+                one.wear(theme)
                 across, window = one.page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
-                assert across <= window, path
-    finally:
-        server.stop()
-    assert "Traceback" not in server.log()
+                assert across <= window, (path, theme)
 
 
 def aim(folder: Path, pictures: list[Image.Image], at: int) -> None:
@@ -208,18 +222,11 @@ def aim(folder: Path, pictures: list[Image.Image], at: int) -> None:
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_wordless_page_is_found_and_shown_in_chat(browser: Any, server: Server, models: Path, theme: Any) -> None:
+def test_a_wordless_page_is_found_and_shown_in_chat(browser: Any, tmp_path: Path, models: Path) -> None:
     """A tiny SigLIP, aimed at the red page by its weights: it shows the way of a page, not the quality of a model."""
-    colours = ["red", "green", "blue", "yellow", "brown", "purple"]
-    pictures = [Image.new("RGB", (200, 280), COLOURS[colour]) for colour in [*colours, "white"]]
-    aim(models / "siglip", pictures, 0)
-    with tab(browser, server, color_scheme=theme) as one:
-        one.open("Documents")
-        colourful = album("colours", *colours)
-        one.add(
-            (colourful.name, colourful.data), ("lease.pdf", pdf([line("The deposit is two months' rent.", size=12)]))
-        )
+    aim(models / "siglip", [Image.new("RGB", (200, 280), COLOURS[hue]) for hue in [*HUES, "white"]], 0)
+    with serve(tmp_path, COLOURFUL) as server, tab(browser, server) as one:
+        one.enter()
         one.section("Search")
         card = one.page.locator(".st-key-model-siglip")
         press_until(one, "enable-siglip", card.locator(".st-key-disable-siglip"))
@@ -232,7 +239,9 @@ def test_a_wordless_page_is_found_and_shown_in_chat(browser: Any, server: Server
         source.get_by_text("found by its look").wait_for()
         picture = one.picture(source.get_by_alt_text("found by its look"))
         assert picture.resize((1, 1)).getpixel((0, 0)) == pytest.approx(COLOURS["red"], abs=30)
-        take(one, f"found-by-its-look-{theme}")
+        for theme in THEMES:
+            one.wear(theme)
+            take(one, f"found-by-its-look-{theme}")
         source.get_by_role("link", name="Page 1 · colours.tiff").click()
         assert "colours.tiff" in read_page(one, 1).inner_text()
         close_reader(one)
@@ -240,7 +249,9 @@ def test_a_wordless_page_is_found_and_shown_in_chat(browser: Any, server: Server
         one.page.locator(".st-key-filters button:visible").first.click()
         one.page.get_by_role("button", name="Words").or_(one.page.get_by_role("radio", name="Words")).first.click()
         one.idle()
-        take(one, f"search-by-{theme}")
+        for theme in THEMES:
+            one.wear(theme)
+            take(one, f"search-by-{theme}")
         one.page.keyboard.press("Escape")
         one.ask("Which page is blue?")
         assert "found by its look" not in one.page.locator(".st-key-turn-1").inner_text()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import http.server
 import socketserver
 import threading
+from collections.abc import Iterable
 from typing import Any
 
 # @URL@ is the canary's address with the payload's name, @HOST@ host and port alone, @NAME@ the name.
@@ -141,9 +142,12 @@ def payloads(base: str) -> dict[str, str]:
 
 
 class Canary:
-    """An HTTP server on loopback that records every connection and every request."""
+    """An HTTP server on loopback that records every connection and every request.
 
-    def __init__(self) -> None:
+    It has the first of these ports that is free; 0 is one that the system chooses.
+    """
+
+    def __init__(self, ports: Iterable[int] = (0,)) -> None:
         self.calls: list[str] = []
         calls = self.calls
 
@@ -167,7 +171,14 @@ class Canary:
                 calls.append("connection")
                 return True
 
-        self._server = Server(("127.0.0.1", 0), Handler)
+        for port in ports:
+            try:
+                self._server = Server(("127.0.0.1", port), Handler)
+                break
+            except OSError:  # another canary has it
+                continue
+        else:
+            raise OSError("none of the canary's ports is free")
         self.base = f"http://127.0.0.1:{self._server.server_port}"
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 

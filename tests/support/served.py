@@ -16,7 +16,7 @@ import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar
+from typing import Any, BinaryIO, ClassVar, Literal
 
 from PIL import Image
 
@@ -27,6 +27,7 @@ from forked import APP, Program, can_fork, popen
 from libraries import Library
 
 WAIT_MS = 60_000
+THEMES: tuple[Literal["dark", "light"], ...] = ("dark", "light")  # the last one is that of a new tab
 _OF_THE_PROFILE = {"color_scheme", "permissions", "accept_downloads"}  # options that a tab of the profile can have
 _MENU_MS, _MENU_TRIES = 8_000, 8
 _REST = """async () => {
@@ -218,6 +219,18 @@ class Tab:
         self.go(name)
         return self
 
+    def begin(self) -> None:
+        """Begin a new conversation, also where a test that failed has left a dialog, or the app was started again."""
+        from playwright.sync_api import TimeoutError as NotThereError
+
+        try:
+            self.page.get_by_role("button", name="New conversation").first.click(timeout=5_000)
+        except NotThereError:
+            self.enter()
+        self.page.locator(".st-key-turn-0").wait_for(state="detached")
+        self.page.get_by_placeholder("Ask your documents").wait_for()
+        self.idle()
+
     def idle(self) -> None:
         """Wait until the server has heard what the page told it, and the script has run."""
         self._rest()
@@ -235,6 +248,14 @@ class Tab:
             self.page.evaluate(_REST)
         except Error:  # the page was left in this moment
             self.page.wait_for_timeout(300)
+
+    def wear(self, theme: Literal["dark", "light"]) -> None:
+        """Show the page in this theme."""
+        from playwright.sync_api import expect
+
+        self.page.emulate_media(color_scheme=theme)
+        expect(self.page.locator('[data-testid="stApp"]')).to_have_css("color-scheme", theme, timeout=WAIT_MS)
+        self._rest()
 
     def shows(self, elements: Any, count: int) -> None:
         """Wait until the page holds that many of these elements, and fail where it does not."""
@@ -289,6 +310,19 @@ def tab(browser: Any, server: Server, **options: Any) -> Iterator[Tab]:
             print(server.log()[-4_000:], page.url, *tab.complaints, page.locator("body").inner_text(), sep="\n")
             raise
     assert not tab.complaints, tab.complaints
+
+
+@contextmanager
+def beside(one: Tab) -> Iterator[Tab]:
+    """Open a second tab of the same browser, with what the first one shows."""
+    two = Tab(one.page.context.new_page(), one.server)
+    two.url = one.url
+    try:
+        two.page.goto(one.page.url)
+        yield two
+    finally:
+        two.page.close()
+    assert not two.complaints, two.complaints
 
 
 @contextmanager
