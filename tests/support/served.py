@@ -36,6 +36,7 @@ _REST = """async () => {
     await new Promise(done => requestIdleCallback(done, {timeout: 200}));
   }
 }"""
+_TOLD_MS = 5_000
 _ANSWER_S = 15  # a message to the server has been answered within this time, or gets no answer
 
 
@@ -160,6 +161,9 @@ def _is_free(port: int) -> bool:
 class Tab:
     """One browser tab that records errors and requests to other hosts."""
 
+    opened: ClassVar[list[Tab]] = []
+    """Those of `tab` that are open: the plugin `open_tabs` tells them where a test has failed."""
+
     def __init__(self, page: Any, server: Server) -> None:
         self.page, self.server = page, server
         self.url = server.url  # once open, with the path that this start of the app is served below
@@ -168,7 +172,7 @@ class Tab:
         page.set_default_timeout(WAIT_MS)
         page.on("websocket", self._websocket)
         page.on("console", self._console)
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("pageerror", lambda error: self._complain(str(error)))
         page.on("request", self._request)
         page.on("response", self._response)
 
@@ -180,15 +184,30 @@ class Tab:
         # At the address of a page Streamlit first looks for its server below that address.
         is_probe = "404" in message.text and "/_stcore/" in url
         if message.type == "error" and not is_gone and not is_probe:
-            self.complaints.append(f"{message.text} {url}".rstrip())
+            self._complain(f"{message.text} {url}".rstrip())
 
     def _request(self, request: Any) -> None:
         if not request.url.startswith((self.server.url, self.server.url.replace("http", "ws"), "data:", "blob:")):
-            self.complaints.append(f"asked for {request.url}")
+            self._complain(f"asked for {request.url}")
 
     def _response(self, response: Any) -> None:
         if response.status == 403:  # what a tab of its own asks for is never refused, gone or not
-            self.complaints.append(f"was refused {response.url}")
+            self._complain(f"was refused {response.url}")
+
+    def _complain(self, what: str) -> None:
+        """Record a complaint with the test that runs: the tab may be the one of a module."""
+        test = os.environ.get("PYTEST_CURRENT_TEST")
+        self.complaints.append(f"{what} ({test})" if test else what)
+
+    def told(self) -> str:
+        """Return what helps to understand a failure: the end of the log, the address, complaints, and the page's text."""
+        from playwright.sync_api import Error
+
+        try:
+            shown = self.page.locator("body").inner_text(timeout=_TOLD_MS)
+        except Error as error:
+            shown = f"the page has no text: {error}"
+        return "\n".join([self.server.log()[-4_000:], self.page.url, *self.complaints, shown])
 
     def _websocket(self, socket: Any) -> None:
         socket.on("framesent", lambda _: self._set_answered(False))
@@ -304,11 +323,14 @@ def tab(browser: Any, server: Server, **options: Any) -> Iterator[Tab]:
     """
     with _page(browser, isinstance(server, App), options) as page:
         tab = Tab(page, server)
+        Tab.opened.append(tab)
         try:
             yield tab
         except Exception:
-            print(server.log()[-4_000:], page.url, *tab.complaints, page.locator("body").inner_text(), sep="\n")
+            print(tab.told())
             raise
+        finally:
+            Tab.opened.remove(tab)
     assert not tab.complaints, tab.complaints
 
 
@@ -320,6 +342,9 @@ def beside(one: Tab) -> Iterator[Tab]:
     try:
         two.page.goto(one.page.url)
         yield two
+    except Exception:
+        print(two.told())
+        raise
     finally:
         two.page.close()
     assert not two.complaints, two.complaints
