@@ -1,4 +1,4 @@
-"""Snapshots in a real browser: compared and gone back to in Settings, asked as of one, deleted; in both themes."""
+"""Snapshots in a real browser: compared and gone back to in Settings, asked as of one, deleted."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def section(one: Tab) -> Any:
 
 
 def test_a_snapshot_is_compared_gone_back_to_asked_and_deleted(browser: Any, server: Server) -> None:
-    with tab(browser, server, color_scheme="light") as one:
+    with tab(browser, server) as one:
         page = one.page
         one.enter()
         section(one).wait_for()
@@ -62,10 +62,9 @@ def test_a_snapshot_is_compared_gone_back_to_asked_and_deleted(browser: Any, ser
         take(one, "snapshots-going-back-light")
         page.get_by_role("dialog").get_by_role("button", name="Go back").click()
         page.get_by_text("The library is as it was").wait_for(timeout=WAIT_MS)
-    with tab(browser, server, color_scheme="dark") as one:
-        page = one.page
-        one.enter()
-        section(one).wait_for()
+        one.idle()
+
+        one.wear("dark")
         page.get_by_text("automatic", exact=True).wait_for()
         take(one, "snapshots-dark")
         one.go("Ask")
