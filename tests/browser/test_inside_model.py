@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from desks import environment_of
+from docmind.records.documents import Upload
+from libraries import Library, confirm
 from papers import line, pdf
 from served import App, Server, tab, take
 from smollm import NAME, smollm
@@ -19,19 +22,28 @@ DEPOSIT = "The deposit is two months of rent and is paid back within six weeks."
 STORY = "Explain everything about the warranty in twenty long paragraphs."
 TWO = "What is the capital of France, and how is it linked to the warranty?"
 SLOW_MS = 240_000  # the model writes on the processor that runs the app and the browser too
+PAPERS = Library(
+    "inside",
+    [
+        Upload("lamp.pdf", pdf([line(WARRANTY, size=12), line("Clean the glass with a dry cloth.", size=12)])),
+        Upload("lease.pdf", pdf([line(DEPOSIT, size=12)])),
+    ],
+    confirm,
+)
 
 
 @pytest.fixture
 def server(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     smollm()
     folder = tmp_path_factory.mktemp("inside")
-    server = App(
+    named = environment_of(
         folder,
         DOCMIND_LLM__PROVIDER="inside",
         DOCMIND_LLM__TEMPERATURE="0",
         DOCMIND_LLM__MAX_TOKENS="512",
         DOCMIND_VISUAL__MODELS_DIR=str(folder / "models"),
     )
+    server = App(folder, library=PAPERS, **named)
     server.start()
     yield server
     server.stop()
@@ -39,13 +51,10 @@ def server(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
 
 
 def test_a_file_is_chosen_writes_is_stopped_and_checked(browser: Any, server: Server) -> None:
+    """A real model writes two answers, which is most of what this costs."""
     with tab(browser, server) as one:
         one.page.set_default_timeout(SLOW_MS)
-        one.open("Documents")
-        lamp = pdf([line(WARRANTY, size=12), line("Clean the glass with a dry cloth.", size=12)])
-        one.add(("lamp.pdf", lamp), ("lease.pdf", pdf([line(DEPOSIT, size=12)])))
-
-        one.go("Settings")
+        one.open("Settings")
         one.page.get_by_text("Inside DocMind, without another program").wait_for()
         one.page.get_by_label("GGUF file").fill(str(smollm()))
         one.page.get_by_role("button", name="Use this file").click()

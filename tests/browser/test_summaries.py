@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from desks import plain_in
-from docmind.config import EmbeddingSettings, Settings
+from desks import environment_of
 from docmind.records.documents import Upload
 from libraries import Library, confirm
 from llm_server import FALSE_SENTENCE, Behaviour, LLMServer, Model, tokens_in
@@ -23,15 +21,11 @@ CONTEXT = 2_048
 SHIPS = "\n\n".join(
     f"CHAPTER {n}\n\n" + " ".join(f"The keeper of island {n} counted {n * 37 + month} ships in month {month}."
                                   for month in range(1, 9))
-    for n in range(1, 31)
+    for n in range(1, 13)
 )  # fmt: skip
 
 
-def _settings(folder: Path) -> Settings:
-    return plain_in(folder, embedding=EmbeddingSettings(model="minilm"))
-
-
-ISLANDS = Library("summaries", [Upload("ships.txt", SHIPS.encode())], confirm, _settings)
+ISLANDS = Library("summaries", [Upload("ships.txt", SHIPS.encode())], confirm)
 
 
 @pytest.fixture
@@ -45,13 +39,9 @@ def model() -> Iterator[LLMServer]:
 
 @pytest.fixture
 def server(model: LLMServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = App(
-        tmp_path_factory.mktemp("summaries"),
-        library=ISLANDS,
-        DOCMIND_LLM__PROVIDER="ollama",
-        DOCMIND_LLM__URL=model.url,
-        DOCMIND_EMBEDDING__MODEL="minilm",
-    )
+    folder = tmp_path_factory.mktemp("summaries")
+    named = environment_of(folder, DOCMIND_LLM__PROVIDER="ollama", DOCMIND_LLM__URL=model.url)
+    server = App(folder, library=ISLANDS, **named)
     server.start()
     yield server
     server.stop()
