@@ -27,6 +27,7 @@ from forked_app import ForkedApp, can_fork, forks
 from libraries import Library
 
 WAIT_MS = 60_000
+THEMES = {"dark": "rgb(21, 25, 27)", "light": "rgb(253, 252, 250)"}  # and the paper of each
 _OF_THE_PROFILE = {"color_scheme", "permissions", "accept_downloads"}  # options that a tab of the profile can have
 _MENU_MS, _MENU_TRIES = 8_000, 8
 _REST = """async () => {
@@ -370,6 +371,22 @@ def take(one: Tab, name: str) -> None:
         one.page.screenshot(path=path)
         Image.open(path).convert("RGB").quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
         assert path.stat().st_size < 250_000
+
+
+def wear(one: Tab, theme: str) -> None:
+    """Give the page the theme of a system that is dark or light, and wait until it wears it."""
+    from playwright.sync_api import expect
+
+    one.page.emulate_media(color_scheme=theme)
+    app = one.page.locator('[data-testid="stApp"]')
+    expect(app).to_have_css("background-color", THEMES[theme], timeout=WAIT_MS)
+
+
+def take_both(one: Tab, name: str) -> None:
+    """Do as `take` does in both themes, and leave the page light."""
+    for theme in THEMES:
+        wear(one, theme)
+        take(one, f"{name}-{theme}")
 
 
 def choose_in_menu(tab: Tab, open_it: Callable[[], object], name: str) -> None:
