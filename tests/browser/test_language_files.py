@@ -11,7 +11,7 @@ import pytest
 from conftest import require
 from docmind.model_files import KNOWN_FILES
 from hub_server import HubServer, serving
-from served import App, Server, tab, take
+from served import App, Server, tab, take_both
 from smollm import LLAMA, gguf
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
@@ -43,21 +43,20 @@ def server(browser: Any, tmp_path: Path, hub: HubServer) -> Iterator[Server]:
     assert "Traceback" not in server.log()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
 def test_fetched_after_consent_stopped_resumed_and_removed(
-    browser: Any, server: Server, hub: HubServer, tmp_path: Path, theme: Any
+    browser: Any, server: Server, hub: HubServer, tmp_path: Path
 ) -> None:
     place = tmp_path / "models" / "language" / f"{KNOWN.name}.gguf"
-    with tab(browser, server, color_scheme=theme) as one:
+    with tab(browser, server) as one:
         one.open("Settings")
         card = one.page.locator(".st-key-file-qwen2-5-1-5b")
         card.get_by_text("licence Apache-2.0").wait_for()
-        take(one, f"language-files-{theme}")
+        take_both(one, "language-files")
         card.get_by_role("button", name="Fetch").click()
         dialog = one.page.get_by_role("dialog")
         dialog.get_by_text("DocMind will connect to").wait_for()
         assert not hub.received, "nothing is asked before consent"
-        take(one, f"language-file-consent-{theme}")
+        take_both(one, "language-file-consent")
         dialog.get_by_role("button", name="Fetch").click()
         card.get_by_role("button", name="Stop").click()
         card.get_by_text("The download was stopped").wait_for()
@@ -71,7 +70,7 @@ def test_fetched_after_consent_stopped_resumed_and_removed(
 
         one.page.get_by_role("button", name="Remove").click()
         dialog.get_by_text("is deleted from the models folder").wait_for()
-        take(one, f"language-file-removal-{theme}")
+        take_both(one, "language-file-removal")
         dialog.get_by_role("button", name="Remove").click()
         one.page.get_by_text("No language model was found").wait_for()
         assert not place.exists()
@@ -79,5 +78,4 @@ def test_fetched_after_consent_stopped_resumed_and_removed(
         one.page.goto(f"{one.url}/settings")
         card.wait_for()
         one.idle()
-        across, window = one.page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
-        assert across <= window
+        take_both(one, "language-files-phone")
