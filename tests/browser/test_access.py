@@ -32,12 +32,20 @@ def server(folder: Path) -> Iterator[Server]:
 
 
 @contextmanager
-def window(browser: Any, **options: Any) -> Iterator[Any]:
-    """Open a page in a fresh browser context, without cookies."""
-    context = browser.new_context(viewport={"width": 1280, "height": 800}, **options)
-    context.set_default_timeout(WAIT_MS)
-    yield context.new_page()
-    context.close()
+def window(browser: Any) -> Iterator[Any]:
+    """Open a page in a browser context without cookies: that of the profile, unless another page is open there."""
+    is_first = len(browser.profile.pages) == 1
+    context = browser.profile if is_first else browser.new_context(viewport={"width": 1280, "height": 800})
+    context.clear_cookies()
+    page = context.new_page()
+    page.set_default_timeout(WAIT_MS)
+    try:
+        yield page
+    finally:
+        for opened in context.pages[1:] if is_first else context.pages:
+            opened.close()
+        if not is_first:
+            context.close()
 
 
 @contextmanager
@@ -67,41 +75,47 @@ def is_open(page: Any) -> None:
     page.get_by_role("link", name="Settings").wait_for()
 
 
-def test_the_page_that_opens_the_browser_leads_into_the_app(
-    browser: Any, server: Server, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_links_lead_into_the_app(browser: Any, server: Server, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Walk through all ways in, in one window; its cookies are cleared where a way needs none."""
     monkeypatch.setenv("BROWSER", "true %s")  # this only makes the page; Chromium opens it below
-    open_browser(folder / "data", server.link("/documents?x=1&y=%26"))
     with window(browser) as page:
-        page.goto((folder / "data" / "open.html").as_uri())
-        is_open(page)
-        assert page.url.startswith(server.url)
-        assert page.url.endswith("/documents?x=1&y=%26")
-        assert "ticket" not in page.evaluate("location.href + document.referrer + JSON.stringify(history.state)")
-        page.go_back()
-        assert not page.url.startswith("http"), "the address with the ticket is not in the history of the window"
-        assert not (folder / "data" / "open.html").exists()
-        (cookie,) = [each for each in page.context.cookies() if each["name"] == "docmind"]
-        assert cookie["httpOnly"]
-        assert cookie["sameSite"] == "Strict"
-        assert cookie["expires"] == -1
+        the_page_that_opens_the_browser_leads_into_the_app(page, server, folder / "data")
+        page.context.clear_cookies()
+        a_link_that_is_clicked_in_another_site_opens_the_app(page, server)
+        a_server_on_another_port_is_not_sent_the_cookie(page)
+        page.context.clear_cookies()
+        used_links_and_typed_addresses_work_in_a_known_browser(page, server)
 
 
-def test_a_link_that_is_clicked_in_another_site_opens_the_app(browser: Any, server: Server) -> None:
-    """The cookie is not sent after a link from another site: the page in between continues by itself."""
+def the_page_that_opens_the_browser_leads_into_the_app(page: Any, server: Server, data: Path) -> None:
+    open_browser(data, server.link("/documents?x=1&y=%26"))
+    page.goto((data / "open.html").as_uri())
+    is_open(page)
+    assert page.url.startswith(server.url)
+    assert page.url.endswith("/documents?x=1&y=%26")
+    assert "ticket" not in page.evaluate("location.href + document.referrer + JSON.stringify(history.state)")
+    page.go_back()
+    assert not page.url.startswith("http"), "the address with the ticket is not in the history of the window"
+    assert not (data / "open.html").exists()
+    (cookie,) = [each for each in page.context.cookies() if each["name"] == "docmind"]
+    assert cookie["httpOnly"]
+    assert cookie["sameSite"] == "Strict"
+    assert cookie["expires"] == -1
+
+
+def a_link_that_is_clicked_in_another_site_opens_the_app(page: Any, server: Server) -> None:
+    """Click a link in another site; the cookie is not sent then, so the page in between continues by itself."""
     body = f'<a href="{server.link("/documents").replace("&", "&amp;")}">go</a>'
-    with neighbour(body) as (port, _), window(browser) as page:
+    with neighbour(body) as (port, _):
         page.goto(f"http://localhost:{port}/")
         page.get_by_role("link", name="go").click()
         is_open(page)
         assert page.url.endswith("/documents")
 
 
-def test_a_server_on_another_port_is_not_sent_the_cookie(browser: Any, server: Server) -> None:
-    with neighbour() as (port, seen), window(browser) as page:
-        page.goto(server.link())
-        is_open(page)
-        base = page.evaluate("location.pathname").rstrip("/")
+def a_server_on_another_port_is_not_sent_the_cookie(page: Any) -> None:
+    base = page.evaluate("location.pathname").removesuffix("/documents")
+    with neighbour() as (port, seen):
         page.goto(f"http://127.0.0.1:{port}/")
         page.reload()
         page.goto(f"http://127.0.0.1:{port}/_stcore/health")
@@ -113,21 +127,20 @@ def test_a_server_on_another_port_is_not_sent_the_cookie(browser: Any, server: S
         assert [cookies for path, cookies in seen if path == f"{base}/" and "docmind=" in cookies]
 
 
-def test_used_links_and_typed_addresses_work_in_a_known_browser(browser: Any, server: Server) -> None:
+def used_links_and_typed_addresses_work_in_a_known_browser(page: Any, server: Server) -> None:
     link = server.link()
-    with window(browser) as page:
-        for address in (link, link, server.url, f"{server.url}/{'0' * 32}/documents?x=1"):
-            page.goto(address)
-            is_open(page)
-            page.wait_for_url(f"{server.url}/*/**")
-        assert page.url.endswith("/documents?x=1")
-        page.goto(f"{server.url}/documents")
-        page.get_by_role("heading", name="Documents").first.wait_for()
-        assert page.url.endswith("/documents")
-    with window(browser) as page:
-        page.goto(link)
-        page.get_by_text("docmind open").wait_for()
-        assert not page.get_by_role("link", name="Settings").count()
+    for address in (link, link, server.url, f"{server.url}/{'0' * 32}/documents?x=1"):
+        page.goto(address)
+        is_open(page)
+        page.wait_for_url(f"{server.url}/*/**")
+    assert page.url.endswith("/documents?x=1")
+    page.goto(f"{server.url}/documents")
+    page.get_by_role("heading", name="Documents").first.wait_for()
+    assert page.url.endswith("/documents")
+    page.context.clear_cookies()
+    page.goto(link)
+    page.get_by_text("docmind open").wait_for()
+    assert not page.get_by_role("link", name="Settings").count()
 
 
 def test_old_windows_go_on_after_a_new_start(browser: Any, server: Server) -> None:
@@ -141,6 +154,7 @@ def test_old_windows_go_on_after_a_new_start(browser: Any, server: Server) -> No
         for page in (old, stranger):
             page.get_by_text("docmind open").wait_for()
         new = old.context.new_page()
+        new.set_default_timeout(WAIT_MS)
         new.goto(server.link())
         is_open(new)
         old.get_by_role("tab", name="Appearance").wait_for()
@@ -150,22 +164,23 @@ def test_old_windows_go_on_after_a_new_start(browser: Any, server: Server) -> No
 
 
 def test_the_page_that_refuses_is_read_in_any_window(browser: Any, server: Server) -> None:
-    for scheme in ("light", "dark"):
-        for width in (1280, 390):
-            with window(browser, color_scheme=scheme) as page:
+    with window(browser) as page:
+        complaints: list[str] = []
+        page.on("console", lambda message: complaints.append(message.text))
+        for scheme in ("light", "dark"):
+            for width in (1280, 390):
+                page.emulate_media(color_scheme=scheme)
                 page.set_viewport_size({"width": width, "height": 800})
-                complaints: list[str] = []
-                page.on("console", lambda message, found=complaints: found.append(message.text))
                 assert page.goto(server.url).status == 403
                 assert page.get_by_role("heading", level=1).count() == 1
                 assert page.evaluate("document.documentElement.lang") == "en"
-                assert contrast(page, "body") > 7
-                assert contrast(page, "code") > 7
+                assert contrast(page, "body") > 7, scheme
+                assert contrast(page, "code") > 7, scheme
                 across, inner = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
-                assert across <= inner
+                assert across <= inner, width
                 page.evaluate("document.documentElement.style.fontSize = '200%'")
-                assert page.evaluate("document.documentElement.scrollWidth") <= inner
-                assert not [told for told in complaints if "403" not in told]
+                assert page.evaluate("document.documentElement.scrollWidth") <= inner, width
+        assert not [told for told in complaints if "403" not in told]
 
 
 def contrast(page: Any, selector: str) -> float:

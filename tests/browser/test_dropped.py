@@ -14,7 +14,7 @@ from docmind.config import EmbeddingSettings, Settings
 from docmind.records.documents import Upload
 from libraries import Library, confirm
 from papers import line, pdf
-from served import App, Server, Tab, tab, take
+from served import WAIT_MS, App, Server, Tab, tab, take
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
@@ -39,12 +39,11 @@ def _settings(folder: Path) -> Settings:
 THREADS = Library("dropped", [Upload("lease.pdf", LEASE)], _converse, _settings)
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
     """Start the app over one document and eight conversations."""
-    folder = tmp_path_factory.mktemp("dropped")
     server = App(
-        folder,
+        tmp_path,
         library=THREADS,
         DOCMIND_EMBEDDING__MODEL="fake",
         DOCMIND_LLM__PROVIDER="off",
@@ -62,30 +61,6 @@ def drop(one: Tab, name: str, data: bytes) -> None:
     one.page.locator('[data-testid="stChatInput"] input[type=file]').set_input_files([chosen])
 
 
-def test_a_dropped_file_is_added_and_asked_alone(browser: Any, server: Server) -> None:
-    with tab(browser, server) as one:
-        one.open()
-        one.page.get_by_text("You can drop files on the question box").wait_for()
-        drop(one, "boiler.pdf", BOILER)
-        one.page.locator('[data-testid="stChatInput"]').get_by_text("boiler.pdf").wait_for()
-        box = one.page.get_by_placeholder("Ask your documents")
-        box.fill("Who services the boiler?")
-        one.idle()
-        box.press("Enter")
-        panel = one.page.locator(".st-key-dropped")
-        panel.get_by_text("boiler.pdf").first.wait_for()
-        one.idle()
-        take(one, "dropped")
-        panel.get_by_text("Only for this conversation").click()
-        panel.get_by_text("This conversation asks these documents only.").wait_for()
-        one.page.get_by_text("Answered in").first.wait_for()
-        one.idle()
-        take(one, "dropped-answered")
-        one.page.locator(".st-key-filters").get_by_text("boiler.pdf").first.wait_for()
-        one.page.reload()
-        one.page.locator(".st-key-filters").get_by_text("boiler.pdf").first.wait_for()
-
-
 def stops(one: Tab) -> list[str]:
     """Press Tab until the question box has the keyboard; return the names of the stops before it."""
     passed: list[str] = []
@@ -101,17 +76,44 @@ def stops(one: Tab) -> list[str]:
     raise AssertionError(passed)
 
 
-def test_the_question_box_is_at_most_ten_stops_away(browser: Any, server: Server) -> None:
+def the_question_box_is_at_most_ten_stops_away(one: Tab) -> None:
+    from playwright.sync_api import expect
+
+    expect(one.page.get_by_placeholder("Ask your documents")).to_be_focused(timeout=WAIT_MS)
+    one.page.evaluate("document.body.tabIndex = -1; document.body.focus(); document.body.removeAttribute('tabindex')")
+    assert len(stops(one)) < 10
+    one.page.locator(".st-key-new-thread button").focus()
+    one.page.keyboard.press("ArrowUp")
+    assert one.page.evaluate("document.activeElement.innerText").endswith("Settings")
+    one.page.locator(".st-key-threads button").first.focus()
+    one.page.keyboard.press("End")
+    assert "deleted conversation" in one.page.evaluate("document.activeElement.innerText")
+
+
+def a_dropped_file_is_added_and_asked_alone(one: Tab) -> None:
+    one.page.get_by_text("You can drop files on the question box").wait_for()
+    drop(one, "boiler.pdf", BOILER)
+    one.page.locator('[data-testid="stChatInput"]').get_by_text("boiler.pdf").wait_for()
+    box = one.page.get_by_placeholder("Ask your documents")
+    box.fill("Who services the boiler?")
+    one.idle()
+    box.press("Enter")
+    panel = one.page.locator(".st-key-dropped")
+    panel.get_by_text("boiler.pdf").first.wait_for()
+    one.idle()
+    take(one, "dropped")
+    panel.get_by_text("Only for this conversation").click()
+    panel.get_by_text("This conversation asks these documents only.").wait_for()
+    one.page.get_by_text("Answered in").first.wait_for()
+    one.idle()
+    take(one, "dropped-answered")
+    one.page.locator(".st-key-filters").get_by_text("boiler.pdf").first.wait_for()
+    one.page.reload()
+    one.page.locator(".st-key-filters").get_by_text("boiler.pdf").first.wait_for()
+
+
+def test_the_question_box_is_near_and_takes_files(browser: Any, server: Server) -> None:
     with tab(browser, server) as one:
         one.open()
-        one.page.wait_for_function("() => document.activeElement.placeholder === 'Ask your documents'")
-        one.page.evaluate(
-            "document.body.tabIndex = -1; document.body.focus(); document.body.removeAttribute('tabindex')"
-        )
-        assert len(stops(one)) < 10
-        one.page.locator(".st-key-new-thread button").focus()
-        one.page.keyboard.press("ArrowUp")
-        assert one.page.evaluate("document.activeElement.innerText").endswith("Settings")
-        one.page.locator(".st-key-threads button").first.focus()
-        one.page.keyboard.press("End")
-        assert "deleted conversation" in one.page.evaluate("document.activeElement.innerText")
+        the_question_box_is_at_most_ten_stops_away(one)
+        a_dropped_file_is_added_and_asked_alone(one)

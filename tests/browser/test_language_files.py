@@ -11,7 +11,7 @@ import pytest
 from conftest import require
 from docmind.model_files import KNOWN_FILES
 from hub_server import HubServer, serving
-from served import THEMES, App, Server, Tab, tab, take
+from served import App, Server, tab, take_both
 from smollm import LLAMA, gguf
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
@@ -43,12 +43,6 @@ def server(browser: Any, tmp_path: Path, hub: HubServer) -> Iterator[Server]:
     assert "Traceback" not in server.log()
 
 
-def take_in_both(one: Tab, name: str) -> None:
-    for theme in THEMES:
-        one.wear(theme)
-        take(one, f"{name}-{theme}")
-
-
 def test_fetched_after_consent_stopped_resumed_and_removed(
     browser: Any, server: Server, hub: HubServer, tmp_path: Path
 ) -> None:
@@ -57,12 +51,12 @@ def test_fetched_after_consent_stopped_resumed_and_removed(
         one.open("Settings")
         card = one.page.locator(".st-key-file-qwen2-5-1-5b")
         card.get_by_text("licence Apache-2.0").wait_for()
-        take_in_both(one, "language-files")
+        take_both(one, "language-files")
         card.get_by_role("button", name="Fetch").click()
         dialog = one.page.get_by_role("dialog")
         dialog.get_by_text("DocMind will connect to").wait_for()
         assert not hub.received, "nothing is asked before consent"
-        take_in_both(one, "language-file-consent")
+        take_both(one, "language-file-consent")
         dialog.get_by_role("button", name="Fetch").click()
         card.get_by_role("button", name="Stop").click()
         card.get_by_text("The download was stopped").wait_for()
@@ -76,7 +70,7 @@ def test_fetched_after_consent_stopped_resumed_and_removed(
 
         one.page.get_by_role("button", name="Remove").click()
         dialog.get_by_text("is deleted from the models folder").wait_for()
-        take_in_both(one, "language-file-removal")
+        take_both(one, "language-file-removal")
         dialog.get_by_role("button", name="Remove").click()
         one.page.get_by_text("No language model was found").wait_for()
         assert not place.exists()
@@ -84,4 +78,4 @@ def test_fetched_after_consent_stopped_resumed_and_removed(
         one.page.goto(f"{one.url}/settings")
         card.wait_for()
         one.idle()
-        take_in_both(one, "language-files-narrow")
+        take_both(one, "language-files-phone")

@@ -64,10 +64,9 @@ def _catch_up(docmind: DocMind) -> None:
     docmind.lookalike.catch_up()
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pictured]:
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Pictured]:
     """Start the app over two documents with processed page images; no language model."""
-    folder = tmp_path_factory.mktemp("picture")
     library = Library(
         "picture",
         [
@@ -77,10 +76,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pictured]:
         _catch_up,
         plain_in,
     )
-    with library.opened(folder) as mind:
+    with library.opened(tmp_path) as mind:
         report = mind.find_document("quarterly report.pdf")
         server = Pictured(
-            folder, screenshot(mind, report.doc_id, 2), screenshot(mind, mind.find_document(HOSTILE).doc_id)
+            tmp_path, screenshot(mind, report.doc_id, 2), screenshot(mind, mind.find_document(HOSTILE).doc_id)
         )
     server.start()
     yield server
@@ -122,99 +121,108 @@ def outlined_rows(picture: Image.Image) -> tuple[float, float]:
     return float(rows.min()) / picture.height, float(rows.max()) / picture.height
 
 
-def test_a_pasted_screenshot_shows_its_page_and_the_region(browser: Any, server: Pictured) -> None:
+def test_a_picture_finds_its_page(browser: Any, server: Pictured) -> None:
+    """Walk through pictures in one tab; each part begins with an empty question box."""
     with tab(browser, server, permissions=CLIPBOARD) as one:
         one.open()
-        box = one.page.get_by_placeholder("Ask your documents")
-        box.fill("What was sold?")
-        copy(one, server.picture)
-        box.press("Control+v")
-        one.page.get_by_text("Found on this page").wait_for()
-        assert box.input_value() == "What was sold?", "what was typed stays"
-        small = one.page.locator(".st-key-picture-page-1-image img").first
-        assert (small.get_attribute("alt") or "").startswith("Page 2 of quarterly report.pdf, the matching region")
-        upper, lower = outlined_rows(one.picture(small))
-        assert abs(upper - TOP) < 0.02
-        assert abs(lower - BOTTOM) < 0.02
-        one.idle()
-        assert not one.page.get_by_text("Reading the words on the picture").count(), "a sure match needs no words"
-
-        one.page.get_by_role("link", name="Page 2", exact=True).click()
-        reader = read_page(one, 2)
-        large = reader.locator(".sheet > img")
-        assert (large.get_attribute("alt") or "").endswith(", the matching region outlined")
-        points, (_, height) = covered(reader, "region")
-        assert abs(min(y for _, y in points) / height - TOP) < 0.02
-        assert abs(max(y for _, y in points) / height - BOTTOM) < 0.02
-        close_reader(one)
-
-        one.page.get_by_role("button", name="Ask about it").click()
-        one.page.locator(".st-key-filters button", has_text="quarterly report.pdf").wait_for()
-        one.idle()
-        box.fill("")
-        one.ask("How large is the deposit?")
-        one.page.get_by_text("Only filtered documents were searched.").first.wait_for()  # it stands in the other one
-        one.page.locator(".st-key-filters-none button").click()
-        one.page.get_by_role("button", name="All documents").wait_for()
-        one.page.get_by_role("button", name="Clear").click()
-        one.page.get_by_text("Drop, choose or paste").wait_for()
+        a_pasted_screenshot_shows_its_page_and_the_region(one, server)
+        begin(one)
+        pasted_words_stay_words_and_the_button_reports(one, server)
+        begin(one)
+        it_keeps_its_shape(one, server)
+        a_hostile_name_and_a_broken_file_do_nothing_on_a_phone(one, server)
 
 
-def test_pasted_words_stay_words_and_the_button_reports(browser: Any, server: Pictured) -> None:
-    with tab(browser, server, permissions=CLIPBOARD) as one:
-        one.open()
-        one.page.evaluate("navigator.clipboard.writeText('Where is the warranty?')")
-        box = one.page.get_by_placeholder("Ask your documents")
-        box.press("Control+v")
-        assert box.input_value() == "Where is the warranty?"
-        one.page.get_by_role("button", name="Paste").click()
-        one.page.get_by_text("There is no picture in the clipboard.").wait_for()
-        copy(one, server.picture)
-        one.page.get_by_role("button", name="Paste").press("Enter")
-        one.page.get_by_text("Found on this page").wait_for()
-        assert not one.page.get_by_text("There is no picture in the clipboard.").is_visible()
+def begin(one: Tab) -> None:
+    one.page.goto(f"{one.url}/")
+    one.page.get_by_role("heading", name="Ask your documents").wait_for()
+    one.idle()
 
 
-def test_a_hostile_name_and_a_broken_file_do_nothing_on_a_phone(browser: Any, server: Pictured) -> None:
-    with tab(browser, server, permissions=CLIPBOARD, color_scheme="dark") as one:
-        one.open()
-        one.page.set_viewport_size({"width": 390, "height": 844})
-        one.page.reload()
-        one.page.get_by_role("heading", name="Ask your documents").wait_for()
-        one.idle()
-        copy(one, server.of_hostile)
-        one.page.keyboard.press("Control+v")
-        one.page.get_by_text("Found on this page").wait_for()
-        one.page.get_by_role("button", name="Ask about it").wait_for()
-        one.page.locator('[data-testid="stSidebar"][data-collapsed="true"]').wait_for(state="attached")
-        one.idle()
-        app = one.page.locator('[data-testid="stApp"]')
-        assert "![n](http:" in one.page.locator(".st-key-picture-page-1").inner_text()
-        assert not app.locator(".katex, script, iframe, a[href*='a.com']").count()
-        take(one, "picture-phone-dark")
-        one.page.get_by_role("button", name="Ask about it").click()
-        one.idle()
-        assert one.page.get_by_placeholder("Ask your documents").is_visible()
-        take(one, "picture-phone-asking")
-        file = {"name": "broken.png", "mimeType": "image/png", "buffer": b"\x89PNG\r\n\x1a\nnothing"}
-        choose(one, file)
-        one.page.get_by_text("broken.png is a picture that is broken").wait_for(state="attached")
+def a_pasted_screenshot_shows_its_page_and_the_region(one: Tab, server: Pictured) -> None:
+    box = one.page.get_by_placeholder("Ask your documents")
+    box.fill("What was sold?")
+    copy(one, server.picture)
+    box.press("Control+v")
+    one.page.get_by_text("Found on this page").wait_for()
+    assert box.input_value() == "What was sold?", "what was typed stays"
+    small = one.page.locator(".st-key-picture-page-1-image img").first
+    assert (small.get_attribute("alt") or "").startswith("Page 2 of quarterly report.pdf, the matching region")
+    upper, lower = outlined_rows(one.picture(small))
+    assert abs(upper - TOP) < 0.02
+    assert abs(lower - BOTTOM) < 0.02
+    one.idle()
+    assert not one.page.get_by_text("Reading the words on the picture").count(), "a sure match needs no words"
+
+    one.page.get_by_role("link", name="Page 2", exact=True).click()
+    reader = read_page(one, 2)
+    large = reader.locator(".sheet > img")
+    assert (large.get_attribute("alt") or "").endswith(", the matching region outlined")
+    points, (_, height) = covered(reader, "region")
+    assert abs(min(y for _, y in points) / height - TOP) < 0.02
+    assert abs(max(y for _, y in points) / height - BOTTOM) < 0.02
+    close_reader(one)
+
+    one.page.get_by_role("button", name="Ask about it").click()
+    one.page.locator(".st-key-filters button", has_text="quarterly report.pdf").wait_for()
+    one.idle()
+    box.fill("")
+    one.ask("How large is the deposit?")
+    one.page.get_by_text("Only filtered documents were searched.").first.wait_for()  # it stands in the other one
+    one.page.locator(".st-key-filters-none button").click()
+    one.page.get_by_role("button", name="All documents").wait_for()
+    one.page.get_by_role("button", name="Clear").click()
+    one.page.get_by_text("Drop, choose or paste").wait_for()
 
 
-def test_it_keeps_its_shape(browser: Any, server: Pictured) -> None:
-    with tab(browser, server) as one:
-        one.open()
-        one.ask("How many lanterns were sold?")
-        picture = {"name": "shot.png", "mimeType": "image/png", "buffer": server.picture}
-        choose(one, picture)
-        one.page.get_by_text("Found on this page").wait_for()
-        one.idle()
-        take(one, "visual-search")
-        one.page.get_by_role("button", name="Close").click()
-        one.page.get_by_role("button", name="Show the pages").click()
-        one.page.get_by_text("Found on this page").wait_for()
-        stranger = {"name": "other.png", "mimeType": "image/png", "buffer": png(sheet(9))}
-        choose(one, stranger)
-        one.page.get_by_text("No sure match. Closest pages:").wait_for()
-        one.idle()
-        take(one, "visual-search-unsure")
+def pasted_words_stay_words_and_the_button_reports(one: Tab, server: Pictured) -> None:
+    one.page.evaluate("navigator.clipboard.writeText('Where is the warranty?')")
+    box = one.page.get_by_placeholder("Ask your documents")
+    box.press("Control+v")
+    assert box.input_value() == "Where is the warranty?"
+    one.page.get_by_role("button", name="Paste").click()
+    one.page.get_by_text("There is no picture in the clipboard.").wait_for()
+    copy(one, server.picture)
+    one.page.get_by_role("button", name="Paste").press("Enter")
+    one.page.get_by_text("Found on this page").wait_for()
+    assert not one.page.get_by_text("There is no picture in the clipboard.").is_visible()
+
+
+def a_hostile_name_and_a_broken_file_do_nothing_on_a_phone(one: Tab, server: Pictured) -> None:
+    one.page.emulate_media(color_scheme="dark")
+    one.page.set_viewport_size({"width": 390, "height": 844})
+    begin(one)
+    copy(one, server.of_hostile)
+    one.page.keyboard.press("Control+v")
+    one.page.get_by_text("Found on this page").wait_for()
+    one.page.get_by_role("button", name="Ask about it").wait_for()
+    one.page.locator('[data-testid="stSidebar"][data-collapsed="true"]').wait_for(state="attached")
+    one.idle()
+    app = one.page.locator('[data-testid="stApp"]')
+    assert "![n](http:" in one.page.locator(".st-key-picture-page-1").inner_text()
+    assert not app.locator(".katex, script, iframe, a[href*='a.com']").count()
+    take(one, "picture-phone-dark")
+    one.page.get_by_role("button", name="Ask about it").click()
+    one.idle()
+    assert one.page.get_by_placeholder("Ask your documents").is_visible()
+    take(one, "picture-phone-asking")
+    file = {"name": "broken.png", "mimeType": "image/png", "buffer": b"\x89PNG\r\n\x1a\nnothing"}
+    choose(one, file)
+    one.page.get_by_text("broken.png is a picture that is broken").wait_for(state="attached")
+
+
+def it_keeps_its_shape(one: Tab, server: Pictured) -> None:
+    one.ask("How many lanterns were sold?")
+    picture = {"name": "shot.png", "mimeType": "image/png", "buffer": server.picture}
+    choose(one, picture)
+    one.page.get_by_text("Found on this page").wait_for()
+    one.idle()
+    take(one, "visual-search")
+    one.page.get_by_role("button", name="Close").click()
+    one.page.get_by_role("button", name="Show the pages").click()
+    one.page.get_by_text("Found on this page").wait_for()
+    stranger = {"name": "other.png", "mimeType": "image/png", "buffer": png(sheet(9))}
+    choose(one, stranger)
+    one.page.get_by_text("No sure match. Closest pages:").wait_for()
+    one.idle()
+    take(one, "visual-search-unsure")

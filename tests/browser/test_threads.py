@@ -111,11 +111,11 @@ def questions(one: Tab) -> list[str]:
 
 
 def wait_for_questions(one: Tab, *wanted: str) -> None:
-    one.page.wait_for_function(
+    one.until(
         "([wanted, all]) => JSON.stringify([...document.querySelectorAll("
         "'[data-testid=stChatMessage] [data-testid=stText]')].map(text => text.innerText)"
         ".filter(text => all.includes(text))) === JSON.stringify(wanted)",
-        arg=[list(wanted), [LANTERNS, DEPOSIT, WARRANTY, NOTICE]],
+        [list(wanted), [LANTERNS, DEPOSIT, WARRANTY, NOTICE]],
     )
     one.idle()
 
@@ -191,7 +191,7 @@ def top_of_last(one: Tab) -> float:
 def test_the_question_is_at_the_top_and_the_keyboard_in_its_box(one: Tab) -> None:
     one.page.goto(f"{one.url}/")
     box = "Ask your documents"
-    one.page.wait_for_function("() => document.activeElement.placeholder === 'Ask your documents'")
+    one.until("() => document.activeElement.placeholder === 'Ask your documents'")
     for question in (LANTERNS, WARRANTY, NOTICE, "Who painted the ceiling of the chapel?"):
         one.ask(question)
         assert 0 <= top_of_last(one) <= 90, question
@@ -206,7 +206,7 @@ def test_the_question_is_at_the_top_and_the_keyboard_in_its_box(one: Tab) -> Non
     assert top_of_last(one) > 300, "a user who scrolls is not pulled back"
     one.page.reload()
     one.page.locator(".st-key-last").wait_for()
-    one.page.wait_for_function(  # it opens at its end, once all of it is drawn
+    one.until(  # it opens at its end, once all of it is drawn
         "() => { const last = document.querySelector('.st-key-last'); if (!last) return false;"
         " const { top } = last.getBoundingClientRect(); return top >= 0 && top <= 90; }"
     )
@@ -236,9 +236,7 @@ def test_an_answer_is_copied_and_filters_are_kept(one: Tab) -> None:
     assert copied == "“The lantern range sold 41,000 pieces in the fourth quarter.” (papers.pdf, page 1)"
     one.page.get_by_role("button", name="Copy in another form").click()
     one.page.get_by_role("menuitem", name="Copy as citation").click()
-    one.page.wait_for_function(
-        "() => navigator.clipboard.readText().then(text => text.startsWith('papers.pdf, page 1'))"
-    )
+    one.until("() => navigator.clipboard.readText().then(text => text.startsWith('papers.pdf, page 1'))")
 
     one.page.get_by_role("button", name="All documents").click()
     one.page.get_by_role("button", name="Last 7 days").click()

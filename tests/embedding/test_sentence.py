@@ -70,18 +70,46 @@ def reference(folder: Path, texts: list[str], pooling: str, skip: int = 0) -> np
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pooling", ["mean", "cls", "lasttoken"])
+@pytest.mark.parametrize("pooling", ["cls", "lasttoken"])
 def test_each_pooling_is_that_of_a_plain_reference(
     opened: Callable[..., SentenceModel], tmp_path: Path, pooling: str
 ) -> None:
-    model = opened(pooling)
+    assert_as_the_plain_reference(opened(pooling), tmp_path / "models" / "tiny", pooling)
+
+
+def assert_as_the_plain_reference(model: SentenceModel, folder: Path, pooling: str) -> None:
     vectors = model.embed_documents(TEXTS * 9)  # more than one frame, and texts of several lengths in one run
-    expected = reference(tmp_path / "models" / "tiny", TEXTS, pooling)
+    expected = reference(folder, TEXTS, pooling)
     assert (vectors.shape, vectors.dtype, model.dim) == ((45, HIDDEN), np.float32, HIDDEN)
     assert np.abs(vectors - np.tile(expected, (9, 1))).max() < 1e-5
     assert np.abs(model.embed_query(TEXTS[1]) - expected[1]).max() < 1e-5
     assert model.embed_documents([]).shape == (0, HIDDEN)
     assert (model.device, model.precision) == ("cpu", "float32")
+
+
+@pytest.mark.slow
+def test_a_process_pools_cuts_starts_again_and_refuses_changed_files(
+    opened: Callable[..., SentenceModel], tmp_path: Path
+) -> None:
+    """One model goes through all of it: its process imports torch for seconds each time that it starts."""
+    model, folder = opened("mean"), tmp_path / "models" / "tiny"
+    assert_as_the_plain_reference(model, folder, "mean")
+
+    text = "Herons, eggs: pale  blue"
+    assert [text[start:end] for start, end in model.pieces(text)] == ["Herons", ",", "eggs", ":", "pale", "blue"]
+    assert len(model.pieces("herons " * 500)) == 500
+    assert model.pieces("").shape == (0, 2)
+
+    before = model.embed_query("pale eggs")
+    assert model.pid is not None
+    os.kill(model.pid, signal.SIGKILL)
+    with contextlib.suppress(TextModelError):  # the question that finds it dead
+        model.embed_query("pale eggs")
+    assert np.array_equal(before, model.embed_query("pale eggs"))
+
+    tiny_sentences(folder, seed=8)
+    with pytest.raises(TextModelError, match="not those that it was chosen with"):
+        model.embed_query("pale eggs")
 
 
 @pytest.mark.slow
@@ -109,15 +137,6 @@ def test_a_long_text_is_embedded_in_parts(opened: Callable[..., SentenceModel], 
     parts = reference(tmp_path / "models" / "tiny", [first, second], "mean")
     whole = parts[0] * 18 + parts[1] * 7  # each part with two special tokens
     assert np.abs(model.embed_documents([f"{first} {second}"])[0] - whole / np.linalg.norm(whole)).max() < 1e-5
-
-
-@pytest.mark.slow
-def test_pieces_are_those_of_its_tokenizer(opened: Callable[..., SentenceModel]) -> None:
-    model = opened()
-    text = "Herons, eggs: pale  blue"
-    assert [text[start:end] for start, end in model.pieces(text)] == ["Herons", ",", "eggs", ":", "pale", "blue"]
-    assert len(model.pieces("herons " * 500)) == 500
-    assert model.pieces("").shape == (0, 2)
 
 
 @pytest.mark.slow
@@ -165,26 +184,6 @@ def test_the_owner_never_imports_torch(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert (done.stdout.strip(), done.returncode) == ("[]", 0), done.stderr
-
-
-@pytest.mark.slow
-def test_a_process_that_was_killed_starts_again(opened: Callable[..., SentenceModel]) -> None:
-    model = opened()
-    before = model.embed_query("pale eggs")
-    assert model.pid is not None
-    os.kill(model.pid, signal.SIGKILL)
-    with contextlib.suppress(TextModelError):  # the question that finds it dead
-        model.embed_query("pale eggs")
-    assert np.array_equal(before, model.embed_query("pale eggs"))
-
-
-@pytest.mark.slow
-def test_files_that_change_are_refused(opened: Callable[..., SentenceModel], tmp_path: Path) -> None:
-    model = opened()
-    model.embed_query("pale eggs")
-    tiny_sentences(tmp_path / "models" / "tiny", seed=8)
-    with pytest.raises(TextModelError, match="not those that it was chosen with"):
-        model.embed_query("pale eggs")
 
 
 def damage(how: str, folder: Path) -> None:

@@ -72,6 +72,26 @@ def test_a_thread_may_close_and_join_itself() -> None:
     assert not background.is_running
 
 
+def test_a_thread_that_is_being_started_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A library is locked by one thread in the moment in which another one starts work on it."""
+    background, begun, goes_on, start = Background("test"), threading.Event(), threading.Event(), threading.Thread.start
+
+    def slow_start(thread: threading.Thread) -> None:
+        if thread.name == "test":
+            begun.set()
+            goes_on.wait(10)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", slow_start)
+    threading.Thread(target=background.start, args=(lambda: None,), name="starter").start()
+    assert begun.wait(10)
+    threading.Timer(0.1, goes_on.set).start()
+    background.close()
+    background.join(10)
+    assert goes_on.is_set()
+    assert not background.is_running
+
+
 def test_a_mistake_is_logged_without_its_message(caplog: pytest.LogCaptureFixture) -> None:
     try:
         raise ValueError("text of a document")

@@ -16,7 +16,7 @@ import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar, Literal
+from typing import Any, BinaryIO, ClassVar
 
 from PIL import Image
 
@@ -27,7 +27,7 @@ from forked import APP, Program, can_fork, popen
 from libraries import Library
 
 WAIT_MS = 60_000
-THEMES: tuple[Literal["dark", "light"], ...] = ("dark", "light")  # the last one is that of a new tab
+THEMES = {"dark": "rgb(21, 25, 27)", "light": "rgb(253, 252, 250)"}  # each with its paper; the last is a new tab's
 _OF_THE_PROFILE = {"color_scheme", "permissions", "accept_downloads"}  # options that a tab of the profile can have
 _MENU_MS, _MENU_TRIES = 8_000, 8
 _REST = """async () => {
@@ -268,12 +268,20 @@ class Tab:
         except Error:  # the page was left in this moment
             self.page.wait_for_timeout(300)
 
-    def wear(self, theme: Literal["dark", "light"]) -> None:
-        """Show the page in this theme."""
+    def until(self, condition: str, argument: Any = None) -> None:
+        """Wait until a function returns a true value in the page, whose own policy forbids `wait_for_function`."""
+        ends = time.monotonic() + WAIT_MS / 1_000
+        while not self.page.evaluate(condition, argument):
+            assert time.monotonic() < ends, f"in vain: {condition}"
+            self.page.wait_for_timeout(50)
+
+    def wear(self, theme: str) -> None:
+        """Give the page the theme of a system that is dark or light, and wait until it wears it."""
         from playwright.sync_api import expect
 
-        self.page.emulate_media(color_scheme=theme)
-        expect(self.page.locator('[data-testid="stApp"]')).to_have_css("color-scheme", theme, timeout=WAIT_MS)
+        self.page.emulate_media(color_scheme=theme)  # pyright: ignore[reportArgumentType] - one of THEMES
+        app = self.page.locator('[data-testid="stApp"]')
+        expect(app).to_have_css("background-color", THEMES[theme], timeout=WAIT_MS)
         self._rest()
 
     def shows(self, elements: Any, count: int) -> None:
@@ -429,6 +437,13 @@ def take(one: Tab, name: str) -> None:
         one.page.screenshot(path=path)
         Image.open(path).convert("RGB").quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
         assert path.stat().st_size < 250_000
+
+
+def take_both(one: Tab, name: str) -> None:
+    """Do as `take` does in both themes, and leave the page light."""
+    for theme in THEMES:
+        one.wear(theme)
+        take(one, f"{name}-{theme}")
 
 
 def choose_in_menu(tab: Tab, open_it: Callable[[], object], name: str) -> None:

@@ -70,5 +70,7 @@ class Background:
 
     def join(self, timeout_s: float | None = None) -> None:
         """Wait for the end of the thread, except in that thread itself."""
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(timeout_s)
+        with self._lock:  # not in the moment between a thread's birth and its start, which cannot be waited for
+            thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(timeout_s)

@@ -165,7 +165,9 @@ def test_no_other_package_puts_its_scripts_into_a_page(tmp_path: Path, monkeypat
     )
     told = tmp_path / "gadget-1.dist-info"
     told.mkdir()
-    (told / "METADATA").write_text("Metadata-Version: 2.1\nName: gadget\nVersion: 1\nSummary: a part of Streamlit pages\n")
+    (told / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: gadget\nVersion: 1\nSummary: a part of Streamlit pages\n"
+    )
     (told / "top_level.txt").write_text("gadget\n")
     (tmp_path / "gadget" / "__init__.py").touch()
     (told / "RECORD").write_text("gadget/__init__.py,,\ngadget/pyproject.toml,,\n")

@@ -5,8 +5,8 @@ that wait for a tab when it runs the page again, because they would draw what is
 the browser's own requests with them: the box for uploads then waits forever for the addresses of the files that were
 dropped into it, and the files are lost without a word.
 
-`serve_own_parts_only` ends a search that costs each start 0.3 seconds of processor time: Streamlit opens the metadata of
-every installed package, and would serve the scripts of those that bring parts of pages. DocMind names its own parts
+`serve_own_parts_only` ends a search that costs each start 0.3 seconds of processor time: Streamlit opens the metadata
+of every installed package, and would serve the scripts of those that bring parts of pages. DocMind names its own parts
 (`browser_part`), and runs no script of another package in its pages.
 
 `ClosedTabs` keeps a tab that was closed while something was drawn out of the log. Streamlit sends to it, is told that
