@@ -200,7 +200,7 @@ class Tab:
         self.complaints.append(f"{what} ({test})" if test else what)
 
     def told(self) -> str:
-        """Return what helps to understand a failure: the end of the log, the address, complaints, and the page's text."""
+        """Return what a failure leaves: the end of the log, the address, the complaints, and the text of the page."""
         from playwright.sync_api import Error
 
         try:
