@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+import forked
 from conftest import tiny_disk
 from desks import NOTHING, Inventory, environment_of, inventory, opened, report, settings_in, settled
 from docmind.application import DocMind
@@ -315,8 +316,8 @@ def files_of(folder: Path) -> list[Path]:
     return sorted(folder.iterdir())
 
 
-def adding(folder: Path, files: list[Path]) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
+def adding(folder: Path, files: list[Path]) -> forked.Started:
+    return forked.popen(
         [sys.executable, "-m", "docmind", "add", *map(str, files)],
         env=os.environ | environment_of(folder),
         stdout=subprocess.DEVNULL,
@@ -382,7 +383,7 @@ def test_a_kill_before_the_index_update_is_repaired_by_a_search(tmp_path: Path) 
         "DocMind(Settings.load()).add([Upload('a.txt', b'Herons wait in the shallow water.')])\n"
     )
     environment = os.environ | environment_of(tmp_path)
-    killed = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, timeout=PATIENCE)
+    killed = forked.run([sys.executable, "-c", script], env=environment, capture_output=True, timeout=PATIENCE)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     with opened(tmp_path) as desk:
         assert [info.status for info in desk.documents()] == ["ready"]

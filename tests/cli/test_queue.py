@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from msoffcrypto.format.ooxml import OOXMLFile
 
+import forked
 from desks import opened, report, text_pdf
 from docmind.records.documents import Upload
 from papers import word_file
@@ -100,12 +101,12 @@ def test_what_add_refuses_is_not_kept(shell: Shell) -> None:
     assert not list((shell.folder / "data" / "artifacts").iterdir())
 
 
-def adding(shell: Shell) -> subprocess.Popen[str]:
+def adding(shell: Shell) -> forked.Started:
     """Start `docmind add` with five files, the first of many pages."""
     files = [shell.file("0 long.pdf", text_pdf([f"Page {n} counts herons" for n in range(200)]))]
     files += [shell.file(f"{n} short.pdf", report(f"short{n}", 2).data) for n in range(1, 5)]
     command = [sys.executable, "-m", "docmind", "add", *map(str, files)]
-    return subprocess.Popen(
+    return forked.popen(
         command, env=os.environ | shell.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
 

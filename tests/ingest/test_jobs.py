@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 from msoffcrypto.format.ooxml import OOXMLFile
 
+import forked
 from conftest import HELPERS, ROOT
 from desks import NOTHING, environment_of, inventory, opened, report, settings_in, settled
 from docmind.application import DocMind
@@ -443,7 +444,7 @@ class Killed:
         """One owner, from its start to its end; whether that was its own."""
         left = [str(file) for file in self._files if file.name not in self.acknowledged]
         command = [sys.executable, "-c", OWNER, json.dumps(left)]
-        with subprocess.Popen(
+        with forked.popen(
             command, env=self._environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         ) as process:
             said: list[str] = []
@@ -513,7 +514,7 @@ def test_one_kill_behind_the_acknowledgement(tmp_path: Path, script: str, is_saf
     """With rows that are not written first, the same kill loses files: the test can see it."""
     files = twenty_files(tmp_path / "files", scans=0)[:5]
     command = [sys.executable, "-c", script, json.dumps([str(file) for file in files])]
-    with subprocess.Popen(command, env=environment(tmp_path), stdout=subprocess.PIPE, text=True) as process:
+    with forked.popen(command, env=environment(tmp_path), stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "opened\n"
         said = [process.stdout.readline().strip() for _ in files]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import re
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.testing.v1 import AppTest
 
+import forked
 from conftest import ROOT
 from desks import settings_in, text_pdf
 from docmind.application import DocMind
@@ -503,10 +503,8 @@ if __name__ == "__main__":
 
 @pytest.mark.slow
 def test_what_a_crash_cut_off_goes_on_at_the_next_start(tmp_path: Path) -> None:
-    script = tmp_path / "crash.py"
-    script.write_text(CRASH)
     long = text_pdf([f"Page {number} of many." for number in range(100)])
-    crash = subprocess.run([sys.executable, str(script)], input=long, check=False, timeout=60)
+    crash = forked.run([sys.executable, "-c", CRASH], input=long, check=False, timeout=60)
     assert crash.returncode == 9
     test = app("documents.py")
     assert [info.status for info in desk().open().documents()] == ["reading"]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import forked
 from conftest import tiny_disk
 from desks import environment_of, opened, report, settings_in
 from docmind.application import DocMind
@@ -48,7 +48,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 def attacked(folder: Path, how: str = "unsettled") -> Path:
     """Make the vault of the attack, kill its owner, and return its data directory."""
     folder.mkdir(parents=True)
-    process = subprocess.run(
+    process = forked.run(
         [sys.executable, "-c", _ATTACKED, str(TESTS), str(folder), how],
         env={**os.environ, **environment_of(folder), "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
