@@ -488,22 +488,24 @@ def test_without_a_bin_deleting_asks_first(monkeypatch: pytest.MonkeyPatch) -> N
 
 CRASH = """
 import os, sys, time
+from desks import held_after
 from docmind.application import DocMind
 from docmind.config import Settings
 from docmind.records.conversations import ThreadView
 from docmind.records.documents import Upload
 if __name__ == "__main__":
-    mind = DocMind(Settings.load())
-    mind.submit([Upload("report.pdf", sys.stdin.buffer.read())])
-    while not any(info.pages_done for info in mind.documents()):
-        time.sleep(0.01)
-    os._exit(9)
+    with held_after(8):
+        mind = DocMind(Settings.load())
+        mind.submit([Upload("report.pdf", sys.stdin.buffer.read())])
+        while not any(info.pages_done for info in mind.documents()):
+            time.sleep(0.01)
+        os._exit(9)
 """
 
 
 @pytest.mark.slow
 def test_what_a_crash_cut_off_goes_on_at_the_next_start(tmp_path: Path) -> None:
-    long = text_pdf([f"Page {number} of many." for number in range(100)])
+    long = text_pdf([f"Page {number} of many." for number in range(20)])
     crash = forked.run([sys.executable, "-c", CRASH], input=long, check=False, timeout=60)
     assert crash.returncode == 9
     test = app("documents.py")
@@ -511,7 +513,7 @@ def test_what_a_crash_cut_off_goes_on_at_the_next_start(tmp_path: Path) -> None:
     assert listed() == [(NAME, "reading")]
     finish(test)
     assert listed() == [(NAME, "ready")]
-    assert [info.pages_done for info in desk().open().documents()] == [100]
+    assert [info.pages_done for info in desk().open().documents()] == [20]
 
 
 # --- asking -----------------------------------------------------------------------------------------------------------
