@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import forked
 from docmind.cli.chat_commands import COMMANDS
 from llm_server import Behaviour, LLMServer, serving
 from shells import Shell, assert_inert, stocked_shell
@@ -262,7 +263,7 @@ def test_ctrl_c_ends_a_pipe_and_keeps_the_question(shell: Shell, server: LLMServ
 
     server.default = Behaviour("endless", delay_s=0.02)
     environment = shell.having(DOCMIND_LLM__PROVIDER="ollama", DOCMIND_LLM__URL=server.url).environment
-    process = subprocess.Popen(
+    process = forked.popen(
         [sys.executable, "-m", "docmind", "chat", "--thread", "mine"],
         env=os.environ | environment,
         stdin=subprocess.PIPE,
@@ -293,7 +294,7 @@ def test_a_question_that_a_crash_cut_off_is_kept_and_retried(shell: Shell, serve
 
     server.default = Behaviour("endless", delay_s=0.02)
     environment = shell.having(DOCMIND_LLM__PROVIDER="ollama", DOCMIND_LLM__URL=server.url).environment
-    process = subprocess.Popen(
+    process = forked.popen(
         [sys.executable, "-m", "docmind", "chat", "--thread", "mine"],
         env=os.environ | environment,
         stdin=subprocess.PIPE,

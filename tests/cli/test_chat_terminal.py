@@ -183,6 +183,7 @@ def test_keys_pressed_during_an_answer_wait_for_the_prompt(shell: Shell, server:
 
 @pytest.mark.slow
 def test_a_background_job_is_not_halted_by_its_terminal(shell: Shell) -> None:
+    """It costs what a start of Python and its imports cost: `bash` starts it."""
     job = f"{sys.executable} -m docmind ask 'Where do herons nest?' & wait $!; echo ended $?"
     made = Terminal(["bash", "-i", "-c", job], {**os.environ, **shell.environment})
     try:

@@ -14,6 +14,7 @@ from typing import Any
 import click
 import pytest
 
+import forked
 from desks import environment_of, opened, report, text_pdf
 from docmind.cli import main
 from docmind.cli.output import inert
@@ -223,7 +224,7 @@ def test_no_room_for_the_output_is_one_sentence(stocked: Shell) -> None:
     with open("/dev/full", "wb") as full:
         command = [sys.executable, "-m", "docmind", "list"]
         environment = os.environ | environment_of(stocked.folder)
-        ended = subprocess.run(command, env=environment, stdout=full, stderr=subprocess.PIPE, timeout=60)
+        ended = forked.run(command, env=environment, stdout=full, stderr=subprocess.PIPE, timeout=60)
     assert b"disk is full" in ended.stderr
     assert b"Traceback" not in ended.stderr
     assert ended.returncode == 17
@@ -235,7 +236,7 @@ def test_characters_the_output_cannot_encode_are_replaced(shell: Shell) -> None:
     environment = os.environ | shell.environment | {"PYTHONIOENCODING": "ascii"}
     for words in (("list",), ("show", "relatório.txt", "1"), ("ask", "Onde esperam as garças?"), ("list", "--json")):
         command = [sys.executable, "-m", "docmind", *words]
-        ended = subprocess.run(command, env=environment, capture_output=True, timeout=60)
+        ended = forked.run(command, env=environment, capture_output=True, timeout=60)
         assert ended.returncode == 0, ended.stderr
         assert b"Traceback" not in ended.stderr
 
@@ -243,6 +244,7 @@ def test_characters_the_output_cannot_encode_are_replaced(shell: Shell) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="closed streams")
 def test_without_standard_input_commands_work(stocked: Shell) -> None:
+    """It starts Python three times: what a start finds closed is what it tests."""
     for words in ("list", "chat", "ask 'Where do herons nest?'"):
         line = f"{sys.executable} -m docmind {words} <&-"
         ended = subprocess.run(line, shell=True, env=os.environ | stocked.environment, capture_output=True, timeout=60)
@@ -327,7 +329,7 @@ def test_a_lost_key_is_one_sentence(shell: Shell) -> None:
 @pytest.mark.slow
 def test_a_busy_vault_is_one_sentence_from_another_process(shell: Shell) -> None:
     with opened(shell.folder):
-        result = subprocess.run(
+        result = forked.run(
             [sys.executable, "-m", "docmind", "list"],
             env=os.environ | environment_of(shell.folder),
             capture_output=True,
@@ -415,7 +417,7 @@ def test_a_name_of_any_bytes_can_be_added_and_refused(shell: Shell) -> None:
     for data, code in ((b"", 21), (b"Herons wait in the water.", 0)):
         with open(path, "wb") as file:
             file.write(data)
-        result = subprocess.run(
+        result = forked.run(
             [sys.executable, "-m", "docmind", "add", os.fsdecode(path), "--json"],
             env=os.environ | environment_of(shell.folder),
             capture_output=True,
@@ -436,7 +438,7 @@ def test_inert_keeps_what_people_write() -> None:
 @pytest.mark.slow
 def test_a_reader_that_leaves_early_is_no_error(stocked: Shell) -> None:
     command = [sys.executable, "-m", "docmind", "show", "herons.pdf", "1", "--json"]
-    with subprocess.Popen(
+    with forked.popen(
         command, env=os.environ | environment_of(stocked.folder), stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         assert process.stdout is not None

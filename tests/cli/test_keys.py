@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
+import forked
 from desks import environment_of
 from docmind.config import KeySettings
 from docmind.errors import CancelledError, ConfigError, NotFoundError, WrongKeyError
@@ -133,8 +134,8 @@ main(sys.argv[1:])
 """
 
 
-def run(folder: Path, *words: str, before: str = "") -> subprocess.Popen[str]:
-    return subprocess.Popen(
+def run(folder: Path, *words: str, before: str = "") -> forked.Started:
+    return forked.popen(
         [sys.executable, "-c", _HOOK + before + _RUN, *words],
         env=os.environ | environment_of(folder),
         stdout=subprocess.PIPE,

@@ -13,12 +13,14 @@ from pathlib import Path
 import pytest
 from msoffcrypto.format.ooxml import OOXMLFile
 
+import forked
 from desks import opened, report, text_pdf
 from docmind.records.documents import Upload
 from papers import word_file
 from shells import Shell, sentence_of
 
 PASSWORD = "opensesame"
+LONG = 60  # pages: a few seconds from the first ones that are seen to the end
 
 
 @pytest.fixture
@@ -100,12 +102,12 @@ def test_what_add_refuses_is_not_kept(shell: Shell) -> None:
     assert not list((shell.folder / "data" / "artifacts").iterdir())
 
 
-def adding(shell: Shell) -> subprocess.Popen[str]:
+def adding(shell: Shell) -> forked.Started:
     """Start `docmind add` with five files, the first of many pages."""
-    files = [shell.file("0 long.pdf", text_pdf([f"Page {n} counts herons" for n in range(200)]))]
+    files = [shell.file("0 long.pdf", text_pdf([f"Page {n} counts herons" for n in range(LONG)]))]
     files += [shell.file(f"{n} short.pdf", report(f"short{n}", 2).data) for n in range(1, 5)]
     command = [sys.executable, "-m", "docmind", "add", *map(str, files)]
-    return subprocess.Popen(
+    return forked.popen(
         command, env=os.environ | shell.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
 
@@ -127,7 +129,7 @@ def test_a_killed_add_is_finished_by_the_next_run(shell: Shell) -> None:
         process.kill()
     assert "5 waiting" in shell.run("list").stderr
     done = shell.run("queue", "resume").stdout
-    assert "Added 0 long.pdf: 200 pages" in done
+    assert f"Added 0 long.pdf: {LONG} pages" in done
     assert len(shell.json("list")["documents"]) == 5
 
 
@@ -143,9 +145,9 @@ def test_ctrl_c_keeps_pages_and_says_how_to_go_on(shell: Shell) -> None:
     assert "docmind queue resume" in told
     (info,) = shell.json("list")["documents"]
     assert info["status"] == "paused"
-    assert 0 < info["pages_done"] < 200
+    assert 0 < info["pages_done"] < LONG
     listed = shell.run("queue", "list").stdout
-    assert f"0 long.pdf (page {info['pages_done']} of 200)" in listed
+    assert f"0 long.pdf (page {info['pages_done']} of {LONG})" in listed
     assert listed.count("paused") == 5
     shell.run("add", shell.file("other.txt", b"Owls hunt at night."))
     assert len(shell.json("list")["documents"]) == 2, "another add leaves them alone"

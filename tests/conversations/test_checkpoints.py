@@ -29,6 +29,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Send, interrupt
 from PIL import Image
 
+import forked
 from checkpointed import KEY, graph, opened, place, question, turn
 from conftest import HELPERS, tiny_disk
 from docmind.conversations.checkpoints import Checkpoints, refuse
@@ -703,12 +704,12 @@ app.invoke(None, place("t", asked), durability="exit")
 """
 
 
-def child(path: Path, *, many: bool) -> subprocess.Popen[str]:
+def child(path: Path, *, many: bool) -> forked.Started:
     code = CHILD.format(tests=HELPERS, path=str(path), many=many)
-    return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    return forked.popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
 
 
-def kill(process: subprocess.Popen[str]) -> list[str]:
+def kill(process: forked.Started) -> list[str]:
     """Kill the process as a power cut would; return what it had printed until then."""
     process.kill()
     process.wait(30)

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import forked
 from conftest import require
 from docmind.errors import DiskFullError, IndexEngineError, VaultBusyError
 from docmind.index.blinding import Blinder
@@ -155,7 +156,7 @@ def test_a_killed_owner_loses_nothing_acknowledged(tmp_path: Path) -> None:
     last = -1
     for _ in range(3):
         code = OWNER.format(tests=tests, directory=str(directory), first=last + 1)
-        owner = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+        owner = forked.popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
         assert owner.stdout is not None
         for _ in range(5):
             last = int(owner.stdout.readline())

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import forked
 from docmind.errors import DamagedError, VaultBusyError
 from docmind.index import ephemeral, private_folder, sealed_copy
 from docmind.index.edge import EdgeIndex
@@ -197,7 +198,7 @@ def test_a_killed_owner_costs_the_way_back_to_the_last_copy(tmp_path: Path, own_
     home, tests = tmp_path / "index", str(Path(__file__).parent.parent)
     filled(home, epoch=4)
     code = OWNER.format(tests=tests, place=str(own_places), home=str(home))
-    owner = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    owner = forked.popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert owner.stdout is not None
     for _ in range(3):
         owner.stdout.readline()

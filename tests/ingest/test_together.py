@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import forked
 from conftest import HELPERS, ROOT
 from desks import environment_of, inventory, opened, report, settings_in, settled
 from docmind.application import DocMind
@@ -175,10 +175,9 @@ if __name__ == "__main__":
     with DocMind(Settings.load()) as desk:
         desk.add([Upload(f"note {n}.txt", f"Note {n} counts {n * 37} storks.".encode()) for n in range(40)])
 """
-    (tmp_path / "owner.py").write_text(script)
     path = os.pathsep.join([str(ROOT / "src"), *HELPERS])
     environment = os.environ | environment_of(tmp_path) | {"PYTHONPATH": path}
-    ended = subprocess.run([sys.executable, str(tmp_path / "owner.py")], env=environment, check=False, timeout=120)
+    ended = forked.run([sys.executable, "-c", script], env=environment, check=False, timeout=120)
     assert ended.returncode == -signal.SIGKILL
     with opened(tmp_path) as desk:
         assert desk.documents() == (), "the group was one transaction"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import forked
 from conftest import HELPERS, tiny_disk
 from desks import environment_of, opened, report
 from docmind.documents import Catalog
@@ -462,7 +462,7 @@ def test_a_killed_collection_is_finished_by_the_next(tmp_path: Path) -> None:
         docmind.prune()
         with docmind._database.transaction() as db:
             db.execute("UPDATE ages SET since_ms = -99 * 86400000")
-    process = subprocess.run(
+    process = forked.run(
         [sys.executable, "-c", _KILLED, str(tmp_path)],
         env={**os.environ, **environment_of(tmp_path), "PYTHONPATH": os.pathsep.join([*sys.path, *HELPERS])},
         capture_output=True, text=True, check=False,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+import forked
 from clearvault import clear
 from desks import environment_of, opened, settings_in, text_pdf
 from docmind.application import DocMind
@@ -241,7 +241,7 @@ PLACES = ("1", "unlinking", "2", "3", "4", "before the switch", "after the switc
 
 def kill_at(folder: Path, place: str, doc_id: str) -> None:
     environment = {**environment_of(folder), "PYTHONPATH": os.pathsep.join(sys.path)}
-    ended = subprocess.run([sys.executable, "-c", KILLED, str(folder), place, doc_id], env=environment, check=False)
+    ended = forked.run([sys.executable, "-c", KILLED, str(folder), place, doc_id], env=environment, check=False)
     assert ended.returncode == -signal.SIGKILL
 
 

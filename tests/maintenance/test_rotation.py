@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -16,6 +15,7 @@ import numpy as np
 import pytest
 from pydantic import SecretStr
 
+import forked
 from desks import environment_of, opened, settings_in, text_pdf
 from docmind.application import DocMind
 from docmind.config import IndexSettings, KeySettings
@@ -407,7 +407,7 @@ def test_a_rotation_that_was_killed_is_finished(
     old = keyset_of(folder)
     environment = {**environment_of(folder), "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", KILLED, str(folder), place, str(number)]
-    assert subprocess.run(command, env=environment, check=False).returncode == -signal.SIGKILL
+    assert forked.run(command, env=environment, check=False).returncode == -signal.SIGKILL
     is_begun = keyset_of(folder).next is not None or keyset_of(folder).primary != old.primary
     with opened(folder) as docmind:
         assert shown(docmind) == before

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import forked
 from clearvault import IdentityCipher, clear
 from desks import environment_of, opened, settings_in, text_pdf
 from docmind.application import DocMind
@@ -565,7 +565,7 @@ with opened(Path(sys.argv[1])) as docmind:
 def kill_at(folder: Path, place: str, snapshot_id: str = "", doc_id: str = "") -> None:
     environment = {**environment_of(folder), "PYTHONPATH": os.pathsep.join(sys.path)}
     told = [sys.executable, "-c", KILLED, str(folder), place, snapshot_id, doc_id]
-    assert subprocess.run(told, env=environment, check=False).returncode == -signal.SIGKILL
+    assert forked.run(told, env=environment, check=False).returncode == -signal.SIGKILL
 
 
 def is_clean(docmind: DocMind, folder: Path) -> bool:

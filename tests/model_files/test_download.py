@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import forked
 from conftest import tiny_disk
 from docmind.errors import CancelledError, ConfigError, DiskFullError, DocMindError, DownloadError
 from docmind.model_files import Weights
@@ -256,7 +256,7 @@ def test_a_disk_that_fills_up_meanwhile_keeps_what_has_arrived(tmp_path: Path, h
     )
     if sys.platform == "win32":
         pytest.skip("no limits on file sizes there")
-    told = subprocess.run(
+    told = forked.run(
         [sys.executable, "-c", code, str(tmp_path / "models"), hub.url], capture_output=True, text=True, check=True
     )
     assert told.stdout.splitlines()[-1].startswith("ConfigError Models can't be stored in")
@@ -276,7 +276,7 @@ def test_a_process_that_is_killed_goes_on_where_it_was(tmp_path: Path, hub: HubS
         "import sys; from pathlib import Path; from docmind.model_files import Weights\n"
         "Weights(Path(sys.argv[1])).pull('siglip', hub_url=sys.argv[2], progress=lambda now: None, check=lambda: None)"
     )
-    process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "models"), hub.url])
+    process = forked.popen([sys.executable, "-c", code, str(tmp_path / "models"), hub.url])
     try:
         deadline = time.monotonic() + 60
         while not (got := hub.asked("model.safetensors")) or got[0].sent < 300_000:

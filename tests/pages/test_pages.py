@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import re
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.testing.v1 import AppTest
 
+import forked
 from conftest import ROOT
 from desks import settings_in, text_pdf
 from docmind.application import DocMind
@@ -488,32 +488,32 @@ def test_without_a_bin_deleting_asks_first(monkeypatch: pytest.MonkeyPatch) -> N
 
 CRASH = """
 import os, sys, time
+from desks import held_after
 from docmind.application import DocMind
 from docmind.config import Settings
 from docmind.records.conversations import ThreadView
 from docmind.records.documents import Upload
 if __name__ == "__main__":
-    mind = DocMind(Settings.load())
-    mind.submit([Upload("report.pdf", sys.stdin.buffer.read())])
-    while not any(info.pages_done for info in mind.documents()):
-        time.sleep(0.01)
-    os._exit(9)
+    with held_after(8):
+        mind = DocMind(Settings.load())
+        mind.submit([Upload("report.pdf", sys.stdin.buffer.read())])
+        while not any(info.pages_done for info in mind.documents()):
+            time.sleep(0.01)
+        os._exit(9)
 """
 
 
 @pytest.mark.slow
 def test_what_a_crash_cut_off_goes_on_at_the_next_start(tmp_path: Path) -> None:
-    script = tmp_path / "crash.py"
-    script.write_text(CRASH)
-    long = text_pdf([f"Page {number} of many." for number in range(100)])
-    crash = subprocess.run([sys.executable, str(script)], input=long, check=False, timeout=60)
+    long = text_pdf([f"Page {number} of many." for number in range(20)])
+    crash = forked.run([sys.executable, "-c", CRASH], input=long, check=False, timeout=60)
     assert crash.returncode == 9
     test = app("documents.py")
     assert [info.status for info in desk().open().documents()] == ["reading"]
     assert listed() == [(NAME, "reading")]
     finish(test)
     assert listed() == [(NAME, "ready")]
-    assert [info.pages_done for info in desk().open().documents()] == [100]
+    assert [info.pages_done for info in desk().open().documents()] == [20]
 
 
 # --- asking -----------------------------------------------------------------------------------------------------------

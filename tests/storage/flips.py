@@ -9,7 +9,6 @@ import json
 import os
 import random
 import shutil
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import forked
 from desks import environment_of, settings_in
 from docmind.application import DocMind
 from docmind.errors import DocMindError
@@ -77,7 +77,7 @@ class Tally:
 def build(folder: Path, how: str) -> None:
     """Make a vault of four documents, a conversation and a memory: closed `clean`, or `killed` with a full log."""
     folder.mkdir(parents=True)
-    process = subprocess.run(
+    process = forked.run(
         [sys.executable, "-c", _BUILD, str(TESTS), str(folder), how],
         env={**os.environ, **environment_of(folder), "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,

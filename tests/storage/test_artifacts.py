@@ -23,6 +23,7 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
+import forked
 from conftest import tiny_disk
 from desks import opened, report
 from docmind.errors import (
@@ -485,7 +486,7 @@ for n in itertools.count():
 def test_a_kill_in_the_middle_leaves_whole_files_only(tmp_path: Path, after: int) -> None:
     raw = secrets.token_bytes(40)
     keys = Keyset(raw[:32], raw[:32], {raw[32:40]: raw[:32]}, raw[32:40])
-    with subprocess.Popen(
+    with forked.popen(
         [sys.executable, "-c", _PUT_FOR_EVER, str(tmp_path / "artifacts"), raw.hex()], stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import forked
 from desks import environment_of, inventory, opened, report, settings_in
 from docmind.errors import NotFoundError
 from docmind.records.documents import ArtifactRef
@@ -146,7 +146,7 @@ docmind.delete(docmind.documents()[0].doc_id)
 def test_a_killed_deletion_leaves_no_orphans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, remembers: bool) -> None:
     with opened(tmp_path) as docmind:
         docmind.add([report("heron", 3), report("stork", 1)])
-    process = subprocess.run(
+    process = forked.run(
         [sys.executable, "-c", _KILLED_DELETE, str(TESTS), str(tmp_path)],
         env={**os.environ, **environment_of(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,

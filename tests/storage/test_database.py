@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 import sqlite_vec
 
+import forked
 from conftest import tiny_disk
 from docmind.errors import DamagedError, DiskFullError, VaultBusyError, VaultError, VaultFormatError
 from docmind.storage.database import MIGRATIONS, Connection, Database, dbapi2
@@ -484,7 +485,7 @@ def test_a_kill_while_scrubbing_loses_nothing(path: Path, db: Database) -> None:
     db.close()
     for delay in (0.0, 0.03, 0.07, 0.15):
         code = SCRUBBING.format(path=str(path), key=KEY)
-        process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+        process = forked.popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
         assert process.stdout
         assert process.stdout.readline() == "begun\n"
         time.sleep(delay)

@@ -22,6 +22,7 @@ from docmind.application import DocMind
 from docmind.config import StorageSettings
 from docmind.errors import ConfigError, DiskFullError, DocMindError, VaultError
 from docmind.storage.files import OPENING, SIZE, Reserve, check_room, disk_error, free_bytes, replacing
+from libraries import Library
 from shells import Shell
 
 
@@ -41,14 +42,17 @@ def fill(disk: Path) -> None:
     assert free(disk) == 0
 
 
+BIG = {pages: Library(f"small and {pages} pages", [report("small", 3), report("big", pages)]) for pages in (3, 40, 300)}
+
+
 @contextmanager
 def full_disk(folder: Path, *, pages: int, reserve: int) -> Iterator[Path]:
     """Fill a disk of 40 MB that holds a vault: one small document, and one of so many pages.
 
     The index is left out, as after a restored backup: it is a derived cache.
     """
-    with opened(folder) as desk:
-        desk.add([report("small", 3), report("big", pages)])
+    with BIG[pages].opened(folder):
+        pass  # it fills the reserve
     with tiny_disk(folder, megabytes=40) as disk:
         shutil.copytree(folder / "data", disk / "data", ignore=shutil.ignore_patterns("index"))
         assert (disk / "data" / "reserve").stat().st_size == SIZE

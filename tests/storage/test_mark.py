@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import forked
 from conftest import tiny_disk
 from desks import environment_of, opened, report, settings_in
 from docmind.application import DocMind
@@ -40,7 +40,9 @@ docmind.add([report("tern", 3), report("gull", 3)])
 docmind.conversations.create("Birds")
 docmind.memories.add("My boat is called Tern.")
 docmind._services.close()
-time.sleep(2)
+until = time.monotonic() + 10
+while sys.argv[3] == "settled" and os.path.getsize(folder / "data" / "vault.db-wal") and time.monotonic() < until:
+    time.sleep(0.01)
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -48,7 +50,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 def attacked(folder: Path, how: str = "unsettled") -> Path:
     """Make the vault of the attack, kill its owner, and return its data directory."""
     folder.mkdir(parents=True)
-    process = subprocess.run(
+    process = forked.run(
         [sys.executable, "-c", _ATTACKED, str(TESTS), str(folder), how],
         env={**os.environ, **environment_of(folder), "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
@@ -56,6 +58,19 @@ def attacked(folder: Path, how: str = "unsettled") -> Path:
     )
     assert process.returncode == -signal.SIGKILL, process.stderr
     return folder / "data"
+
+
+@pytest.fixture(scope="module")
+def unsettled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of such a vault, of which only copies are opened."""
+    return attacked(tmp_path_factory.mktemp("attacked") / "vault").parent
+
+
+@pytest.fixture
+def data(unsettled: Path, tmp_path: Path) -> Path:
+    """Return the data directory of a copy in `tmp_path`/vault."""
+    shutil.copytree(unsettled, tmp_path / "vault")
+    return tmp_path / "vault" / "data"
 
 
 def flipped(path: Path, at: float) -> None:
@@ -107,12 +122,12 @@ def half_a_log(data: Path) -> None:
 @posix
 @pytest.mark.crash
 @pytest.mark.slow
-def test_a_lost_log_is_reported_and_blocks_writes_until_accepted(tmp_path: Path) -> None:
-    whole = attacked(tmp_path / "whole")
+def test_a_lost_log_is_reported_and_blocks_writes_until_accepted(unsettled: Path, tmp_path: Path) -> None:
+    whole = unsettled / "data"
     assert len(artifacts_in(whole)) == 4 * 7
     for name, spoil in (("bad", bad_frame), ("none", no_log), ("half", half_a_log)):
         folder = tmp_path / name
-        shutil.copytree(tmp_path / "whole", folder)
+        shutil.copytree(unsettled, folder)
         data = folder / "data"
         spoil(data)
         before = everything(data)
@@ -143,9 +158,8 @@ def test_a_lost_log_is_reported_and_blocks_writes_until_accepted(tmp_path: Path)
 @posix
 @pytest.mark.crash
 @pytest.mark.slow
-def test_without_the_mark_the_same_loss_is_silent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_mark_the_same_loss_is_silent(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control: what the mark is for."""
-    data = attacked(tmp_path / "vault")
     bad_frame(data)
     monkeypatch.setattr(Database, "_compare", lambda self, *, accept: None)
     with opened(tmp_path / "vault") as docmind:
@@ -169,8 +183,7 @@ def test_what_is_finished_does_not_stand_in_the_log_any_more(tmp_path: Path) -> 
 @posix
 @pytest.mark.crash
 @pytest.mark.slow
-def test_a_kill_alone_is_no_loss(tmp_path: Path) -> None:
-    data = attacked(tmp_path / "vault")
+def test_a_kill_alone_is_no_loss(data: Path, tmp_path: Path) -> None:
     assert (data / "vault.db-wal").stat().st_size
     flipped(data / "vault.db-shm", 0.01)  # SQLite makes its index of the log again
     with opened(tmp_path / "vault") as docmind:

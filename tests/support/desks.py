@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from docmind.application import DocMind
 from docmind.config import EmbeddingSettings, KeySettings, LLMSettings, ReadingSettings, Settings, StorageSettings
 from docmind.documents.catalog import Catalog
 from docmind.index import open_index
 from docmind.index.engines import IndexChoice
+from docmind.ingest.jobs import _Current
 from docmind.ingest.pipeline import Step
 from docmind.llm.service import OneModel
 from docmind.records.documents import AddResult, ArtifactRef, QueueProgress, Upload
@@ -147,6 +151,26 @@ def settled(desk: DocMind, patience_s: float = 60.0) -> QueueProgress:
         assert time.monotonic() < until, f"the queue does not end: {now}"
         time.sleep(0.01)
     return now
+
+
+@contextmanager
+def held_after(pages: int) -> Iterator[None]:
+    """Hold every file that is read in this process behind so many pages, until it is stopped or the block ends.
+
+    So that a test need not be quicker than the reading of a long file.
+    """
+    let_go, page = threading.Event(), _Current._page
+
+    def held(self: _Current, stage: str, done: int, total: int) -> None:
+        page(self, stage, done, total)
+        while done > pages and not (self.stop.is_set() or let_go.wait(0.005)):
+            continue
+
+    with mock.patch.object(_Current, "_page", held):
+        try:
+            yield
+        finally:
+            let_go.set()
 
 
 def opened(folder: Path, **changes: Any) -> DocMind:

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Self
 
+from forked import Started, can_fork, popen
+
 ENTER, CTRL_C, CTRL_D, UP = "\r", "\x03", "\x04", "\x1b[A"
 PASTE_BEGINS, PASTE_ENDS = "\x1b[200~", "\x1b[201~"
 
@@ -33,14 +35,16 @@ class Terminal:
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)
             signal.signal(signal.SIGINT, signal.SIG_DFL)  # what runs in the background of a shell has it ignored
 
-        self._process = subprocess.Popen(
-            command,
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            env={**os.environ, "TERM": "xterm-256color", "LANG": "C.UTF-8", **environment},
-            preexec_fn=take_terminal,
-        )
+        variables = {**os.environ, "TERM": "xterm-256color", "LANG": "C.UTF-8", **environment}
+        self._process: Started
+        if can_fork() and command[0] == sys.executable:
+            self._process = popen(
+                command, stdin=theirs, stdout=theirs, stderr=theirs, env=variables, start_new_session=True
+            )
+        else:
+            self._process = subprocess.Popen(
+                command, stdin=theirs, stdout=theirs, stderr=theirs, env=variables, preexec_fn=take_terminal
+            )
         os.close(theirs)
         self.shown = ""
         self._raw = b""
