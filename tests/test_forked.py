@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,11 +21,11 @@ pytestmark = [pytest.mark.slow]
 WAITING = "import sys; print('ready', flush=True); print(sys.stdin.readline())"
 
 
-def ended(code: str, *arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+def ended(code: str, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     return forked.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, **options)
 
 
-def started(code: str, *arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+def started(code: str, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     """Do the same with a Python that was started."""
     return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, **options)
 

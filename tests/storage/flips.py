@@ -39,11 +39,11 @@ def long_text(name, words):
     return Upload(name, (" ".join(f"{name[:4]}{n} tide{n * 7 % 997}" for n in range(words)) + ".").encode())
 
 with opened(folder) as docmind:
-    docmind.add([report("heron", 2), long_text("gulls.txt", 6000)])
+    docmind.add([report("heron", 2), long_text("gulls.txt", 1000)])
 if kills:
     Database.settle = lambda self: None  # a log with everything in it
 docmind = opened(folder)
-docmind.add([report("stork", 2), long_text("terns.txt", 6000)])
+docmind.add([report("stork", 2), long_text("terns.txt", 1000)])
 thread = docmind.conversations.create("Birds")
 docmind.conversations.ask("How many herons does the heron report count on page 1?", thread_id=thread.thread_id)
 docmind.memories.add("My boat is called Tern.")

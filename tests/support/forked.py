@@ -137,7 +137,7 @@ class Program:
         self.wait(None if until is None else max(0.0, until - time.monotonic()))
         for stream in streams:
             stream.close()
-        return tuple(None if stream is None else told[stream] for stream in (self.stdout, self.stderr))
+        return (self.stdout and told[self.stdout]), (self.stderr and told[self.stderr])
 
     def _status(self, within_s: float | None) -> int | None:
         if self.returncode is None and select.select([self._told], [], [], within_s)[0]:

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-import forked
 from conftest import HELPERS, tiny_disk
 from docmind.application import DocMind
 from docmind.errors import NotFoundError, VaultError
@@ -147,7 +146,7 @@ def test_killed_in_the_middle_it_goes_on_where_it_was(tmp_path: Path) -> None:
     tiny_colpali(tmp_path / "models" / "colpali")
     stocked(tmp_path)
     code = CRASHING.format(tests=HELPERS, folder=str(tmp_path))
-    owner = forked.popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    owner = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert owner.stdout is not None
     job = owner.stdout.readline().strip()
     os.kill(owner.pid, signal.SIGKILL)
