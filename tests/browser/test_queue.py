@@ -192,7 +192,7 @@ def the_files_of_a_followed_folder_are_read(one: Tab, folder: Path) -> None:
     for name in ("owls.txt", "grey.txt"):
         one.page.locator(".lib-row", has_text=name).wait_for()
     one.idle()
-    one.shows(one.page.locator(".lib-row"), 3)  # and long.pdf
+    one.page.get_by_text("3 documents, 62 pages").wait_for()  # and long.pdf, below what is drawn
     one.page.get_by_text("1 folder is followed").click()
     one.page.get_by_text(re.compile("^2 files · without")).wait_for()
     assert (folder / "owls.txt").read_text("utf-8") == "Owls hunt at night."

@@ -10,6 +10,7 @@ import io
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,6 @@ from PIL import Image
 from conftest import require
 from docmind.config import Settings
 from docmind.embedding.base import ImageModel, LateModel, TextEmbedder, TokenEmbedder, token_embedder
-from docmind.embedding.colpali import oblong, square, tiled
 from docmind.embedding.e5 import E5
 from docmind.embedding.minilm import MiniLM, default_cache_dir
 from docmind.embedding.pair import Pair
@@ -63,44 +63,52 @@ def test_the_fake_late_model_finds_the_place_on_the_page() -> None:
 # --- grids ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_square_page_stands_row_by_row() -> None:
-    rows, cols, patches = square(np.array([1, 1, 1, 1, 0, 0], bool))
+@pytest.fixture
+def grids() -> Any:
+    """Return the module that gives patches their places; it imports torch, for seconds."""
+    from docmind.embedding import colpali
+
+    return colpali
+
+
+def test_a_square_page_stands_row_by_row(grids: Any) -> None:
+    rows, cols, patches = grids.square(np.array([1, 1, 1, 1, 0, 0], bool))
     assert (rows, cols, patches.tolist()) == (2, 2, [0, 1, 2, 3, -1, -1])
 
 
-def test_an_oblong_page_has_the_shape_that_its_patches_merge_to() -> None:
-    rows, cols, patches = oblong(np.array([0, *[1] * 6, 0], bool), (4, 6), 2)
+def test_an_oblong_page_has_the_shape_that_its_patches_merge_to(grids: Any) -> None:
+    rows, cols, patches = grids.oblong(np.array([0, *[1] * 6, 0], bool), (4, 6), 2)
     assert (rows, cols, patches.tolist()) == (2, 3, [-1, 0, 1, 2, 3, 4, 5, -1])
 
 
-def test_tiles_make_one_grid_and_the_whole_page_none() -> None:
+def test_tiles_make_one_grid_and_the_whole_page_none(grids: Any) -> None:
     """Two tiles side by side, each 2 x 2: the second row of the grid begins with the second row of the first tile."""
     names = {90: "<row_1_col_1>", 91: "<row_1_col_2>", 92: "\n<global-img>"}
     ids = [7, 90, *[5] * 4, 91, *[5] * 4, 92, *[5] * 4, 8]
-    rows, cols, patches = tiled(ids, 5, lambda few: "".join(names.get(one, "") for one in few))
+    rows, cols, patches = grids.tiled(ids, 5, lambda few: "".join(names.get(one, "") for one in few))
     assert (rows, cols) == (2, 4)
     assert patches.tolist() == [-1, -1, 0, 1, 4, 5, -1, 2, 3, 6, 7, *[-1] * 6]
 
 
-def test_a_page_that_was_not_cut_is_its_own_grid() -> None:
-    assert tiled([92, 5, 5, 5, 5], 5, lambda _few: "<global-img>")[:2] == (2, 2)
+def test_a_page_that_was_not_cut_is_its_own_grid(grids: Any) -> None:
+    assert grids.tiled([92, 5, 5, 5, 5], 5, lambda _few: "<global-img>")[:2] == (2, 2)
 
 
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: square(np.array([1, 1, 1], bool)),
-        lambda: square(np.array([0, 0], bool)),
-        lambda: oblong(np.array([1] * 5, bool), (4, 6), 2),
-        lambda: tiled([90, 5, 5, 5, 5, 92, 5], 5, lambda few: "<row_1_col_1>" if 90 in few else ""),
-        lambda: tiled([91, 5, 92, 5], 5, lambda few: "<row_1_col_2>" if 91 in few else ""),
-        lambda: tiled([1, 2], 5, lambda _few: ""),
+        lambda grids: grids.square(np.array([1, 1, 1], bool)),
+        lambda grids: grids.square(np.array([0, 0], bool)),
+        lambda grids: grids.oblong(np.array([1] * 5, bool), (4, 6), 2),
+        lambda grids: grids.tiled([90, 5, 5, 5, 5, 92, 5], 5, lambda few: "<row_1_col_1>" if 90 in few else ""),
+        lambda grids: grids.tiled([91, 5, 92, 5], 5, lambda few: "<row_1_col_2>" if 91 in few else ""),
+        lambda grids: grids.tiled([1, 2], 5, lambda _few: ""),
     ],
     ids=["three", "none", "too few", "runs of two lengths", "a tile is missing", "no image at all"],
 )
-def test_what_makes_no_grid_is_refused(make) -> None:
+def test_what_makes_no_grid_is_refused(grids: Any, make: Callable[[Any], object]) -> None:
     with pytest.raises(VisualModelError, match="no grid"):
-        make()
+        make(grids)
 
 
 # --- pictures ---------------------------------------------------------------------------------------------------------

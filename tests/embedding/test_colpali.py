@@ -1,4 +1,7 @@
-"""The ColPali family, each from a tiny checkpoint through the real `from_pretrained`."""
+"""The ColPali family, each from a tiny checkpoint through the real `from_pretrained`.
+
+torch and transformers are imported in the tests: collecting them would take each pytest worker seconds.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,19 @@ import importlib.util
 import json
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-import torch
 from PIL import Image
 
-from docmind.embedding import colpali, colpali_engine
-from docmind.embedding.colpali import ColVision, open_colpali
 from docmind.errors import ExtraMissingError, VisualModelError
 from docmind.runtime import extras
 from each import each_of
 from tinymodels import tiny_colmodernvbert, tiny_colpali, tiny_colqwen2
+
+if TYPE_CHECKING:
+    from docmind.embedding.colpali import ColVision
 
 MAKE = {"colpali": tiny_colpali, "colqwen2": tiny_colqwen2, "colmodernvbert": tiny_colmodernvbert}
 SHAPES = [(210, 297), (400, 200), (30, 40), (300, 300), (1000, 20)]
@@ -49,6 +53,8 @@ def architecture_of(folder: Path) -> str:
 
 
 def opened(folder: Path, precision: str = "float32") -> ColVision:
+    from docmind.embedding.colpali import open_colpali
+
     return open_colpali(folder, architecture_of(folder), device="cpu", precision=precision)
 
 
@@ -79,6 +85,8 @@ def test_patches_lie_where_the_page_changes(model: ColVision, folder: Path) -> N
 
 def patch_features(model: ColVision, picture: Image.Image) -> np.ndarray:
     """Return the vision tower's feature of each patch before any token is mixed with it."""
+    import torch
+
     inputs = model._processor.process_images(images=[picture])
     inner = model._model.vlm
     with torch.inference_mode():
@@ -92,6 +100,10 @@ def patch_features(model: ColVision, picture: Image.Image) -> np.ndarray:
 
 def test_colqwen2_is_told_rows_and_columns(tmp_path: Path) -> None:
     """With them it gives what colpali-engine's own class gives on the same weights, to the bit (0.3.18)."""
+    import torch
+
+    from docmind.embedding import colpali
+
     model = opened(tiny_colqwen2(tmp_path / "model"))
     page = model.page(noise(400, 200))
     inputs = model._processor.process_images(images=[noise(400, 200)])
@@ -157,6 +169,8 @@ def test_code_beside_the_weights_is_not_run(folder: Path, tmp_path: Path) -> Non
 
 @pytest.mark.skipif(importlib.util.find_spec("colpali_engine") is not None, reason="colpali-engine is installed")
 def test_without_the_extra_the_install_line_is_given(tmp_path: Path) -> None:
+    from docmind.embedding import colpali_engine
+
     with pytest.raises(ExtraMissingError, match="colpali_engine") as caught:
         colpali_engine.open_engine(tmp_path, device="cpu", precision="float32")
     assert caught.value.hint.startswith('Run: pip install "docmind[colpali]"')
@@ -169,6 +183,8 @@ def test_an_extra_that_is_there_is_not_asked_for(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.skipif(importlib.util.find_spec("colpali_engine") is None, reason="needs the extra colpali")
 def test_the_engine_has_the_classes_that_are_named() -> None:
+    from docmind.embedding import colpali_engine
+
     engine = importlib.import_module("colpali_engine.models")
     for name, (processor, _) in colpali_engine.CLASSES.items():
         assert hasattr(getattr(engine, name), "from_pretrained")

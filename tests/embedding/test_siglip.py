@@ -1,4 +1,7 @@
-"""SigLIP and SigLIP 2, each from a tiny checkpoint through the real `from_pretrained`."""
+"""SigLIP and SigLIP 2, each from a tiny checkpoint through the real `from_pretrained`.
+
+torch and transformers are imported in the tests: collecting them would take each pytest worker seconds.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +9,18 @@ import io
 import json
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-import torch
 from PIL import Image
-from safetensors.torch import load_file, save_file
-from transformers import Siglip2Processor
 
-from docmind.embedding.siglip import Siglip
 from docmind.errors import VisualModelError
 from each import each_of
 from tinymodels import tiny_siglip, tiny_siglip2
+
+if TYPE_CHECKING:
+    from docmind.embedding.siglip import Siglip
 
 MAKE = {"siglip": tiny_siglip, "siglip2": tiny_siglip2}
 
@@ -42,6 +44,8 @@ def model(folder: Path) -> Siglip:
 
 
 def opened(folder: Path, precision: str = "float32") -> Siglip:
+    from docmind.embedding.siglip import Siglip
+
     architecture = json.loads((folder / "config.json").read_text())["model_type"]
     return Siglip(folder, architecture, device="cpu", precision=precision)
 
@@ -63,6 +67,9 @@ def test_a_page_has_one_vector_whatever_stands_beside_it(model: Siglip) -> None:
 
 def test_pictures_are_what_the_models_own_class_says(model: Siglip, folder: Path) -> None:
     """The same picture, prepared by hand: resized, scaled to -1..1, through the vision tower."""
+    import torch
+    from transformers import Siglip2Processor
+
     if folder.name.startswith("siglip2"):
         processor = Siglip2Processor.from_pretrained(folder, local_files_only=True)
         rules: dict[str, Any] = {"patch_size": 8, "max_num_patches": 16, "return_tensors": "pt"}
@@ -82,6 +89,8 @@ def test_pictures_are_what_the_models_own_class_says(model: Siglip, folder: Path
 
 def test_text_is_filled_up_as_it_was_trained(model: Siglip) -> None:
     """All 64 places are used, whatever the length: otherwise the last place would differ."""
+    import torch
+
     vector = model.text("total revenue")
     assert vector.shape == (32,)
     assert float(np.linalg.norm(vector)) == pytest.approx(1.0, abs=1e-6)
@@ -110,6 +119,8 @@ def test_bfloat16_says_nearly_the_same(model: Siglip, folder: Path) -> None:
 
 
 def test_missing_weights_are_not_made_up(folder: Path, tmp_path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
     copy = shutil.copytree(folder, tmp_path / "copy")
     weights = load_file(copy / "model.safetensors")
     del weights["vision_model.post_layernorm.weight"]
@@ -119,6 +130,9 @@ def test_missing_weights_are_not_made_up(folder: Path, tmp_path: Path) -> None:
 
 
 def test_pickled_weights_are_never_read(folder: Path, tmp_path: Path) -> None:
+    import torch
+    from safetensors.torch import load_file
+
     copy = shutil.copytree(folder, tmp_path / "copy")
     torch.save(load_file(copy / "model.safetensors"), copy / "pytorch_model.bin")
     (copy / "model.safetensors").unlink()

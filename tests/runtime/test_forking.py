@@ -159,6 +159,24 @@ def test_server_and_children_end_with_their_owner(how: str) -> None:
         wait_until_gone(pid)
 
 
+CLOSING = """
+import os, signal, sys
+from docmind.runtime.worker import Worker
+worker = Worker("children:close_slowly")
+worker.call({"file": sys.argv[1]}, timeout_s=30)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_child_of_a_killed_owner_may_close_its_files(tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    subprocess.run([sys.executable, "-c", CLOSING, str(closed)], timeout=60, check=False)
+    until = time.monotonic() + 10
+    while not closed.exists():
+        assert time.monotonic() < until, "the child was killed while it closed its files"
+        time.sleep(0.01)
+
+
 def test_another_environment_of_the_interpreter_gets_another_server(monkeypatch: pytest.MonkeyPatch) -> None:
     with child("facts") as first:
         before = fork_server_pid()

@@ -63,6 +63,16 @@ def stay(incoming: BinaryIO, outgoing: BinaryIO) -> None:
     hang(incoming, outgoing)
 
 
+def close_slowly(incoming: BinaryIO, outgoing: BinaryIO) -> None:
+    """Answer; at the end of its input take a moment, then make the file that it was told to make."""
+    frame = read_frame(incoming)
+    assert frame is not None
+    write_frame(outgoing, {"pid": os.getpid()})
+    assert read_frame(incoming) is None
+    time.sleep(0.2)
+    os.close(os.open(frame[0]["file"], os.O_CREAT | os.O_WRONLY))
+
+
 def hang(incoming: BinaryIO, outgoing: BinaryIO) -> None:
     """Hold the interpreter busy in one call, and never answer."""
     sum(range(1 << 62))

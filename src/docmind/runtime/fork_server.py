@@ -5,8 +5,8 @@ pipes, and tells the owner how the child ended. A child then does what a fresh i
 `docmind.runtime.worker`: it cuts itself off from the network, applies its limits and calls the entry function. A module
 may name further modules in `PRELOAD`: they are imported while nothing is asked for.
 
-The program ends with its owner, however that ends, and its children end with it. Once the owner has closed the socket,
-the program ends with its last child.
+The program ends with its owner, however that ends, and its children end with it: by themselves at the end of their
+input, or with the program a moment later. Once the owner has closed the socket, the program ends with its last child.
 
 in   {entry, limits, environment, at} + the child's stdin and stdout
 out  {pid} + a descriptor of the process, and a pipe that gets its exit code; or {error}
@@ -24,12 +24,14 @@ import select
 import signal
 import socket
 import sys
+import time
 from typing import Any
 
 from docmind.runtime import sandbox, worker
 from docmind.runtime.forking import ENDED, LARGEST, received
 
 _LOOK_MS, _IDLE_MS = 500, 1_000
+_LAST_MOMENT_S = 1.0
 _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
 
 
@@ -50,6 +52,7 @@ class Server:
         while self._control is not None or self._children:
             events = self._polled.poll(_LOOK_MS)
             if os.getppid() != self._owner:
+                self._let_children_end()
                 return
             for number, _ in events:
                 if number in self._children:
@@ -59,6 +62,19 @@ class Server:
             quiet_ms = 0 if events else quiet_ms + _LOOK_MS
             if quiet_ms >= _IDLE_MS and self._ahead:
                 _import(self._ahead.pop(0))
+
+    def _let_children_end(self) -> None:
+        """Give the children of an owner that is dead a moment to end by themselves, which they do at the end of their
+        input: an index that is killed while it closes its files can lose what it had acknowledged.
+
+        What is left is killed by the system when this process ends.
+        """
+        until = time.monotonic() + _LAST_MOMENT_S
+        if self._control is not None:
+            self._polled.unregister(self._control.fileno())
+        while self._children and (left_s := until - time.monotonic()) > 0:
+            for number, _ in self._polled.poll(left_s * 1_000):
+                self._reap(number)
 
     def _answer(self, control: socket.socket) -> None:
         try:
