@@ -26,8 +26,13 @@ def ended(code: str, *arguments: str, **options: Any) -> subprocess.CompletedPro
 
 
 def started(code: str, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Do the same with a Python that was started."""
-    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, **options)
+    """Do the same with a Python that was started. What runs in the background of a shell has Ctrl-C ignored."""
+
+    def heed_ctrl_c() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, preexec_fn=heed_ctrl_c, **options)
 
 
 def test_a_fork_has_what_a_start_has(tmp_path: Path) -> None:

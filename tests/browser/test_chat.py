@@ -93,7 +93,7 @@ def menu(one: Tab, number: int, choice: str) -> None:
 
 def test_conversations_survive_a_crash(one: Tab, server: Server, model: LLMServer) -> None:
     """One is answered before the app is killed, and one is cut off by it."""
-    model.queue(Behaviour(delay_s=0.25, lie=True))
+    model.queue(Behaviour(delay_s=0.4, lie=True))
     say(one, ASKED)
     one.page.get_by_role("button", name="Stop").wait_for()
     one.page.get_by_text(WARRANTY[:20]).last.wait_for()  # while it is still being written

@@ -192,6 +192,7 @@ def test_the_question_is_at_the_top_and_the_keyboard_in_its_box(one: Tab) -> Non
     one.page.goto(f"{one.url}/")
     box = "Ask your documents"
     one.until("() => document.activeElement.placeholder === 'Ask your documents'")
+    one.page.locator(".st-key-turn-0").wait_for(state="detached")
     for question in (LANTERNS, WARRANTY, NOTICE, "Who painted the ceiling of the chapel?"):
         one.ask(question)
         assert 0 <= top_of_last(one) <= 90, question

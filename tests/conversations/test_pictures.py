@@ -49,7 +49,7 @@ def opened(folder: Path, llm: LLMSettings = SEEING) -> DocMind:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pictures")
     with opened(folder) as mind:
-        mind.add([album("colours", "red", "green", "blue", "yellow", "brown"), report("spring", 3)])
+        mind.add([album("colours", "red", "green", "blue", "yellow", "brown"), report("spring", 3, box="")])
         assert mind.visual.embed("fake-image").pages_failed == 0
     return folder
 
@@ -248,7 +248,7 @@ def test_none_go_where_none_are_wanted_or_known_to_be_accepted(tmp_path: Path, f
 def opened_again(folder: Path, llm: LLMSettings) -> DocMind:
     """Open a small vault of its own: the shared one is open."""
     mind = DocMind(settings_in(folder / "other", llm=llm), models=OneModel())
-    mind.add([report("spring", 2)])
+    mind.add([report("spring", 2, box="")])
     return mind
 
 
@@ -276,7 +276,7 @@ def test_no_image_is_stored_with_a_conversation(tmp_path: Path) -> None:
     with serving() as server:
         info = ModelInfo("openai", f"{server.url}/v1", "llama3.2:3b", True, takes_images=True)
         with DocMind(settings, models=OneModel()) as mind:
-            mind.add([report("spring", 3)])
+            mind.add([report("spring", 3, box="")])
             for more in ({}, {"mode": "agent"}):
                 asked(mind, ServedModel(info, SEEING), HERONS, **more)
             key = open_keys(settings.data_dir, settings.keys).keyset.db_key

@@ -75,11 +75,10 @@ def text_pdf(pages: Sequence[str], **changes: Any) -> bytes:
     return pdf(shown, **{"box": "/CropBox [0 640 612 760]", **changes})
 
 
-def report(name: str, pages: int) -> Upload:
-    """Return a PDF with a different text on each page."""
-    return Upload(
-        f"{name}.pdf", text_pdf([f"The {name} report, page {n}, counts {n * 37} herons" for n in range(pages)])
-    )
+def report(name: str, pages: int, **changes: Any) -> Upload:
+    """Return a PDF with a different text on each page; `changes` are those of `text_pdf`."""
+    texts = [f"The {name} report, page {n}, counts {n * 37} herons" for n in range(pages)]
+    return Upload(f"{name}.pdf", text_pdf(texts, **changes))
 
 
 @dataclass(frozen=True)
