@@ -170,3 +170,12 @@ def browser() -> Iterator[Any]:
 
     with sync_playwright() as playwright, ExitStack() as closing:
         yield Browsers(playwright, str(CHROMIUM), closing)
+
+
+@pytest.fixture(scope="module")
+def opened_tab(browser: Any, server: Any) -> Iterator[Any]:
+    """Open the app of a module, its fixture `server`, in one tab for all its tests."""
+    from served import tab
+
+    with tab(browser, server) as one:
+        yield one.open()

@@ -34,17 +34,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     assert "Traceback" not in server.log()
 
 
-@pytest.fixture(scope="module")
-def opened(browser: Any, server: Server) -> Iterator[Tab]:
-    with tab(browser, server) as one:
-        yield one.open()
-
-
 @pytest.fixture
-def one(opened: Tab) -> Tab:
+def one(opened_tab: Tab) -> Tab:
     """Return the tab of this module at the list of documents."""
-    opened.go("Documents")
-    return opened
+    opened_tab.go("Documents")
+    return opened_tab
 
 
 def part(name: str, pages: list[int]) -> bytes:

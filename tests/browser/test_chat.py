@@ -14,7 +14,7 @@ from docmind.records.documents import Upload
 from libraries import Library, confirm
 from llm_server import FALSE_SENTENCE, Behaviour, LLMServer
 from papers import line, pdf
-from served import THEMES, App, Server, Tab, beside, choose_in_menu, close_reader, marks, read_page, tab, take
+from served import THEMES, App, Server, Tab, beside, choose_in_menu, close_reader, marks, read_page, take
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
@@ -59,17 +59,11 @@ def no_replies_left(model: LLMServer) -> Iterator[None]:
     model.clear()
 
 
-@pytest.fixture(scope="module")
-def opened(browser: Any, server: Server) -> Iterator[Tab]:
-    with tab(browser, server) as one:
-        yield one.open()
-
-
 @pytest.fixture
-def one(opened: Tab) -> Tab:
+def one(opened_tab: Tab) -> Tab:
     """Return the tab of this module, with a new conversation."""
-    opened.begin()
-    return opened
+    opened_tab.begin()
+    return opened_tab
 
 
 def say(one: Tab, question: str) -> None:

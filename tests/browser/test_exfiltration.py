@@ -128,7 +128,7 @@ class Desk:
     tab: Tab
 
     def open(self, path: str) -> Tab:
-        """Load a page of the app anew."""
+        """Load a page of the app again."""
         self.tab.page.goto(f"{self.tab.url}{path}")
         return self.tab
 

@@ -6,7 +6,7 @@ has no network guard. A start is a fork of it, with the arguments, variables, fo
 in a process of its own. So nothing has to be reset between two vaults: settings, secrets, tickets, locks, caches, tabs,
 the guard and the log are those of a new process, and a test can kill it.
 
-On other systems the same calls start Python anew. Tests of the start itself, of what is imported, and of what a program
+On other systems the same calls start Python. Tests of the start itself, of what is imported, and of what a program
 does to the system below Python start Python themselves.
 
 The process ends with pytest, and what it has forked with it.
@@ -370,8 +370,7 @@ def _tell_ended(running: dict[int, socket.socket]) -> None:
 
 def _become(request: dict[str, Any], streams: Sequence[int]) -> None:
     """Give a fork the variables, the folder and the standard streams of its start."""
-    for number in (signal.SIGINT, signal.SIGCHLD):
-        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
     for number, stream in enumerate(streams):
