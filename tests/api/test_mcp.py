@@ -22,7 +22,7 @@ from conftest import ROOT
 from desks import opened, text_pdf
 from docmind import DocMind
 from docmind.api.mcp_server import schema_at_root, server
-from docmind.api.mcp_tools import TOOLS, UNTRUSTED, Tool, check_limits
+from docmind.api.mcp_tools import TOOLS, UNTRUSTED, Tool
 from docmind.api.programs import OWN, Permit
 from docmind.client import decode, encode
 from docmind.config import McpSettings, Settings
@@ -210,7 +210,7 @@ HOSTILE: list[tuple[str, dict[str, Any]]] = [
     ("search", {"question": "   "}),
     ("search", {"question": "x", "k": 1_000_000}),
     ("search", {"question": "x", "k": True}),
-    ("search", {"question": "x" * 5_000}),
+    ("search", {"question": "x" * 20_001}),
     ("search", {"question": "x", "path": "/etc/passwd"}),
     ("search", {"question": "x", "modalities": ["lookalike"]}),
     ("search", {"question": "x", "limits": {"text": -1}}),
@@ -333,7 +333,7 @@ def test_the_sdk_is_loaded_by_the_first_request_alone() -> None:
 def test_the_recorded_session_has_the_fields_of_today(tool: Tool) -> None:
     request, result = map(json.loads, blocks((ROOT / "docs" / "mcp.md").read_text("utf-8"))[tool.name])
     assert request["name"] == tool.name
-    check_limits(decode(tool.takes, request["arguments"]))
+    decode(tool.takes, request["arguments"])
     record = result["structuredContent"]
     assert encode(tool.returns, decode(tool.returns, record)) == record
     assert result["content"][1]["text"] == UNTRUSTED

@@ -159,8 +159,9 @@ def with_late(docmind: DocMind) -> Path:
 def erased_original(docmind: DocMind) -> Undo:
     ref = docmind._artifacts.put(b"erased on purpose", ORIGINAL, {"name": "erased.txt"})
     return inserted(
-        docmind, "erasures", doc_id=ref.sha256[:32], begun_at_ms=1, counts="{}", plan="{}", traces=b"", receipt="{}"
-    )
+        docmind, "erasures", doc_id=ref.sha256[:32], begun_at_ms=1, counts="{}", plan="{}", traces=b"",
+        receipt='{"conversations": true}',
+    )  # fmt: skip
 
 
 def lost_upload(docmind: DocMind) -> Undo:
@@ -168,6 +169,21 @@ def lost_upload(docmind: DocMind) -> Undo:
         docmind, "uploads", name="lost.pdf", batch=9, doc_id="9" * 32, artifact="9" * 64, artifact_suffix=ORIGINAL,
         bytes=1, state="failed", added_at_ms=1, changed_at_ms=1,
     )  # fmt: skip
+
+
+def bad_upload(docmind: DocMind) -> Undo:
+    return inserted(
+        docmind, "uploads", name="bad.pdf", batch=9, doc_id="9" * 32, artifact=original_of(docmind).name[:64], tags="{",
+        artifact_suffix=ORIGINAL, bytes=1, state="failed", added_at_ms=1, changed_at_ms=1,
+    )  # fmt: skip
+
+
+def refused_document(docmind: DocMind) -> Undo:
+    docmind._catalog.note_refusal(doc_of(docmind), is_refused=True)
+    index = docmind._services.index
+    for collection in (index.names.qdrant_text_collection, index.names.qdrant_image_collection):
+        index.started().index.delete(collection, doc_of(docmind))
+    return None
 
 
 def lost_conversation(docmind: DocMind) -> Undo:
@@ -308,6 +324,8 @@ CASES = {
     "payload": case(other_payload, "index-differs", "full"),
     "words": case(lambda d: updated(d, "pages", "words", b"x"), "words-damaged", "full"),
     "passage": case(lambda d: updated(d, "nodes", "start", 1), "passage-wrong", "full"),
+    "queue row": case(bad_upload, "row-damaged", mends=False),
+    "refused document": case(refused_document, "document-refused"),
     "page id": case(lambda d: updated(d, "pages", "page_id", "x"), "id-wrong", "full", mends=False),
     "lost passages": case(
         lambda d: run(d, "DELETE FROM nodes WHERE doc_id = ? AND page_no = 1", doc_of(d)),

@@ -326,7 +326,11 @@ def first_passage(catalog: Catalog, info: DocumentInfo) -> Source | None:
     found = passages(page.text)
     whole = [one for one in found if one.is_whole and page.text[one.start : one.end].rstrip().endswith(_SENTENCE_ENDS)]
     first = next(iter(whole or found), None)
-    return source_of(1, page, info.document, first) if first is not None else None
+    try:
+        return source_of(1, page, info.document, first) if first is not None else None
+    except DamagedError:  # its words cannot be read
+        catalog.note_damage(info.doc_id, 1)
+        return None
 
 
 def source_of(n: int, page: PageRecord, document: str, passage: Passage, placed: Words | None = None) -> Source:

@@ -28,7 +28,7 @@ from mcp.shared.exceptions import MCPError
 from starlette.types import Receive, Scope, Send
 
 from docmind import __version__
-from docmind.api.mcp_tools import INSTRUCTIONS, MOST_CHARS, TOOLS, UNTRUSTED, Context, Outcome, Tool, check_limits
+from docmind.api.mcp_tools import INSTRUCTIONS, MOST_CHARS, TOOLS, UNTRUSTED, Context, Outcome, Tool
 from docmind.api.on_demand import OnDemand
 from docmind.api.openapi import schema_of
 from docmind.api.programs import OWN, PERMIT, Permit
@@ -181,7 +181,6 @@ class _Serving:
 
         def work() -> Outcome:
             request = decode(tool.takes, params.arguments or {}, "arguments")
-            check_limits(request)
             with self._reach() as library:
                 settings = self._settings(library)
                 folders, permit = settings.mcp.allowed(), self._permit(ctx.request)

@@ -15,9 +15,9 @@ import io
 import mimetypes
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from docmind.answers import NOT_FOUND
 from docmind.api.programs import Permit
@@ -58,6 +58,7 @@ from docmind.records.search import (
     MergeStrategy,
     MultimodalResult,
 )
+from docmind.records.values import Bounds, Count, FileName, Language, Name, PageNo, Question, RowId, Tag, Tags, Title
 from docmind.storage import is_folder, is_regular, read_own
 from docmind.wording import _, number_text
 
@@ -70,7 +71,7 @@ if TYPE_CHECKING:
 MOST_HITS, _MOST_DOCUMENTS, _MOST_FILES = 50, 200, 100
 MOST_PICTURES, _PICTURE_SIDE_PX = 8, 1_600
 LARGEST_PICTURE, LARGEST_ORIGINAL = 10 << 20, 10 << 20
-_LONGEST_QUESTION, MOST_CHARS, _LONGEST_WAIT_S = 4_000, 100_000, 300
+MOST_CHARS, _LONGEST_WAIT_S = 100_000, 300
 _LOOK_S = 0.2
 _BUSY = (IndexEngineError, TextModelError, VisualModelError, LanguageModelError, WorkerFailedError)
 """What makes a result poorer but is no mistake of the assistant: the result is empty and names it."""
@@ -127,12 +128,16 @@ class Context:
     is_stopped: Callable[[], bool]
 
 
-def _told(about: str, default: Any, **limits: int) -> Any:
-    return field(default=default, metadata={"about": about, **limits})
+def _told(about: str, default: Any) -> Any:
+    return field(default=default, metadata={"about": about})
 
 
-_ids = tuple[str, ...]
+_Names = Annotated[tuple[Name, ...], Bounds(most=100)]
+_Languages = Annotated[tuple[Language, ...], Bounds(most=100)]
+_Tags = Annotated[tuple[Tag, ...], Bounds(most=100)]
+_Hits = Annotated[int, Bounds(1, MOST_HITS)]
 _List = Literal["text", "code", "image", "visual"]  # `LISTS_OF_QUESTIONS`
+_Lists = Annotated[tuple[_List, ...], Bounds(most=10)]
 _ABOUT_DOCUMENTS = "Only these documents: ids, beginnings of ids, or file names."
 _FILTERS: dict[str, str] = {
     "documents": _ABOUT_DOCUMENTS,
@@ -147,20 +152,20 @@ _LISTS = "Where to search: text, code, image (whole page images), visual (parts 
 class SearchRequest:
     """What `search` takes."""
 
-    question: str = _told("What to search for, in words.", "", most=_LONGEST_QUESTION)
+    question: Question = _told("What to search for, in words.", "")
     picture: str = _told("A picture to search by, as base64 (PNG, JPEG, WebP), with or without words.", "")
-    modalities: tuple[_List, ...] = _told(f"{_LISTS} A picture is looked up in all.", (), most=10)
+    modalities: _Lists = _told(f"{_LISTS} A picture is looked up in all.", ())
     merge: MergeStrategy | None = _told("How the lists are merged. Left out: as configured.", None)
-    documents: _ids = _told(_FILTERS["documents"], (), most=100)
-    collections: _ids = _told(_FILTERS["collections"], (), most=100)
-    languages: _ids = _told(_FILTERS["languages"], (), most=100)
-    tags: _ids = _told(_FILTERS["tags"], (), most=100)
-    k: int = _told("How many hits, at most.", 8, least=1, most=MOST_HITS)
-    limits: Mapping[_List, int] = field(
+    documents: _Names = _told(_FILTERS["documents"], ())
+    collections: _Names = _told(_FILTERS["collections"], ())
+    languages: _Languages = _told(_FILTERS["languages"], ())
+    tags: _Tags = _told(_FILTERS["tags"], ())
+    k: _Hits = _told("How many hits, at most.", 8)
+    limits: Mapping[_List, Count] = field(
         default_factory=dict, metadata={"about": "How deep each list is searched, by its name."}
     )
     include_images: bool = _told("Attach the images of the first pages that were found.", False)
-    images: int = _told("How many page images to attach.", 3, least=1, most=MOST_PICTURES)
+    images: Annotated[int, Bounds(1, MOST_PICTURES)] = _told("How many page images to attach.", 3)
     include_code: bool = _told("Search source code too.", True)
     read_picture: bool = _told("Read the words on the picture, which takes seconds, and search for them.", True)
 
@@ -184,7 +189,7 @@ def search(library: Library, asked: SearchRequest, _context: Context) -> Outcome
         else:
             found = library.multimodal_search(
                 asked.question, k=asked.k, filters=filters, merge=asked.merge, lists=lists or None,
-                limits=_limits(asked.limits),
+                limits={**asked.limits} or None,
             )  # fmt: skip
     except _BUSY as error:
         found = MultimodalResult(asked.question, (), (_missing("text", error),))
@@ -204,18 +209,18 @@ def search(library: Library, asked: SearchRequest, _context: Context) -> Outcome
 class AskRequest:
     """What `ask` takes."""
 
-    question: str = field(metadata={"about": "The question.", "least": 1, "most": _LONGEST_QUESTION})
-    conversation: str = _told(
+    question: Annotated[Question, Bounds(1)] = field(metadata={"about": "The question."})
+    conversation: Title = _told(
         "Continue this conversation of the app: id, beginning of an id, or title; `new` begins one. Empty: none, and "
-        "nothing is stored.", "", most=200,
+        "nothing is stored.", "",
     )  # fmt: skip
     quotes: bool = _told("Answer with quotes only, without a language model.", False)
-    modalities: tuple[_List, ...] = _told(_LISTS, (), most=10)
-    documents: _ids = _told(_FILTERS["documents"], (), most=100)
-    collections: _ids = _told(_FILTERS["collections"], (), most=100)
-    languages: _ids = _told(_FILTERS["languages"], (), most=100)
-    tags: _ids = _told(_FILTERS["tags"], (), most=100)
-    k: int | None = _told("How many pages to read. Left out: as configured.", None, least=1, most=MOST_HITS)
+    modalities: _Lists = _told(_LISTS, ())
+    documents: _Names = _told(_FILTERS["documents"], ())
+    collections: _Names = _told(_FILTERS["collections"], ())
+    languages: _Languages = _told(_FILTERS["languages"], ())
+    tags: _Tags = _told(_FILTERS["tags"], ())
+    k: _Hits | None = _told("How many pages to read. Left out: as configured.", None)
 
 
 def ask(library: Library, asked: AskRequest, context: Context) -> Outcome:
@@ -251,12 +256,12 @@ def ask(library: Library, asked: AskRequest, context: Context) -> Outcome:
 class ListRequest:
     """What `list_documents` takes."""
 
-    find: str = _told("Only documents whose name, title or tag holds these words.", "", most=200)
-    collections: _ids = _told(_FILTERS["collections"], (), most=100)
-    languages: _ids = _told("Only documents in these languages: codes of two letters.", (), most=100)
-    tags: _ids = _told(_FILTERS["tags"], (), most=100)
-    first: int = _told("How many documents to leave out.", 0, least=0, most=1_000_000)
-    most: int = _told("How many documents to return.", 50, least=1, most=_MOST_DOCUMENTS)
+    find: Title = _told("Only documents whose name, title or tag holds these words.", "")
+    collections: _Names = _told(_FILTERS["collections"], ())
+    languages: _Languages = _told("Only documents in these languages: codes of two letters.", ())
+    tags: _Tags = _told(_FILTERS["tags"], ())
+    first: RowId = _told("How many documents to leave out.", 0)
+    most: Annotated[int, Bounds(1, _MOST_DOCUMENTS)] = _told("How many documents to return.", 50)
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,10 +294,10 @@ def list_documents(library: Library, asked: ListRequest, _context: Context) -> O
 class PageRequest:
     """What `get_page` takes."""
 
-    document: str = field(metadata={"about": "The document: id, beginning of an id, or file name.", "least": 1})
-    page_no: int = field(metadata={"about": "The page, counted from 1.", "least": 1})
-    start: int = _told("Leave out so many characters of the text.", 0, least=0)
-    most: int = _told("How many characters to return.", 20_000, least=1, most=MOST_CHARS)
+    document: Name = field(metadata={"about": "The document: id, beginning of an id, or file name."})
+    page_no: PageNo = field(metadata={"about": "The page, counted from 1."})
+    start: RowId = _told("Leave out so many characters of the text.", 0)
+    most: Annotated[int, Bounds(1, MOST_CHARS)] = _told("How many characters to return.", 20_000)
     include_text: bool = _told("Return the text of the page.", True)
     include_image: bool = _told("Attach the image of the page, or of the region.", False)
     region: Box | None = _told(
@@ -333,7 +338,7 @@ def get_page(library: Library, asked: PageRequest, _context: Context) -> Outcome
 class OriginalRequest:
     """What `get_original` takes."""
 
-    document: str = field(metadata={"about": "The document: id, beginning of an id, or file name.", "least": 1})
+    document: Name = field(metadata={"about": "The document: id, beginning of an id, or file name."})
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,14 +373,14 @@ def get_original(library: Library, asked: OriginalRequest, _context: Context) ->
 class IngestRequest:
     """What `ingest` takes."""
 
-    paths: _ids = field(
-        metadata={"about": "Whole paths of files and folders in folders that the user allowed.", "least": 1, "most": 50}
+    paths: Annotated[tuple[FileName, ...], Bounds(1, 50)] = field(
+        metadata={"about": "Whole paths of files and folders in folders that the user allowed."}
     )
-    tags: _ids = _told("Tags for the documents.", (), most=20)
-    language: str = _told("The language of the documents, a code of two letters; empty: as found.", "", most=2)
+    tags: Tags = _told("Tags for the documents.", ())
+    language: Language = _told("The language of the documents, a code of two letters; empty: as found.", "")
     visual: bool = _told("Embed the page images with the image model that is in use.", False)
     force: bool = _told("Embed page images again that have vectors already; only with `visual`.", False)
-    wait_s: int = _told("How many seconds to wait until the files are read.", 30, least=0, most=_LONGEST_WAIT_S)
+    wait_s: Annotated[int, Bounds(0, _LONGEST_WAIT_S)] = _told("How many seconds to wait until the files are read.", 30)
 
 
 @dataclass(frozen=True, slots=True)
@@ -422,11 +427,14 @@ def ingest(library: Library, asked: IngestRequest, context: Context) -> Outcome:
     results += read
     added = [result.doc_id for result in read if result.status in ("added", "already") and result.doc_id]
     degraded = [Degraded("some parts", _("Not read yet: {name}").format(name=name)) for name in waiting]
-    if asked.language and added:
-        library.library.set_language(added, asked.language)
     known = [result.doc_id for result in read if result.status == "already" and result.doc_id]
-    if asked.tags and known:
-        library.library.tag(known, add=asked.tags)
+    try:
+        if asked.language and added:
+            library.library.set_language(added, asked.language)
+        if asked.tags and known:
+            library.library.tag(known, add=asked.tags)
+    except ConfigError as error:  # the files are added: only this is missing
+        degraded.append(_missing("some parts", error))
     jobs = list[str]()
     if asked.visual and added:
         names = [card.name for card in library.visual.models() if card.in_use]
@@ -444,7 +452,7 @@ def ingest(library: Library, asked: IngestRequest, context: Context) -> Outcome:
 class JobsRequest:
     """What `jobs` takes."""
 
-    newest: int = _told("How many files to return, the newest.", 20, least=1, most=_MOST_FILES)
+    newest: Annotated[int, Bounds(1, _MOST_FILES)] = _told("How many files to return, the newest.", 20)
 
 
 @dataclass(frozen=True, slots=True)
@@ -520,24 +528,6 @@ TOOLS = (
 """All tools, in the order in which they are listed. Nothing erases or deletes."""
 
 
-def check_limits(request: Any) -> None:
-    """Raise `ConfigError` where a field is beyond the limits in its metadata."""
-    for one in fields(request):
-        value = getattr(request, one.name)
-        least, most = one.metadata.get("least"), one.metadata.get("most")
-        size = len(value) if isinstance(value, str | tuple) else value
-        if size is None or isinstance(size, bool) or not isinstance(size, int):
-            continue
-        if (least is not None and size < least) or (most is not None and size > most):
-            what = _("the length of {name}").format(name=one.name) if isinstance(value, str | tuple) else one.name
-            raise ConfigError(
-                _("{what} is {size}; it must be {least} to {most}.").format(
-                    what=what, size=size, least=least or 0, most="…" if most is None else most
-                ),
-                hint=_("The tool's schema names the limits."),
-            )
-
-
 def _filters(library: Library, asked: Any) -> Filters:
     doc_ids = tuple(library.find_document(name).doc_id for name in getattr(asked, "documents", ()))
     collections = tuple(library.library.collection(name).collection_id for name in asked.collections)
@@ -545,17 +535,6 @@ def _filters(library: Library, asked: Any) -> Filters:
         doc_ids=doc_ids, languages=tuple(code.lower() for code in asked.languages), tags=tuple(asked.tags),
         collections=collections,
     )  # fmt: skip
-
-
-def _limits(limits: Mapping[_List, int]) -> dict[ListName, int] | None:
-    for name, depth in limits.items():
-        if not 1 <= depth <= 1_000:
-            raise ConfigError(
-                _("The limit of {name} is {depth}; it must be 1 to 1,000.").format(name=name, depth=depth),
-                hint=_("The tool's schema names the limits."),
-            )
-    asked: dict[ListName, int] = {**limits}
-    return asked or None
 
 
 def _missing(stage: str, error: DocMindError) -> Degraded:

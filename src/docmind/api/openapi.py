@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args, get_origin
 from docmind import __version__
 from docmind.client import API, ARRAYS, CALLS, OBJECTS, UNIONS, Call, hints_of, is_box, is_text
 from docmind.records.documents import HandedIn
+from docmind.records.values import Address, Bounds, FileName, Tags, bounds_of
 
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 _RUN, _STREAM, _BINARY = "/runs/{run_id}/events", "text/event-stream", "application/octet-stream"
@@ -21,19 +22,23 @@ def document() -> dict[str, Any]:
     for call in CALLS:
         paths.setdefault(call.path, {})[call.verb.lower()] = _operation(call, schemas)
     queued = _answers("202", "application/json", schema_of(HandedIn, schemas))
-    tags = {"type": "array", "items": {"type": "string"}}
+    tags = schema_of(Tags, schemas)
     paths["/uploads"] = {
         "post": {
             "operationId": "upload",
             "parameters": [
-                _parameter("name", "query", {"type": "string"}, is_required=True),
+                _parameter("name", "query", schema_of(FileName, schemas), is_required=True),
                 _parameter("tags", "query", tags, is_required=False, is_json=True),
             ],
             "requestBody": _content(_BINARY, {}),
             "responses": queued,
         }
     }
-    page = {"type": "object", "properties": {"address": {"type": "string"}, "tags": tags}, "required": ["address"]}
+    page = {
+        "type": "object",
+        "properties": {"address": schema_of(Address, schemas), "tags": tags},
+        "required": ["address"],
+    }
     paths["/uploads/web"] = {
         "post": {
             "operationId": "upload_web_page",
@@ -115,8 +120,12 @@ def _failed() -> dict[str, Any]:
 def schema_of(declared: Any, schemas: dict[str, Any], at: str = "#/components/schemas") -> dict[str, Any]:
     """Return the JSON schema of a type; those of records go into `schemas`, which lies `at` this place.
 
-    A field's metadata may have `about` (a description), and `least` and `most` (limits of a number or a length).
+    A field's metadata may have `about`, a description.
     """
+    declared, bounds = bounds_of(declared)
+    if bounds:
+        made = schema_of(declared, schemas, at)
+        return made | {name: limit for one in bounds for name, limit in _limits(made, one).items()}
     origin, inner = get_origin(declared), get_args(declared)
     if declared in _PLAIN:
         return {"type": _PLAIN[declared]}
@@ -132,7 +141,7 @@ def schema_of(declared: Any, schemas: dict[str, Any], at: str = "#/components/sc
             schemas[name] = {}  # it may hold itself
             members = {one: schema_of(kind, schemas, at) for one, kind in hints_of(declared).items()}  # type: ignore[arg-type]
             for one in dataclasses.fields(declared):
-                members[one.name] |= _limits(members[one.name], one.metadata)
+                members[one.name] |= {"description": one.metadata["about"]} if "about" in one.metadata else {}
             schemas[name] = {"type": "object", "properties": members, "required": list(members)}
         return {"$ref": f"{at}/{name}"}
     if origin in OBJECTS:
@@ -146,11 +155,11 @@ def schema_of(declared: Any, schemas: dict[str, Any], at: str = "#/components/sc
 
 _LIMITS = {
     "integer": ("minimum", "maximum"), "number": ("minimum", "maximum"), "string": ("minLength", "maxLength"),
-    "array": ("minItems", "maxItems"),
+    "array": ("minItems", "maxItems"), "object": ("minProperties", "maxProperties"),
 }  # fmt: skip
 
 
-def _limits(schema: dict[str, Any], metadata: Mapping[str, Any]) -> dict[str, Any]:
-    names = _LIMITS.get(schema.get("type", ""), ("", ""))
-    told = {name: metadata[key] for name, key in zip(names, ("least", "most"), strict=True) if name and key in metadata}
-    return told | ({"description": metadata["about"]} if "about" in metadata else {})
+def _limits(schema: Mapping[str, Any], bounds: Bounds) -> dict[str, float]:
+    names = _LIMITS[schema.get("type", "array" if "prefixItems" in schema else "object")]
+    limits = ((name, limit) for name, limit in zip(names, (bounds.least, bounds.most), strict=True))
+    return {name: limit for name, limit in limits if limit is not None}

@@ -7,7 +7,7 @@ events of a run, and the OpenAPI document.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -154,23 +154,25 @@ class Rest:
         """Queue the file that is the body; `name` is shown and never opened."""
         from docmind.client import decode
         from docmind.records.documents import Upload
+        from docmind.records.values import FileName, Tags
 
-        name = request.query_params.get("name", "")
+        name = decode(FileName, request.query_params.get("name", ""), "name")
         if not name.strip():
             raise ConfigError(_("The file has no name."), hint="See docs/api.md.")
-        tags = decode(tuple[str, ...], _parsed(request.query_params.get("tags", "[]"), "tags"), "tags")
+        tags = decode(Tags, _parsed(request.query_params.get("tags", "[]"), "tags"), "tags")
         data = await self._body(request, is_file=True)
         return await self._queued(lambda _unused: Upload(name, data, tags=tags))
 
     async def _web_page(self, request: Request) -> Response:
         """Fetch a web page, where the settings allow it, and queue it."""
         from docmind.client import decode
+        from docmind.records.values import Address, Tags
 
         told = _parsed(await self._body(request, is_file=False), "body")
         if not isinstance(told, dict) or told.keys() - {"address", "tags"}:
             raise ConfigError(_("A web page is named by its address and tags."), hint="See docs/api.md.")
-        address = decode(str, told.get("address"), "address")
-        tags = decode(tuple[str, ...], told.get("tags", []), "tags")
+        address = decode(Address, told.get("address"), "address")
+        tags = decode(Tags, told.get("tags", []), "tags")
         return await self._queued(lambda vault: vault.web_page(address, tags=tags))
 
     async def _queued(self, upload: Callable[[DocMind], Any]) -> Response:
@@ -238,8 +240,9 @@ def _values(call: Call, request: Request, body: bytes) -> dict[str, Any]:
             raise ConfigError(_("The body isn't an object."), hint="See docs/api.md.")
         values = dict(told)
     names = {name.lstrip("*"): name for name in params}
-    if unknown := sorted((texts.keys() | values.keys()) - (names.keys() - {call.body})):
-        raise ConfigError(_("There is no parameter {name!r}.").format(name=unknown[0]), hint="See docs/api.md.")
+    known = [name for name in names if name != call.body]
+    if unknown := sorted((texts.keys() | values.keys()) - set(known)):
+        raise ConfigError(_("There is no parameter {name!r}.").format(name=unknown[0][:100]), hint=_expected(known))
     for name, text in texts.items():
         declared = params[names[name]]
         values[name] = text if is_text(declared) else _parsed(text, name)
@@ -248,8 +251,12 @@ def _values(call: Call, request: Request, body: bytes) -> dict[str, Any]:
         found[call.body] = body
     needed = set(call.required)
     if missing := sorted(needed - found.keys()):
-        raise ConfigError(_("The parameter {name} is missing.").format(name=missing[0]), hint="See docs/api.md.")
+        raise ConfigError(_("The parameter {name} is missing.").format(name=missing[0]), hint=_expected(known))
     return found
+
+
+def _expected(names: Collection[str]) -> str:
+    return _("Expected: {names}.").format(names=", ".join(names) or "–")
 
 
 def _file(call: Call, values: dict[str, Any], data: bytes) -> Response:

@@ -38,6 +38,25 @@ from docmind.records.snapshots import (
     SnapshotInfo,
 )
 from docmind.records.storage import PruneReport
+from docmind.records.values import (
+    Count,
+    Few,
+    FileName,
+    Ids,
+    Language,
+    Name,
+    Numbers,
+    PageNo,
+    Question,
+    RowId,
+    Secret,
+    Size,
+    Span,
+    Tags,
+    Text,
+    Title,
+    or_none,
+)
 
 API = "api/v1"
 """The path of the interface below the app's address."""
@@ -104,18 +123,17 @@ _REQUIRED = {
     "memories.edit": ("text",), "conversations.start_once": _question, "visual.submit_embedding": _name,
     "tokens.new": _name, "tokens.revoke": _name,
 }  # fmt: skip
-_ids = Sequence[str]
-_files = {"upload_ids": Sequence[int] | None}
+_files = {"upload_ids": or_none(Numbers)}
 _search: dict[str, Any] = {
-    "question": str, "k": int | None, "filters": Filters, "merge": MergeStrategy | None,
-    "lists": Sequence[ListName] | None, "limits": Mapping[ListName, int] | None, "dedup_key": Dedup | None,
+    "question": Question, "k": or_none(Count), "filters": Filters, "merge": MergeStrategy | None,
+    "lists": Sequence[ListName] | None, "limits": Mapping[ListName, Count] | None, "dedup_key": Dedup | None,
     "rerank": Rerank | None,
 }  # fmt: skip
 _once: dict[str, Any] = {
-    "question": str, "filters": Filters, "mode": Mode | None, "web": bool, "k": int | None,
+    "question": Question, "filters": Filters, "mode": Mode | None, "web": bool, "k": or_none(Count),
     "lists": Sequence[ListName] | None,
 }  # fmt: skip
-_asked: dict[str, Any] = {**_once, "checkpoint_id": str | None}
+_asked: dict[str, Any] = {**_once, "checkpoint_id": or_none(Name)}
 
 CALLS = (
     Call("status", "GET", "/status", Status),
@@ -123,145 +141,145 @@ CALLS = (
     Call("counts", "GET", "/counts", tuple[int, int, int]),
     Call(
         "prune", "POST", "/storage/prune", PruneReport,
-        {"max_total_bytes": int, "min_age_seconds": float | None, "dry_run": bool},
+        {"max_total_bytes": Size, "min_age_seconds": or_none(Span), "dry_run": bool},
     ),
     # documents
     Call("documents", "GET", "/documents", tuple[DocumentInfo, ...]),
-    Call("find_document", "GET", "/documents/find", DocumentInfo, {"name": str}),
-    Call("document", "GET", "/documents/{doc_id}", DocumentInfo, {"doc_id": str}),
+    Call("find_document", "GET", "/documents/find", DocumentInfo, {"name": Name}),
+    Call("document", "GET", "/documents/{doc_id}", DocumentInfo, {"doc_id": Name}),
     Call(
         "library.rename", "PATCH", "/documents/{doc_id}", DocumentInfo,
-        {"doc_id": str, "document": str | None, "title": str | None},
+        {"doc_id": Name, "document": or_none(Title), "title": or_none(Title)},
     ),
-    Call("library.original", "GET", "/documents/{doc_id}/original", bytes, {"doc_id": str}),
-    Call("library.original_name", "GET", "/documents/{doc_id}/original-name", str, {"doc_id": str}),
-    Call("page", "GET", "/documents/{doc_id}/pages/{page_no}", PageView, {"doc_id": str, "page_no": int}),
+    Call("library.original", "GET", "/documents/{doc_id}/original", bytes, {"doc_id": Name}),
+    Call("library.original_name", "GET", "/documents/{doc_id}/original-name", str, {"doc_id": Name}),
+    Call("page", "GET", "/documents/{doc_id}/pages/{page_no}", PageView, {"doc_id": Name, "page_no": PageNo}),
     Call(
         "page_image", "GET", "/documents/{doc_id}/pages/{page_no}/image", bytes,
-        {"doc_id": str, "page_no": int, "thumbnail": bool},
+        {"doc_id": Name, "page_no": PageNo, "thumbnail": bool},
     ),
     Call("library.tags", "GET", "/tags", dict[str, int]),
-    Call("library.tag", "POST", "/tags", None, {"doc_ids": _ids, "add": _ids, "remove": _ids}),
-    Call("library.set_language", "POST", "/language", None, {"doc_ids": _ids, "language": str}),
+    Call("library.tag", "POST", "/tags", None, {"doc_ids": Ids, "add": Tags, "remove": Tags}),
+    Call("library.set_language", "POST", "/language", None, {"doc_ids": Ids, "language": Language}),
     # the bin
     Call("library.binned", "GET", "/bin", tuple[DocumentInfo, ...]),
     Call("library.bin_days", "GET", "/bin/days", float, None),
-    Call("library.find_binned", "GET", "/bin/find", DocumentInfo, {"name": str}),
-    Call("library.delete", "POST", "/bin", tuple[DocumentInfo, ...], {"doc_ids": _ids}),
-    Call("library.restore", "POST", "/bin/restore", None, {"doc_ids": _ids}),
+    Call("library.find_binned", "GET", "/bin/find", DocumentInfo, {"name": Name}),
+    Call("library.delete", "POST", "/bin", tuple[DocumentInfo, ...], {"doc_ids": Ids}),
+    Call("library.restore", "POST", "/bin/restore", None, {"doc_ids": Ids}),
     Call("receipts", "GET", "/erasures", tuple[ErasureReceipt, ...]),
     Call(
         "erase", "POST", "/erasures", tuple[ErasureReceipt, ...],
-        {"doc_ids": _ids, "conversations": bool, "memories": bool, "snapshots": bool},
+        {"doc_ids": Ids, "conversations": bool, "memories": bool, "snapshots": bool},
     ),
     # snapshots
     Call("snapshots.list", "GET", "/snapshots", tuple[SnapshotInfo, ...]),
-    Call("snapshots.create", "POST", "/snapshots", SnapshotInfo, {"title": str}),
+    Call("snapshots.create", "POST", "/snapshots", SnapshotInfo, {"title": Title}),
     Call("snapshots.databases", "GET", "/snapshots/databases", tuple[KeptDatabase, ...]),
-    Call("snapshots.delete_database", "DELETE", "/snapshots/databases/{name}", KeptDatabase, {"name": str}),
-    Call("snapshots.find", "GET", "/snapshots/find", SnapshotInfo, {"name": str}),
-    Call("snapshots.kept_in", "GET", "/snapshots/holding/{doc_id}", tuple[str, ...], {"doc_id": str}),
-    Call("snapshots.find_document", "GET", "/snapshots/find-document", tuple[str, str], {"name": str}),
+    Call("snapshots.delete_database", "DELETE", "/snapshots/databases/{name}", KeptDatabase, {"name": Name}),
+    Call("snapshots.find", "GET", "/snapshots/find", SnapshotInfo, {"name": Name}),
+    Call("snapshots.kept_in", "GET", "/snapshots/holding/{doc_id}", tuple[str, ...], {"doc_id": Name}),
+    Call("snapshots.find_document", "GET", "/snapshots/find-document", tuple[str, str], {"name": Name}),
     Call("snapshots.prune", "POST", "/snapshots/prune", tuple[SnapshotInfo, ...], {
-        "keep": int | None, "days": float | None, "dry_run": bool,
+        "keep": or_none(Few), "days": or_none(Span), "dry_run": bool,
     }),
     Call("snapshots.documents", "GET", "/snapshots/{snapshot_id}/documents", tuple[SnapshotDocument, ...], {
-        "snapshot_id": str,
+        "snapshot_id": Name,
     }),
     Call("snapshots.compare", "GET", "/snapshots/{snapshot_id}/difference", SnapshotDifference, {
-        "snapshot_id": str, "other": str,
+        "snapshot_id": Name, "other": Name,
     }),
     Call("snapshots.verify", "POST", "/snapshots/{snapshot_id}/check", SnapshotCheck, {
-        "snapshot_id": str, "deep": bool,
+        "snapshot_id": Name, "deep": bool,
     }),
     Call("snapshots.activate", "POST", "/snapshots/{snapshot_id}/activate", Activation, {
-        "snapshot_id": str, "settings": bool, "reindex": bool,
+        "snapshot_id": Name, "settings": bool, "reindex": bool,
     }),
-    Call("snapshots.pin", "POST", "/snapshots/{snapshot_id}/pin", SnapshotInfo, {"snapshot_id": str, "pinned": bool}),
-    Call("snapshots.delete", "DELETE", "/snapshots/{snapshot_id}", SnapshotInfo, {"snapshot_id": str}),
+    Call("snapshots.pin", "POST", "/snapshots/{snapshot_id}/pin", SnapshotInfo, {"snapshot_id": Name, "pinned": bool}),
+    Call("snapshots.delete", "DELETE", "/snapshots/{snapshot_id}", SnapshotInfo, {"snapshot_id": Name}),
     # collections
     Call("library.collections", "GET", "/collections", tuple[Collection, ...]),
-    Call("library.new_collection", "POST", "/collections", Collection, {"name": str, "doc_ids": _ids}),
-    Call("library.collection", "GET", "/collections/find", Collection, {"name": str}),
+    Call("library.new_collection", "POST", "/collections", Collection, {"name": Name, "doc_ids": Ids}),
+    Call("library.collection", "GET", "/collections/find", Collection, {"name": Name}),
     Call(
         "library.rename_collection", "PATCH", "/collections/{collection_id}", Collection,
-        {"collection_id": str, "name": str},
+        {"collection_id": Name, "name": Name},
     ),
-    Call("library.delete_collection", "DELETE", "/collections/{collection_id}", Collection, {"collection_id": str}),
+    Call("library.delete_collection", "DELETE", "/collections/{collection_id}", Collection, {"collection_id": Name}),
     Call(
         "library.collect", "POST", "/collections/{collection_id}/documents", None,
-        {"collection_id": str, "doc_ids": _ids, "leave": bool},
+        {"collection_id": Name, "doc_ids": Ids, "leave": bool},
     ),
     # the queue
-    Call("queue.uploads", "GET", "/jobs", tuple[UploadInfo, ...], {"*states": tuple[UploadState, ...], "newest": int}),
+    Call("queue.uploads", "GET", "/jobs", tuple[UploadInfo, ...], {"*states": tuple[UploadState, ...], "newest": Few}),
     Call("queue.counts", "GET", "/jobs/counts", dict[UploadState, int]),
     Call("queue.progress", "GET", "/jobs/progress", QueueProgress),
     Call("queue.pause", "POST", "/jobs/pause", list[int], _files),
     Call("queue.resume", "POST", "/jobs/resume", list[int], _files),
     Call("queue.retry", "POST", "/jobs/retry", list[int], _files),
     Call("queue.cancel", "POST", "/jobs/cancel", list[int], _files),
-    Call("queue.remove", "POST", "/jobs/remove", list[UploadInfo], {"upload_ids": Sequence[int]}),
-    Call("queue.unlock", "POST", "/jobs/{upload_id}/unlock", None, {"upload_id": int, "password": str}),
+    Call("queue.remove", "POST", "/jobs/remove", list[UploadInfo], {"upload_ids": Numbers}),
+    Call("queue.unlock", "POST", "/jobs/{upload_id}/unlock", None, {"upload_id": RowId, "password": Secret}),
     # search and answers
     Call(
         "search", "POST", "/search", SearchResult,
-        {"question": str, "k": int | None, "filters": Filters, "dedup_key": Dedup | None},
+        {"question": Question, "k": or_none(Count), "filters": Filters, "dedup_key": Dedup | None},
     ),
     Call("multimodal_search", "POST", "/search/multimodal", MultimodalResult, _search),
     Call(
         "see", "POST", "/search/picture", MultimodalResult,
         {
-            "picture": bytes, "question": str, "k": int, "filters": Filters, "merge": MergeStrategy | None, "name": str,
-            "read": bool, "rerank": Rerank | None,
+            "picture": bytes, "question": Question, "k": Count, "filters": Filters, "merge": MergeStrategy | None,
+            "name": FileName, "read": bool, "rerank": Rerank | None,
         },
     ),
     Call("ask", "POST", "/ask", Answer, {
-        "question": str, "k": int | None, "filters": Filters, "lists": Sequence[ListName] | None,
+        "question": Question, "k": or_none(Count), "filters": Filters, "lists": Sequence[ListName] | None,
     }),
     # conversations
     Call("conversations.threads", "GET", "/threads", tuple[Thread, ...], {
-        "search": str, "deleted": bool, "archived": bool,
+        "search": Title, "deleted": bool, "archived": bool,
     }),
     Call("conversations.create", "POST", "/threads", Thread, {
-        "title": str, "thread_id": str | None, "collections": _ids, "documents": _ids,
+        "title": Title, "thread_id": or_none(Name), "collections": Ids, "documents": Ids,
     }),
-    Call("conversations.find_thread", "GET", "/threads/find", Thread, {"name": str}),
-    Call("conversations.thread", "GET", "/threads/{thread_id}", Thread, {"thread_id": str}),
-    Call("conversations.rename", "PATCH", "/threads/{thread_id}", Thread, {"thread_id": str, "title": str}),
-    Call("conversations.delete", "DELETE", "/threads/{thread_id}", Thread, {"thread_id": str}),
-    Call("conversations.restore", "POST", "/threads/{thread_id}/restore", Thread, {"thread_id": str}),
+    Call("conversations.find_thread", "GET", "/threads/find", Thread, {"name": Name}),
+    Call("conversations.thread", "GET", "/threads/{thread_id}", Thread, {"thread_id": Name}),
+    Call("conversations.rename", "PATCH", "/threads/{thread_id}", Thread, {"thread_id": Name, "title": Title}),
+    Call("conversations.delete", "DELETE", "/threads/{thread_id}", Thread, {"thread_id": Name}),
+    Call("conversations.restore", "POST", "/threads/{thread_id}/restore", Thread, {"thread_id": Name}),
     Call(
         "conversations.view", "GET", "/threads/{thread_id}/transcript", ThreadView,
-        {"thread_id": str, "checkpoint_id": str | None, "last": int | None},
+        {"thread_id": Name, "checkpoint_id": or_none(Name), "last": or_none(Few)},
     ),
-    Call("conversations.live", "GET", "/threads/{thread_id}/run", RunProgress | None, {"thread_id": str}),
-    Call("conversations.start", "POST", "/threads/{thread_id}/ask", str, {**_asked, "thread_id": str}),
+    Call("conversations.live", "GET", "/threads/{thread_id}/run", RunProgress | None, {"thread_id": Name}),
+    Call("conversations.start", "POST", "/threads/{thread_id}/ask", str, {**_asked, "thread_id": Name}),
     Call("conversations.start_once", "POST", "/runs", str, _once),
-    Call("conversations.ask", "POST", "/turns", Turn, {**_asked, "thread_id": str | None}),
-    Call("conversations.run", "GET", "/runs/{run_id}", RunProgress, {"run_id": str}),
-    Call("conversations.stop", "POST", "/runs/{run_id}/stop", None, {"run_id": str}),
+    Call("conversations.ask", "POST", "/turns", Turn, {**_asked, "thread_id": or_none(Name)}),
+    Call("conversations.run", "GET", "/runs/{run_id}", RunProgress, {"run_id": Name}),
+    Call("conversations.stop", "POST", "/runs/{run_id}/stop", None, {"run_id": Name}),
     # checks
     Call("doctor.examine", "POST", "/doctor", CheckReport, {"level": Level}),
     Call("doctor.repair", "POST", "/doctor/repair", RepairReport, {"level": Level}),
     # memories, models, settings
-    Call("memories.list", "GET", "/memories", MemoryList, {"search": str, "thread_id": str | None, "limit": int}),
-    Call("memories.add", "POST", "/memories", Memory, {"text": str, "thread_id": str | None}),
-    Call("memories.find", "GET", "/memories/find", Memory, {"name": str}),
-    Call("memories.expand", "POST", "/memories/expand", str, {"question": str, "thread_id": str | None}),
-    Call("memories.edit", "PATCH", "/memories/{memory_id}", Memory, {"memory_id": str, "text": str}),
-    Call("memories.forget", "DELETE", "/memories/{memory_id}", Memory, {"memory_id": str}),
+    Call("memories.list", "GET", "/memories", MemoryList, {"search": Title, "thread_id": or_none(Name), "limit": Few}),
+    Call("memories.add", "POST", "/memories", Memory, {"text": Text, "thread_id": or_none(Name)}),
+    Call("memories.find", "GET", "/memories/find", Memory, {"name": Name}),
+    Call("memories.expand", "POST", "/memories/expand", str, {"question": Question, "thread_id": or_none(Name)}),
+    Call("memories.edit", "PATCH", "/memories/{memory_id}", Memory, {"memory_id": Name, "text": Text}),
+    Call("memories.forget", "DELETE", "/memories/{memory_id}", Memory, {"memory_id": Name}),
     Call("models.list", "GET", "/models", ModelList, {"refresh": bool}),
     Call("models.degraded", "GET", "/models/degraded", tuple[Degraded, ...]),
     Call("visual.is_on", "GET", "/models/{kind}/on", bool, {"kind": Literal["image", "late"]}),
     Call("visual.models", "GET", "/models/visual", tuple[ModelCard, ...]),
     Call("visual.embeddings", "GET", "/models/visual/jobs", tuple[EmbeddingProgress, ...]),
     Call(
-        "visual.submit_embedding", "POST", "/models/visual/jobs", str, {"name": str, "doc_ids": _ids, "force": bool},
+        "visual.submit_embedding", "POST", "/models/visual/jobs", str, {"name": Name, "doc_ids": Ids, "force": bool},
     ),
     Call("settings.list", "GET", "/settings", tuple[SettingInfo, ...]),
-    Call("settings.info", "GET", "/settings/{name}", SettingInfo, {"name": str}),
+    Call("settings.info", "GET", "/settings/{name}", SettingInfo, {"name": Name}),
     # tokens of programs, for processes of the user alone
     Call("tokens.list", "GET", "/tokens", tuple[ApiToken, ...]),
-    Call("tokens.new", "POST", "/tokens", NewApiToken, {"name": str, "scope": TokenScope}),
-    Call("tokens.revoke", "POST", "/tokens/revoke", ApiToken, {"name": str}),
+    Call("tokens.new", "POST", "/tokens", NewApiToken, {"name": Name, "scope": TokenScope}),
+    Call("tokens.revoke", "POST", "/tokens/revoke", ApiToken, {"name": Name}),
 )  # fmt: skip

@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from docmind.errors import ConfigError
+from docmind.records.values import bounds_of, is_sound
 from docmind.wording import _
 
 ARRAYS = (tuple, list, collections.abc.Sequence, collections.abc.Iterable, collections.abc.Collection)
@@ -22,8 +23,8 @@ UNIONS = (Union, types.UnionType)
 
 @cache
 def hints_of(record: type) -> dict[str, Any]:
-    """Return the annotations of a record's fields, in their order."""
-    hints = get_type_hints(record)
+    """Return the annotations of a record's fields, with their bounds, in their order."""
+    hints = get_type_hints(record, include_extras=True)
     names = [one.name for one in dataclasses.fields(record)] if dataclasses.is_dataclass(record) else record._fields  # type: ignore[attr-defined]
     return {name: hints[name] for name in names}
 
@@ -46,6 +47,7 @@ def is_box(declared: Any) -> bool:
 
 def is_text(declared: Any) -> bool:
     """Tell whether values of this type are texts, or None: in a query they stand as they are."""
+    declared = bounds_of(declared)[0]
     if get_origin(declared) in UNIONS:
         return all(is_text(kind) or kind is type(None) for kind in get_args(declared))
     return declared is str or (get_origin(declared) is Literal and isinstance(get_args(declared)[0], str))
@@ -58,6 +60,7 @@ def encode(declared: Any, value: Any) -> Any:
     """
     if value is None or isinstance(value, str | bool | int | float):
         return value
+    declared = bounds_of(declared)[0]
     if get_origin(declared) in UNIONS:
         return encode(_member_of(declared, value), value)
     if dataclasses.is_dataclass(declared):
@@ -75,8 +78,17 @@ def encode(declared: Any, value: Any) -> Any:
 def decode(declared: Any, data: Any, at: str = "value") -> Any:
     """Return the value of this type that the JSON data holds; `at` is its name in errors.
 
-    Raises `ConfigError` for data of another type, and for unknown and missing fields.
+    Raises `ConfigError` for data of another type, for unknown and missing fields, for values beyond their bounds, and
+    for what no record may hold: half a surrogate pair, a number that is not finite or has more than 64 bits.
     """
+    declared, bounds = bounds_of(declared)
+    value = _decoded(declared, data, at)
+    for one in bounds:
+        one.check(value, at)
+    return value
+
+
+def _decoded(declared: Any, data: Any, at: str) -> Any:
     origin, inner = get_origin(declared), get_args(declared)
     if origin in UNIONS:
         if data is None and type(None) in inner:
@@ -101,9 +113,12 @@ def decode(declared: Any, data: Any, at: str = "value") -> Any:
         return tuple(_array(_kinds(origin, inner, len(data), at), data, at))
     if declared is type(None) and data is None:
         return None
-    if declared is float and isinstance(data, int | float) and not isinstance(data, bool):
-        return data
-    if declared in (str, int, bool) and type(data) is declared:
+    is_fitting = type(data) is declared or (declared is float and type(data) is int)
+    if declared in (str, int, float, bool) and is_fitting:
+        if not is_sound(data):
+            raise ConfigError(
+                _("{at} has a wrong value; expected: {wanted}.").format(at=at, wanted=_SOUND[declared]), hint=_HINT
+            )
         return data
     raise _refused(at, getattr(declared, "__name__", str(declared)))
 
@@ -113,7 +128,10 @@ def _record(declared: Any, data: Any, at: str) -> Any:
         raise _refused(at, "object")
     hints = hints_of(declared)
     if unknown := sorted(data.keys() - hints.keys()):
-        raise ConfigError(_("{at} has an unknown field: {name}.").format(at=at, name=unknown[0]), hint=_HINT)
+        raise ConfigError(
+            _("{at} has an unknown field: {name}.").format(at=at, name=ascii(unknown[0])[:100]),
+            hint=_("Expected: {names}.").format(names=", ".join(hints)),
+        )
     if missing := sorted(needed_of(declared) - data.keys()):
         raise ConfigError(_("{at} lacks a field: {name}.").format(at=at, name=missing[0]), hint=_HINT)
     values = {name: decode(hints[name], one, f"{at}.{name}") for name, one in data.items()}
@@ -139,7 +157,8 @@ def _kinds(origin: Any, inner: tuple[Any, ...], count: int, at: str = "value") -
 
 def _member_of(declared: Any, value: Any) -> Any:
     """Return the member of a union that the value belongs to; the first record that it is an instance of."""
-    for kind in get_args(declared):
+    for member in get_args(declared):
+        kind = bounds_of(member)[0]
         if isinstance(kind, type) and isinstance(value, kind):
             return kind
         if get_origin(kind) in (*ARRAYS, *OBJECTS) and not dataclasses.is_dataclass(value):
@@ -149,23 +168,25 @@ def _member_of(declared: Any, value: Any) -> Any:
 
 def _fitting(inner: tuple[Any, ...], data: Any, at: str) -> Any:
     """Return the member of a union that the data fits; several records are told apart by nothing, so one at most."""
-    for kind in inner:
+    for declared in inner:
+        kind = bounds_of(declared)[0]
         if kind is type(None):
             continue
         if kind in (str, int, bool) and type(data) is kind:
-            return kind
+            return declared
         if kind is float and isinstance(data, int | float) and not isinstance(data, bool):
-            return kind
+            return declared
         if (is_box(kind) or get_origin(kind) in ARRAYS) and isinstance(data, list):
-            return kind
+            return declared
         if get_origin(kind) in OBJECTS and isinstance(data, dict):
-            return kind
+            return declared
         if get_origin(kind) is Literal or (dataclasses.is_dataclass(kind) and isinstance(data, dict)):
-            return kind
+            return declared
     raise _refused(at, " | ".join(getattr(kind, "__name__", str(kind)) for kind in inner))
 
 
 _HINT = "See docs/api.md."
+_SOUND = {str: "Unicode text", int: "integer of 64 bits", float: "finite number"}
 
 
 def _refused(at: str, wanted: str) -> ConfigError:

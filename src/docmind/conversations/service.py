@@ -14,7 +14,7 @@ from docmind.conversations.instructions import Instructions
 from docmind.conversations.sessions import Sessions
 from docmind.documents import Catalog
 from docmind.embedding import TextEmbedder
-from docmind.errors import DamagedError, NotFoundError
+from docmind.errors import DamagedError, NotFoundError, StateRefusedError
 from docmind.llm import LanguageModels
 from docmind.memory import Memories
 from docmind.records.answers import Source
@@ -448,7 +448,7 @@ class Conversations:
         if known is None or known[0] != thread.updated_at_ms:
             words = ""
             if thread.checkpoint_id is not None:
-                with suppress(DamagedError):  # the others are still searched; opening this one reports the damage
+                with suppress(DamagedError, StateRefusedError):  # the others are searched; opening this one tells it
                     words = self._started().history(thread.thread_id).words()
             known = self._said[thread.thread_id] = (thread.updated_at_ms, words.casefold())
         return f"{thread.title.casefold()} {known[1]}"

@@ -36,6 +36,7 @@ from docmind.memory import Memories
 from docmind.records.conversations import Mode, Thread, Turn, WebResult
 from docmind.records.documents import ArtifactRef
 from docmind.records.search import LISTS_OF_QUESTIONS, Filters, ListName
+from docmind.records.values import check_question
 from docmind.rich_text import clip
 from docmind.storage import Database
 from docmind.wording import _
@@ -136,7 +137,7 @@ class Talk:
         web: bool,
         lists: Sequence[ListName] | None = None,
     ) -> tuple[LiveRun, Question]:
-        """Create a run for a question. Raises `ConfigError` where it is empty, or a list is unknown."""
+        """Create a run for a question. Raises `ConfigError` where it is empty or too long, or a list is unknown."""
         for name in lists or ():
             if name not in LISTS_OF_QUESTIONS:
                 there = f"There are {', '.join(LISTS_OF_QUESTIONS)}."
@@ -144,6 +145,7 @@ class Talk:
         text = question.encode("utf-8", "replace").decode().strip()
         if not text:
             raise ConfigError(_("The question is empty."), hint=_("Type a question."))
+        check_question(text)
         return LiveRun(thread_id, text, watch), new_question(text, filters, mode or self._mode, k, web=web, lists=lists)
 
     def turn(self, run: LiveRun, question: Question, checkpoint_id: str | None) -> Turn:

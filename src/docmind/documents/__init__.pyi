@@ -2,7 +2,7 @@ from .carrying import TABLES, CarriedDocument, adopt_document, carried_document,
 from .catalog import Catalog, PageRecord
 from .chunk_store import NodeRecord, NodeStore, unpack_tokens
 from .edits import Edits
-from .erasures import LEAST_NAME, Erasure, ErasurePlan, Erasures
+from .erasures import LEAST_NAME, Erasure, ErasurePlan, Erasures, unreadable_erasures
 from .language import language_of, majority, with_ordinals
 from .page_images import IMAGE_SUFFIX, PageList, Place
 from .page_vectors import PageVectors
@@ -19,6 +19,8 @@ from .segments import (
     rows_in,
     segment_of,
 )
+from .stored import artifact_of, readable_artifacts, readable_texts, texts_of
+from .tags import fitting_tags
 from .titles import outline_of
 from .uploads import HandedIn, Uploads, need_room, refused
 from .words import Words
@@ -49,10 +51,12 @@ __all__ = [
     "Uploads",
     "Words",
     "adopt_document",
+    "artifact_of",
     "carried_document",
     "carried_in",
     "check_carried",
     "doc_id_of",
+    "fitting_tags",
     "held_documents",
     "held_of",
     "language_of",
@@ -60,10 +64,14 @@ __all__ = [
     "need_room",
     "new_key",
     "outline_of",
+    "readable_artifacts",
+    "readable_texts",
     "refused",
     "rows_in",
     "rows_of",
     "segment_of",
+    "texts_of",
     "unpack_tokens",
+    "unreadable_erasures",
     "with_ordinals",
 ]

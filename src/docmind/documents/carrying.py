@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from docmind.documents.stored import artifact_of
 from docmind.documents.words import Words
 from docmind.errors import DamagedError
 from docmind.records.documents import ArtifactRef, page_id_of
@@ -56,9 +57,9 @@ class CarriedDocument:
         return str(self.rows["documents"][0]["document"])
 
     def artifacts(self) -> list[ArtifactRef]:
-        """Return the sealed files that the rows name: the original, page images and thumbnails. Raises `ValueError`."""
+        """Return the sealed files that the rows name: original, page images and thumbnails. Raises `DamagedError`."""
         return [
-            ArtifactRef(str(row[name]), str(row[suffix]))
+            artifact_of(str(row[name]), str(row[suffix]))
             for table in ("documents", "pages")
             for row in self.rows[table]
             for name, suffix in _ARTIFACTS

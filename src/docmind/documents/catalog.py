@@ -7,8 +7,9 @@ import threading
 import time
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from docmind.documents.stored import artifact_of, readable_artifacts, readable_texts, texts_of
 from docmind.documents.titles import printed_title
 from docmind.documents.words import Words
 from docmind.errors import DamagedError, NotFoundError
@@ -75,6 +76,8 @@ class Catalog:
         self._db = database
         self.naming = threading.RLock()
         self._damaged: dict[tuple[str, int], str] = {}  # pages that could not be read since the vault was opened
+        self._unsound: dict[str, str] = {}  # documents of whose rows a part could not be read, with their names
+        self._refused: dict[str, str] | None = None  # kept until a document changes; replaced as a whole
 
     # documents
 
@@ -160,24 +163,19 @@ class Catalog:
         """
         for place in [place for place in self._damaged if place[0] == doc_id]:
             del self._damaged[place]
+        self._unsound.pop(doc_id, None)
         with self._db.transaction() as db:
             self._db.recount()
-            refs = {
-                ArtifactRef(*pair)
+            named = [
+                pair
                 for row in db.execute(
                     "SELECT image, image_suffix, thumbnail, thumbnail_suffix FROM pages WHERE doc_id = ?", (doc_id,)
                 )
                 for pair in (row[:2], row[2:])
-            }
-            refs |= {
-                ArtifactRef(*row)
-                for row in db.execute("SELECT original, original_suffix FROM documents WHERE doc_id = ?", (doc_id,))
-            }
+            ]
+            named += db.execute("SELECT original, original_suffix FROM documents WHERE doc_id = ?", (doc_id,))
             if not keep_uploads:
-                refs |= {
-                    ArtifactRef(*row)
-                    for row in db.execute("SELECT artifact, artifact_suffix FROM uploads WHERE doc_id = ?", (doc_id,))
-                }
+                named += db.execute("SELECT artifact, artifact_suffix FROM uploads WHERE doc_id = ?", (doc_id,))
                 db.execute("DELETE FROM uploads WHERE doc_id = ?", (doc_id,))
             hashes = db.execute("SELECT DISTINCT content_hash FROM nodes WHERE doc_id = ?", (doc_id,)).fetchall()
             db.execute("DELETE FROM documents WHERE doc_id = ?", (doc_id,))
@@ -187,7 +185,7 @@ class Catalog:
                 hashes,
             )
             epoch = self._changed(db, doc_id)
-            return epoch, self.doom(refs)
+            return epoch, self.doom(readable_artifacts(named))
 
     def doom(self, refs: Iterable[ArtifactRef]) -> list[ArtifactRef]:
         """Return those of these artifacts that no row refers to any more, and list them in `doomed`."""
@@ -203,7 +201,7 @@ class Catalog:
         """Return artifacts that an interrupted deletion left to unlink, except those referred to again."""
         with self._db.reading() as db:
             rows = db.execute("SELECT sha256, suffix FROM doomed").fetchall()
-            return [ArtifactRef(*row) for row in rows if not self._is_referenced(db, row[0])]
+            return [ref for ref in readable_artifacts(rows) if not self._is_referenced(db, ref.sha256)]
 
     def buried(self) -> None:
         """Note that everything doomed was unlinked.
@@ -223,7 +221,7 @@ class Catalog:
             " AND NOT EXISTS (SELECT 1 FROM segment_files s WHERE s.sha256 IN (p.image, p.thumbnail))",
             (doc_id,),
         )
-        return list(dict.fromkeys(ArtifactRef(*pair) for row in rows for pair in (row[:2], row[2:])))
+        return readable_artifacts(pair for row in rows for pair in (row[:2], row[2:]))
 
     def document(self, doc_id: str) -> DocumentInfo:
         """Return one document outside the bin. Raises `NotFoundError`."""
@@ -283,7 +281,8 @@ class Catalog:
         return [
             doc_id
             for doc_id, tags in rows
-            if filters.allow(doc_id, json.loads(tags), collected.get(doc_id, ())) and (held is None or doc_id in held)
+            if (held is None or doc_id in held)
+            and filters.allow(doc_id, readable_texts(tags), collected.get(doc_id, ()))
         ]
 
     def held_in(self, snapshots: Collection[str]) -> set[str] | None:
@@ -319,21 +318,21 @@ class Catalog:
     def state_of(self, doc_id: str) -> tuple[bool, ArtifactRef | None]:
         """Return whether a document is ready, and its sealed original.
 
-        The result is False and None where there is none.
+        The result is False and None where there is none. Raises `DamagedError`.
         """
         row = self._db.one("SELECT status, original, original_suffix FROM documents WHERE doc_id = ?", (doc_id,))
-        return (row[0] == "ready", ArtifactRef(row[1], row[2])) if row else (False, None)
+        return (row[0] == "ready", artifact_of(row[1], row[2])) if row else (False, None)
 
     def is_known(self, doc_id: str) -> bool:
         """Return whether there is a document of this id, in the bin or outside."""
         return self._db.one("SELECT 1 FROM documents WHERE doc_id = ?", (doc_id,)) is not None
 
     def original(self, doc_id: str) -> ArtifactRef:
-        """Return the sealed original of a document. Raises `NotFoundError`."""
+        """Return the sealed original of a document. Raises `NotFoundError`, `DamagedError`."""
         row = self._db.one("SELECT original, original_suffix FROM documents WHERE doc_id = ?", (doc_id,))
         if row is None:
             raise NotFoundError(_("There is no such document: {doc_id}.").format(doc_id=doc_id))
-        return ArtifactRef(*row)
+        return artifact_of(*row)
 
     # pages
 
@@ -419,20 +418,44 @@ class Catalog:
                 named = None
             self._damaged[(doc_id, page_no)] = named[0] if named else f"document {doc_id[:12]}"
 
+    def note_refusal(self, doc_id: str, *, is_refused: bool) -> None:
+        """Record on a document that is ready whether the index refuses what it holds, until it is written again."""
+        message = _("Search doesn't find this document: the index refuses what it holds.") if is_refused else ""
+        if self._db.is_read_only:
+            named = self.name_and_title(doc_id) or (doc_id,)
+            others = {one: name for one, name in self.refused().items() if one != doc_id}
+            self._refused = others | ({doc_id: named[0]} if is_refused else {})
+            return
+        with self._db.transaction() as db:
+            db.execute("UPDATE documents SET message = ? WHERE doc_id = ? AND status = 'ready'", (message, doc_id))
+        self._refused = None
+
+    def refused(self) -> dict[str, str]:
+        """Return the documents outside the bin that the index refuses, by id with their names."""
+        found = self._refused
+        if found is None:
+            found = self._refused = dict(
+                self._db.all(
+                    "SELECT doc_id, document FROM documents"
+                    " WHERE status = 'ready' AND message <> '' AND deleted_at_ms IS NULL"
+                )
+            )
+        return found
+
     def damage(self) -> tuple[Degraded, ...]:
-        """Return what was found damaged since the vault was opened and is left out, for search results."""
+        """Return what was found damaged since the opening, and what the index refuses, for the results of searches."""
         known = sorted((name, page_no) for (_unused, page_no), name in self._damaged.items())
-        if not known:
-            return ()
         listed = [f"page {page_no} of {name}" if page_no else name for name, page_no in known]
-        more = f" and {len(listed) - _DAMAGED_NAMED} more" if len(listed) > _DAMAGED_NAMED else ""
-        told = "; ".join(listed[:_DAMAGED_NAMED])
-        return (
-            Degraded(
-                "damaged",
-                _("{told}{more} can't be read and is left out: vault.db is damaged there").format(told=told, more=more),
-            ),
-        )
+        told = []
+        if listed:
+            told.append(
+                _("{told}{more} can't be read and is left out: vault.db is damaged there").format(**_some(listed))
+            )
+        if unsound := sorted(self._unsound.values()):
+            told.append(_("{told}{more} can be read in part only: vault.db is damaged there").format(**_some(unsound)))
+        if refused := sorted(self.refused().values()):
+            told.append(_("{told}{more} can't be found: the index refuses what it holds").format(**_some(refused)))
+        return tuple(Degraded("damaged", one) for one in told)
 
     def page_view(self, doc_id: str, page_no: int) -> PageView:
         """Return one page with its words, as shown to a person. Raises `NotFoundError`."""
@@ -528,6 +551,7 @@ class Catalog:
         return bool(row[0])
 
     def _changed(self, db: Connection, doc_id: str) -> int:
+        self._refused = None
         cursor = db.execute("INSERT INTO changes (doc_id, at_ms) VALUES (?, ?)", (doc_id, int(time.time() * 1000)))
         db.execute("DELETE FROM changes WHERE doc_id = ? AND epoch < ?", (doc_id, cursor.lastrowid))
         return cursor.lastrowid
@@ -544,7 +568,22 @@ class Catalog:
             f" FROM documents d LEFT JOIN web_pages w ON w.doc_id = d.doc_id {where}",
             parameters,
         )
-        return [_document(row) for row in rows]
+        return [self._document(row) for row in rows]
+
+    def _document(self, row: Row) -> DocumentInfo:
+        """Return the record of a row; what cannot be read of it is left out, and told by `message` and `damage`."""
+        try:
+            return _document(row, texts_of(row[10]), texts_of(row[16]))
+        except DamagedError:
+            self._unsound[row[0]] = row[1]
+            info = _document(row, readable_texts(row[10]), readable_texts(row[16]))
+            return replace(info, message=_("Its tags or its former name can't be read: vault.db is damaged there."))
+
+
+def _some(names: Sequence[str]) -> dict[str, str]:
+    """Return the first names for a sentence, and how many more there are."""
+    more = f" and {len(names) - _DAMAGED_NAMED} more" if len(names) > _DAMAGED_NAMED else ""
+    return {"told": "; ".join(names[:_DAMAGED_NAMED]), "more": more}
 
 
 def held_in(database: Database, snapshots: Collection[str]) -> set[str]:
@@ -558,9 +597,9 @@ def held_in(database: Database, snapshots: Collection[str]) -> set[str]:
     return {doc_id for (doc_id,) in rows}
 
 
-def _document(row: Row) -> DocumentInfo:
-    doc_id, document, title, kind, status, pages, language, size, added, message, tags, done, ocr, queued = row[:14]
-    collections, heading, read_as, deleted, address, fetched = row[14:]
+def _document(row: Row, tags: tuple[str, ...], read_as: tuple[str, ...]) -> DocumentInfo:
+    doc_id, document, title, kind, status, pages, language, size, added, message, _unused, done, ocr, queued = row[:14]
+    collections, heading, _unused, deleted, address, fetched = row[14:]
     # The state of a document that is not ready is that of its file in the queue.
     status_: DocumentStatus = _QUEUED[queued] if status != "ready" and queued in _QUEUED else status
     return DocumentInfo(
@@ -576,10 +615,10 @@ def _document(row: Row) -> DocumentInfo:
         size,
         added,
         message,
-        tuple(json.loads(tags)),
+        tags,
         tuple(sorted((collections or "").split())),
         heading,
-        tuple(json.loads(read_as)),
+        read_as,
         deleted,
         address,
         fetched,
@@ -587,5 +626,5 @@ def _document(row: Row) -> DocumentInfo:
 
 
 def _page(row: Row) -> PageRecord:
-    image, thumbnail = ArtifactRef(row[9], row[10]), ArtifactRef(row[11], row[12])
+    image, thumbnail = artifact_of(row[9], row[10]), artifact_of(row[11], row[12])
     return PageRecord(*row[:9], image=image, thumbnail=thumbnail)

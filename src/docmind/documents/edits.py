@@ -13,13 +13,15 @@ from contextlib import suppress
 
 from docmind.documents.catalog import Catalog
 from docmind.documents.language import language_of, majority
+from docmind.documents.stored import readable_texts
+from docmind.documents.tags import check_number, tag_of
 from docmind.errors import ConfigError, NotFoundError
 from docmind.records.documents import Collection, DocumentInfo, ReadingFacts
 from docmind.rich_text import one_line
 from docmind.storage import Connection, Database
 from docmind.wording import _
 
-_NAME, _TITLE, _TAG = 200, 300, 60  # the most characters of each
+_NAME, _TITLE, _COLLECTION = 200, 300, 60  # the most characters of each
 
 
 class Edits:
@@ -123,9 +125,9 @@ class Edits:
     def tag(self, doc_ids: Sequence[str], *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> None:
         """Add tags to documents and remove tags from them; capital letters do not make another tag.
 
-        Raises `NotFoundError`, and `ConfigError` for an empty tag.
+        Raises `NotFoundError`, and `ConfigError` for a tag that is empty or too long, or one too many.
         """
-        added, removed = [_tag(tag) for tag in add], {_tag(tag).casefold() for tag in remove}
+        added, removed = [tag_of(tag) for tag in add], {one_line(tag).casefold() for tag in remove}
         with self._db.transaction() as db:
             known = {tag.casefold(): tag for tag in self.tags()}
             for doc_id in dict.fromkeys(doc_ids):
@@ -133,6 +135,7 @@ class Edits:
                 kept = {tag.casefold(): tag for tag in old if tag.casefold() not in removed}
                 for tag in added:
                     kept.setdefault(tag.casefold(), known.setdefault(tag.casefold(), tag))
+                check_number(len(kept), len(old))
                 db.execute("UPDATE documents SET tags = ? WHERE doc_id = ?", (json.dumps([*kept.values()]), doc_id))
 
     def tags(self) -> dict[str, int]:
@@ -140,7 +143,7 @@ class Edits:
         rows = self._db.all("SELECT tags, count(*) FROM documents WHERE deleted_at_ms IS NULL GROUP BY tags")
         counts: dict[str, int] = {}
         for tags, number in rows:
-            for tag in json.loads(tags):
+            for tag in readable_texts(tags):
                 counts[tag] = counts.get(tag, 0) + number
         return dict(sorted(counts.items(), key=lambda one: one[0].casefold()))
 
@@ -169,7 +172,7 @@ class Edits:
     def new_collection(self, name: str) -> Collection:
         """Create a collection. Raises `ConfigError` for an empty name and for one that there is already."""
         with self._db.transaction() as db:
-            self._check_name(line := _line(name, _TAG))
+            self._check_name(line := _line(name, _COLLECTION))
             collection_id = secrets.token_hex(8)
             db.execute("INSERT INTO collections VALUES (?, ?, ?)", (collection_id, line, _now_ms()))
         return self.collection(collection_id)
@@ -178,7 +181,7 @@ class Edits:
         """Rename a collection. Raises `NotFoundError`, and `ConfigError` as `new_collection` does."""
         with self._db.transaction() as db:
             self.collection(collection_id)
-            self._check_name(line := _line(name, _TAG), but=collection_id)
+            self._check_name(line := _line(name, _COLLECTION), but=collection_id)
             db.execute("UPDATE collections SET name = ? WHERE collection_id = ?", (line, collection_id))
         return self.collection(collection_id)
 
@@ -255,13 +258,6 @@ class Edits:
 
 def _line(text: str, longest: int) -> str:
     return one_line(text.encode("utf-8", "replace").decode())[:longest].strip()
-
-
-def _tag(text: str) -> str:
-    tag = _line(text, _TAG)
-    if not tag:
-        raise ConfigError(_("A tag needs a letter."), hint=_("Type a word, for example: contract."))
-    return tag
 
 
 def _now_ms() -> int:

@@ -18,6 +18,7 @@ from docmind.documents.catalog import Catalog
 from docmind.documents.segments import destroy_segments
 from docmind.errors import DamagedError, NotFoundError
 from docmind.records.documents import ArtifactRef
+from docmind.runtime import log_mistake
 from docmind.storage import Connection, Database, Row
 
 TRACES = 8
@@ -65,6 +66,9 @@ _OF_IMAGES = {"picture_marks": "looks", "page_vectors": "page_vectors", "late_in
 _COLUMNS = "erasure_id, doc_id, begun_at_ms, counts, plan, traces, receipt"
 
 
+_UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, zlib.error)
+
+
 class Erasures:
     """The `erasures` table, and the deletion of rows that it records. Thread-safe as `Database` is."""
 
@@ -105,12 +109,12 @@ class Erasures:
     def pending(self) -> list[Erasure]:
         """Return the erasures without a receipt, the oldest first."""
         rows = self._db.all(f"SELECT {_COLUMNS} FROM erasures WHERE receipt = '' ORDER BY erasure_id")
-        return [_erasure(row) for row in rows]
+        return _readable(rows)
 
     def finished(self) -> list[Erasure]:
         """Return the erasures with a receipt, the newest first."""
         rows = self._db.all(f"SELECT {_COLUMNS} FROM erasures WHERE receipt <> '' ORDER BY erasure_id DESC")
-        return [_erasure(row) for row in rows]
+        return _readable(rows)
 
     def erased(self) -> dict[str, bool]:
         """Return the ids of all erased documents, each with whether its quotes in conversations were erased too.
@@ -247,9 +251,33 @@ def _packed(traces: Sequence[str]) -> bytes:
     return zlib.compress(json.dumps(list(traces)).encode())
 
 
+def unreadable_erasures(db: Connection) -> list[int]:
+    """Return the ids of the erasures whose rows cannot be read."""
+    found = []
+    for row in db.execute(f"SELECT {_COLUMNS} FROM erasures").fetchall():
+        try:
+            _erasure(row)
+        except _UNREADABLE:
+            found.append(row[0])
+    return found
+
+
+def _readable(rows: Sequence[Row]) -> list[Erasure]:
+    """Return the erasures of these rows, without those that cannot be read, which the check of the library names."""
+    found = []
+    for row in rows:
+        try:
+            found.append(_erasure(row))
+        except _UNREADABLE as error:
+            log_mistake("docmind.erasures", "an erasure can't be read", error)
+    return found
+
+
 def _erasure(row: Row) -> Erasure:
     erasure_id, doc_id, begun_at_ms, counts, plan, traces, receipt = row
     kept = json.loads(plan)
+    if receipt and not isinstance(json.loads(receipt)["conversations"], bool):
+        raise ValueError("not a receipt")
     return Erasure(
         erasure_id,
         doc_id,

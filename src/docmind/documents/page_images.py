@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from docmind.documents.catalog import held_in
+from docmind.documents.stored import artifact_of, readable_texts
 from docmind.records.documents import PAGE_IMAGE, ArtifactRef
 from docmind.records.search import Filters
 from docmind.storage import Database
@@ -24,7 +24,8 @@ class Place(NamedTuple):
 
     @property
     def ref(self) -> ArtifactRef:
-        return ArtifactRef(self.image, IMAGE_SUFFIX)
+        """The sealed image. Raises `DamagedError` where the id is none."""
+        return artifact_of(self.image, IMAGE_SUFFIX)
 
 
 class PageList:
@@ -79,7 +80,8 @@ class PageList:
         return {
             doc_id: document
             for doc_id, document, tags, collections in self._db.all(sql)
-            if filters.allow(doc_id, json.loads(tags), (collections or "").split()) and (held is None or doc_id in held)
+            if (held is None or doc_id in held)
+            and filters.allow(doc_id, readable_texts(tags), (collections or "").split())
         }
 
     def places_of(self, image: str) -> list[tuple[str, int]]:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from docmind.documents.carrying import TABLES, CarriedDocument, adopt_document, columns_of, rows_of
 from docmind.documents.catalog import Catalog
+from docmind.documents.stored import artifact_of, readable_artifacts
 from docmind.errors import ConfigError, DamagedError, NotFoundError
 from docmind.records.documents import ArtifactRef
 from docmind.storage import Connection, Database, Row
@@ -48,7 +49,7 @@ class HeldDocument:
     @property
     def original(self) -> ArtifactRef:
         """The sealed original."""
-        return ArtifactRef(str(self.row["original"]), str(self.row["original_suffix"]))
+        return artifact_of(str(self.row["original"]), str(self.row["original_suffix"]))
 
     def plain(self) -> dict[str, Any]:
         """Return it as JSON can represent it."""
@@ -147,7 +148,7 @@ def _packed(rows: Rows) -> bytes:
 
 def _images(rows: Rows) -> list[ArtifactRef]:
     names = ("image", "thumbnail")
-    return [ArtifactRef(str(row[name]), str(row[f"{name}_suffix"])) for row in rows["pages"] for name in names]
+    return [artifact_of(str(row[name]), str(row[f"{name}_suffix"])) for row in rows["pages"] for name in names]
 
 
 class Segment(NamedTuple):
@@ -302,7 +303,7 @@ class Segments:
             " WHERE g.address = ? ORDER BY f.sha256",
             (address,),
         )
-        return [ArtifactRef(*row) for row in rows]
+        return readable_artifacts(rows)
 
     def holding(self, doc_id: str) -> list[str]:
         """Return the ids of the snapshots that hold a document, the newest first."""
@@ -402,11 +403,8 @@ def _alone(db: Connection, snapshot_id: str) -> list[tuple[int, str]]:
 
 
 def _files_of(db: Connection, numbers: Iterable[int]) -> list[ArtifactRef]:
-    found: dict[ArtifactRef, None] = {}
-    for number in numbers:
-        for row in db.execute("SELECT sha256, suffix FROM segment_files WHERE segment_no = ?", (number,)):
-            found[ArtifactRef(*row)] = None
-    return list(found)
+    sql = "SELECT sha256, suffix FROM segment_files WHERE segment_no = ?"
+    return readable_artifacts(row for number in numbers for row in db.execute(sql, (number,)))
 
 
 def _replace(db: Connection, doc_id: str, rows: Rows) -> None:

@@ -15,11 +15,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from docmind.config import Settings
 from docmind.documents.carrying import doc_id_of
 from docmind.documents.catalog import Catalog
+from docmind.documents.stored import artifact_of, readable_artifacts, readable_texts, texts_of
+from docmind.documents.tags import tags_of
 from docmind.errors import DocMindError, NotFoundError
 from docmind.records.documents import AddResult, AddStatus, ArtifactRef, Upload, UploadInfo, UploadState
 from docmind.storage import ORIGINAL, Artifacts, Connection, Database, Label, Row, Sealable, check_room
@@ -77,15 +79,16 @@ class Uploads:
         `total_bytes` is the size of all files, where it is known before they are in memory. Each id is added to `held`
         before its row is visible to other threads. A file that failed before replaces its row in the list.
 
-        Raises `DiskFullError` before anything is written where there is no room for `total_bytes`. On any exception,
-        the files of this call that are not being read yet are removed again.
+        Raises `DiskFullError` before anything is written where there is no room for `total_bytes`, and `ConfigError`
+        for tags that no document may have. On any exception, the files of this call that are not being read yet are
+        removed again.
         """
         need_room(self._settings, total_bytes)
         handed_in: list[int] = []
         few: list[Upload] = []
         try:
             for upload in uploads:
-                few.append(upload)
+                few.append(replace(upload, tags=tags_of(upload.tags)))
                 if len(few) >= _TOGETHER or sum(len(one.data) for one in few) >= _TOGETHER_BYTES:
                     handed_in += self._hand_in(few, held)
                     few = []
@@ -177,14 +180,14 @@ class Uploads:
     # what becomes of a row
 
     def handed_in(self, upload_id: int) -> HandedIn:
-        """Return one row as reading needs it. Raises `NotFoundError`."""
+        """Return one row as reading needs it. Raises `NotFoundError`, `DamagedError`."""
         row = self._db.one(
             "SELECT upload_id, doc_id, name, tags, artifact, artifact_suffix FROM uploads WHERE upload_id = ?",
             (upload_id,),
         )
         if row is None:
             raise _unknown(upload_id)
-        return HandedIn(row[0], row[1], row[2], tuple(json.loads(row[3])), ArtifactRef(row[4], row[5]))
+        return HandedIn(row[0], row[1], row[2], texts_of(row[3]), artifact_of(row[4], row[5]))
 
     def begin(self, upload_id: int) -> None:
         """Note that its document has a row now.
@@ -240,8 +243,13 @@ class Uploads:
         with self._catalog.naming:
             with self._db.transaction() as db:
                 removed = [info for info in self.all(*states) if info.upload_id in wanted]
-                refs = {self.handed_in(info.upload_id).original for info in removed}
-                db.executemany("DELETE FROM uploads WHERE upload_id = ?", [(info.upload_id,) for info in removed])
+                ids = [(info.upload_id,) for info in removed]
+                named = [
+                    db.execute("SELECT artifact, artifact_suffix FROM uploads WHERE upload_id = ?", one).fetchone()
+                    for one in ids
+                ]
+                refs = readable_artifacts(named)
+                db.executemany("DELETE FROM uploads WHERE upload_id = ?", ids)
                 unreferenced = self._catalog.unreferenced(refs)
             self._artifacts.delete(unreferenced)
         return removed
@@ -282,7 +290,7 @@ class Uploads:
                 "INSERT INTO web_pages (doc_id, address, fetched_at_ms) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
                 (doc_id, _text(upload.address), upload.fetched_at_ms),
             )
-        name, tags = _text(upload.name), json.dumps([_text(tag) for tag in upload.tags])
+        name, tags = _text(upload.name), json.dumps(upload.tags)
         cursor = db.execute(
             "INSERT INTO uploads (batch, name, tags, doc_id, artifact, artifact_suffix, bytes, state, added_at_ms,"
             " changed_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, 'waiting', ?, ?)",
@@ -322,7 +330,7 @@ def _info(row: Row) -> UploadInfo:
         state=row[2],
         bytes=row[3],
         doc_id=row[4],
-        tags=tuple(json.loads(row[5])),
+        tags=readable_texts(row[5]),
         result=result,
         error=row[7],
         message=row[8],
@@ -341,7 +349,7 @@ def _label(upload: Upload, doc_id: str) -> Label:
         "kind": "original",
         "doc_id": doc_id,
         "name": _text(upload.name),
-        "tags": [_text(tag) for tag in upload.tags],
+        "tags": list(upload.tags),
         "added_at_ms": _now_ms(),
     }
 

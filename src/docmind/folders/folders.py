@@ -17,19 +17,20 @@ from hashlib import blake2b
 from pathlib import Path
 
 from docmind.config import Settings
-from docmind.documents import Catalog
-from docmind.errors import DocMindError, FolderError, NotFoundError
+from docmind.documents import Catalog, texts_of
+from docmind.errors import DamagedError, DocMindError, FolderError, NotFoundError
 from docmind.folders.scan import Seen, read, scan
 from docmind.ingest import IngestQueue
 from docmind.reading import has_known_name
 from docmind.records.documents import FolderInfo, GoneFile, SyncResult, Upload
 from docmind.runtime import Background, log_mistake
-from docmind.storage import Database
-from docmind.wording import _, number_text
+from docmind.storage import Database, Row
+from docmind.wording import N_, _, number_text
 
 Report = Callable[[int, int], None]
 """Gets the files compared so far, and all of them."""
 
+_NO_FILTERS = N_("Which files of this folder are wanted can't be read: vault.db is damaged there.")
 _WATCH_S = 15.0  # between two looks at a watched folder
 _SETTLED_NS = 2_000_000_000  # a file that changed less than this ago may still be being written
 _TOGETHER, _TOGETHER_BYTES = 64, 64 << 20  # files whose rows share a commit
@@ -51,6 +52,27 @@ class _Row:
     @property
     def look(self) -> tuple[int, int, int]:
         return self.file_id, self.mtime_ns, self.size
+
+
+def _info(row: Row) -> FolderInfo:
+    """Return the record of a row; a folder whose filters cannot be read is not watched, and its message says so."""
+    message, is_watched = row[6], bool(row[4])
+    try:
+        include, exclude = texts_of(row[2]), texts_of(row[3])
+    except DamagedError:
+        include = exclude = ()
+        message, is_watched = _(_NO_FILTERS), False
+    return FolderInfo(
+        folder_id=row[0],
+        path=row[1],
+        include=include,
+        exclude=exclude,
+        is_watched=is_watched,
+        synced_at_ms=row[5],
+        message=message,
+        files=row[7],
+        gone=row[8],
+    )
 
 
 class Folders:
@@ -87,20 +109,7 @@ class Folders:
             " (SELECT count(*) FROM folder_files s WHERE s.folder_id = f.folder_id AND s.is_gone)"
             " FROM folders f ORDER BY f.folder_id"
         )
-        return tuple(
-            FolderInfo(
-                folder_id=row[0],
-                path=row[1],
-                include=tuple(json.loads(row[2])),
-                exclude=tuple(json.loads(row[3])),
-                is_watched=bool(row[4]),
-                synced_at_ms=row[5],
-                message=row[6],
-                files=row[7],
-                gone=row[8],
-            )
-            for row in rows
-        )
+        return tuple(map(_info, rows))
 
     def get(self, folder_id: int) -> FolderInfo:
         """Return one folder. Raises `NotFoundError`."""
@@ -216,6 +225,7 @@ class Folders:
         info = self.get(folder_id)
         with self._syncing:
             try:
+                self._check_filters(folder_id)
                 result = self._sync(info, report, is_patient=is_patient)
             except FolderError as error:
                 self._note(folder_id, str(error))
@@ -257,6 +267,14 @@ class Folders:
             return
         if result.added or result.changed:
             self._queue.start()
+
+    def _check_filters(self, folder_id: int) -> None:
+        """Raise `FolderError` where it is not known which files of a folder are wanted."""
+        for row in self._db.all("SELECT include, exclude FROM folders WHERE folder_id = ?", (folder_id,)):
+            try:
+                list(map(texts_of, row))
+            except DamagedError as error:
+                raise FolderError(_(_NO_FILTERS), hint=_("Remove it from the list, and follow it again.")) from error
 
     def _sync(self, info: FolderInfo, report: Report, *, is_patient: bool) -> SyncResult:
         root = Path(info.path)

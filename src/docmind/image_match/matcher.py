@@ -16,12 +16,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from docmind.config import ReadingSettings
-from docmind.documents import IMAGE_SUFFIX, Catalog, PageList
+from docmind.documents import IMAGE_SUFFIX, Catalog, PageList, artifact_of
 from docmind.errors import CancelledError, DiskFullError, NotFoundError, ReadingError, VaultError
 from docmind.image_match.client import Sight
 from docmind.image_match.store import LookStore
 from docmind.image_match.voting import Candidate, Index
-from docmind.records.documents import ArtifactRef
 from docmind.records.search import Comparison, Degraded, Filters, Quad, Sighting, Sightings
 from docmind.runtime import Background, Clock
 from docmind.storage import Artifacts, Database
@@ -183,7 +182,7 @@ class ImageMatcher:
             for done, image in enumerate(images, 1):
                 check()
                 try:
-                    self._store.put(image, self._reading.page(self._artifacts.get(ArtifactRef(image, IMAGE_SUFFIX))))
+                    self._store.put(image, self._reading.page(self._artifacts.get(artifact_of(image, IMAGE_SUFFIX))))
                 except (NotFoundError, ReadingError, VaultError) as error:
                     if isinstance(error, DiskFullError):
                         raise
@@ -265,7 +264,7 @@ class ImageMatcher:
             image, compared = known.images[candidate.page], _NOT_COMPARED
             if place < _COMPARED and not (best >= _CERTAIN and candidate.votes < _BEHIND * votes):
                 with suppress(NotFoundError, VaultError):  # deleted meanwhile, or damaged: there is no image to compare
-                    page = self._artifacts.get(ArtifactRef(image, IMAGE_SUFFIX))
+                    page = self._artifacts.get(artifact_of(image, IMAGE_SUFFIX))
                     compared = self._sight.compare(page, candidate.pairs)
             chance = probability(compared)
             if chance > best:

@@ -21,6 +21,7 @@ from docmind.config import DatabaseSettings
 from docmind.errors import ConfigError, IndexMismatchError
 from docmind.index.engine import Point, Query, Sparse, Vector
 from docmind.records.documents import Modality
+from docmind.records.values import MOST_TAGS
 from docmind.wording import _
 
 LONGEST = 256
@@ -62,7 +63,7 @@ def _is_box(value: object) -> bool:
 
 
 def _are_tags(value: object) -> bool:
-    return isinstance(value, list | tuple) and len(value) <= 64 and all(_is_label(tag) for tag in value)
+    return isinstance(value, list | tuple) and len(value) <= MOST_TAGS and all(map(_is_label, value))
 
 
 CHECKS: Mapping[str, Callable[[object], bool]] = {

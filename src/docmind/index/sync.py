@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -24,6 +25,8 @@ from docmind.index.blinding import Blinder
 from docmind.index.engine import BATCH, JSON, IndexEngine, Point, Sparse, Vector
 from docmind.index.schema import SIGLIP_DIM
 from docmind.records.documents import DocumentInfo, Modality
+from docmind.records.values import MOST_TAGS
+from docmind.runtime import log_mistake
 from docmind.wording import _
 
 _PAGES = uuid.UUID("6c1f1f7e-6f0e-5d0b-9d2b-0d5c3a5d9a10")
@@ -204,7 +207,10 @@ class IndexSync:
                 info = self._catalog.document(doc_id)
                 pages = self._catalog.pages((doc_id, page_no) for page_no in page_nos)
                 if info.status == "ready":
-                    self._write_pages([(info, page) for page in pages.values()], self._models())
+                    try:
+                        self._write_pages([(info, page) for page in pages.values()], self._models())
+                    except ValueError as error:
+                        self._leave_out(doc_id, error)
             self._written[doc_id] = epoch
 
     def image_model(self) -> str:
@@ -285,31 +291,55 @@ class IndexSync:
         epoch = self._catalog.epoch()
         models, ready = self._pages.models(epoch), self._ready()
         self._index.rebuild(self._embedder.fingerprint)
-        done = 0
+        refused: dict[str, ValueError] = {}
+        text, done = self._names.qdrant_text_collection, 0
         try:
             # While the engine writes one group, the next is read and blinded here.
             with ThreadPoolExecutor(1, "index") as engine:
                 writing: Future[None] | None = None
-                for group in self._groups(ready):
-                    points = self._text_points(group)
+                for group in self._groups(ready, refused):
+                    try:
+                        points = self._text_points(group)
+                    except ValueError:  # of one document: each is tried by itself
+                        points = None
                     if writing is not None:
                         writing.result()
-                    writing = engine.submit(self._index.upsert, self._names.qdrant_text_collection, points)
-                    self._write_pages([(one.info, page) for one in group for page in one.pages.values()], models)
+                    writing = engine.submit(
+                        _sparing, group, refused, partial(self._put_texts, text, whole=group, made=points)
+                    )
+                    _sparing(group, refused, lambda some: self._write_pages(_pages_of(some), models))
                     for _unused in group:
                         done += 1
                         if report:
                             report(done, len(ready))
                 if writing is not None:
                     writing.result()
+            for doc_id, error in refused.items():
+                self._leave_out(doc_id, error)
             self._index.commit(epoch)
             self._index.optimize_if_large()
             self._index.activate()
         except BaseException:  # later writes go to the generation that is searched
             self._index.abandon()
             raise
+        for doc_id in self._catalog.refused().keys() - refused.keys():
+            self._catalog.note_refusal(doc_id, is_refused=False)
         self._note(epoch)
         return len(ready)
+
+    def _put_texts(
+        self, collection: str, some: Sequence[_Loaded], *, whole: Sequence[_Loaded], made: list[Point] | None
+    ) -> None:
+        """Write the points of some documents' texts: those `made` of a `whole` group, or of one document."""
+        points = made if some is whole and made is not None else self._text_points(some)
+        self._index.upsert(collection, points)
+
+    def _leave_out(self, doc_id: str, error: ValueError) -> None:
+        """Take a document that the index refuses out of it, so that it costs itself alone; every search names it."""
+        for collection in (self._names.qdrant_text_collection, self._names.qdrant_image_collection):
+            self._index.delete(collection, doc_id)
+        self._catalog.note_refusal(doc_id, is_refused=True)
+        log_mistake("docmind.index", "a document was refused", error)
 
     def _replace(self, doc_id: str) -> None:
         self._written.pop(doc_id, None)
@@ -323,10 +353,16 @@ class IndexSync:
         self._written[doc_id] = epoch
 
     def _write(self, info: DocumentInfo, models: Models) -> None:
-        loaded = self._load(info)
-        if loaded is not None:
-            self._index.upsert(self._names.qdrant_text_collection, self._text_points([loaded]))
-            self._write_pages([(info, page) for page in loaded.pages.values()], models)
+        try:
+            loaded = self._load(info)
+            if loaded is not None:
+                self._index.upsert(self._names.qdrant_text_collection, self._text_points([loaded]))
+                self._write_pages(_pages_of([loaded]), models)
+        except ValueError as error:
+            self._leave_out(info.doc_id, error)
+        else:
+            if info.doc_id in self._catalog.refused():
+                self._catalog.note_refusal(info.doc_id, is_refused=False)
 
     def _load(self, info: DocumentInfo) -> _Loaded | None:
         """Return the data of a document for the index; None where it is damaged, which every search then reports."""
@@ -339,11 +375,16 @@ class IndexSync:
         label = label_of(info, self._embedder)
         return _Loaded(info, label, pages, nodes, self._vectors(label, nodes, pages))
 
-    def _groups(self, ready: Sequence[DocumentInfo]) -> Iterator[list[_Loaded]]:
-        """Yield groups of documents with about `BATCH` nodes together."""
+    def _groups(self, ready: Sequence[DocumentInfo], refused: dict[str, ValueError]) -> Iterator[list[_Loaded]]:
+        """Yield groups of documents with about `BATCH` nodes together, without those that are `refused`."""
         group: list[_Loaded] = []
         for info in ready:
-            if (loaded := self._load(info)) is not None:
+            try:
+                loaded = self._load(info)
+            except ValueError as error:
+                refused[info.doc_id] = error
+                continue
+            if loaded is not None:
                 group.append(loaded)
             if sum(len(one.nodes) for one in group) >= BATCH:
                 yield group
@@ -420,5 +461,27 @@ class IndexSync:
         if language:
             payload["language"] = language
         if info.tags:
-            payload["tags"] = [self._blind.tag(tag) for tag in info.tags]
+            payload["tags"] = [self._blind.tag(tag) for tag in info.tags[:MOST_TAGS]]  # an old library may have more
         return payload
+
+
+def _pages_of(group: Sequence[_Loaded]) -> list[tuple[DocumentInfo, PageRecord]]:
+    return [(one.info, page) for one in group for page in one.pages.values()]
+
+
+def _sparing(
+    group: Sequence[_Loaded], refused: dict[str, ValueError], write: Callable[[Sequence[_Loaded]], None]
+) -> None:
+    """Write a group of documents; where the index refuses it, write each by itself, and add the refused to `refused`.
+
+    A batch that is refused may be written in part: points have the ids of what they are made of, so that writing them
+    again changes nothing.
+    """
+    try:
+        write(group)
+    except ValueError:
+        for one in group:
+            try:
+                write([one])
+            except ValueError as error:
+                refused[one.info.doc_id] = error

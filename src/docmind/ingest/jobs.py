@@ -12,8 +12,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-from docmind.documents import Uploads
-from docmind.errors import CancelledError, DocMindError, NotFoundError, TextModelError
+from docmind.documents import HandedIn, Uploads, refused
+from docmind.errors import CancelledError, DamagedError, DocMindError, NotFoundError, TextModelError
 from docmind.ingest.pipeline import Ingest, Step
 from docmind.reading import may_be_plain
 from docmind.records.documents import AddResult, QueueProgress, QueueState, Upload, UploadInfo, UploadState
@@ -309,7 +309,7 @@ class IngestQueue:
         return self._thread.is_running and not self._trouble
 
     def _read(self, current: _Current, password: str | None) -> AddResult:
-        """Read one file to its end and record the outcome in its row."""
+        """Read one file to its end and record the outcome in its row; a mistake of ours costs this file alone."""
         (upload_id,) = current.upload_ids
         with self._reading(current):
             info = self._uploads.get(upload_id)
@@ -317,19 +317,45 @@ class IngestQueue:
                 raise CancelledError(_("{document} is {state}.").format(document=info.document, state=info.state))
             self._ingest.start()
             current.opens()
-            file = self._uploads.handed_in(upload_id)
-            result = self._ingest.read(file, current.step(), password=password)
+            try:
+                file = self._uploads.handed_in(upload_id)
+            except DamagedError as error:
+                result = refused(info.document, error)
+            else:
+                result = self._read_file(file, current, password)
             if result.status != "added":  # "added" is recorded together with the document
                 self._uploads.settle(upload_id, result)
             return result
 
+    def _read_file(self, file: HandedIn, current: _Current, password: str | None) -> AddResult:
+        try:
+            return self._ingest.read(file, current.step(), password=password)
+        except DocMindError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a bug of ours: it is recorded for this file, and the next one is read
+            log_mistake("docmind.queue", "reading ended", error)
+            kind = type(error).__name__
+            mistake = _("{document} could not be read: a mistake in DocMind ({kind}); the log has the details.")
+            return AddResult(file.name, "refused", error=kind, message=mistake.format(document=file.name, kind=kind))
+
     def _read_group(self, current: _Current) -> dict[int, AddResult]:
-        """Read short plain texts together; each outcome is recorded with its document."""
+        """Read short plain texts together; each outcome is recorded with its document.
+
+        Returns none where one of them is not as it must be: each is read alone then.
+        """
         with self._reading(current):
             if any(info.state != "waiting" for info in map(self._uploads.get, current.upload_ids)):
                 return {}  # one was paused or cancelled since they were chosen: each is looked at alone
-            files = [self._uploads.handed_in(upload_id) for upload_id in current.upload_ids]
-            return self._ingest.read_together(files, current.step())
+            try:
+                files = [self._uploads.handed_in(upload_id) for upload_id in current.upload_ids]
+                return self._ingest.read_together(files, current.step())
+            except DamagedError:
+                return {}
+            except DocMindError:
+                raise
+            except Exception as error:  # noqa: BLE001 - a bug of ours, with one of the files
+                log_mistake("docmind.queue", "reading together ended", error)
+                return {}
 
     @contextlib.contextmanager
     def _reading(self, current: _Current) -> Iterator[None]:
@@ -377,23 +403,13 @@ class IngestQueue:
 
     def _take(self, info: UploadInfo) -> None:
         """Read a file, with those behind it that can share its commit."""
-        try:
-            infos = self._texts_of(self._uploads.waiting(self._held))
-            is_first = len(infos) > 1 and infos[0].upload_id == info.upload_id
-            results = self._read_group(_Current(infos, self._pace)) if is_first else {}
-            if info.upload_id not in results:
-                self._read(_Current([info], self._pace), self._passwords.pop(info.upload_id, None))
-            self._again_s = 0.0
-            self._ingest.commit(lazily=self._uploads.next(self._held) is not None)
-        except DocMindError:
-            raise
-        except Exception as error:  # noqa: BLE001 - a bug of ours: it is recorded for this file, and the next one is read
-            log_mistake("docmind.queue", "reading ended", error)
-            kind = type(error).__name__
-            mistake = _("{document} could not be read: a mistake in DocMind ({kind}); the log has the details.").format(
-                document=info.document, kind=kind
-            )
-            self._uploads.settle(info.upload_id, AddResult(info.document, "refused", error=kind, message=mistake))
+        infos = self._texts_of(self._uploads.waiting(self._held))
+        is_first = len(infos) > 1 and infos[0].upload_id == info.upload_id
+        results = self._read_group(_Current(infos, self._pace)) if is_first else {}
+        if info.upload_id not in results:
+            self._read(_Current([info], self._pace), self._passwords.pop(info.upload_id, None))
+        self._again_s = 0.0
+        self._ingest.commit(lazily=self._uploads.next(self._held) is not None)
 
     def _wait(self) -> UploadInfo | None:
         """Wait for and return the next waiting file; None once `close` was called."""

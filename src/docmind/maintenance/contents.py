@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from docmind.documents import Words
+from docmind.documents import Words, readable_texts
 from docmind.embedding import embedded_text, name_of, node_id_of, without_leaders
 from docmind.errors import DamagedError, NotFoundError, TamperedError, VaultFormatError, WrongKeyError
 from docmind.maintenance.kinds import Problem
@@ -35,7 +35,7 @@ def check_documents(database: Database, vault: Vault, tick: Tick) -> Iterator[Pr
     """Recompute ids of documents, pages and passages, and decode words; `tick` is called for each document."""
     for doc_id, document in vault.documents.items():
         tick()
-        if doc_id != document.original.sha256[:32]:
+        if doc_id != document.original[:32]:
             yield Problem("id-wrong", doc_id, doc_id)
         try:
             yield from _document(database, doc_id, is_ready=document.status == "ready")
@@ -59,7 +59,7 @@ def _document(database: Database, doc_id: str, *, is_ready: bool) -> Iterator[Pr
     by_page: dict[int, list[Row]] = {}
     for node in nodes:
         by_page.setdefault(node[0], []).append(node)
-    label = Label(name_of(*(json.loads(row[2]) or row[:2])))
+    label = Label(name_of(*(readable_texts(row[2]) or row[:2])))
     for page_no, page_id, text, words, source in pages:
         if page_id != page_id_of(doc_id, page_no):
             yield Problem("id-wrong", page_id, doc_id, page_no)
@@ -168,6 +168,7 @@ def check_memories(database: Database, tick: Tick) -> Iterator[Problem]:
             names = [*json.loads(namespace), *json.loads(fields), key, *told]
             names += [one for name, one in told.items() if name != _TEXT_FIELD]
             is_plain = all(_is_label(name) for name in names) and len(fingerprint) <= 512
+            is_plain = is_plain and isinstance(told.get(_TEXT_FIELD), str)
         except (ValueError, TypeError, RecursionError):
             is_plain = False
         if not is_plain:

@@ -168,6 +168,10 @@ class Doctor:
             check.add([Problem("database-damaged", str(error))])
             return None
         check.add(vault.problems)
+        check.add(
+            Problem("document-refused", doc_id, doc_id, document=name)
+            for doc_id, name in self._catalog.refused().items()
+        )
         check.looked_at |= {
             "documents": len(vault.documents), "pages": len(vault.pages), "files": len(vault.files)
         }  # fmt: skip
@@ -243,7 +247,7 @@ class Doctor:
 
     def _undecoded(self, vault: Vault, tick: Callable[[], None]) -> Iterator[Problem]:
         """Yield the page images and thumbnails that do not decode, in a process of its own."""
-        originals = {document.original.sha256 for document in vault.documents.values()}
+        originals = {document.original for document in vault.documents.values()}
         for name in vault.files:
             tick()
             if name[:64] in vault.named and name[:64] not in originals and name.endswith(".webp.enc"):
@@ -301,7 +305,10 @@ class Doctor:
 
     def _numbers(self) -> list[int]:
         """Return how many nodes and pages the index must hold."""
-        shown = "JOIN documents d ON d.doc_id = t.doc_id WHERE d.status = 'ready' AND d.deleted_at_ms IS NULL"
+        shown = (
+            "JOIN documents d ON d.doc_id = t.doc_id"
+            " WHERE d.status = 'ready' AND d.message = '' AND d.deleted_at_ms IS NULL"
+        )
         there = "AND EXISTS (SELECT 1 FROM pages p WHERE p.doc_id = t.doc_id AND p.page_no = t.page_no)"
         found = [
             self._database.one(f"SELECT count(*) FROM nodes t {shown} {there}"),
@@ -329,8 +336,10 @@ class Doctor:
                 yield Problem("index-differs", point_id)
 
     def _ready(self, vault: Vault) -> Iterator[DocumentInfo]:
+        """Yield the documents that the index must hold."""
+        refused = self._catalog.refused()
         for doc_id, document in vault.documents.items():
-            if document.status == "ready" and not document.is_binned:
+            if document.status == "ready" and not document.is_binned and doc_id not in refused:
                 with suppress(NotFoundError):  # deleted meanwhile
                     yield self._catalog.document(doc_id)
 

@@ -33,6 +33,11 @@ KINDS: dict[str, Kind] = {
         N_("`docmind doctor --repair` reads it again."),
     ),
     "pages-missing": Kind(N_("A document lacks a page."), _AGAIN),
+    "row-damaged": Kind(
+        N_("A part of a row of vault.db can't be read."),
+        N_("Remove what it belongs to, and add it again: the document, the file of the queue, the folder, the job."),
+        is_repairable=False,
+    ),
     "page-without-document": Kind(
         N_("A page belongs to no document."),
         N_("Add the document again; its pages are taken over."),
@@ -40,6 +45,10 @@ KINDS: dict[str, Kind] = {
     ),
     "id-wrong": Kind(N_("A row has another id than its content."), _BACKUP, is_repairable=False),
     "words-damaged": Kind(N_("The words of a page can't be read."), _AGAIN),
+    "document-refused": Kind(
+        N_("Search doesn't find a document: the index refuses what it holds."),
+        N_("`docmind doctor --repair` tries again. Erase the document and add its file again where that doesn't help."),
+    ),
     "original-lost": Kind(
         N_("The original of a document is missing."),
         N_("Add the same file again. The pages can still be read and searched."),
@@ -98,8 +107,8 @@ KINDS: dict[str, Kind] = {
         is_repairable=False,
     ),
     "memory-foreign": Kind(
-        N_("A memory holds what it must not: a path or encoded bytes outside its text."),
-        N_("Forget this memory if DocMind didn't write it."),
+        N_("A memory has no text, or holds what it must not: a path or encoded bytes outside its text."),
+        N_("Forget this memory."),
         is_repairable=False,
     ),
     "collection-broken": Kind(N_("A collection or a conversation names a document that is not there."), _REMOVE),

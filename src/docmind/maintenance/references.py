@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from docmind.conversations import stored_states
+from docmind.documents import readable_artifacts, texts_of, unreadable_erasures
 from docmind.errors import DamagedError, NotFoundError, TamperedError, VaultFormatError, WrongKeyError
 from docmind.maintenance.kinds import Problem
 from docmind.records.documents import ArtifactRef
@@ -25,7 +26,9 @@ class Document:
     name: str
     status: str
     pages: int
-    original: ArtifactRef
+    original: str
+    """The id of the sealed original, and `suffix` that of its file; as they stand in the row."""
+    suffix: str
     is_binned: bool
 
 
@@ -66,7 +69,7 @@ def look_at(database: Database, artifacts: Artifacts) -> Vault:
     """
     with database.reading() as db:
         documents = {
-            doc_id: Document(name, status, pages, ArtifactRef(original, suffix), deleted is not None)
+            doc_id: Document(name, status, pages, original, suffix, deleted is not None)
             for doc_id, name, status, pages, original, suffix, deleted in db.execute(
                 "SELECT doc_id, document, status, pages, original, original_suffix, deleted_at_ms FROM documents"
             ).fetchall()
@@ -74,13 +77,14 @@ def look_at(database: Database, artifacts: Artifacts) -> Vault:
         rows = db.execute("SELECT doc_id, page_no, image FROM pages").fetchall()
         pages = {(doc_id, page_no): image for doc_id, page_no, image in rows}
         passages = set(db.execute("SELECT DISTINCT doc_id, page_no FROM nodes").fetchall())
-        named = {document.original.sha256 for document in documents.values()} | set(pages.values())
+        named = {document.original for document in documents.values()} | set(pages.values())
         named |= _first(db, "SELECT thumbnail FROM pages")
         named |= _first(db, "SELECT artifact FROM uploads WHERE state <> 'done'")
         named |= _first(db, "SELECT sha256 FROM doomed")
         named |= _first(db, "SELECT sha256 FROM segment_files")
         vault = Vault(documents, pages, passages, artifacts.listed(), artifacts.put_aside(), named)
-        vault.problems += [*_documents(db, vault), *_search_rows(db, vault), *_lists(db), *_conversations(db)]
+        vault.problems += [*_rows(db), *_documents(db, vault), *_search_rows(db, vault)]
+        vault.problems += [*_lists(db), *_conversations(db)]
         vault.problems += _files(db, vault, artifacts)
     for name, size in vault.files.items():
         if name[:64] in vault.named and not artifacts.is_plausible(name, size):
@@ -91,6 +95,44 @@ def look_at(database: Database, artifacts: Artifacts) -> Vault:
 
 def _first(db: Connection, sql: str) -> set[str]:
     return {row[0] for row in db.execute(sql).fetchall()}
+
+
+_LISTS_IN = (
+    ("documents", "doc_id", "doc_id, document", ("tags", "read_as")),
+    ("uploads", "upload_id", "doc_id, name", ("tags",)),
+    ("folders", "folder_id", "'', ''", ("include", "exclude")),
+    ("embedding_jobs", "job_id", "'', ''", ("doc_ids",)),
+)
+"""Tables with columns that hold an array of texts: the table, its key, the document and its name, the columns."""
+_FILES_IN = (
+    ("documents", "doc_id", "doc_id, document", ("original, original_suffix",)),
+    ("pages", "page_id", "doc_id, ''", ("image, '.webp.enc'", "thumbnail, '.webp.enc'")),
+    ("uploads", "upload_id", "doc_id, name", ("artifact, artifact_suffix",)),
+)
+"""Tables with columns that name a sealed file."""
+
+
+def _rows(db: Connection) -> Iterator[Problem]:
+    """Yield the rows with a column that cannot be read: lists, names of files, plans of erasures."""
+    for table, key, about, columns in _LISTS_IN:
+        for row_id, doc_id, name, *lists in db.execute(f"SELECT {key}, {about}, {', '.join(columns)} FROM {table}"):
+            if not all(map(_is_list, lists)):
+                yield Problem("row-damaged", f"{table} {row_id}", doc_id, document=name)
+    for table, key, about, pairs in _FILES_IN:
+        for columns in pairs:
+            for row_id, doc_id, name, *pair in db.execute(f"SELECT {key}, {about}, {columns} FROM {table}"):
+                if not readable_artifacts([pair]):
+                    yield Problem("row-damaged", f"{table} {row_id}", doc_id, document=name)
+    for erasure_id in unreadable_erasures(db):
+        yield Problem("row-damaged", f"erasures {erasure_id}")
+
+
+def _is_list(raw: str) -> bool:
+    try:
+        texts_of(raw)
+    except DamagedError:
+        return False
+    return True
 
 
 def _documents(db: Connection, vault: Vault) -> Iterator[Problem]:
@@ -115,7 +157,7 @@ def _documents(db: Connection, vault: Vault) -> Iterator[Problem]:
 
 def _can_read(vault: Vault, document: Document) -> bool:
     """Return whether a document can be read again: its original is there, and it is not in the bin."""
-    name = document.original.file_name
+    name = f"{document.original}{document.suffix}"
     return not document.is_binned and (name in vault.files or name in vault.aside)
 
 
@@ -192,8 +234,8 @@ def _conversations(db: Connection) -> Iterator[Problem]:
 def _files(db: Connection, vault: Vault, artifacts: Artifacts) -> Iterator[Problem]:
     there = {name[:64] for name in vault.files} | {name[:64] for name in vault.aside}
     for doc_id, document in vault.documents.items():
-        if document.original.sha256 not in there and document.status == "ready":
-            yield Problem("original-lost", document.original.sha256, doc_id)
+        if document.original not in there and document.status == "ready":
+            yield Problem("original-lost", document.original, doc_id)
     lost = {image for image in vault.pages.values() if image not in there}
     lost |= _first(db, "SELECT thumbnail FROM pages") - there
     for sha256 in sorted(lost):
@@ -250,6 +292,6 @@ def damaged_file(database: Database, vault: Vault, name: str) -> list[Problem]:
     found += [
         Problem("original-damaged", sha256, doc_id)
         for doc_id, document in vault.documents.items()
-        if document.original.sha256 == sha256 and document.status == "ready"
+        if document.original == sha256 and document.status == "ready"
     ]
     return found or [Problem("file-damaged", name, key=name)]

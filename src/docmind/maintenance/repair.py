@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from docmind.conversations import stored_states
-from docmind.documents import Catalog
+from docmind.documents import Catalog, fitting_tags
 from docmind.errors import CancelledError, DiskFullError, NotFoundError, ReadingError, VaultError
 from docmind.maintenance.kinds import Problem
 from docmind.maintenance.references import look_at, remove_orphans
@@ -34,7 +34,7 @@ _PAGES_READ = ("pages-missing", "words-damaged")
 _DRAWN = ("image-lost", "image-damaged")
 _INDEXED = (
     "vector-missing", "vector-damaged", "tokens-damaged", "index-behind", "index-ahead", "index-damaged",
-    "index-differs",
+    "index-differs", "document-refused",
 )  # fmt: skip
 _ROWS = {
     "passage-without-page": "DELETE FROM nodes WHERE (doc_id, page_no) NOT IN (SELECT doc_id, page_no FROM pages)",
@@ -125,7 +125,7 @@ class Repairs:
         upload = Upload(
             str(label.get("name") or problem.doc_id),
             data,
-            tags=tuple(str(tag) for tag in tags) if isinstance(tags, list) else (),
+            tags=fitting_tags(tags) if isinstance(tags, list) else (),
         )
         ids = self._queue.hold([upload])
         read: list[int] = []

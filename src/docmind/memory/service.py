@@ -22,6 +22,7 @@ from docmind.embedding import TextEmbedder, is_multilingual, sentence_ends
 from docmind.errors import ConfigError, DamagedError, NotFoundError
 from docmind.records.conversations import Memory, MemoryList
 from docmind.records.search import Degraded
+from docmind.records.values import LONGEST_QUESTION
 from docmind.rich_text import clip
 from docmind.storage import Database
 from docmind.wording import N_, _
@@ -354,7 +355,7 @@ class Memories:
                 one for space in spaces for one in self._store.search(space, filter={"kind": _STANDING}, limit=limit)
             ]
             for item in sorted(standing, key=lambda one: one.updated_at, reverse=True):
-                found.setdefault(_folded(item.value["text"]), _memory(item))
+                found.setdefault(_folded(_text(item)), _memory(item))
         return MemoryList(tuple(found.values())[:limit], self._store.degraded)
 
     def told(self, question: str, *, thread_id: str | None = None, limit: int = 2) -> MemoryList:
@@ -374,16 +375,18 @@ class Memories:
     def expand(self, question: str, *, thread_id: str | None = None) -> str:
         """Return a question with what its terms stand for, by the memories of the vault and of this conversation.
 
-        It is left as it is where memories are damaged, and nothing is loaded where nothing was ever stored.
+        It is left as it is where memories are damaged or their meanings would make it too long, and nothing is loaded
+        where nothing was ever stored.
         """
         try:
             if self._is_empty():
                 return question
             spaces = (_VAULT,) if thread_id is None else (_space(thread_id), _VAULT)
-            facts = [item.value["text"] for space in spaces for item in self._store.search(space, limit=_ALL)]
+            facts = [_text(item) for space in spaces for item in self._store.search(space, limit=_ALL)]
         except DamagedError:  # `told` says so
             return question
-        return expanded(question, facts)
+        made = expanded(question, facts)
+        return made if len(made) <= LONGEST_QUESTION else question
 
     def _is_empty(self) -> bool:
         return self._database.one("SELECT 1 FROM docmind_store_items LIMIT 1") is None
@@ -414,7 +417,7 @@ class Memories:
         return any(one.stage == "memory" for one in self._store.degraded)
 
     def _scored(self, sought: str, spaces: Iterable[tuple[str, ...]], limit: int) -> List[Memory]:
-        return [_memory(item) for item in self._store.best(spaces, sought, limit)]
+        return [_memory(item) for item in self._store.best(spaces, sought, limit) if _text(item)]
 
     def _same(self, space: tuple[str, ...], fact: str) -> Memory | None:
         """Return the memory of exactly this namespace with an equal text."""
@@ -445,12 +448,18 @@ def _space(thread_id: str | None) -> tuple[str, ...]:
 def _memory(item: Item | SearchItem) -> Memory:
     return Memory(
         memory_id=item.key,
-        text=item.value["text"],
+        text=_text(item) or _("This memory can't be read. Forget it, or write it again."),
         thread_id=item.namespace[1] if item.namespace[0] == "thread" else None,
         created_at_ms=round(item.created_at.timestamp() * 1000),
         updated_at_ms=round(item.updated_at.timestamp() * 1000),
         score=getattr(item, "score", None),
     )
+
+
+def _text(item: Item | SearchItem) -> str:
+    """Return the text of a stored memory; empty where it has none, which the check of the library names."""
+    text = item.value.get("text")
+    return text if isinstance(text, str) else ""
 
 
 def _fact(text: str) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from docmind.records.documents import PAGE_IMAGE, ArtifactRef, Box, Modality, TextSource
+from docmind.records.values import Ids
 from docmind.wording import N_, _
 
 _STAGES = {
@@ -55,12 +56,12 @@ class Filters:
     Empty means no limit. `collections` are ids, and so are `snapshots`: of their documents, those in the library match.
     """
 
-    doc_ids: tuple[str, ...] = ()
-    modalities: tuple[str, ...] = ()
-    languages: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    collections: tuple[str, ...] = ()
-    snapshots: tuple[str, ...] = ()
+    doc_ids: Ids = ()
+    modalities: Ids = ()
+    languages: Ids = ()
+    tags: Ids = ()
+    collections: Ids = ()
+    snapshots: Ids = ()
 
     def allow(self, doc_id: str, tags: Collection[str], collections: Collection[str] = ()) -> bool:
         """Return whether a document with these tags, in these collections, may match.

@@ -27,6 +27,7 @@ from docmind.index import Query, SearchIndex, widened
 from docmind.records.documents import PAGE_IMAGE
 from docmind.records.models import Description, ModelKind
 from docmind.records.search import Degraded, Filters, HeatMap, ListName, PageHit, PageHits, PageScores
+from docmind.records.values import check_question
 from docmind.runtime import Clock
 from docmind.search.query_cache import QueryCache
 from docmind.search.server_late_interaction import Ranked, ServerLate
@@ -391,10 +392,14 @@ class PageSearch:
 
 
 def checked_question(text: str) -> str:
-    """Return the words of a question, as they are embedded. Raises `ConfigError` where there are none."""
+    """Return the words of a question, as they are embedded.
+
+    Raises `ConfigError` where there are none, or too many.
+    """
     question = " ".join(text.encode("utf-8", "replace").decode().split())  # a shell may pass bytes that are not text
     if not question:
         raise ConfigError(_("The question is empty."), hint=_("Type a question."))
+    check_question(question)
     return question
 
 

@@ -290,13 +290,14 @@ class TextSearch:
             try:
                 page = self._catalog.pages([key]).get(key)
                 nodes = self._nodes_of(page_id, ranking) if page else []
+                words = Words.unpack(page.words) if page else None
                 if doc_id not in names:
                     names[doc_id] = self._catalog.name_and_title(doc_id)
             except DamagedError:  # reported by `damage`, like pages that cannot be read
                 self._catalog.note_damage(doc_id, page_no)
                 continue
             name = names[doc_id]
-            if page is None or name is None or not nodes:  # deleted between the search and now
+            if page is None or words is None or name is None or not nodes:  # deleted between the search and now
                 continue
             if self._is_below_cutoff(page_id, nodes, ranking):
                 continue
@@ -304,7 +305,7 @@ class TextSearch:
             ranks = tuple(places[page_id] for places in ranking.ranks.values() if page_id in places)
             for node in nodes if dedup_key == "node_id" else nodes[:1]:
                 if len(hits) < k:
-                    hits.append(_hit(len(hits) + 1, score, name[0], page, node, ranks))
+                    hits.append(_hit(len(hits) + 1, score, name[0], (page, words), node, ranks))
         return tuple(hits)
 
     def _is_below_cutoff(self, page_id: str, nodes: Sequence[NodeRecord], ranking: _Found) -> bool:
@@ -364,8 +365,10 @@ def _ranks(ranking: Ranking, scored: Iterable[tuple[str, float]]) -> dict[str, R
     return ranks
 
 
-def _hit(rank: int, score: float, document: str, page: PageRecord, node: NodeRecord, ranks: tuple[Rank, ...]) -> Hit:
-    words = Words.unpack(page.words)
+def _hit(
+    rank: int, score: float, document: str, read: tuple[PageRecord, Words], node: NodeRecord, ranks: tuple[Rank, ...]
+) -> Hit:
+    page, words = read
     judged = next((place.score for place in ranks if place.ranking == "cross_encoder"), None)
     return Hit(
         rank=rank,

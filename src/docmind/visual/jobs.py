@@ -237,7 +237,16 @@ class EmbeddingJobs:
 
 def _read(row: tuple[object, ...]) -> EmbeddingJob:
     """Read a stored job; one that was queued or running is paused now."""
-    job_id, model, doc_ids, state, force, message, progress = map(str, row)
+    try:
+        return _read_whole(*map(str, row))
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError, StopIteration):
+        told = _("What is known of this job can't be read: vault.db is damaged there.")
+        return EmbeddingJob(str(row[0]), str(row[1]), (), False, "", "failed", told, Counts(), 0.0)
+
+
+def _read_whole(
+    job_id: str, model: str, doc_ids: str, state: str, force: str, message: str, progress: str
+) -> EmbeddingJob:
     kept = json.loads(progress)
     last = kept.get("last")
     counts = Counts(

@@ -18,6 +18,7 @@ from docmind.errors import DocMindError, NotFoundError
 from docmind.records.conversations import ModelInfo, RunProgress, Thread, ThreadView
 from docmind.records.documents import DocumentInfo
 from docmind.records.search import Filters
+from docmind.records.values import LONGEST_QUESTION
 from docmind.rich_text import escape, one_line
 from docmind.ui.app import errors, state
 from docmind.ui.app.browser_part import browser_part
@@ -26,7 +27,7 @@ from docmind.ui.app.format import conversation, count, place_of_model, snapshot
 from docmind.ui.chat import dropped, filters, history, side_panel
 from docmind.ui.chat.run import ask, draw_run, was_taken, watch
 from docmind.ui.chat.sources import has_look
-from docmind.ui.chat.turn import LONGEST, Place, draw_turn
+from docmind.ui.chat.turn import Place, draw_turn
 from docmind.ui.documents import upload
 from docmind.wording import _, ngettext
 
@@ -60,7 +61,7 @@ def draw_question_box(
         typed = st.chat_input(
             _("Ask your documents") if takes else _("Continue here to ask"),
             key=state.QUESTION,
-            max_chars=LONGEST,
+            max_chars=LONGEST_QUESTION,
             accept_file="multiple",
             max_upload_size=upload.limit_mb(),
             disabled=not takes,

@@ -17,6 +17,7 @@ from docmind.errors import DocMindError
 from docmind.records.answers import NOTED, TOLD, Answer, Source
 from docmind.records.conversations import RunProgress, Thread, ThreadView, Turn, WebResult
 from docmind.records.search import Filters, stage_name
+from docmind.records.values import LONGEST_QUESTION
 from docmind.rich_text import escape, shorten
 from docmind.ui.app import errors, state
 from docmind.ui.app.chat_message import answer_markdown, asking, assistant, question, quote_markdown
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 
 LOOKS = Path(__file__).with_suffix(".css")
-LONGEST = 20_000  # characters of a question; the browser takes no more, and does not say so
 _AGAIN, _CONTINUE, _COMPARE = "again", "continue", "compare"
 _MENU = {
     _AGAIN: (":material/refresh:", N_("Answer again")),
@@ -105,7 +105,7 @@ def _draw_editing(docmind: DocMind, thread: Thread, turn: Turn) -> None:
     st.chat_input(
         _("Your question"),
         key=state.EDIT,
-        max_chars=LONGEST,
+        max_chars=LONGEST_QUESTION,  # the browser takes no more, and does not say so
         on_submit=run.ask,
         args=(docmind, state.EDIT, thread.thread_id, turn.before_id, turn.filters, turn.lists),
     )

@@ -1,0 +1,126 @@
+"""Values that people and programs give, each with its bounds: one type for a kind of value, used at every door.
+
+A type is an annotation. `docmind.client.decode` checks its bounds where JSON becomes a record, the schemas of REST and
+MCP show them, and the facade checks those that an inner layer depends on.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sized
+from dataclasses import dataclass
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from docmind.errors import ConfigError
+from docmind.wording import _, number_text
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+LARGEST = 2**63 - 1
+"""The largest whole number that the database and other programs can hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The least and the most of a number, of the characters of a text, or of the items of an array or an object."""
+
+    least: float | None = None
+    most: float | None = None
+
+    def check(self, value: Any, name: str) -> None:
+        """Raise `ConfigError`, which names the value and its bounds, where they are exceeded."""
+        size = value if isinstance(value, int | float) else len(value) if isinstance(value, Sized) else None
+        if size is None or not (
+            (self.least is not None and size < self.least) or (self.most is not None and size > self.most)
+        ):
+            return
+        what = name if isinstance(value, int | float) else _("the length of {name}").format(name=name)
+        raise ConfigError(
+            _("{what} is {size}; it must be {bounds}.").format(what=what, size=_number(size), bounds=self.shown()),
+            hint=_("Choose another value."),
+        )
+
+    def shown(self) -> str:
+        """Return the bounds in words."""
+        if self.most is None:
+            return _("{least} or more").format(least=_number(self.least or 0))
+        return _("{least} to {most}").format(least=_number(self.least or 0), most=_number(self.most))
+
+
+LONGEST_QUESTION = 20_000
+"""Characters of a question."""
+LONGEST_TAG, MOST_TAGS = 60, 64
+"""Characters of a tag, and the tags of a document."""
+
+Question = Annotated[str, Bounds(most=LONGEST_QUESTION)]
+"""The words of a question or a search."""
+Name = Annotated[str, Bounds(1, 1_000)]
+"""A name or an id by which something is looked up."""
+Title = Annotated[str, Bounds(most=1_000)]
+"""A name or a title that something gets; each is kept up to a length of its own."""
+FileName = Annotated[str, Bounds(1, 4_096)]
+"""The name of a file, which is shown and never opened."""
+Address = Annotated[str, Bounds(1, 8_192)]
+"""The address of a web page."""
+Text = Annotated[str, Bounds(most=100_000)]
+"""A text that is kept, such as a fact to remember."""
+Secret = Annotated[str, Bounds(most=4_096)]
+"""A password."""
+Language = Annotated[str, Bounds(most=16)]
+"""The code of a language."""
+Tag = Annotated[str, Bounds(1, LONGEST_TAG)]
+"""A tag of documents, on one line."""
+Tags = Annotated[tuple[Tag, ...], Bounds(most=MOST_TAGS)]
+"""The tags of one document."""
+Ids = Annotated[tuple[Name, ...], Bounds(most=100_000)]
+"""Ids of documents and other things."""
+Count = Annotated[int, Bounds(1, 1_000)]
+"""How many hits or entries, at most."""
+Few = Annotated[int, Bounds(0, 100_000)]
+"""How many entries, at most; 0 means all where the parameter says so."""
+PageNo = Annotated[int, Bounds(1, 10_000_000)]
+"""The number of a page, from 1."""
+RowId = Annotated[int, Bounds(0, LARGEST)]
+"""The id of a row, or a place in a list."""
+Numbers = Annotated[tuple[RowId, ...], Bounds(most=100_000)]
+"""Ids of files in the queue."""
+Size = Annotated[int, Bounds(0, LARGEST)]
+"""A number of bytes."""
+Span = Annotated[float, Bounds(0, 3.2e9)]
+"""A time in seconds or days: at most a hundred years of seconds."""
+
+
+def check_question(text: str) -> None:
+    """Raise `ConfigError` where a question is longer than any door takes."""
+    if len(text) > LONGEST_QUESTION:
+        raise ConfigError(
+            _("The question has {number} characters; {most} are the most.").format(
+                number=number_text(len(text)), most=number_text(LONGEST_QUESTION)
+            ),
+            hint=_("Ask a shorter one; a long text can be added as a document."),
+        )
+
+
+def or_none(declared: Any) -> Any:
+    """Return the type of values that are of this type, or None."""
+    return Union[declared, None]  # noqa: UP007 - `|` is not defined for a type with bounds
+
+
+def bounds_of(declared: Any) -> tuple[Any, tuple[Bounds, ...]]:
+    """Return a type without its bounds, and the bounds."""
+    if get_origin(declared) is Annotated:
+        plain, *rest = get_args(declared)
+        return plain, tuple(one for one in rest if isinstance(one, Bounds))
+    return declared, ()
+
+
+def is_sound(value: str | float) -> bool:
+    """Return whether a text is Unicode without halves of surrogate pairs, or a number finite and of 64 bits."""
+    if isinstance(value, str):
+        return value.isascii() or _SURROGATE.search(value) is None
+    return math.isfinite(value) if isinstance(value, float) else -LARGEST - 1 <= value <= LARGEST
+
+
+def _number(value: float) -> str:
+    return number_text(int(value)) if value == int(value) else str(value)
