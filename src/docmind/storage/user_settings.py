@@ -117,6 +117,11 @@ class UserSettings:
         self.now = self._laid_over()
         return changed
 
+    def is_in_force(self, name: str, value: object) -> bool:
+        """Return whether this value is the one in force; a secret is never said to be."""
+        group, _dot, field = name.partition(".")
+        return name in SETTABLE and _plain(getattr(getattr(self.now, group), field)) == value
+
     def drop(self, names: Iterable[str]) -> tuple[str, ...]:
         """Unset these, so that their defaults apply; return the names of those that were set. Raises `ConfigError`."""
         return self.put(dict.fromkeys(names))

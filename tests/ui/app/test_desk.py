@@ -50,6 +50,15 @@ def test_a_change_is_applied_and_the_reference_stays(state: AppState) -> None:
     assert state.settings.answer.quotes == 2
 
 
+def test_the_value_in_force_is_no_change(state: AppState) -> None:
+    docmind = state.open()
+    default = docmind.settings.info("storage.min_free_mb").value
+    assert state.change({"storage.min_free_mb": default, "app.theme": "dark"}) == ("app.theme",)
+    assert docmind.settings.info("storage.min_free_mb").source == "default"
+    assert state.change({"storage.min_free_mb": 700}) == ("storage.min_free_mb",)
+    assert state.change({"storage.min_free_mb": default}) == ("storage.min_free_mb",)  # back, by the user
+
+
 @pytest.mark.parametrize("gives_way", [True, False])
 def test_a_library_that_another_process_has_open_is_waited_for(
     state: AppState, monkeypatch: pytest.MonkeyPatch, *, gives_way: bool

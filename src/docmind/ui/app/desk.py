@@ -161,12 +161,20 @@ class AppState:
     def change(self, values: Mapping[str, Any]) -> tuple[str, ...]:
         """Set these in DocMind, None to unset; return the names of those that changed.
 
+        A value in force is left as it is: a control may send it by itself, and it would count as set by the user.
         Where they need the vault to be opened again, that is done here, or as soon as no question is being answered and
         nothing is fetched. Raises `ConfigError`, and what opening raises; the change is taken back then.
         """
         docmind = self.open()
         with self._lock:
-            changed = docmind.settings.put(values)
+            settings = docmind.settings
+            changed = settings.put(
+                {
+                    name: value
+                    for name, value in values.items()
+                    if value is None or not settings.is_in_force(name, value)
+                }
+            )
             speak(docmind.settings.now.app.language)
             needed = tuple(name for name in changed if docmind.settings.info(name).effect == "reopen")
             if needed:
