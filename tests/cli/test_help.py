@@ -118,7 +118,7 @@ def test_while_the_app_is_open_a_command_says_so(shell: Shell, monkeypatch: pyte
     settings = Settings.load()
     try:
         with DocMind(settings):
-            assert "in use by another DocMind" in sentence_of(shell.run("reindex", code=11))
+            assert "in use by another DocMind" in shell.run("reindex", code=11).stderr
             address = f"http://127.0.0.1:{server.server_port}/"
             announce(settings.data_dir, RunningApp(address, address, SECRET, True, 1))
             result = shell.run("reindex", code=11)
@@ -127,3 +127,20 @@ def test_while_the_app_is_open_a_command_says_so(shell: Shell, monkeypatch: pyte
         server.server_close()
     assert "DocMind is open in the browser" in sentence_of(result)
     assert "docmind open" in result.stderr
+
+
+@pytest.mark.slow
+def test_a_command_waits_for_another_that_is_about_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shell = Shell(tmp_path)
+    shell.run("add", shell.file("kettle.txt", b"The kettle is descaled in June."))
+    for name, value in environment_of(shell.folder).items():
+        monkeypatch.setenv(name, value)
+    other = DocMind(Settings.load())
+    ending = threading.Timer(0.5, other.close)
+    ending.start()
+    try:
+        result = shell.run("list")
+    finally:
+        ending.join()
+    assert "kettle.txt" in result.stdout
+    assert "Another command of DocMind uses the library" in result.stderr

@@ -17,6 +17,7 @@ from docmind.network import network_guard
 from docmind.records.documents import Box
 from docmind.records.search import Filters
 from docmind.runtime import start_logging
+from docmind.storage import once_free
 from docmind.wording import _
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from docmind.records.conversations import Thread
 
 
+_GIVES_WAY_S = 5
+"""The longest wait for another command that has the library open."""
 _INNER = frozenset({"nearest_cosine"})  # passed between stages, of no use to other programs
 
 
@@ -122,7 +125,11 @@ def opened(*, reminds: bool = True, accept: bool = False, read_only: bool = Fals
     is_chosen = is_new or settings.keys.recovery_code is not None  # the code brings a new root key
     ask = (lambda: _ask_passphrase(is_chosen=is_chosen)) if is_asking() else None
     try:
-        desk = DocMind(settings, ask_passphrase=ask, read_only=read_only, accept=accept)
+        desk = once_free(
+            lambda: DocMind(settings, ask_passphrase=ask, read_only=read_only, accept=accept),
+            _GIVES_WAY_S,
+            lambda: _is_command_waited_for(settings),
+        )
     except VaultBusyError as error:
         running = find_running(settings.data_dir)
         if running is None or not is_alive(running):
@@ -148,6 +155,16 @@ def opened(*, reminds: bool = True, accept: bool = False, read_only: bool = Fals
             err=True,
         )
     return desk
+
+
+def _is_command_waited_for(settings: Settings) -> bool:
+    """Say that another command is waited for, unless it is the app, which stays open."""
+    running = find_running(settings.data_dir)
+    if running is not None and is_alive(running):
+        return False
+    told = _("Another command of DocMind uses the library; waiting for it for at most {seconds} seconds.")
+    click.echo(told.format(seconds=_GIVES_WAY_S), err=True)
+    return True
 
 
 def reached() -> DocMind | Client:

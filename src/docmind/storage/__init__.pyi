@@ -38,7 +38,7 @@ from .kept_database import (
     kept_databases,
 )
 from .keys import SHORTEST_PASSPHRASE, AskPassphrase, Keyset, OpenedKeys, change_passphrase, derive, open_keys
-from .lock import OwnerLock, hold
+from .lock import OwnerLock, hold, once_free
 from .mark import Mark
 from .migrations import MIGRATIONS
 from .own_clock import Ages, OwnClock
@@ -107,6 +107,7 @@ __all__ = [
     "keep_private",
     "kept_databases",
     "key_that_opens",
+    "once_free",
     "open_keys",
     "open_own",
     "open_part",

@@ -10,12 +10,17 @@ import contextlib
 import errno
 import os
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 from docmind.errors import VaultBusyError, VaultError
 from docmind.wording import _
 
+Opened = TypeVar("Opened")
+
+_BUSY_LOOK_S = 0.2
 _TAKEN = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
 
 
@@ -51,6 +56,23 @@ else:
 
     def _lock(handle: int) -> None:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def once_free(opening: Callable[[], Opened], wait_s: float, is_waited_for: Callable[[], bool] = lambda: True) -> Opened:
+    """Open a vault, and where another process owns it try again for so many seconds.
+
+    `is_waited_for` is called once then, and may refuse to wait. Raises `VaultBusyError`, and what `opening` raises.
+    """
+    until: float | None = None
+    while True:
+        try:
+            return opening()
+        except VaultBusyError:
+            if until is None:
+                until = time.monotonic() + wait_s if is_waited_for() else 0.0
+            if time.monotonic() >= until:
+                raise
+            time.sleep(_BUSY_LOOK_S)
 
 
 class OwnerLock:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import threading
-import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +11,10 @@ import streamlit as st
 from pydantic import SecretStr
 
 from docmind.config import Settings
-from docmind.errors import BehindError, DocMindError, KeyUnavailableError, VaultBusyError
+from docmind.errors import BehindError, DocMindError, KeyUnavailableError
 from docmind.network import network_guard
 from docmind.runtime import Background, start_logging
+from docmind.storage import once_free
 from docmind.ui.app.activity import Activity
 from docmind.ui.app.errors import attempt
 from docmind.ui.app.long_work import LongWork, Report
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 REBUILD = "rebuild"
 _FIRST_PAGE_S = 3.0  # longest wait of what is loaded in the background
 _IDLE_LOOK_S = 2.0  # between two looks at whether nothing was asked for long enough
-_GIVES_WAY_S, _BUSY_LOOK_S = 3.0, 0.2  # longest wait for a vault that another process is about to close, and its steps
+_GIVES_WAY_S = 3.0  # longest wait for a vault that another process, such as `docmind mcp`, is about to close
 
 
 class AppState:
@@ -283,25 +283,15 @@ class AppState:
         is_recovering = not self.is_new and settings.keys.recovery_code is not None  # the code brings a new key
         self.is_recovering = is_recovering and not recovery_code
         try:
-            opened = _once_free(lambda: DocMind(settings, ask_passphrase=ask, read_only=read_only, accept=accept))
+            opened = once_free(
+                lambda: DocMind(settings, ask_passphrase=ask, read_only=read_only, accept=accept), _GIVES_WAY_S
+            )
         except BehindError:  # the key was right: the next choice does not ask for it again
             self._passphrase, self.wants_passphrase = passphrase, False
             raise
         self._passphrase = None
         speak(opened.settings.now.app.language)
         return opened
-
-
-def _once_free(opening: Callable[[], DocMind]) -> DocMind:
-    """Open the vault, waiting for `docmind mcp`, which closes it when it sees that the app has started."""
-    until = time.monotonic() + _GIVES_WAY_S
-    while True:
-        try:
-            return opening()
-        except VaultBusyError:
-            if time.monotonic() >= until:
-                raise
-            time.sleep(_BUSY_LOOK_S)
 
 
 def _is_busy(docmind: DocMind) -> bool:
