@@ -31,6 +31,7 @@ from docmind import __version__
 from docmind.api.mcp_tools import INSTRUCTIONS, MOST_CHARS, TOOLS, UNTRUSTED, Context, Outcome, Tool, check_limits
 from docmind.api.on_demand import OnDemand
 from docmind.api.openapi import schema_of
+from docmind.api.outgoing import outgoing
 from docmind.api.programs import OWN, PERMIT, Permit
 from docmind.client import decode, encode, needed_of
 from docmind.config import Settings
@@ -309,7 +310,7 @@ def schema_at_root(record: type, *, is_request: bool = False) -> dict[str, Any]:
 
 def _told(tool: Tool, outcome: Outcome) -> types.CallToolResult:
     """Return an outcome as the protocol has it: the record as JSON and as text, then images and files."""
-    made = encode(tool.returns, outcome.record)
+    made = encode(tool.returns, outgoing(outcome.record))
     content: list[Any] = [
         types.TextContent(text=json.dumps(made, ensure_ascii=False)),
         types.TextContent(text=UNTRUSTED),
