@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ipaddress
+import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 import httpx
 import pytest
@@ -239,6 +242,23 @@ def test_a_page_has_a_bound_and_a_time(site: Site) -> None:
     site.server_close()
     with pytest.raises(WebPageError, match="cannot be reached"):
         fetch_page(ALLOWED, f"{site.url}/bees")
+
+
+def test_a_page_that_is_cut_off_by_the_time_is_no_page() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def drip() -> None:
+            with suppress(OSError), listener.accept()[0] as connection:
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>The first clause.</p>")
+                for _ in range(200):
+                    connection.sendall(b"<p>Another one.</p>")
+                    time.sleep(0.05)
+
+        threading.Thread(target=drip, daemon=True).start()
+        with pytest.raises(WebPageError, match="does not answer in time"):
+            fetch_page(
+                ALLOWED.model_copy(update={"page_timeout_s": 0.4}), f"http://127.0.0.1:{listener.getsockname()[1]}/"
+            )
 
 
 def test_the_encoding_that_only_the_server_names_is_kept(site: Site) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import pytest
 import uvicorn
 from starlette.types import Receive, Scope, Send
+from websockets.sync.client import connect
 
 from docmind.ui.app import connections
 from docmind.ui.app.connections import bound_connections
@@ -19,7 +20,12 @@ HALF = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 
 
 async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-    if scope["type"] == "http":
+    if scope["type"] == "websocket":
+        await receive()
+        await send({"type": "websocket.accept"})
+        while (await receive())["type"] == "websocket.receive":
+            await send({"type": "websocket.send", "text": "ok"})
+    elif scope["type"] == "http":
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
         await send({"type": "http.response.body", "body": b"ok"})
 
@@ -27,7 +33,7 @@ async def answer(scope: Scope, receive: Receive, send: Send) -> None:
 @contextlib.contextmanager
 def serving() -> Iterator[int]:
     """Serve on a free port, and give the port."""
-    server = uvicorn.Server(uvicorn.Config(answer, port=0, log_level="error", lifespan="off", ws="none"))
+    server = uvicorn.Server(uvicorn.Config(answer, port=0, log_level="error", lifespan="off", ws="websockets-sansio"))
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
@@ -112,3 +118,15 @@ def test_descriptors_are_kept_back(is_bounded: bool, monkeypatch: pytest.MonkeyP
         second.settimeout(0.2)
         assert is_ended(first) is is_bounded
         assert second is not first
+
+
+def test_a_web_socket_stays(is_bounded: bool) -> None:
+    with serving() as port, connect(f"ws://127.0.0.1:{port}") as opened:
+        for _ in range(2):
+            time.sleep(0.5)  # longer than the head of a request may take
+            opened.send("still there?")
+            assert opened.recv(timeout=5) == "ok"
+        for _ in range(12):
+            reached(port, HALF).close()
+        opened.send("still there?")
+        assert opened.recv(timeout=5) == "ok"

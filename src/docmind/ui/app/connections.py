@@ -49,6 +49,7 @@ def _bounded(kind: Any) -> type[asyncio.Protocol]:
 
     class Bounded(kind):  # type: ignore[misc]
         _late: asyncio.TimerHandle | None = None
+        _is_web_socket = False
         since = 0.0
 
         @property
@@ -68,10 +69,11 @@ def _bounded(kind: Any) -> type[asyncio.Protocol]:
             if self.cycle is not before:
                 self.since = self.loop.time()
                 self._settle()
-            elif self.is_waiting and self._late is None:
+            elif self.is_waiting and self._late is None and not self._is_web_socket:
                 self._late = self.loop.call_later(HEAD_S, self._give_up)
 
         def handle_websocket_upgrade(self, *args: Any) -> None:
+            self._is_web_socket = True
             self._settle()
             super().handle_websocket_upgrade(*args)
 
