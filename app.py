@@ -23,6 +23,7 @@ from docmind.config import Settings
 from docmind.errors import DocMindError
 from docmind.storage import keep_private
 from docmind.ui.app.activity import Noted
+from docmind.ui.app.connections import bound_connections
 from docmind.ui.app.desk import desk
 from docmind.ui.app.errors import attempt
 from docmind.ui.app.guard import Guard, inline_script_sources
@@ -92,3 +93,4 @@ app = st.App(
     ],
 )
 startup.configure()
+bound_connections()

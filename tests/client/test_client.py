@@ -16,8 +16,10 @@ import pytest
 from desks import opened, text_pdf
 from docmind import DocMind
 from docmind.access import api_token, find_running
-from docmind.client import CALLS, Client, connect
+from docmind.client import CALLS, Client, connect, encode
+from docmind.client.client import _Conversations
 from docmind.errors import AppNotOpenError, ConfigError, NotFoundError
+from docmind.records.conversations import RunProgress
 from docmind.records.documents import Upload
 from docmind.records.search import Filters
 from served import Server
@@ -236,3 +238,23 @@ def _references(told: Any) -> Iterator[str]:
 def test_without_an_app_there_is_no_client(tmp_path: Path) -> None:
     with pytest.raises(AppNotOpenError):
         connect(tmp_path)
+
+
+@pytest.mark.parametrize("state", ["running", "done"])
+def test_a_run_whose_events_are_cut_off_is_not_over(state: Any) -> None:
+    now = RunProgress("r", "t", "Where?", state, "writing", text="Herons nest")
+
+    class Cut(Client):
+        def __init__(self) -> None:
+            """Reach no app."""
+
+        def events(self, path: str) -> Iterator[Any]:
+            yield encode(RunProgress, now)
+
+    told = _Conversations(Cut()).events("r")
+    assert next(told) == now
+    if state == "done":
+        assert list(told) == []
+    else:
+        with pytest.raises(AppNotOpenError):
+            next(told)

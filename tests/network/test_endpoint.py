@@ -290,6 +290,43 @@ def test_a_server_that_drips_is_left_after_the_limit() -> None:
         assert time.monotonic() - started < 5
 
 
+def test_a_body_without_a_length_that_is_left_at_the_limit_is_no_whole_body() -> None:
+    with _listening() as (port, accepted):
+        threading.Thread(target=_drip_body, args=(accepted,), daemon=True).start()
+        with pytest.raises(httpx.ReadError):
+            fetch(permit(f"http://127.0.0.1:{port}"), "/", timeout_s=0.4, max_bytes=10_000)
+
+
+@pytest.mark.parametrize("is_announced", [True, False])
+def test_a_body_without_a_length_ends_where_tls_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_announced: bool
+) -> None:
+    certificate = _certificate("models.example", tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    trust = ssl.create_default_context(cafile=str(certificate))
+    monkeypatch.setattr(httpx, "create_ssl_context", lambda **_: trust)
+    with _listening() as (port, accepted):
+
+        def serve() -> None:
+            with contextlib.suppress(OSError), accepted() as raw:
+                secured = context.wrap_socket(raw, server_side=True)
+                secured.recv(10_000)
+                secured.sendall(b"HTTP/1.1 200 OK\r\n\r\nThe first clause.")
+                if is_announced:
+                    secured.unwrap()
+                secured.close()
+
+        threading.Thread(target=serve, daemon=True).start()
+        _, resolve = leading_to("127.0.0.1")
+        there = permit(f"https://models.example:{port}", ALLOWED)
+        if is_announced:
+            assert fetch(there, "/", timeout_s=20, max_bytes=100, resolve=resolve) == (200, b"The first clause.")
+        else:
+            with pytest.raises(httpx.ReadError):
+                fetch(there, "/", timeout_s=20, max_bytes=100, resolve=resolve)
+
+
 def test_abort_ends_a_read_that_waits(server: LLMServer) -> None:
     server.queue(Behaviour("silent"))
     connection = Connection(permit(server.url), lambda piece: None)
@@ -329,6 +366,14 @@ def _drip(accepted: Callable[[], socket.socket]) -> None:
     with contextlib.suppress(OSError), accepted() as connection:
         for byte in b"HTTP/1.1 200 OK\r\nX-Long: " + b"a" * 1000:
             connection.sendall(bytes([byte]))
+            time.sleep(0.05)
+
+
+def _drip_body(accepted: Callable[[], socket.socket]) -> None:
+    with contextlib.suppress(OSError), accepted() as connection:
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>The first clause.</p>")
+        for _ in range(200):
+            connection.sendall(b".")
             time.sleep(0.05)
 
 

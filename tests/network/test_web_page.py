@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ipaddress
+import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 import httpx
 import pytest
@@ -124,14 +127,71 @@ def test_a_name_is_resolved_once_for_each_request(site: Site) -> None:
     assert site.asked[0][1]["host"] == f"news.example:{site.port}"
 
 
-def test_a_local_page_may_lead_to_another_but_not_by_way_of_the_internet(site: Site) -> None:
-    site.sends("/home", f"http://localhost:{site.port}/bees")
+def test_a_local_page_leads_on_the_same_server_or_to_the_internet(site: Site) -> None:
+    asked = list[str]()  # from the look-up of news.example on, this computer plays the internet
+
+    def here(host: str, port: int) -> list[str]:
+        asked.append(host)
+        return ["127.0.0.1"]
+
+    site.sends("/home", "/bees")
     assert fetch_page(ALLOWED, f"{site.url}/home").data == PAGE
-    place = _Place(True, lambda host, port: ["93.184.215.14"], is_public)
-    assert place.endpoint(httpx.URL(site.url)).is_local
-    place.resolve(place.endpoint(httpx.URL("http://news.example/")).host, 80)
-    with pytest.raises(WebPageError, match="local network"):
-        place.endpoint(httpx.URL(site.url))
+    site.sends("/out", f"http://news.example:{site.port}/bees")
+    found = fetch_page(
+        ALLOWED, f"http://localhost:{site.port}/out", resolve=here, is_public=lambda address: "news.example" in asked
+    )
+    assert found.data == PAGE
+
+
+def test_a_local_page_leads_to_no_other_local_server(site: Site) -> None:
+    with serving_pages({"/bees": PAGE}) as other:
+        names = {"localhost": ["127.0.0.1"], "nas.lan": ["127.0.0.1"], "router": ["192.168.0.1"]}
+        for target in (
+            f"{other.url}/bees", f"http://localhost:{site.port}/bees", f"http://127.0.0.2:{site.port}/bees",
+            f"http://nas.lan:{site.port}/bees", "http://router/", "http://192.168.0.9/", "https://127.0.0.1/",
+        ):  # fmt: skip
+            site.sends("/home", target)
+            with pytest.raises(WebPageError, match="an address of this computer") as refused:
+                fetch_page(ALLOWED, f"{site.url}/home", resolve=lambda host, port: names[host])
+            assert "type its local address" in refused.value.hint
+        assert other.asked == []
+    assert {path for path, _ in site.asked} == {"/home"}
+
+
+def test_no_way_leads_back_from_the_internet_to_the_typed_server(site: Site) -> None:
+    asked = list[str]()  # from the look-up of news.example on, this computer plays the internet
+
+    def here(host: str, port: int) -> list[str]:
+        asked.append(host)
+        return ["127.0.0.1"]
+
+    site.sends("/out", f"http://news.example:{site.port}/back")
+    site.sends("/back", f"http://localhost:{site.port}/bees")
+    with pytest.raises(WebPageError, match="an address of this computer"):
+        fetch_page(
+            ALLOWED,
+            f"http://localhost:{site.port}/out",
+            resolve=here,
+            is_public=lambda address: "news.example" in asked,
+        )
+    assert [path for path, _ in site.asked] == ["/out", "/back"]
+
+
+@each_of("host", ["printer.local", "nas", "wiki.lan"])
+def test_a_name_of_the_local_network_leads_not_to_this_computer(site: Site, host: str) -> None:
+    for leads in ("127.0.0.1", "127.0.1.1", "::1"):
+        with pytest.raises(WebPageError, match="leads to") as refused:
+            fetch_page(ALLOWED, f"http://{host}:{site.port}/bees", resolve=lambda name, port, to=leads: [to])
+        assert "type its local address" in refused.value.hint
+    assert site.asked == []
+
+
+def test_a_name_of_the_local_network_leads_not_elsewhere_in_between() -> None:
+    turns = iter([["192.168.0.7"], ["192.168.0.1"]])
+    typed = httpx.URL("http://nas.lan/a")
+    place = _Place(typed, lambda host, port: next(turns), is_public)
+    for _ in range(2):
+        assert place.resolver(place.endpoint(typed))("nas.lan", 80) == ["192.168.0.7"]
 
 
 @each_of(
@@ -182,6 +242,23 @@ def test_a_page_has_a_bound_and_a_time(site: Site) -> None:
     site.server_close()
     with pytest.raises(WebPageError, match="cannot be reached"):
         fetch_page(ALLOWED, f"{site.url}/bees")
+
+
+def test_a_page_that_is_cut_off_by_the_time_is_no_page() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def drip() -> None:
+            with suppress(OSError), listener.accept()[0] as connection:
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>The first clause.</p>")
+                for _ in range(200):
+                    connection.sendall(b"<p>Another one.</p>")
+                    time.sleep(0.05)
+
+        threading.Thread(target=drip, daemon=True).start()
+        with pytest.raises(WebPageError, match="does not answer in time"):
+            fetch_page(
+                ALLOWED.model_copy(update={"page_timeout_s": 0.4}), f"http://127.0.0.1:{listener.getsockname()[1]}/"
+            )
 
 
 def test_the_encoding_that_only_the_server_names_is_kept(site: Site) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import logging
 import subprocess
 import sys
 
 import pytest
+
+from docmind.runtime import logging as limits
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows writes no core files by itself")
@@ -18,3 +22,32 @@ def test_a_crash_leaves_no_core_file() -> None:
         "assert resource.getrlimit(resource.RLIMIT_CORE) == (0, 0)\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+@pytest.mark.parametrize("is_limited", [True, False])
+def test_one_error_is_told_once_a_minute(is_limited: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1_000.0]
+    monkeypatch.setattr(limits.time, "monotonic", lambda: now[0])
+    out, log = io.StringIO(), logging.getLogger("door")
+    handler = logging.StreamHandler(out)
+    if is_limited:
+        handler.addFilter(limits.Rarely())
+    monkeypatch.setattr(log, "handlers", [handler])
+    monkeypatch.setattr(log, "propagate", False)
+    log.setLevel(logging.INFO)
+    for number in range(1_000):
+        log.error("no descriptor for connection %s", number)
+        log.error("another error")
+        log.info("line %s", number)
+        now[0] += 0.125  # 125 seconds in all
+    told = [line for line in out.getvalue().splitlines() if "descriptor" in line]
+    if is_limited:
+        assert told == [
+            "no descriptor for connection 0",
+            "no descriptor for connection 480 (479 more of these since the last one)",
+            "no descriptor for connection 960 (479 more of these since the last one)",
+        ]
+        assert out.getvalue().count("another error") == 3
+        assert out.getvalue().count("line") == 1_000
+    else:
+        assert len(told) == 1_000

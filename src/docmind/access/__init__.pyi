@@ -11,6 +11,7 @@ from .launch import (
     mint_ticket,
     prove,
 )
+from .peers import is_of_another_user
 from .running import (
     OPENING_PAGE,
     RUNNING_FILE,
@@ -45,6 +46,7 @@ __all__ = [
     "forget_opening_page",
     "is_alive",
     "is_api_token",
+    "is_of_another_user",
     "matching",
     "mint_ticket",
     "open_browser",

@@ -31,10 +31,12 @@ from docmind import __version__
 from docmind.api.mcp_tools import INSTRUCTIONS, MOST_CHARS, TOOLS, UNTRUSTED, Context, Outcome, Tool
 from docmind.api.on_demand import OnDemand
 from docmind.api.openapi import schema_of
+from docmind.api.outgoing import outgoing
 from docmind.api.programs import OWN, PERMIT, Permit
 from docmind.client import decode, encode, needed_of
 from docmind.config import Settings
 from docmind.errors import CancelledError, DocMindError, NotFoundError
+from docmind.folders import own_places
 from docmind.records.conversations import RunProgress
 from docmind.records.documents import DocumentInfo
 from docmind.runtime import log_mistake
@@ -184,7 +186,7 @@ class _Serving:
             with self._reach() as library:
                 settings = self._settings(library)
                 folders, permit = settings.mcp.allowed(), self._permit(ctx.request)
-                return tool.work(library, request, Context(permit, folders, settings.data_dir, note, stopped.is_set))
+                return tool.work(library, request, Context(permit, folders, own_places(settings), note, stopped.is_set))
 
         try:
             outcome = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
@@ -307,7 +309,7 @@ def schema_at_root(record: type, *, is_request: bool = False) -> dict[str, Any]:
 
 def _told(tool: Tool, outcome: Outcome) -> types.CallToolResult:
     """Return an outcome as the protocol has it: the record as JSON and as text, then images and files."""
-    made = encode(tool.returns, outcome.record)
+    made = encode(tool.returns, outgoing(outcome.record))
     content: list[Any] = [
         types.TextContent(text=json.dumps(made, ensure_ascii=False)),
         types.TextContent(text=UNTRUSTED),

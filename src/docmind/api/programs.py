@@ -1,12 +1,13 @@
 """Access of programs to the interfaces of the app: who a request comes from, and what it may do.
 
 Cookies never count, and web pages are kept out: a request with an `Origin`, or with a foreign `Host` (DNS rebinding),
-is refused. What counts is one bearer token: that of this launch, which processes of the user read from `app.json`, or a
-long-lived one of `docmind tokens`.
+is refused. So is one of another user of this machine, where the system tells it. What counts is one bearer token: that
+of this launch, which processes of the user read from `app.json`, or a long-lived one of `docmind tokens`.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -16,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Scope
 
-from docmind.access import Launch, is_api_token, matching
+from docmind.access import Launch, is_api_token, is_of_another_user, matching
 from docmind.errors import DocMindError, KeyUnavailableError, NotPermittedError
 from docmind.records.access import ApiToken
 from docmind.wording import _
@@ -63,6 +64,8 @@ class Programs:
     def __init__(self, launch: Launch, vault: Callable[[], DocMind]) -> None:
         """`vault` returns the open library; it is called in a thread, for each request with a long-lived token."""
         self._launch, self._vault = launch, vault
+        # A reverse proxy runs as another user, and has asked who somebody is.
+        self._own_uid = os.getuid() if os.name == "posix" and launch.origin is None else None
         self._known: dict[bytes, ApiToken] = {}  # as they were when the library was last open
 
     async def admit(self, scope: Scope) -> Permit | Response:
@@ -71,6 +74,14 @@ class Programs:
         hosts = request.headers.getlist("host")
         if len(hosts) != 1 or not self._launch.is_here(hosts[0]) or "origin" in request.headers:
             return Response(status_code=403)
+        if self._own_uid is not None and await run_in_threadpool(is_of_another_user, scope, self._own_uid):
+            told = {
+                "kind": NotPermittedError.__name__,
+                "message": _("Programs of other users of this computer are not answered."),
+                "hint": "See docs/api.md.",
+                "exit_code": NotPermittedError.exit_code,
+            }
+            return JSONResponse({"error": told}, 403, headers=PRIVATE)
         given = request.headers.getlist("authorization")
         if self._launch.admits_program(given):
             return OWN

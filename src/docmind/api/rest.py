@@ -20,6 +20,7 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from docmind.access import Launch
+from docmind.api.outgoing import outgoing
 from docmind.api.programs import PERMIT, PRIVATE, Permit, Programs
 from docmind.errors import (
     ConfigError,
@@ -133,7 +134,7 @@ class Rest:
                 return _file(call, values, outcome)
             if call.result is None:
                 return Response(status_code=204, headers=PRIVATE)
-            return JSONResponse(encode(call.result, outcome), headers=PRIVATE)
+            return JSONResponse(encode(call.result, outgoing(outcome)), headers=PRIVATE)
 
         return answer
 
@@ -195,11 +196,11 @@ class Rest:
 
         async def events() -> AsyncIterator[str]:
             now = first
-            yield f"data: {json.dumps(encode(RunProgress, now))}\n\n"
+            yield f"data: {json.dumps(encode(RunProgress, outgoing(now)))}\n\n"
             while not now.is_over:
                 then, now = now, await run_in_threadpool(_news, self._vault, run_id, now)
                 is_new = (now.text, now.stage, now.state, now.pages) != (then.text, then.stage, then.state, then.pages)
-                yield f"data: {json.dumps(encode(RunProgress, now))}\n\n" if is_new else ": no news\n\n"
+                yield f"data: {json.dumps(encode(RunProgress, outgoing(now)))}\n\n" if is_new else ": no news\n\n"
 
         return StreamingResponse(events(), media_type="text/event-stream", headers=PRIVATE)
 

@@ -27,6 +27,7 @@ from docmind.cli.output import inert, marked, one_line, page_of, short, tell_nar
 from docmind.errors import CancelledError, ConfigError, NotFoundError
 from docmind.records.conversations import Mode, RunProgress, Thread, Turn, closest
 from docmind.records.search import LISTS_OF_QUESTIONS, Degraded, Filters, ListName
+from docmind.rich_text import readable
 from docmind.wording import _
 
 if TYPE_CHECKING:
@@ -64,9 +65,10 @@ class Stream:
                 line = one_line(stage, shutil.get_terminal_size()[0] - 2).rstrip("…")  # only one row is erased
                 self._write(f"\r\x1b[K{line}…" if stage else "\r\x1b[K")
             return
-        if not self._text or not now.text.startswith(self._text):  # it begins, or begins again with other words
+        shown = _on_screen(readable(now.text))
+        if not self._shown or not shown.startswith(self._shown):  # it begins, or begins again with other words
             self._clear()
-        piece = _on_screen(now.text[len(self._text) :])
+        piece = shown[len(self._shown) :]
         self._text = now.text
         self._shown += piece
         self._write(piece)

@@ -14,12 +14,13 @@ from typing import Any, TypeVar
 
 import click
 
+from docmind.answers import neutral
 from docmind.cli.context import plain
 from docmind.records.answers import SEEN, TOLD, Answer, Source
 from docmind.records.conversations import Run, Turn
 from docmind.records.documents import AddResult, DocumentInfo, QueueProgress, UploadState
 from docmind.records.search import Filters, Hit, MultimodalHit, MultimodalResult, Quad, SearchResult, stage_name
-from docmind.rich_text import flow
+from docmind.rich_text import flow, readable
 from docmind.wording import N_, _, ngettext
 
 _Progress = TypeVar("_Progress")
@@ -296,9 +297,11 @@ _EXCERPT = 300
 def turn_data(turn: Turn) -> dict[str, Any]:
     """Return all fields of the answer and of its turn: `state`, `asked_as`, `message`, ….
 
+    What a model wrote is neutral Markdown, as it is over REST.
+
     A turn without an answer has an empty one, so that the names are always the same.
     """
-    answer = turn.answer or Answer(turn.question, "", False)
+    answer = neutral(turn.answer) if turn.answer is not None else Answer(turn.question, "", False)
     told = plain(answer) | {"question": turn.question, "checkpoint_id": turn.checkpoint_id or None}
     beside = plain(turn)
     return told | {field.name: beside[field.name] for field in fields(turn) if field.name not in _LATER}
@@ -316,7 +319,8 @@ def marked(answer: Answer) -> str:
         if sentence.is_claim and not sentence.supported and at <= sentence.end <= len(text):
             parts += [text[at : sentence.end], f" [{_(SEEN)}]" if sentence.seen else f" {_(UNSUPPORTED)}"]
             at = sentence.end
-    return inert("".join([*parts, text[at:]]), keep_lines=True)
+    shown = "".join([*parts, text[at:]])
+    return inert(readable(shown) if answer.model else shown, keep_lines=True)
 
 
 def tell_turn(turn: Turn, *, text: bool = True) -> None:

@@ -7,6 +7,7 @@ import json
 import ssl
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -141,12 +142,12 @@ class Client:
 
     def exchange(self, verb: str, path: str, body: bytes = b"", kind: str = "application/octet-stream") -> bytes:
         """Send a request below the interface's path and return the body of its answer; raise the error that it is."""
-        with self._sent(verb, path, body, kind) as answer:
+        with self._sent(verb, path, body, kind) as answer, _whole():
             return answer.read()
 
     def events(self, path: str) -> Iterator[Any]:
         """Yield the JSON of each event of a stream, as it comes."""
-        with self._sent("GET", path, b"", "") as answer:
+        with self._sent("GET", path, b"", "") as answer, _whole():
             for line in answer:
                 if line.startswith(b"data: "):
                     yield json.loads(line[6:])
@@ -176,6 +177,15 @@ class Client:
         return answer
 
 
+@contextmanager
+def _whole() -> Iterator[None]:
+    """Raise `AppNotOpenError` where an answer is cut off."""
+    try:
+        yield
+    except (OSError, http.client.HTTPException) as error:
+        raise AppNotOpenError(_("DocMind was closed.")) from error
+
+
 class _Part:
     """A part of the facade, such as `library`: its methods in the table."""
 
@@ -191,9 +201,15 @@ class _Conversations(_Part):
         super().__init__(client, "conversations")
 
     def events(self, run_id: str) -> Iterator[RunProgress]:
-        """Yield the progress of a run with each piece that is written, until it is over. Raises `NotFoundError`."""
+        """Yield the progress of a run with each piece that is written, until it is over.
+
+        Raises `NotFoundError`, and `AppNotOpenError` where the app ends before.
+        """
+        now: RunProgress | None = None
         for data in self._client.events(f"/runs/{quote(run_id, safe='')}/events"):
-            yield decode(RunProgress, data, "run")
+            yield (now := decode(RunProgress, data, "run"))
+        if now is None or not now.is_over:
+            raise AppNotOpenError(_("DocMind was closed."))
 
     def ask(
         self, question: str, *, thread_id: str | None = None,

@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import httpx
@@ -197,6 +198,8 @@ class Connection(httpx.BaseTransport):
         # Without TLS a context without certificates is enough: it is cheap to make and would accept no server.
         needs_trust = endpoint.scheme == "https"
         trust = httpx.create_ssl_context(trust_env=False) if needs_trust else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        # The end of a connection that TLS did not announce is an error: whoever cuts it must not cut a body unseen.
+        trust.wrap_socket = partial(trust.wrap_socket, suppress_ragged_eofs=False)  # type: ignore[method-assign]
         self._inner = httpx.HTTPTransport(verify=trust, trust_env=False, uds=endpoint.socket or None)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -266,8 +269,13 @@ class Connection(httpx.BaseTransport):
                 hint=_("Set the address to where the server really is."),
             )
         headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _DROPPED]
-        stream = _Watched(response.stream, self._watch)  # type: ignore[arg-type]
+        stream = _Watched(response.stream, self._watch, self._check_not_aborted)  # type: ignore[arg-type]
         return httpx.Response(response.status_code, headers=headers, stream=stream, extensions=response.extensions)
+
+    def _check_not_aborted(self) -> None:
+        """Raise where `abort` ended the body: to a body without a length that looks like its end."""
+        if self._is_aborted:
+            raise httpx.ReadError(f"{self.endpoint.label} was hung up on")
 
     def _trace(self, event: str, info: Mapping[str, Any]) -> None:
         if event in _OPENED:
@@ -279,14 +287,16 @@ class Connection(httpx.BaseTransport):
 
 
 class _Watched(httpx.SyncByteStream):
-    def __init__(self, stream: httpx.SyncByteStream, watch: Watch) -> None:
+    def __init__(self, stream: httpx.SyncByteStream, watch: Watch, at_end: Callable[[], None]) -> None:
+        """`at_end` is called after the last piece, and raises where it is not the end of the body."""
         self._stream = stream
-        self._watch = watch
+        self._watch, self._at_end = watch, at_end
 
     def __iter__(self) -> Iterator[bytes]:
         for piece in self._stream:
             self._watch(piece)
             yield piece
+        self._at_end()
 
     def close(self) -> None:
         self._stream.close()

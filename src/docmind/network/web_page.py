@@ -1,8 +1,8 @@
 """One web page or PDF by its address: a single request for it alone, where the user has allowed that.
 
 Nothing that the page names is fetched: no scripts, pictures, styles or frames. Redirects are followed a few times, each
-checked like the first address. An address of this machine or of a local network is asked only where the user typed one:
-a name or a redirect of the internet that leads there is refused.
+checked like the first address. An address of this machine or of a local network is asked only where the user typed it:
+another server there is not, whether a name or a redirect of the internet or of the typed server leads to it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import re
 import ssl
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from email.message import Message
 from urllib.parse import unquote
@@ -78,7 +79,7 @@ def fetch_page(
             hint=_("Allow it in Settings, or run: docmind settings set web.pages on"),
         )
     typed = url = _parsed(address)
-    place = _Place(_names_local_host(url.raw_host.decode("ascii"), is_public), resolve, is_public)
+    place = _Place(url, resolve, is_public)
     ends_at = time.monotonic() + settings.page_timeout_s
     for _hop in range(_REDIRECTS + 1):
         found = _asked(url, place, ends_at, settings)
@@ -94,42 +95,61 @@ def fetch_page(
 
 
 class _Place:
-    """Decides whether a hop may lead to a local address: only while every hop before it did."""
+    """Decides where a hop may lead: to the internet, and to the local server that was typed until a hop has left it.
 
-    def __init__(self, is_local: bool, resolve: Resolve, is_public: Callable[[Address], bool]) -> None:
-        self._is_local, self._resolve, self._is_public = is_local, resolve, is_public
-        self._went_out = False
+    A name of a local network must not lead to this computer: whoever answers for it there would choose which of this
+    computer's servers is asked.
+    """
+
+    def __init__(self, typed: httpx.URL, resolve: Resolve, is_public: Callable[[Address], bool]) -> None:
+        self._resolve, self._is_public = resolve, is_public
+        self._home = _server(typed) if _names_local_host(_host(typed), is_public) else None
+        self._is_home = False  # whether this hop is to the local server that was typed
+        self._known: dict[str, Sequence[str]] = {}  # a name that is asked again must not lead elsewhere by then
 
     def endpoint(self, url: httpx.URL) -> Endpoint:
         """Return the checked endpoint of a hop. Raises `WebPageError`."""
-        self._is_local = self._is_local and not self._went_out
-        host = url.raw_host.decode("ascii")
+        host = _host(url)
         written = f"[{host}]" if ":" in host else host
         port = f":{url.port}" if url.port is not None else ""
         try:
             hop = permit(f"{url.scheme}://{written}{port}", written, "web page")
         except (EndpointRefusedError, ConfigError) as error:
             raise WebPageError(str(error), hint=_(_WRITE)) from error
-        if hop.is_local and not self._is_local:
-            raise _leads_here(host, host)
-        try:
-            self._check(host, ipaddress.ip_address(host))
-        except ValueError:  # a name: its addresses are checked when it is resolved
-            return hop
+        self._is_home = _server(url) == self._home
+        if not self._is_home:
+            self._home = None
+        if hop.is_local and not self._is_home:
+            raise _leads_here(host, hop.label)
+        with suppress(ValueError):  # a name: its addresses are checked when it is resolved
+            self._check(hop, ipaddress.ip_address(host))
         return hop
 
-    def resolve(self, host: str, port: int) -> Sequence[str]:
-        """Return the addresses of a name. Raises `OSError`, and `WebPageError` where one may not be asked."""
-        found = self._resolve(host, port)
-        for address in found:
-            self._check(host, ipaddress.ip_address(address))
-        return found
+    def resolver(self, hop: Endpoint) -> Resolve:
+        """Return what gives the addresses of a hop's name: it raises `OSError`, and `WebPageError` for refused ones."""
 
-    def _check(self, host: str, address: Address) -> None:
+        def resolve(host: str, port: int) -> Sequence[str]:
+            found = self._known.get(host) or self._resolve(host, port)
+            for address in found:
+                self._check(hop, ipaddress.ip_address(address))
+            self._known[host] = found
+            return found
+
+        return resolve
+
+    def _check(self, hop: Endpoint, address: Address) -> None:
         if self._is_public(address):
-            self._went_out = True
-        elif not self._is_local:
-            raise _leads_here(host, str(address))
+            self._home = None
+        elif not self._is_home or (address.is_loopback and not hop.is_local):
+            raise _leads_here(hop.host, str(address))
+
+
+def _host(url: httpx.URL) -> str:
+    return url.raw_host.decode("ascii")
+
+
+def _server(url: httpx.URL) -> tuple[str, int]:
+    return _host(url), url.port or (443 if url.scheme == "https" else 80)
 
 
 def _leads_here(host: str, address: str) -> WebPageError:
@@ -153,7 +173,7 @@ def _asked(url: httpx.URL, place: _Place, ends_at: float, settings: WebSettings)
                 timeout_s=left_s,
                 max_bytes=most << 20,
                 headers={"Accept": _ACCEPT},
-                resolve=place.resolve,
+                resolve=place.resolver(endpoint),
                 returns_redirects=True,
             ) as client,
             client.stream("GET", url) as response,

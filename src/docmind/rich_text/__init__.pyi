@@ -1,11 +1,12 @@
 from . import highlight
-from .markdown import lean, markdown_of, words
+from .markdown import draft_markdown, lean, markdown_of, readable, words
 from .parse import blocks_of
 from .sanitize import clip, escape, file_name, flow, one_line, plain_line, quote_lines, shorten, visible
 
 __all__ = [
     "blocks_of",
     "clip",
+    "draft_markdown",
     "escape",
     "file_name",
     "flow",
@@ -15,6 +16,7 @@ __all__ = [
     "one_line",
     "plain_line",
     "quote_lines",
+    "readable",
     "shorten",
     "visible",
     "words",

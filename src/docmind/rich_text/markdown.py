@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from docmind.records.rich_text import Block, Break, Code, Inline, Items, Mark, Paragraph, Quote, Run, Table
+from docmind.rich_text.parse import blocks_of
 from docmind.rich_text.sanitize import escape, visible
 
 _JOINER = "\u2060"
@@ -17,6 +18,7 @@ _SIDES = {"left": ":--", "right": "--:", "center": ":-:"}
 _FOUND_IN_CODE = re.compile(r":(?=material/)", re.IGNORECASE)
 
 _SLASHES = re.compile(r"(`+).*?\1|\\(.)", re.DOTALL)  # every backtick that is not escaped is DocMind's own
+_PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
 _MEANT = "\n\\`*_[]<>~|$"
 _AT_START = "#+-="  # headings, list items, underlines
 _LINE_START = re.compile(r"[\s>*+\\-]*(?:\d+[.)]\s+)?")
@@ -30,6 +32,11 @@ Badge = Callable[[int], str]
 def markdown_of(blocks: Sequence[Block], badge: Badge) -> str:
     """Return the blocks as Markdown, with the result of `badge` at the end of each sentence."""
     return "\n".join(_lines(blocks, badge))
+
+
+def draft_markdown(text: str) -> str:
+    """Return what a model has written so far as Markdown; spans that are still open are closed."""
+    return markdown_of(blocks_of(_closed(text)), lambda index: "")
 
 
 def lean(markdown: str) -> str:
@@ -51,6 +58,23 @@ def lean(markdown: str) -> str:
         return match[0] if is_meant else char
 
     return _SLASHES.sub(slash, markdown)
+
+
+def readable(markdown: str) -> str:
+    """Return Markdown for people who read it as plain text: no backslash before punctuation, except in code."""
+    return _SLASHES.sub(lambda slash: slash[2] if slash[2] and _PUNCTUATION.fullmatch(slash[2]) else slash[0], markdown)
+
+
+def _closed(text: str) -> str:
+    last = text[text.rfind("\n\n") + 1 :].replace("\\*", "").replace("\\`", "")
+    if "```" in last or "~~~" in last:
+        return text
+    if last.count("`") % 2:
+        return text + "`"
+    if last.count("**") % 2:
+        stem, last = text.rstrip("*"), last.rstrip("*")  # stars at the very end open nothing yet, or begin to close
+        return stem + "**" if last.count("**") % 2 else stem
+    return text
 
 
 def _lines(blocks: Sequence[Block], badge: Badge, *, is_tight: bool = False) -> list[str]:

@@ -1,14 +1,56 @@
-"""Logging to stderr, and no core dumps after a crash."""
+"""Logging to stderr, one line a minute for one error, and no core dumps after a crash."""
 
 from __future__ import annotations
 
 import contextlib
 import logging
+import re
+import threading
+import time
 from typing import Literal
+
+_AGAIN_S = 60.0
+_KNOWN = 256  # errors of which the time is kept
+_COMPARED = 500  # characters of a message by which errors are told apart
+_NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
+_SERVERS = ("uvicorn.error", "streamlit")  # loggers that have handlers of their own
+
+
+class Rarely(logging.Filter):
+    """Lets each warning and error through once a minute, then with the number of those that were left out.
+
+    Messages that differ only in numbers are one error: a failure that comes back with each request would fill the disk.
+    Thread-safe.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = threading.Lock()
+        self._last: dict[tuple[str, int, str], tuple[float, int]] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.levelno < logging.WARNING:
+            return True
+        key = (record.name, record.levelno, _NUMBERS.sub("#", record.getMessage()[:_COMPARED]))
+        now = time.monotonic()
+        with self._lock:
+            told_at, left_out = self._last.get(key, (now - _AGAIN_S, 0))
+            if now - told_at < _AGAIN_S:
+                self._last[key] = told_at, left_out + 1
+                return False
+            if key not in self._last and len(self._last) >= _KNOWN:
+                del self._last[min(self._last, key=lambda one: self._last[one][0])]
+            self._last[key] = now, 0
+        if left_out:
+            record.msg, record.args = f"{record.getMessage()} ({left_out} more of these since the last one)", ()
+        return True
+
+
+_rarely = Rarely()
 
 
 def start_logging(level: Literal["debug", "info", "warning", "error"]) -> None:
-    """Log DocMind at `level` and libraries at error level, and disable core dumps.
+    """Log DocMind at `level` and libraries at error level, each error once a minute, and disable core dumps.
 
     A core dump would leave keys and text on the disk; systems without such a limit are left as they are. Call it first
     at an entry point. The variables that disable reports of libraries are set when `docmind` is imported
@@ -16,6 +58,8 @@ def start_logging(level: Literal["debug", "info", "warning", "error"]) -> None:
     """
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.ERROR)
     logging.getLogger("docmind").setLevel(level.upper())
+    for filtered in (*logging.getLogger().handlers, *map(logging.getLogger, _SERVERS)):
+        filtered.addFilter(_rarely)  # adding it again does nothing
     with contextlib.suppress(ImportError, ValueError, OSError):  # Windows writes no core files by itself
         import resource
 

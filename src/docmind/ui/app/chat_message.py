@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from docmind.records.answers import SEEN, Answer, Source
-from docmind.rich_text import blocks_of, markdown_of, quote_lines, visible, words
+from docmind.rich_text import blocks_of, draft_markdown, markdown_of, quote_lines, visible, words
 from docmind.ui.app.page_links import Cited, cited_in, source_link
 from docmind.wording import N_, _
 
@@ -62,7 +62,7 @@ def answer_markdown(answer: Answer) -> str:
 
 def streaming_markdown(text: str) -> str:
     """Render what a model has written so far; unclosed Markdown spans are closed."""
-    return markdown_of(blocks_of(_closed(text)), lambda index: "")
+    return draft_markdown(text)
 
 
 def quote_markdown(source: Source, cited: Cited | None = None) -> str:
@@ -117,18 +117,6 @@ def _quote_lines(text: str, numbers: Mapping[str, str]) -> str:
 def _number(number: int, colour: str = "green", link: str = "") -> str:
     badge = f":{colour}-badge[{number}]"
     return f"\u00a0[{badge}]({link})" if link else f"\u00a0{badge}"
-
-
-def _closed(text: str) -> str:
-    last = text[text.rfind("\n\n") + 1 :].replace("\\*", "").replace("\\`", "")
-    if "```" in last or "~~~" in last:
-        return text
-    if last.count("`") % 2:
-        return text + "`"
-    if last.count("**") % 2:
-        stem, last = text.rstrip("*"), last.rstrip("*")  # stars at the very end open nothing yet, or begin to close
-        return stem + "**" if last.count("**") % 2 else stem
-    return text
 
 
 _USER = ":material/person:"
