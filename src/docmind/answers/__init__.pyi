@@ -1,14 +1,17 @@
 from .direct import DirectAnswers, DocumentSearch, Reply, Scope, lacking
 from .examples import Examples
-from .extractive import NOT_FOUND, Extract, Extractive
+from .extractive import Extract, Extractive
 from .intents import PASSAGES, Intent, IntentKind, Language
 from .looks import with_looks
+from .missing import NOT_FOUND, NOT_READ, SENTENCES, not_found
 from .passages import is_heading, nearest_heading
 from .verify import Passage, Verified, Verifier, quoted
 
 __all__ = [
     "NOT_FOUND",
+    "NOT_READ",
     "PASSAGES",
+    "SENTENCES",
     "DirectAnswers",
     "DocumentSearch",
     "Examples",
@@ -25,6 +28,7 @@ __all__ = [
     "is_heading",
     "lacking",
     "nearest_heading",
+    "not_found",
     "quoted",
     "with_looks",
 ]

@@ -132,7 +132,8 @@ def schema_of(declared: Any, schemas: dict[str, Any], at: str = "#/components/sc
             schemas[name] = {}  # it may hold itself
             members = {one: schema_of(kind, schemas, at) for one, kind in hints_of(declared).items()}  # type: ignore[arg-type]
             for one in dataclasses.fields(declared):
-                members[one.name] |= _limits(members[one.name], one.metadata)
+                if one.name in members:
+                    members[one.name] |= _limits(members[one.name], one.metadata)
             schemas[name] = {"type": "object", "properties": members, "required": list(members)}
         return {"$ref": f"{at}/{name}"}
     if origin in OBJECTS:

@@ -368,7 +368,7 @@ def ask(
                 except BaseException:
                     stream.break_off()
                     raise
-        is_found = turn.answer is not None and turn.answer.outcome != "not found"
+        is_found = turn.answer is not None and not turn.answer.is_missing
         documents = () if is_found else desk.documents()  # to suggest what is there instead
     if as_json:
         print_json(turn_data(turn))
@@ -440,7 +440,7 @@ def _quoted(
     asked_at_ms = int(time.time() * 1000)
     answer = desk.ask(question, k=k, filters=filters, lists=lists or None)
     answer = replace(answer, degraded=(*answer.degraded, *degraded))
-    nearest = () if answer.outcome != "not found" else closest(desk.search(question, filters=filters).hits)
+    nearest = () if not answer.is_missing else closest(desk.search(question, filters=filters).hits)
     meant = question if not answer.is_searched else desk.memories.expand(question)
     return Turn(
         "", None, question, asked_at_ms, "answered", answer=answer, asked_as="" if meant == question else meant,

@@ -238,7 +238,7 @@ class Chat:
             print_json(turn_data(turn) | {"thread_id": thread_id})
             return
         stream.end(turn)
-        if turn.answer is not None and turn.answer.outcome == "not found" and turn.state == "answered":
+        if turn.answer is not None and turn.answer.is_missing and turn.state == "answered":
             tell_narrow(self._here.desk.documents(), self._bound())
         if self._lines.is_asking:
             for fact in turn.memories:

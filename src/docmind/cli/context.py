@@ -30,7 +30,8 @@ _INNER = frozenset({"nearest_cosine"})  # passed between stages, of no use to ot
 
 def plain(record: Any) -> dict[str, Any]:
     """Convert a record to a JSON dict: boxes as `[x, y, w, h]`, timings as an object."""
-    made = {field.name: _value(getattr(record, field.name)) for field in fields(record) if field.name not in _INNER}
+    shown = [one.name for one in fields(record) if one.name not in _INNER and not one.metadata.get("is_inner")]
+    made = {name: _value(getattr(record, name)) for name in shown}
     if "timings_ms" in made:
         made["timings_ms"] = {name: round(ms, 2) for name, ms in made["timings_ms"]}
     return made

@@ -105,7 +105,7 @@ def body(answer: Answer) -> tuple[Block, ...]:
         return tuple(Paragraph((Run(text),)) for text in (_(NOTED), *(f"“{one_line(fact)}”" for fact in answer.told)))
     known = tuple(Paragraph((Run(f"{_(TOLD)}: “{one_line(fact)}”"),)) for fact in answer.told)
     if not answer.found:
-        said = (answer.answer if not answer.is_searched else NOT_FOUND, answer.needs)
+        said = (answer.answer or NOT_FOUND, answer.needs)
         return (*known, *(Paragraph((Run(text),)) for text in said if text))
     parts = [part for part in answer.answer.split("\n\n") if part.strip()]
     shown = parts[:1] if answer.outcome == "maybe" else parts  # the quotes that may answer are listed below
