@@ -526,6 +526,13 @@ class DocMind:
         self.conversations.warm()
         self._garbage.follow(lambda: self.queue.progress().is_busy or self.conversations.is_busy)
 
+    def start_models(self) -> None:
+        """Start the models that searches use, in the background, where they are not ready: those idle have ended.
+
+        Without it the first search waits for them, up to `retrieve.start_timeout_s`.
+        """
+        self._services.start_models()
+
     # documents
 
     def add(

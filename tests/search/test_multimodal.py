@@ -13,7 +13,7 @@ import pytest
 
 from desks import opened, settings_in, text_pdf
 from docmind.application import DocMind
-from docmind.config import ReadingSettings, VisualSettings
+from docmind.config import ReadingSettings, RetrieveSettings, VisualSettings
 from docmind.errors import ConfigError, CorruptFileError, IndexEngineError, UnsupportedFileError, VisualModelError
 from docmind.records.documents import Upload, page_id_of
 from docmind.records.models import ModelKind
@@ -65,10 +65,18 @@ class VisualSearch:
     def __init__(self, **answers: Any) -> None:
         """Set up; `image` and `late` are lists of (document, page, score), errors, or events to wait for."""
         self.answers, self.asked = answers, list[Any]()
+        self.started = threading.Event()
+        self.started.set()
         self.desk: DocMind | None = None
 
     def is_on(self, kind: ModelKind) -> bool:
         return kind in self.answers
+
+    def is_ready(self, kind: ModelKind) -> bool:
+        return self.started.is_set()
+
+    def start(self, kind: ModelKind, limit_s: float) -> bool:
+        return self.started.wait(limit_s)
 
     def search_images(
         self, question: str | None = None, *, picture: bytes | None = None, k: int = 20, filters: Filters = Filters()
@@ -273,6 +281,24 @@ def test_a_list_that_hangs_costs_its_limit_once(desk: DocMind) -> None:
     while searches._lists._errands.busy():
         time.sleep(0.01)
     assert states(searches.search(QUESTION))["image"] == "empty"
+
+
+@pytest.mark.slow
+def test_a_model_that_is_starting_is_said_to_be_and_blocks_no_later_search(desk: DocMind) -> None:
+    """Its own limit ends the wait, the limit of a list does not run meanwhile, and nothing is left under way."""
+    eyes = VisualSearch(late=[("herons.pdf", 2, 9.0)])
+    eyes.started.clear()
+    retrieve = RetrieveSettings(start_timeout_s=0.3)
+    searches = asking(desk, eyes, limit_s=0.2, retrieve=retrieve)
+    for _ in range(2):
+        found = searches.search(QUESTION, lists=["text", "visual"])
+        assert states(found) == {"text": "ran", "visual": "starting"}
+        assert [one.reason for one in found.degraded] == ["Its model is still being started; ask again in a moment."]
+        reranked = searches.search(QUESTION, lists=["text"], rerank="late")
+        assert [(one.stage, one.reason) for one in reranked.degraded] == [("rerank", found.degraded[0].reason)]
+    threading.Timer(0.7, eyes.started.set).start()
+    assert states(searches.search(QUESTION, lists=["visual"])) == {"visual": "ran"}  # alone, it is waited for
+    assert states(searches.search(QUESTION, lists=["text", "visual"])) == {"text": "ran", "visual": "ran"}
 
 
 def failing(question: str, *, k: int, filters: Filters, dedup_key: DedupKey) -> SearchResult:

@@ -5,7 +5,7 @@ Below 60 lines: conversations, the facade and exports share it.
 
 from __future__ import annotations
 
-from docmind.records.search import ListName, MultimodalResult, SearchResult
+from docmind.records.search import MISSING, ListName, MultimodalResult, SearchResult
 from docmind.wording import N_
 
 NOT_FOUND = N_("I couldn't find this in your documents.")
@@ -21,7 +21,7 @@ _IMAGES: tuple[ListName, ...] = ("image", "visual")
 def not_found(found: SearchResult) -> str:
     """Return what to say where a search gave no answer; a list that is off, as no model is in use, is not missing."""
     reports = {one.list: one.state for one in found.lists} if isinstance(found, MultimodalResult) else {}
-    missing = {name for name, state in reports.items() if state in ("failed", "timed out")}
+    missing = {name for name, state in reports.items() if state in MISSING}
     if "text" in missing:
         return NOT_READ
     seen = [name for name in _IMAGES if reports.get(name) in ("ran", "empty")]

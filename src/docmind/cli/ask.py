@@ -21,7 +21,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from docmind.cli.context import bound_filters, filtered, filters_of, is_asking, json_option, print_json, reached
+from docmind.cli.context import (
+    bound_filters,
+    filtered,
+    filters_of,
+    is_asking,
+    json_option,
+    print_json,
+    reached,
+    tell_starting,
+)
 from docmind.cli.help import Number, command
 from docmind.cli.output import inert, marked, one_line, page_of, short, tell_narrow, tell_turn, turn_data
 from docmind.errors import CancelledError, ConfigError, NotFoundError
@@ -342,6 +351,7 @@ def ask(
     with reached() as desk:
         mode = web_mode(desk, mode) if web else mode
         filters = filters_of(desk, docs, languages, tags, collections, as_of)
+        tell_starting(desk, lists)
         stream = Stream(is_live=False if as_json else None)
         if not quotes:
             ask_about_model(desk, is_quiet=as_json)  # a fresh process has not looked for models yet

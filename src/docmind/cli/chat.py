@@ -150,6 +150,7 @@ class Chat:
     def run(self) -> int:
         """Run the conversation; return 0, or the exit code of a pipe's first failed entry."""
         self._here.desk.models.warm()  # looks for models while the first question is typed
+        self._here.desk.start_models()
         self._greet()
         is_warned = False
         while not self._here.is_over:

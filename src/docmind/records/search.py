@@ -39,7 +39,11 @@ MergeStrategy = Literal["rrf", "score", "interleaved", "grouped"]
 Rerank = Literal["off", "image", "late"]
 """Which kind of model, if any, reranks the first pages of the merged list."""
 
-ListState = Literal["ran", "empty", "off", "failed", "timed out"]
+ListState = Literal["ran", "empty", "off", "failed", "timed out", "starting"]
+"""Outcome of a list; `starting` means that its model is being started, and answers a later search."""
+
+MISSING: tuple[ListState, ...] = ("failed", "timed out", "starting")
+"""The states of a list that was asked and gave nothing."""
 
 Quad = tuple[tuple[float, float], ...]
 """Four corners in pixels of the page image, clockwise from the top left of the picture; empty where there are none.

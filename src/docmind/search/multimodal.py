@@ -75,7 +75,7 @@ class MultimodalSearch:
         self._lookalike, self._queries = lookalike, queries
         self._lists = AskedLists(settings, catalog, words, eyes)
         self._text = PictureText(settings.reading)
-        self._second = VisualReranker(settings.visual, eyes)
+        self._second = VisualReranker(settings, eyes)
         self._looking = Errands()  # separate from those of questions, so that a slow picture delays no question
 
     def search(
@@ -212,7 +212,7 @@ class MultimodalSearch:
             )
             errands["text"] = reading
         if not why:
-            errands["image"] = Errand(lambda: self._lists.images("image", None, picture, depth, filters), limit_s)
+            errands["image"] = self._lists.images("image", None, picture, depth, filters)
         outcomes = self._looking.run(errands)
         if "image" in outcomes:
             gathered.settle("image", outcomes["image"])

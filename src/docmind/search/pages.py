@@ -17,6 +17,7 @@ from docmind.config import Settings
 from docmind.documents import Catalog, PageRecord, Place
 from docmind.errors import (
     ConfigError,
+    ExtraMissingError,
     IndexEngineError,
     IndexMismatchError,
     NotFoundError,
@@ -95,6 +96,35 @@ class PageSearch:
     def is_on(self, kind: ModelKind) -> bool:
         """Return whether a model of this kind is to be used; a search reports why it cannot be."""
         return self._visual.is_on(kind)
+
+    def is_ready(self, kind: ModelKind) -> bool:
+        """Return whether a search by this kind has no model to start first."""
+        return self._to_start(kind) is None
+
+    def start(self, kind: ModelKind, limit_s: float) -> bool:
+        """Start the model of a search, if it is not ready, and wait for it; return whether it is ready now.
+
+        It goes on starting beyond `limit_s`. Raises the errors of starting.
+        """
+        model = self._to_start(kind)
+        return model is None or self._visual.opened.start(model, limit_s)
+
+    def begin(self) -> None:
+        """Start the models in use in the background; what fails is reported by the next search."""
+        for kind in _LISTS:
+            if (model := self._to_start(kind)) is not None:
+                self._visual.opened.begin(model)
+
+    def _to_start(self, kind: ModelKind) -> Description | None:
+        """Return the model that a search has to start; None where it has none to start, or will say why it cannot."""
+        if not self.is_on(kind):
+            return None
+        try:
+            model = self._model(kind, [])
+            has_pages = bool(self._visual.by_kind[kind].store.counts().get(model.fingerprint))
+            return model if has_pages and not self._visual.opened.is_ready(model) else None
+        except (ConfigError, ExtraMissingError, IndexMismatchError, VisualModelError):
+            return None
 
     def search_images(
         self, question: str | None = None, *, picture: bytes | None = None, k: int = 20, filters: Filters = Filters()
