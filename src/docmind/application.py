@@ -526,6 +526,13 @@ class DocMind:
         self.conversations.warm()
         self._garbage.follow(lambda: self.queue.progress().is_busy or self.conversations.is_busy)
 
+    def start_models(self) -> None:
+        """Start the models that searches use, in the background, where they are not ready: those idle have ended.
+
+        Without it the first search waits for them, up to `retrieve.start_timeout_s`.
+        """
+        self._services.start_models()
+
     # documents
 
     def add(
@@ -732,7 +739,7 @@ class DocMind:
         the facts are stored, and are in `told`; nor does a greeting. A question for documents lists them, each with its
         strongest passage, and a summary of documents has their central sentences.
         """
-        from docmind.answers import NOT_FOUND, Scope, lacking, quoted, with_looks
+        from docmind.answers import Scope, lacking, not_found, quoted, with_looks
 
         started = time.perf_counter()
         scope = Scope(filters, lists)
@@ -749,12 +756,11 @@ class DocMind:
         told = quoted([replace(source, index_epoch=epoch) for source in quotes.sources], quotes.outcome)
         told, outcome = lacking(told, quotes.outcome, intent.lead)
         told = with_looks(told, found.looks, self._catalog, epoch)
-        is_by_look = bool(told.sources) and not quotes.sources
         recalled = self.memories.told(question)
         return Answer(
-            question, told.answer or NOT_FOUND, bool(told.sources), told.sources,
+            question, told.answer or not_found(found), bool(told.sources), told.sources,
             (*found.degraded, *quotes.degraded, *recalled.degraded), timings, told.sentences,
-            outcome="maybe" if is_by_look else outcome, told=tuple(memory.text for memory in recalled.memories),
+            outcome=outcome, told=tuple(memory.text for memory in recalled.memories),
             needs=intent.needs,
         )  # fmt: skip
 

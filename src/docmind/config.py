@@ -111,6 +111,9 @@ class RetrieveSettings(_Group):
     cross_encoder: str = Field(default="", description="folder of the models folder with a cross-encoder; empty: none")
     cross_encoder_pages: int = Field(default=25, ge=2, le=200, description="of the ranking that it reads")
     cross_encoder_budget_s: float = Field(default=2.0, gt=0, description="longest wait for it in one search")
+    start_timeout_s: float = Field(
+        default=8.0, gt=0, description="longest wait of a search for a model to start; commands wait up to 120 s"
+    )
     dedup_key: Literal["page_id", "node_id", "doc_id"] = Field(
         default="page_id", description="the unit of which there is at most one hit"
     )

@@ -60,13 +60,18 @@ class Services:
     def warm(self) -> None:
         """Start search, and from now on process page images in the background."""
         self.index.ready()
-        self.text.warm()
+        self.start_models()
         if not self._database.is_read_only:
             self.ingest.warm()
             self.lookalike.follow()
             self.visual.follow()
             self.folders.follow()
             self.library.follow()
+
+    def start_models(self) -> None:
+        """Start the models that searches use in the background, where they are not ready."""
+        self.text.warm()
+        self.pages.begin()
 
     def reindex(self, report: Report | None) -> int:
         """Compute missing token vectors, rebuild the index, and process new page images.

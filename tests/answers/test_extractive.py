@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from desks import opened, settings_in, text_pdf
-from docmind.answers.extractive import NOT_FOUND, Extractive, asked_part, asked_words, fits, names, names_are_met
+from docmind.answers.extractive import Extractive, asked_part, asked_words, fits, names, names_are_met
+from docmind.answers.missing import NOT_FOUND
 from docmind.application import DocMind
 from docmind.config import AnswerSettings, EmbeddingSettings
 from docmind.documents import Words

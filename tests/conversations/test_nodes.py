@@ -9,14 +9,18 @@ from typing import Any
 import pytest
 
 from desks import OneModel, report, settings_in
+from docmind.answers.missing import NOT_FOUND, NOT_SEEN
 from docmind.application import DocMind
-from docmind.config import SearchSettings
+from docmind.config import SearchSettings, VisualSettings
 from docmind.errors import ConfigError
 from docmind.llm import ToolCall
 from docmind.records.answers import Answer
 from docmind.records.conversations import Turn
+from docmind.records.search import Filters
 from docmind_testkit import FakeChatModel
+from libraries import Library
 from looking import album, looking_in
+from tinymodels import tiny_siglip
 
 RED = "Which page is red?"
 HERONS = "How many herons does the spring report count?"
@@ -75,6 +79,37 @@ def test_a_page_without_a_word_is_found_and_kept(mind: DocMind) -> None:
     assert mind.conversations.source_image(answer.sources[0])[8:12] == b"WEBP"
     exported = mind.conversations.export(thread_id, "pdf").data
     assert exported.startswith(b"%PDF")
+
+
+@pytest.mark.slow
+def test_few_bound_pages_without_words_are_shown(mind: DocMind) -> None:
+    """Of fewer than four pages none can stand apart; nothing but their look finds them."""
+    (few,) = mind.add([album("few", "red", "purple")])
+    mind.visual.embed("fake-image", [few.doc_id])
+    try:
+        bound = Filters(doc_ids=(few.doc_id,))
+        _, answer = asked(mind, "Is there a boat?", filters=bound)
+        assert sorted(places(answer)) == [("few.tiff", 1, "look"), ("few.tiff", 2, "look")]
+        assert (answer.found, answer.outcome) == (True, "not found")
+        both = Filters(doc_ids=(few.doc_id, mind.find_document("spring.pdf").doc_id))
+        assert not mind.multimodal_search(HERONS, filters=both).looks  # four pages, of which none stands apart
+    finally:
+        mind.erase([few.doc_id])
+
+
+@pytest.mark.slow
+def test_what_was_not_searched_is_named_where_nothing_is_found(tmp_path: Path) -> None:
+    model = tiny_siglip(tmp_path / "siglip")
+    library = Library("herons", UPLOADS[1:])
+    visual = VisualSettings(image_model=str(model), models_dir=tmp_path / "models")
+    with library.opened(tmp_path, visual=visual) as mind:
+        mind.visual.embed(str(model))
+        told = mind.ask("Who won the 1998 World Cup?").answer
+        (model / "model.safetensors").unlink()
+        missing = mind.ask("Who won the 1998 World Cup?")
+        assert (told, missing.answer) == (NOT_FOUND, NOT_SEEN)
+        assert asked(mind, "Who won the 1998 World Cup?")[1].answer == NOT_SEEN
+        assert "image" in {one.stage for one in missing.degraded}
 
 
 def test_a_question_that_words_answer_shows_no_page_by_its_look(mind: DocMind) -> None:

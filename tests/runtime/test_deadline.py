@@ -8,10 +8,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 
-from docmind.runtime.deadline import Errand, Errands, Outcome
+from docmind.runtime.deadline import Errand, Errands, Outcome, Starts
 
 LONG = 60.0
 
@@ -87,8 +88,42 @@ def test_more_callers_than_threads_wait_their_turn() -> None:
 
 def test_a_call_that_hangs_does_not_keep_the_process_alive() -> None:
     script = (
-        "import time; from docmind.runtime.deadline import Errand, Errands;"
+        "import time; from docmind.runtime.deadline import Errand, Errands, Starts;"
         "print(Errands().run({'text': Errand(lambda: time.sleep(3600), 0.05)})['text'].late)"
     )
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=LONG, check=True)
     assert "longer than" in ended.stdout
+
+
+def test_a_start_goes_on_beyond_the_wait_and_is_shared() -> None:
+    starts, gate, begun = Starts(), threading.Event(), list[int]()
+
+    def start() -> None:
+        begun.append(1)
+        assert gate.wait(60)
+
+    assert [starts.wait("model", start, 0.01) for _ in range(3)] == [False] * 3
+    starts.begin("model", start)
+    gate.set()
+    assert starts.wait("model", start, 60)
+    assert len(begun) == 1
+    assert starts.wait("model", start, 60)  # whoever asks again has seen that it is gone
+    assert len(begun) == 2
+
+
+def test_a_start_that_failed_is_told_once_and_begun_again_then() -> None:
+    starts, begun = Starts(), list[int]()
+
+    def start() -> None:
+        begun.append(1)
+        raise OSError("no weights")
+
+    for _ in range(3):  # nobody has been told yet
+        with suppress(OSError):
+            starts.begin("model", start).result(60)
+    assert len(begun) == 1
+    with pytest.raises(OSError, match="no weights"):
+        starts.wait("model", start, 60)
+    with pytest.raises(OSError, match="no weights"):
+        starts.wait("model", start, 60)
+    assert len(begun) == 2

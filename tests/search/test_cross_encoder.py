@@ -15,6 +15,8 @@ from docmind.config import RetrieveSettings, VisualSettings
 from docmind.records.documents import Upload
 from docmind.records.search import SearchResult
 from docmind.search import cross_encoder
+from docmind.search.lists import STARTING
+from looking import wait_for
 from tinysentences import tiny_cross_encoder
 
 PAGES = ["Herons nest in tall poplar trees", "Their eggs are pale blue", "The court held that notice was required"]
@@ -23,7 +25,8 @@ QUESTION = "pale blue eggs"
 
 
 def vault(tmp_path: Path, **retrieve: Any) -> DocMind:
-    wanted = RetrieveSettings.model_validate({"cross_encoder": "judge", "cross_encoder_budget_s": 120, **retrieve})
+    waits = {"cross_encoder_budget_s": 120, "start_timeout_s": 120}
+    wanted = RetrieveSettings.model_validate({"cross_encoder": "judge", **waits, **retrieve})
     visual = VisualSettings(models_dir=tmp_path / "models", image_model="off", late_model="off")
     return DocMind(settings_in(tmp_path, retrieve=wanted, visual=visual))
 
@@ -65,6 +68,11 @@ def test_a_search_does_not_wait_longer_than_it_may(tmp_path: Path, monkeypatch: 
     is_over = threading.Event()
 
     class Slow:
+        is_ready = False
+
+        def warm(self) -> None:
+            self.is_ready = True
+
         def scores(self, question: str, texts: list[str]) -> None:
             is_over.wait(60)
 
@@ -78,3 +86,18 @@ def test_a_search_does_not_wait_longer_than_it_may(tmp_path: Path, monkeypatch: 
         assert pages_of(first) == pages_of(second)
         assert [lack.reason for lack in first.degraded] == ["It took longer than 0.2 s."]
         assert [lack.reason for lack in second.degraded] == ["It is not back from an earlier search yet."]
+
+
+@pytest.mark.slow
+def test_its_start_has_a_limit_of_its_own(tmp_path: Path) -> None:
+    """A real checkpoint takes seconds to start: the limit of a search is not for that, and `warm` is not waited for."""
+    tiny_cross_encoder(tmp_path / "models" / "judge")
+    with vault(tmp_path, start_timeout_s=0.01) as desk:
+        desk.add([HERONS])
+        cold = [desk.search(QUESTION) for _ in range(2)]
+        assert {lack.reason for found in cold for lack in found.degraded} == {STARTING}
+        desk.start_models()
+        wait_for(lambda: desk._services.text._judge is not None and desk._services.text._judge._is_ready, 120)
+        assert desk.search(QUESTION).degraded == ()
+    with vault(tmp_path, cross_encoder_budget_s=2, start_timeout_s=120) as desk:
+        assert desk.search(QUESTION).degraded == ()

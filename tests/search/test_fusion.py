@@ -6,6 +6,7 @@ Three short lists merged in every way, with scores that can be checked by hand.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from docmind.search.fusion import (
     rank_pages,
     rrf,
     standardise,
+    standing_apart,
     standing_out,
     strategy_of,
     weighted_sum,
@@ -311,6 +313,28 @@ def test_noise_seldom_stands_apart_and_a_clear_page_does(pages: int) -> None:
     seeds = range(100)
     assert sum(apart(list(noise(pages, seed)[:20]), 3) > 0 for seed in seeds) <= 25
     assert sum(apart(topped(pages, seed, 12.0), 3) == 1 for seed in seeds) >= 75
+
+
+def test_what_stands_apart_for_every_question_is_no_answer() -> None:
+    """Page p0 is near any question: its score for the neutral one stands apart in the same way."""
+
+    def ranked(usual: Sequence[float] | None) -> list[MultimodalHit]:
+        scores = [9.0, *np.linspace(1.0, 0.5, 19)]
+        hits = listed("visual", *((f"p{number}", score) for number, score in enumerate(scores)))
+        return hits if usual is None else [replace(one, usual=u) for one, u in zip(hits, usual, strict=True)]
+
+    noise = list(np.random.default_rng(3).normal(size=20))
+    assert pages(standing_apart(ranked(None), 3)) == ["p0"]
+    assert pages(standing_apart(ranked(noise), 3)) == ["p0"]
+    assert pages(standing_apart(ranked([5.0] * 20), 3, surely=True)) == ["p0"]
+    assert standing_apart(ranked([19.0, *np.linspace(1.0, 0.5, 19)]), 3) == []
+
+
+@pytest.mark.parametrize("pages", [4, 5, 8, 11, 12, 20, 100, 10_000])
+def test_what_surely_stands_apart_is_rarer(pages: int) -> None:
+    seeds = range(200)
+    assert sum(apart(list(noise(pages, seed)[:20]), 3, surely=True) > 0 for seed in seeds) <= 6
+    assert apart([300.0, *noise(pages, 1)[:19]], 1, surely=True) == 1
 
 
 def test_several_pages_can_stand_apart_together() -> None:

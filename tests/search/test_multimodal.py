@@ -13,7 +13,7 @@ import pytest
 
 from desks import opened, settings_in, text_pdf
 from docmind.application import DocMind
-from docmind.config import ReadingSettings, VisualSettings
+from docmind.config import ReadingSettings, RetrieveSettings, VisualSettings
 from docmind.errors import ConfigError, CorruptFileError, IndexEngineError, UnsupportedFileError, VisualModelError
 from docmind.records.documents import Upload, page_id_of
 from docmind.records.models import ModelKind
@@ -34,6 +34,7 @@ from docmind.search.fusion import WEIGHTS, DedupKey
 from docmind.search.lists import Words
 from docmind.search.multimodal import MultimodalSearch
 from docmind.search.query_cache import QueryCache
+from looking import coloured
 from papers import print_of
 from sheets import jpeg, png, sheet
 
@@ -44,8 +45,11 @@ DOCUMENTS = [
     Upload("bread.txt", b"Bake the rye bread slowly for ninety minutes.\n" * 60),
     Upload("counts.csv", b"bird,nests\nheron,12\nstork,7\n"),
     Upload("nests.py", CODE),
+    Upload("photo.png", coloured("red")),
 ]
 QUESTION = "Where do herons nest?"
+LOW = [("bread.txt", number, 0.0499 - number * 1e-4) for number in range(101, 113)]
+"""The tail of a list of page images, from which its first pages stand apart; these pages are none of a vault."""
 
 
 @pytest.fixture(scope="module")
@@ -61,10 +65,18 @@ class VisualSearch:
     def __init__(self, **answers: Any) -> None:
         """Set up; `image` and `late` are lists of (document, page, score), errors, or events to wait for."""
         self.answers, self.asked = answers, list[Any]()
+        self.started = threading.Event()
+        self.started.set()
         self.desk: DocMind | None = None
 
     def is_on(self, kind: ModelKind) -> bool:
         return kind in self.answers
+
+    def is_ready(self, kind: ModelKind) -> bool:
+        return self.started.is_set()
+
+    def start(self, kind: ModelKind, limit_s: float) -> bool:
+        return self.started.wait(limit_s)
 
     def search_images(
         self, question: str | None = None, *, picture: bytes | None = None, k: int = 20, filters: Filters = Filters()
@@ -170,10 +182,10 @@ def test_by_default_all_lists_are_told_of_and_the_facade_agrees(desk: DocMind) -
 
 
 def test_lists_are_merged_and_each_hit_says_where_it_came_from(desk: DocMind) -> None:
-    eyes = VisualSearch(late=[("herons.pdf", 2, 31.0), ("lei.pdf", 1, 12.0)], image=[("lei.pdf", 1, 0.12)])
+    eyes = VisualSearch(late=[("herons.pdf", 2, 31.0), ("lei.pdf", 1, 30.9), *LOW], image=[("lei.pdf", 1, 0.92), *LOW])
     found = asking(desk, eyes).search(QUESTION)
     assert states(found) == {"text": "ran", "code": "ran", "image": "ran", "visual": "ran"}
-    assert {report.list: report.count for report in found.lists}["visual"] == 2
+    assert {report.list: report.count for report in found.lists}["visual"] == 14
     text = {hit.page_id: hit.rank for hit in desk.search(QUESTION, k=20).hits}
     code = {hit.page_id: hit.rank for hit in desk.search(QUESTION, k=20, filters=Filters(modalities=("code",))).hits}
     for hit in found.hits:
@@ -205,17 +217,36 @@ def test_a_page_deleted_meanwhile_is_no_hit(desk: DocMind) -> None:
     assert [(hit.document, hit.rank) for hit in found.hits] == [("herons.pdf", 1)]
 
 
-def test_one_vector_a_page_reorders_only_what_stands_out(desk: DocMind) -> None:
+@pytest.mark.parametrize("name", ["image", "visual"])
+def test_page_images_reorder_only_what_stands_apart(desk: DocMind, name: ListName) -> None:
     pages = [("lei.pdf", 1, 0.051), ("bread.txt", 1, 0.050), ("herons.pdf", 2, 0.050), ("herons.pdf", 1, 0.049)]
-    found = asking(desk, VisualSearch(image=pages)).search(QUESTION, lists=["text", "image"])
-    named = {hit.document for hit in found.hits if any(origin.list == "image" for origin in hit.origins)}
-    assert named == {"lei.pdf"}
-    assert found.hits[0].page_id == desk.search(QUESTION).hits[0].page_id or found.hits[0].document == "lei.pdf"
+    kind = "late" if name == "visual" else "image"
+    found = asking(desk, VisualSearch(**{kind: pages})).search(QUESTION, lists=["text", name])
+    assert essence(found.hits) == essence(desk.search(QUESTION).hits)
+    assert found.by_words == ()
+    found = asking(desk, VisualSearch(**{kind: [("lei.pdf", 1, 0.2), *pages[1:], *LOW]})).search(
+        QUESTION, lists=["text", name]
+    )
+    assert [hit.document for hit in found.hits if name in {origin.list for origin in hit.origins}] == ["lei.pdf"]
+    assert essence(found.by_words) == essence(desk.search(QUESTION).hits)
+    assert found.ranked_by_words == found.by_words
+
+
+def test_a_page_that_words_do_not_find_counts_where_it_has_none(desk: DocMind) -> None:
+    """Words that were not found on a page say that it is about something else; a photograph has none to find."""
+    only = Filters(doc_ids=(desk.find_document("herons.pdf").doc_id,))
+
+    def hits_of(document: str) -> list[MultimodalHit]:
+        eyes = VisualSearch(late=[(document, 1, 31.0), *LOW])
+        return [hit for hit in asking(desk, eyes).search(QUESTION, filters=only).hits if hit.document == document]
+
+    assert not hits_of("lei.pdf")  # outside of the filter, as a page far down the list of words
+    assert [hit.source for hit in hits_of("photo.png")] == ["visual"]
 
 
 def test_a_list_that_fails_is_told_of_and_the_others_stand(desk: DocMind) -> None:
     gone = VisualModelError("Its files are gone.", hint="Fetch them again.")
-    eyes = VisualSearch(image=gone, late=[("herons.pdf", 2, 9.0)])
+    eyes = VisualSearch(image=gone, late=[("herons.pdf", 2, 9.0), *LOW])
     found = asking(desk, eyes).search(QUESTION)
     assert states(found)["image"] == "failed"
     assert [each for each in found.degraded if each.stage == "image"] == [
@@ -250,6 +281,24 @@ def test_a_list_that_hangs_costs_its_limit_once(desk: DocMind) -> None:
     while searches._lists._errands.busy():
         time.sleep(0.01)
     assert states(searches.search(QUESTION))["image"] == "empty"
+
+
+@pytest.mark.slow
+def test_a_model_that_is_starting_is_said_to_be_and_blocks_no_later_search(desk: DocMind) -> None:
+    """Its own limit ends the wait, the limit of a list does not run meanwhile, and nothing is left under way."""
+    eyes = VisualSearch(late=[("herons.pdf", 2, 9.0)])
+    eyes.started.clear()
+    retrieve = RetrieveSettings(start_timeout_s=0.3)
+    searches = asking(desk, eyes, limit_s=0.2, retrieve=retrieve)
+    for _ in range(2):
+        found = searches.search(QUESTION, lists=["text", "visual"])
+        assert states(found) == {"text": "ran", "visual": "starting"}
+        assert [one.reason for one in found.degraded] == ["Its model is still being started; ask again in a moment."]
+        reranked = searches.search(QUESTION, lists=["text"], rerank="late")
+        assert [(one.stage, one.reason) for one in reranked.degraded] == [("rerank", found.degraded[0].reason)]
+    threading.Timer(0.7, eyes.started.set).start()
+    assert states(searches.search(QUESTION, lists=["visual"])) == {"visual": "ran"}  # alone, it is waited for
+    assert states(searches.search(QUESTION, lists=["text", "visual"])) == {"text": "ran", "visual": "ran"}
 
 
 def failing(question: str, *, k: int, filters: Filters, dedup_key: DedupKey) -> SearchResult:
@@ -287,9 +336,11 @@ def test_source_code_is_a_list_of_its_own(desk: DocMind) -> None:
 
 
 def test_a_list_is_looked_at_as_far_down_as_its_limit(desk: DocMind) -> None:
-    searches = asking(desk, VisualSearch(late=[("herons.pdf", 2, 9.0), ("lei.pdf", 1, 8.0)]))
-    found = searches.search(QUESTION, lists=["text", "visual"], limits={"text": 1, "visual": 1})
-    assert {report.list: report.count for report in found.lists} == {"text": 1, "visual": 1}
+    searches = asking(
+        desk, VisualSearch(late=[("herons.pdf", 2, 9.0), ("lei.pdf", 1, 8.0)], image=[("lei.pdf", 1, 8.0)])
+    )
+    found = searches.search(QUESTION, lists=["image", "visual"], limits={"image": 1, "visual": 1})
+    assert {report.list: report.count for report in found.lists} == {"image": 1, "visual": 1}
     assert len(found.hits) == 2
 
 
@@ -377,14 +428,16 @@ def test_reranking_comes_last_and_keeps_a_found_page_first(pictures: DocMind) ->
 
 
 @pytest.mark.slow
-def test_pages_that_only_came_nearest_do_not_outvote_words(pictures: DocMind) -> None:
+def test_pages_that_only_came_nearest_follow_words_and_have_no_outline(pictures: DocMind) -> None:
     stranger = jpeg(sheet(9))
     nearest = pictures.see(stranger, read=False)
     assert nearest.hits
     assert not nearest.found
     found = pictures.see(stranger, question="berth fee for boats", read=False)
-    assert [origin.list for hit in found.hits for origin in hit.origins] == ["text"] * len(found.hits)
     assert places(found.hits)[0] == ("rules.txt", 1)
+    assert {*places(nearest.hits)[:3]} <= {*places(found.hits)[:6]}
+    assert any(hit.quad for hit in pictures.lookalike.search(stranger).hits)
+    assert not any(hit.quad for hit in (*nearest.hits, *found.hits))
 
 
 @pytest.mark.slow
@@ -420,6 +473,19 @@ def test_words_on_a_picture_find_a_page_of_another_look(pictures: DocMind) -> No
     assert found.hits[0].found is False
     assert states(found)["text"] == "ran"
     assert [(one.is_final, one.picture_text) for one in first] == [(False, "")]
+
+
+@pytest.mark.slow
+def test_stray_letters_read_on_a_picture_are_no_words(pictures: DocMind) -> None:
+    shot = png(print_of(["a b"]))
+    searches = asking(pictures, reading=ReadingSettings(workers=1))
+    try:
+        found = searches.see(shot)
+    finally:
+        searches.close()
+    assert found.picture_text == "a b"
+    assert states(found)["text"] == "empty"
+    assert places(found.hits) == places(pictures.see(shot, read=False).hits)
 
 
 @pytest.mark.slow

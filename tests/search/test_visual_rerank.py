@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from docmind.application import DocMind
-from docmind.config import VisualSettings
+from docmind.config import Settings, VisualSettings
 from docmind.errors import ConfigError, VisualModelError
 from docmind.records.documents import Upload
 from docmind.records.models import ModelKind
@@ -28,6 +28,12 @@ class VisualSearch:
 
     def __init__(self, answer: Any, on: Sequence[ModelKind] = ("image", "late")) -> None:
         self.answer, self.on, self.asked = answer, on, list[Any]()
+
+    def is_ready(self, kind: ModelKind) -> bool:
+        return True
+
+    def start(self, kind: ModelKind, limit_s: float) -> bool:
+        return True
 
     def is_on(self, kind: ModelKind) -> bool:
         return kind in self.on
@@ -52,11 +58,15 @@ class VisualSearch:
         return PageScores(tuple(self.answer.get(f"{doc_id}{page_no}") for doc_id, page_no in places))
 
 
+def seeing(**visual: Any) -> Settings:
+    return Settings(visual=VisualSettings(**visual))
+
+
 def over(
     hits: Sequence[MultimodalHit], answer: Any, kind: ModelKind = "late", limit_s: float = 60.0, **asked: Any
 ) -> tuple[list[str], Gathered]:
     gathered, asked = Gathered(), asked or {"question": "red"}
-    looks = VisualReranker(VisualSettings(list_timeout_s=limit_s), VisualSearch(answer))
+    looks = VisualReranker(seeing(list_timeout_s=limit_s), VisualSearch(answer))
     return pages(looks.over(hits, kind, gathered, **asked)), gathered
 
 
@@ -70,7 +80,7 @@ def test_what_is_added_can_be_checked_by_hand() -> None:
     assert over(TOY, answer)[0] == ["a1", "b1", "d1", "c1"]
     assert over(TOY, answer, "image")[0] == ORDER  # a quarter: 3.84 2.84 1.84 1.48
     assert over(TOY, {"a1": 0.0, "b1": 0.0, "c1": 0.0, "d1": 0.0})[0] == ORDER
-    moved = VisualReranker(VisualSettings(), VisualSearch(answer)).over(TOY, "late", Gathered(), question="red")
+    moved = VisualReranker(seeing(), VisualSearch(answer)).over(TOY, "late", Gathered(), question="red")
     assert {hit.page_id: hit.score for hit in moved} == {hit.page_id: hit.score for hit in TOY}
 
 
@@ -93,7 +103,7 @@ def test_pages_without_a_score_keep_their_places() -> None:
 def test_what_stands_behind_the_first_pages_stays_behind_them() -> None:
     many = listed("text", *((f"p{number}", 100.0 - number) for number in range(PAGES + 5)))
     eyes = VisualSearch({f"p{number}": float(number) for number in range(PAGES + 5)})
-    moved = pages(VisualReranker(VisualSettings(), eyes).over(many, "late", Gathered(), question="red"))
+    moved = pages(VisualReranker(seeing(), eyes).over(many, "late", Gathered(), question="red"))
     assert eyes.asked == [("late", pages(many)[:PAGES], "red", None)]
     assert moved[PAGES:] == pages(many)[PAGES:]
     assert sorted(moved) == sorted(pages(many))
@@ -102,7 +112,7 @@ def test_what_stands_behind_the_first_pages_stays_behind_them() -> None:
 def test_hits_of_one_page_move_together() -> None:
     two = [*listed("text", ("a1", 4.0)), *listed("text", ("b1", 3.9), node="1"), *listed("text", ("b1", 3.9), node="2")]
     eyes = VisualSearch({"a1": 1.0, "b1": 5.0, "c1": 1.0})
-    moved = VisualReranker(VisualSettings(), eyes).over(
+    moved = VisualReranker(seeing(), eyes).over(
         [*two, *listed("text", ("c1", 1.0))], "late", Gathered(), question="red"
     )
     assert [(hit.doc_id, hit.node_id) for hit in moved] == [("b", "1"), ("b", "2"), ("a", ""), ("c", "")]
@@ -116,7 +126,7 @@ def test_a_picture_is_compared_by_one_vector_and_words_by_many() -> None:
     ]
     for kind, asked, want in cases:
         eyes, gathered = VisualSearch({}), Gathered()
-        VisualReranker(VisualSettings(), eyes).over(TOY, kind, gathered, **asked)
+        VisualReranker(seeing(), eyes).over(TOY, kind, gathered, **asked)
         assert eyes.asked == want
         assert bool(gathered.degraded) == (not want)
 
@@ -133,7 +143,7 @@ def test_a_model_that_fails_leaves_the_order_and_is_named() -> None:
 
 def test_a_model_that_hangs_costs_its_limit_once() -> None:
     gate = threading.Event()
-    looks, gathered = VisualReranker(VisualSettings(list_timeout_s=0.2), VisualSearch(gate)), Gathered()
+    looks, gathered = VisualReranker(seeing(list_timeout_s=0.2), VisualSearch(gate)), Gathered()
     assert pages(looks.over(TOY, "late", gathered, question="red")) == ORDER
     assert gathered.degraded == [Degraded("rerank", "It took longer than 0.2 s.")]
     again = Gathered()
@@ -144,8 +154,8 @@ def test_a_model_that_hangs_costs_its_limit_once() -> None:
 
 def test_who_looks_is_asked_for_or_set() -> None:
     gathered = Gathered()
-    assert VisualReranker(VisualSettings(), VisualSearch({})).kind(None, gathered) is None
-    looks = VisualReranker(VisualSettings(rerank="late"), VisualSearch({}, on=["late"]))
+    assert VisualReranker(seeing(), VisualSearch({})).kind(None, gathered) is None
+    looks = VisualReranker(seeing(rerank="late"), VisualSearch({}, on=["late"]))
     assert [looks.kind(each, gathered) for each in (None, "off", "late")] == ["late", None, "late"]
     assert not gathered.degraded
     assert looks.kind("image", gathered) is None

@@ -1,15 +1,18 @@
 from .direct import DirectAnswers, DocumentSearch, Reply, Scope, lacking
 from .examples import Examples
-from .extractive import NOT_FOUND, Extract, Extractive
+from .extractive import Extract, Extractive
 from .intents import PASSAGES, Intent, IntentKind, Language
 from .looks import with_looks
+from .missing import NOT_FOUND, NOT_READ, SENTENCES, not_found
 from .neutral_answers import neutral, neutral_draft
 from .passages import is_heading, nearest_heading
 from .verify import Passage, Verified, Verifier, quoted
 
 __all__ = [
     "NOT_FOUND",
+    "NOT_READ",
     "PASSAGES",
+    "SENTENCES",
     "DirectAnswers",
     "DocumentSearch",
     "Examples",
@@ -28,6 +31,7 @@ __all__ = [
     "nearest_heading",
     "neutral",
     "neutral_draft",
+    "not_found",
     "quoted",
     "with_looks",
 ]

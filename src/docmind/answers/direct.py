@@ -221,7 +221,7 @@ class DirectAnswers:
 
         `vector` `(dim,)` is the topic's, None where the search did without the text model.
         """
-        alone = replace(found, hits=(hit,), nearest_cosine=self._cosine(vector, hit))
+        alone = replace(found, hits=(hit,), by_words=(), nearest_cosine=self._cosine(vector, hit))
         ranked = self.extractive.rank(topic, alone, candidates=CANDIDATES)
         if ranked is None or ranked.confidence() < self._settings.threshold:
             return None

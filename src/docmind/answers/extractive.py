@@ -35,8 +35,6 @@ from docmind.records.documents import DocumentInfo
 from docmind.records.search import Degraded, Hit, SearchResult
 from docmind.wording import _
 
-NOT_FOUND = "I couldn't find this in your documents."
-
 PAGES, WEIGHED = 8, 3  # pages read for quotes; of them, how many count for the confidence
 CANDIDATES = 24  # passages embedded: 2-3 ms each on one core
 SHORTEST = 8  # characters
@@ -211,6 +209,9 @@ class Extractive:
     def extract(self, question: str, found: SearchResult, besides: Collection[str] = ()) -> Extract:
         """Return quotes from the first pages of `found`; none where the confidence is below the threshold.
 
+        The pages, their order and their scores are those of the text search, by which the confidence was fitted: what
+        lists of page images add changes no outcome.
+
         Embeds at most 24 passages. Without pages: no quotes, confidence 0. Quotes in `besides` are not repeated where
         there are others.
         """
@@ -231,7 +232,7 @@ class Extractive:
 
         `candidates` is how many passages are embedded at most.
         """
-        pages = self._pages(found.hits[:PAGES])
+        pages = self._pages(found.ranked_by_words[:PAGES])
         asked = asked_part(question)
         terms = asked_words(asked)
         units = [unit for at, page in enumerate(pages) for unit in _units_of(at, page, terms)]

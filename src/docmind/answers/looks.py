@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from docmind.answers.extractive import NOT_FOUND
+from docmind.answers.missing import SENTENCES
 from docmind.answers.verify import Verified, page_source
 from docmind.documents import Catalog
 from docmind.records.answers import Sentence, Source
@@ -29,7 +29,7 @@ def with_looks(checked: Verified, looks: Sequence[PageHit], catalog: Catalog, ep
     if not more:
         return checked
     answer, sentences = checked.answer, checked.sentences
-    if not checked.sources and answer in ("", NOT_FOUND):
+    if not checked.sources and (not answer or answer in SENTENCES):
         marks = "".join(f" [{source.n}]" for source in more)
         answer, numbers = f"{BY_LOOK_ONLY}{marks}", tuple(source.n for source in more)
         sentences = (Sentence(BY_LOOK_ONLY, 0, len(BY_LOOK_ONLY), numbers, is_claim=False),)

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from docmind.answers import NOT_FOUND
+from docmind.answers import NOT_READ
 from docmind.api.programs import Permit
 from docmind.client import result_of
 from docmind.errors import (
@@ -246,7 +246,7 @@ def ask(library: Library, asked: AskRequest, context: Context) -> Outcome:
             asked.question, thread_id=thread_id, filters=filters, k=asked.k, lists=lists, on_progress=context.running
         )
     except _BUSY as error:
-        return Outcome(Answer(asked.question, NOT_FOUND, False, degraded=(_missing("text", error),)))
+        return Outcome(Answer(asked.question, NOT_READ, False, degraded=(_missing("text", error),)))
     if turn.answer is None:
         raise DocMindError(turn.message or _("The question was not answered."), hint=turn.hint or _("Ask again."))
     return Outcome(turn.answer)

@@ -113,6 +113,7 @@ class OnDemand:
             ) from error
         if not ours.is_read_only:
             ours.queue.start()
+        ours.start_models()
         self._ours, self._used_at = ours, time.monotonic()
         self._watching = threading.Thread(target=self._watch, name="on demand", daemon=True)
         self._watching.start()

@@ -141,7 +141,8 @@ def schema_of(declared: Any, schemas: dict[str, Any], at: str = "#/components/sc
             schemas[name] = {}  # it may hold itself
             members = {one: schema_of(kind, schemas, at) for one, kind in hints_of(declared).items()}  # type: ignore[arg-type]
             for one in dataclasses.fields(declared):
-                members[one.name] |= {"description": one.metadata["about"]} if "about" in one.metadata else {}
+                if one.name in members and "about" in one.metadata:
+                    members[one.name] |= {"description": one.metadata["about"]}
             schemas[name] = {"type": "object", "properties": members, "required": list(members)}
         return {"$ref": f"{at}/{name}"}
     if origin in OBJECTS:

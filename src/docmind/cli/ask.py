@@ -21,7 +21,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from docmind.cli.context import bound_filters, filtered, filters_of, is_asking, json_option, print_json, reached
+from docmind.cli.context import (
+    bound_filters,
+    filtered,
+    filters_of,
+    is_asking,
+    json_option,
+    print_json,
+    reached,
+    tell_starting,
+)
 from docmind.cli.help import Number, command
 from docmind.cli.output import inert, marked, one_line, page_of, short, tell_narrow, tell_turn, turn_data
 from docmind.errors import CancelledError, ConfigError, NotFoundError
@@ -344,6 +353,7 @@ def ask(
     with reached() as desk:
         mode = web_mode(desk, mode) if web else mode
         filters = filters_of(desk, docs, languages, tags, collections, as_of)
+        tell_starting(desk, lists)
         stream = Stream(is_live=False if as_json else None)
         if not quotes:
             ask_about_model(desk, is_quiet=as_json)  # a fresh process has not looked for models yet
@@ -370,7 +380,7 @@ def ask(
                 except BaseException:
                     stream.break_off()
                     raise
-        is_found = turn.answer is not None and turn.answer.outcome != "not found"
+        is_found = turn.answer is not None and not turn.answer.is_missing
         documents = () if is_found else desk.documents()  # to suggest what is there instead
     if as_json:
         print_json(turn_data(turn))
@@ -442,7 +452,7 @@ def _quoted(
     asked_at_ms = int(time.time() * 1000)
     answer = desk.ask(question, k=k, filters=filters, lists=lists or None)
     answer = replace(answer, degraded=(*answer.degraded, *degraded))
-    nearest = () if answer.outcome != "not found" else closest(desk.search(question, filters=filters).hits)
+    nearest = () if not answer.is_missing else closest(desk.search(question, filters=filters).hits)
     meant = question if not answer.is_searched else desk.memories.expand(question)
     return Turn(
         "", None, question, asked_at_ms, "answered", answer=answer, asked_as="" if meant == question else meant,

@@ -150,6 +150,7 @@ class Chat:
     def run(self) -> int:
         """Run the conversation; return 0, or the exit code of a pipe's first failed entry."""
         self._here.desk.models.warm()  # looks for models while the first question is typed
+        self._here.desk.start_models()
         self._greet()
         is_warned = False
         while not self._here.is_over:
@@ -238,7 +239,7 @@ class Chat:
             print_json(turn_data(turn) | {"thread_id": thread_id})
             return
         stream.end(turn)
-        if turn.answer is not None and turn.answer.outcome == "not found" and turn.state == "answered":
+        if turn.answer is not None and turn.answer.is_missing and turn.state == "answered":
             tell_narrow(self._here.desk.documents(), self._bound())
         if self._lines.is_asking:
             for fact in turn.memories:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,8 @@ from docmind.config import Settings
 from docmind.errors import CancelledError, VaultBusyError
 from docmind.network import network_guard
 from docmind.records.documents import Box
-from docmind.records.search import Filters
+from docmind.records.models import ModelKind
+from docmind.records.search import Filters, ListName
 from docmind.runtime import start_logging
 from docmind.storage import once_free
 from docmind.wording import _
@@ -28,12 +29,14 @@ if TYPE_CHECKING:
 
 _GIVES_WAY_S = 5
 """The longest wait for another command that has the library open."""
+_START_S = 120.0  # a command's wait for the start of a model
 _INNER = frozenset({"nearest_cosine"})  # passed between stages, of no use to other programs
 
 
 def plain(record: Any) -> dict[str, Any]:
     """Convert a record to a JSON dict: boxes as `[x, y, w, h]`, timings as an object."""
-    made = {field.name: _value(getattr(record, field.name)) for field in fields(record) if field.name not in _INNER}
+    shown = [one.name for one in fields(record) if one.name not in _INNER and not one.metadata.get("is_inner")]
+    made = {name: _value(getattr(record, name)) for name in shown}
     if "timings_ms" in made:
         made["timings_ms"] = {name: round(ms, 2) for name, ms in made["timings_ms"]}
     return made
@@ -59,6 +62,7 @@ __all__ = [
     "print_json",
     "reached",
     "tell_code",
+    "tell_starting",
 ]
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
@@ -118,7 +122,7 @@ def opened(*, reminds: bool = True, accept: bool = False, read_only: bool = Fals
     """
     from docmind.application import DocMind
 
-    settings = Settings.load()
+    settings = _patient(Settings.load())
     start_logging(settings.log_level)
     network_guard().hold(settings.network.strict)
     is_new = not (settings.data_dir / "vault.json").exists()
@@ -165,6 +169,25 @@ def _is_command_waited_for(settings: Settings) -> bool:
     told = _("Another command of DocMind uses the library; waiting for it for at most {seconds} seconds.")
     click.echo(told.format(seconds=_GIVES_WAY_S), err=True)
     return True
+
+
+def _patient(settings: Settings) -> Settings:
+    """Return settings under which a command waits for a model to start: nothing has started it before."""
+    if "start_timeout_s" in settings.retrieve.model_fields_set:
+        return settings
+    retrieve = settings.retrieve.model_copy(update={"start_timeout_s": _START_S})
+    return settings.model_copy(update={"retrieve": retrieve})
+
+
+def tell_starting(desk: DocMind | Client, lists: Collection[ListName]) -> None:
+    """Tell on stderr that a search of these lists, or of all, starts a model first; an open app has its own running."""
+    from docmind.application import DocMind
+
+    kinds: dict[ListName, ModelKind] = {"image": "image", "visual": "late"}
+    if isinstance(desk, DocMind) and not all(
+        desk.page_search.is_ready(kind) for name, kind in kinds.items() if not lists or name in lists
+    ):
+        click.echo(_("Starting the model for page images."), err=True)
 
 
 def reached() -> DocMind | Client:

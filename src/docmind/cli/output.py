@@ -16,7 +16,7 @@ import click
 
 from docmind.answers import neutral
 from docmind.cli.context import plain
-from docmind.records.answers import SEEN, TOLD, Answer, Source
+from docmind.records.answers import BY_LOOK, SEEN, TOLD, Answer, Source
 from docmind.records.conversations import Run, Turn
 from docmind.records.documents import AddResult, DocumentInfo, QueueProgress, UploadState
 from docmind.records.search import Filters, Hit, MultimodalHit, MultimodalResult, Quad, SearchResult, stage_name
@@ -108,6 +108,10 @@ def tell_hits(found: SearchResult | MultimodalResult) -> None:
         click.echo(
             f"{hit.rank:>2}. {page_of(hit.document, hit.page_no)}  ({hit.score:.3f}){origins}{_read(hit)}\n    {shown}"
         )
+    shown_pages = {hit.page_id for hit in found.hits}
+    for hit in found.looks if isinstance(found, MultimodalResult) else ():
+        if hit.page_id not in shown_pages:
+            click.echo(f" ·  {page_of(hit.document, hit.page_no)}  ({_(BY_LOOK)})")
     tell_degraded(found.degraded)
     for report in found.lists if isinstance(found, MultimodalResult) and not found.hits else ():
         if report.state in ("off", "empty") and report.reason:

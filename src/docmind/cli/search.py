@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from docmind.cli.context import filtered, filters_of, json_option, plain, print_json, reached
+from docmind.cli.context import filtered, filters_of, json_option, plain, print_json, reached, tell_starting
 from docmind.cli.help import Number, command
 from docmind.cli.output import counted_pages, inert, source_of, tell_hits, tell_narrow, tell_sightings
 from docmind.errors import ConfigError, NotFoundError, TooLargeError
@@ -74,6 +74,7 @@ def search(
     with reached() as desk:
         picture = _read(image, int(desk.settings.info("reading.max_file_mb").value or 0)) if image is not None else None
         filters = filters_of(desk, docs, languages, tags, collections, as_of)
+        tell_starting(desk, ("image",) if picture is not None else lists)
         if image is not None and picture is not None:
             found: SearchResult | MultimodalResult = _looked_for(
                 desk, picture, image.name, question or "", k or 8, filters, merge, rerank, is_read=not no_read

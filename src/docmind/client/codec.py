@@ -1,5 +1,7 @@
 """Records as JSON and back, by their annotations.
 
+A field whose metadata has `is_inner` is passed between stages of one process and left out.
+
 A record is an object with a member for each field, a tuple an array, a `Box` an array of four numbers. Bytes have no
 JSON form: images, originals and uploads are bodies of their own. `inf` and `nan` have none either.
 """
@@ -25,7 +27,10 @@ UNIONS = (Union, types.UnionType)
 def hints_of(record: type) -> dict[str, Any]:
     """Return the annotations of a record's fields, with their bounds, in their order."""
     hints = get_type_hints(record, include_extras=True)
-    names = [one.name for one in dataclasses.fields(record)] if dataclasses.is_dataclass(record) else record._fields  # type: ignore[attr-defined]
+    if dataclasses.is_dataclass(record):
+        names = [one.name for one in dataclasses.fields(record) if not one.metadata.get("is_inner")]
+    else:
+        names = record._fields  # type: ignore[attr-defined]
     return {name: hints[name] for name in names}
 
 

@@ -13,12 +13,12 @@ from typing import Any, Literal
 from langgraph.runtime import Runtime
 
 from docmind.answers import (
-    NOT_FOUND,
     Extract,
     Reply,
     Scope,
     Verified,
     lacking,
+    not_found,
     quoted,
     with_looks,
 )
@@ -228,7 +228,7 @@ class Steps:
             sentences=checked.sentences,
             model=written["model"] if is_written else "",
             model_place=course.model.info.place if is_written and course.model is not None else "",
-            outcome="maybe" if outcome == "not found" and checked.sources else outcome,
+            outcome=outcome,
             told=told,
             needs=needs,
         )
@@ -276,7 +276,7 @@ class Steps:
         extract: Extract = extractive.extract(found.query, found, besides)
         course.degraded += extract.degraded
         if not extract.sources:
-            return Verified(NOT_FOUND, (), ()), "not found"
+            return Verified(not_found(found), (), ()), "not found"
         epoch = self._means.epoch()
         sources = [replace(source, index_epoch=epoch) for source in extract.sources]
         return quoted(sources, extract.outcome), extract.outcome

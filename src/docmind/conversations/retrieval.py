@@ -104,4 +104,6 @@ def whole_page(page: PageRecord, document: str) -> Hit:
         language=page.language,
         page_width=page.width,
         page_height=page.height,
+        image=page.image,
+        thumbnail=page.thumbnail,
     )

@@ -14,7 +14,7 @@ from typing import Any, NotRequired, TypedDict
 from docmind.answers import PASSAGES, Intent, IntentKind, Language
 from docmind.records.answers import Answer, Sentence, Source
 from docmind.records.conversations import Mode, WebResult
-from docmind.records.documents import Box
+from docmind.records.documents import ArtifactRef, Box
 from docmind.records.search import Degraded, Filters, Hit, ListName
 
 
@@ -207,7 +207,17 @@ def answer_of(plain: Mapping[str, Any], question: str, thread_id: str | None, ch
 
 
 def nearest_of(plain: Mapping[str, Any]) -> tuple[Hit, ...]:
-    return tuple(Hit(**{**hit, "boxes": _boxes(hit["boxes"]), "ranks": ()}) for hit in plain["nearest"])
+    return tuple(
+        Hit(
+            **{
+                **hit,
+                "boxes": _boxes(hit["boxes"]),
+                "ranks": (),
+                **{name: ArtifactRef(**hit[name]) for name in ("image", "thumbnail") if hit[name] is not None},
+            }
+        )
+        for hit in plain["nearest"]
+    )
 
 
 def web_of(plain: list[dict[str, Any]]) -> tuple[WebResult, ...]:

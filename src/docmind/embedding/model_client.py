@@ -129,6 +129,11 @@ class ModelProcess:
         """The id of the process that holds the model; None while there is none."""
         return self._client.pid
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether the process has loaded the model: a request waits for no start."""
+        return self._client.is_ready
+
     def warm(self) -> None:
         """Start the process and load the weights, unless that is done already."""
         with self._sentences():

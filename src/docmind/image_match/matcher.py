@@ -300,6 +300,8 @@ class ImageMatcher:
                         page_id=page.page_id,
                         page_width=page.width,
                         page_height=page.height,
+                        image=page.image,
+                        thumbnail=page.thumbnail,
                         quad=compared.quad,
                         inliers=compared.inliers,
                     )

@@ -41,7 +41,7 @@ Outcome = Literal["answer", "maybe", "not found", "noted", "greeting", "document
 a fact was stored, a greeting returned, documents listed or summarized."""
 
 _SEARCHED: tuple[Outcome, ...] = ("answer", "maybe", "not found")
-_WITHOUT_SOURCES: tuple[Outcome, ...] = ("not found", "noted", "greeting")
+_WITHOUT_SOURCES: tuple[Outcome, ...] = ("noted", "greeting")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,8 @@ class Sentence:
 class Answer:
     """`answer` holds `[n]` markers that name `sources`; where `found` is False there are none.
 
-    `outcome` tells how sure quotes are, or what else was asked for: "noted" is a request to remember the facts in
+    `outcome` tells how sure quotes are, or what else was asked for. Words alone decide it: "not found" may have sources
+    that are pages found by their look. "noted" is a request to remember the facts in
     `told`, "documents" a list of documents with a source each, "summary" central sentences of some, each with its
     source; both may be empty. Where `found` is False it is one of these, "greeting" or "not found". With any other
     outcome, `told` are facts remembered earlier that bear on the question; a model reads them with the question, so
@@ -140,15 +141,21 @@ class Answer:
     needs: str = ""
 
     def __post_init__(self) -> None:
-        if self.found and self.outcome in _WITHOUT_SOURCES:
+        is_quoting = any(source.kind == "quote" for source in self.sources)
+        if self.found and (self.outcome in _WITHOUT_SOURCES or (self.outcome == "not found" and is_quoting)):
             raise ValueError("An answer that was found has sources.")
-        if not self.found and self.outcome not in (*_WITHOUT_SOURCES, "documents", "summary"):
+        if not self.found and self.outcome not in ("not found", *_WITHOUT_SOURCES, "documents", "summary"):
             object.__setattr__(self, "outcome", "not found")
 
     @property
     def is_searched(self) -> bool:
         """Whether passages were searched for the question."""
         return self.outcome in _SEARCHED
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether passages were searched and there is nothing to show, no page found by its look either."""
+        return self.outcome == "not found" and not self.found
 
     @property
     def has_topic(self) -> bool:

@@ -243,8 +243,6 @@ class ModelList:
 
 
 def closest(hits: Sequence[Hit]) -> tuple[Hit, ...]:
-    """Return the first hits with shortened text, without boxes, ranks and images, to show where nothing was found."""
+    """Return the first hits with shortened text, without boxes and ranks, to show where nothing was found."""
     plain = [Hit(**{each.name: getattr(hit, each.name) for each in fields(Hit)}) for hit in hits[:_NEAREST]]
-    return tuple(
-        replace(hit, text=hit.text[:_EXCERPT], boxes=(), ranks=(), image=None, thumbnail=None) for hit in plain
-    )
+    return tuple(replace(hit, text=hit.text[:_EXCERPT], boxes=(), ranks=(), usual=None) for hit in plain)

@@ -40,7 +40,11 @@ MergeStrategy = Literal["rrf", "score", "interleaved", "grouped"]
 Rerank = Literal["off", "image", "late"]
 """Which kind of model, if any, reranks the first pages of the merged list."""
 
-ListState = Literal["ran", "empty", "off", "failed", "timed out"]
+ListState = Literal["ran", "empty", "off", "failed", "timed out", "starting"]
+"""Outcome of a list; `starting` means that its model is being started, and answers a later search."""
+
+MISSING: tuple[ListState, ...] = ("failed", "timed out", "starting")
+"""The states of a list that was asked and gave nothing."""
 
 Quad = tuple[tuple[float, float], ...]
 """Four corners in pixels of the page image, clockwise from the top left of the picture; empty where there are none.
@@ -85,7 +89,9 @@ class Degraded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageHit:
-    """A page that a search found.
+    """A page that a search found. `image` and `thumbnail` name the encrypted files that show it.
+
+    `usual` is its score for a question that every page answers, None where that was not computed.
 
     `score` is comparable within one result only: a fused score of words, a cosine (SigLIP), an unbounded MaxSim (late
     interaction) or a probability (image matching).
@@ -99,6 +105,9 @@ class PageHit:
     page_id: str
     page_width: int
     page_height: int
+    image: ArtifactRef | None = None
+    thumbnail: ArtifactRef | None = None
+    usual: float | None = field(default=None, metadata={"is_inner": True})
 
 
 Ranking = Literal["dense", "sparse", "fused", "rerank", "cross_encoder"]
@@ -140,8 +149,6 @@ class Hit(PageHit):
     text_source: TextSource | None = None
     ocr_confidence: float | None = None
     rerank_score: float | None = None
-    image: ArtifactRef | None = None
-    thumbnail: ArtifactRef | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +160,15 @@ class SearchResult:
     degraded: tuple[Degraded, ...] = ()
     timings_ms: tuple[tuple[str, float], ...] = ()
     nearest_cosine: float | None = None
+
+    @property
+    def ranked_by_words(self) -> tuple[Hit, ...]:
+        """The hits with the order and the scores of the text search, from which an answer tells how sure it is.
+
+        `hits` of a merged result have scores of the merge, which say only where a page stands. They are returned where
+        no list of words gave any.
+        """
+        return self.hits
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +276,9 @@ class MultimodalResult(SearchResult):
 
     `is_final` is False for what is shown before the text on the picture has been read. `cache_hit_rate` is that of the
     query embeddings since the start, None before the first.
+
+    `by_words` are the hits of the list of words in its own order and with its own scores, as many as were asked for;
+    empty where `hits` are these, or the list gave none.
     """
 
     hits: tuple[MultimodalHit, ...]
@@ -270,6 +289,11 @@ class MultimodalResult(SearchResult):
     is_final: bool = True
     picture_text: str = ""
     cache_hit_rate: float | None = None
+    by_words: tuple[MultimodalHit, ...] = field(default=(), metadata={"is_inner": True})
+
+    @property
+    def ranked_by_words(self) -> tuple[Hit, ...]:
+        return self.by_words or self.hits
 
 
 @dataclass(frozen=True, slots=True)

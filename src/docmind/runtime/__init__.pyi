@@ -1,7 +1,7 @@
 from . import quiet, seccomp
 from .background import Background, log_mistake
 from .client import Ask, Client, error_named
-from .deadline import Clock, Errand, Errands, Outcome, ms_since
+from .deadline import Clock, Errand, Errands, Outcome, Starts, ms_since
 from .extras import need_extra
 from .forking import can_fork, fork_server_pid
 from .import_lock import ALONE
@@ -41,6 +41,7 @@ __all__ = [
     "Interactive",
     "Limits",
     "Outcome",
+    "Starts",
     "Way",
     "Worker",
     "apply",

@@ -55,6 +55,7 @@ class Client:
         self._limits, self._is_forked = limits, is_forked
         self._lock, self._starting = threading.Lock(), threading.Lock()
         self._life: _Life | None = None
+        self._prepared: _Life | None = None
         self._ends = 0
 
     @property
@@ -62,6 +63,12 @@ class Client:
         """The id of the process; None while there is none."""
         life = self._life
         return life.pid if life is not None and life.is_alive else None
+
+    @property
+    def is_ready(self) -> bool:
+        """Return whether there is a process that is prepared: the next request has not to wait for one."""
+        life = self._life
+        return life is not None and life is self._prepared and life.is_alive
 
     def start(self) -> None:
         """Start and prepare the process, where there is none."""
@@ -128,6 +135,7 @@ class Client:
             except BaseException:
                 life.end()
                 raise
+            self._prepared = life
             return life
 
 

@@ -112,6 +112,48 @@ class Errands:
             self._changed.notify_all()
 
 
+class Starts:
+    """Starts that take longer than a caller may wait, each in a thread of its own. Thread-safe.
+
+    A start that has failed is begun again after a caller was told.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._begun: dict[str, Future[None]] = {}
+
+    def begin(self, name: str, start: Callable[[], None]) -> Future[None]:
+        """Begin a start, unless it is under way, or has failed and nobody was told."""
+        with self._lock:
+            future = self._begun.get(name)
+            if future is not None and (not future.done() or future.exception() is not None):
+                return future
+            future = self._begun[name] = Future()
+        threading.Thread(target=_settle, args=(future, start), name=f"start {name}", daemon=True).start()
+        return future
+
+    def wait(self, name: str, start: Callable[[], None], limit_s: float) -> bool:
+        """Begin a start and wait for it; return whether it is done. Raises what it raised."""
+        future = self.begin(name, start)
+        wait([future], limit_s)
+        if not future.done():
+            return False
+        with self._lock:
+            if self._begun.get(name) is future:
+                del self._begun[name]
+        future.result(timeout=0)
+        return True
+
+
+def _settle(future: Future[None], start: Callable[[], None]) -> None:
+    try:
+        start()
+    except BaseException as error:  # noqa: BLE001 - it is raised again in the thread that waits
+        future.set_exception(error)
+    else:
+        future.set_result(None)
+
+
 def _outcome(call: _Call[T] | str, errand: Errand[T], started: float) -> Outcome[T]:
     if isinstance(call, str):
         return Outcome(Future(), (time.monotonic() - started) * 1000, call)

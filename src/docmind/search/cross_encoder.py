@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from contextlib import suppress
 
 from docmind.config import Settings
 from docmind.embedding import CrossEncoder, open_cross_encoder
 from docmind.errors import DocMindError
 from docmind.records.search import Degraded
-from docmind.runtime import Errand, Errands
+from docmind.runtime import Errand, Errands, Starts
+from docmind.search.lists import STARTING
+from docmind.wording import _
 
 STAGE = "cross-encoder"
 
@@ -18,38 +19,44 @@ STAGE = "cross-encoder"
 class Judge:
     """The cross-encoder that the settings name, opened at first use. Thread-safe.
 
-    A search waits for it no longer than the settings say; while it is loaded, searches go on without it.
+    A search waits no longer than the settings say, for its start and for its scores; else it goes on without it.
     """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._errands = Errands()
+        self._starts = Starts()
         self._lock = threading.Lock()
         self._opened: CrossEncoder | None = None
         self._is_closed = False
 
     def scores(self, question: str, texts: Sequence[str], degraded: list[Degraded]) -> Sequence[float] | None:
         """Return a score of each text, higher where it answers better; None, with the reason, where it cannot."""
-        limit_s = self._settings.retrieve.cross_encoder_budget_s
-        errand = Errand(lambda: self._model().scores(question, texts).tolist(), limit_s)
-        outcome = self._errands.run({STAGE: errand})[STAGE]
-        if outcome.late:
-            degraded.append(Degraded(STAGE, outcome.late))
-            return None
+        retrieve = self._settings.retrieve
         try:
-            return outcome.result()
+            if not (self._is_ready or self._starts.wait(STAGE, self._start, retrieve.start_timeout_s)):
+                degraded.append(Degraded(STAGE, _(STARTING)))
+                return None
+            errand = Errand(lambda: self._model().scores(question, texts).tolist(), retrieve.cross_encoder_budget_s)
+            outcome = self._errands.run({STAGE: errand})[STAGE]
+            if not outcome.late:
+                return outcome.result()
+            degraded.append(Degraded(STAGE, outcome.late))
         except (DocMindError, OSError, RuntimeError) as error:
             degraded.append(Degraded(STAGE, str(error)))
-            return None
+        return None
 
     def warm(self) -> None:
-        """Load the model in the background; what fails is reported by the first search."""
+        """Load the model in the background, where it is not ready; what fails is reported by the next search."""
+        if not self._is_ready:
+            self._starts.begin(STAGE, self._start)
 
-        def load() -> None:
-            with suppress(DocMindError, OSError, RuntimeError):
-                self._model().warm()
+    def _start(self) -> None:
+        self._model().warm()
 
-        threading.Thread(target=load, name=STAGE, daemon=True).start()
+    @property
+    def _is_ready(self) -> bool:
+        return self._opened is not None and self._opened.is_ready
 
     def close(self) -> None:
         """End its process. Idempotent."""

@@ -110,11 +110,28 @@ WEIGHTS: Mapping[ListName, float] = {"lookalike": 1.0, "text": 1.0, "code": 0.9,
 61 / weight - 60 in the text list: a page of an image model of one vector, which reads no small print, follows four
 pages that words found, and code, which the text list has ranked already, seven."""
 
+NEUTRAL = "What is on this page?"
+"""A question that every page answers: how a model ranks pages for it says how it ranks them for any."""
+
+DEPTH = 20
+"""The depth of each list where several are merged: agreement further down has little weight."""
+
+UNSURE_WEIGHTS: Mapping[ListName, float] = {**WEIGHTS, "lookalike": 0.99}
+"""The weights where no page is likely to show a picture: the nearest one follows the first that words found."""
+
 _ORDER: tuple[ListName, ...] = ("lookalike", "text", "code", "visual", "image")  # precedence among equal ranks
-_TAIL = 12  # pages from which on the gaps of a list say something
+LONG = 12
+"""Pages from which on the gaps of a list of page images say something."""
 _SPREADS, _CHANCE = 4.0, 0.05
-_LOOKS: tuple[ListName, ...] = ("visual", "image")
-_WORDS: frozenset[ListName] = frozenset({"text", "code"})  # one search, asked twice: their agreement counts once
+_SURE_SPREADS, _SURE_CHANCE = 8.0, 0.01
+MOST_APART = 3
+"""Pages of one list of page images that may change a ranking by words."""
+FEW = 4
+"""Pages below which nothing stands apart."""
+IMAGES: tuple[ListName, ...] = ("visual", "image")
+"""The lists of a question that models of page images make."""
+WORDS: frozenset[ListName] = frozenset({"text", "code"})
+"""One search, asked twice: their agreement counts once."""
 
 
 @dataclass(slots=True)
@@ -136,7 +153,7 @@ class _Unit:
 
     def image(self) -> MultimodalHit | None:
         """Return the hit of its page from a list of images, preferably one with a place on the page."""
-        looks = (hit for name in _ORDER if name not in _WORDS for hit in self.hits.get(name, ()))
+        looks = (hit for name in _ORDER if name not in WORDS for hit in self.hits.get(name, ()))
         return next((hit for hit in looks if hit.page_id == self.page_id), None)
 
     @property
@@ -163,13 +180,14 @@ def merged(
     dedup_key: DedupKey = "page_id",
     rrf_k: int = RRF_K,
     weights: Mapping[ListName, float] = WEIGHTS,
+    once: frozenset[ListName] = WORDS,
 ) -> tuple[MultimodalHit, ...]:
     """Merge all lists, best first, with one hit for each value of `dedup_key`; nothing is cut off.
 
     `rrf`: the sum of weight / (k + rank) (Cormack et al. 2009). `score`: the sum of weight x score, each list scaled
     to 0..1 (CombSUM, Fox & Shaw 1994). `interleaved`: one of each list in turn, 1 / place. `grouped`: pages by `rrf`,
     each with the passages found on it and then its image. Equal scores are ordered by id. A page that the picture was
-    found to show is first, whatever the scores are.
+    found to show is first, whatever the scores are. Of the lists in `once` a page's best place counts, not their sum.
     """
     given: Lists = {name: lists[name] for name in _ORDER if lists.get(name)}
     units = _units(given, dedup_key)
@@ -182,7 +200,7 @@ def merged(
             unit.score = 1 / place
     else:
         for unit in units.values():
-            unit.score = _sum(unit, strategy, rrf_k, weights)
+            unit.score = _sum(unit, strategy, rrf_k, weights, once)
     ordered = sorted(units.values(), key=lambda unit: (unit.found_at or len(units) + 1, -unit.score, unit.key))
     entries = _by_page if strategy == "grouped" else _as_one
     return _ranked(hit for unit in ordered for hit in entries(unit, dedup_key))
@@ -191,16 +209,16 @@ def merged(
 def looking_alike(lists: Lists, limit: int) -> tuple[MultimodalHit, ...]:
     """Return at most `limit` pages that stand apart in a list of page images, the lists in turn, each page once."""
     looks: dict[ListName, Sequence[MultimodalHit]] = {}
-    for name in _LOOKS:
+    for name in IMAGES:
         hits = lists.get(name, ())
-        if first := apart([hit.score for hit in hits], limit):
-            looks[name] = hits[:first]
+        if first := standing_apart(hits, limit):
+            looks[name] = first
     units = _units(looks, "page_id")
     chosen = _in_turn(looks, units, "page_id")[:limit]
     return _ranked(replace(unit.hits[unit.best][0], origins=_sorted(unit.origins)) for unit in chosen)
 
 
-def apart(scores: Sequence[float], limit: int) -> int:
+def apart(scores: Sequence[float], limit: int, *, surely: bool = False) -> int:
     """Return how many of the first `limit` scores, best first, stand apart from all below them; 0 for most lists.
 
     A model of page images ranks pages for every question, so a rank says nothing by itself. In a long list, the gap
@@ -208,30 +226,50 @@ def apart(scores: Sequence[float], limit: int) -> int:
     exponentially distributed (Renyi 1953), and a ratio of two has an F distribution. In a short list it is the distance
     from the mean of the others, in standard deviations; the fewer there are, the more it takes. In simulated lists of
     noise, 4 to 20,000 pages, 4 to 14% have such a page; one that lies 4 standard deviations above all others is found
-    in 33 to 90%.
+    in 33 to 90%. With `surely` both limits are stricter, and at most 2% of such lists have one.
     """
+    spreads, chance = (_SURE_SPREADS, _SURE_CHANCE) if surely else (_SPREADS, _CHANCE)
     kept = 0
-    for first in range(1, min(limit, len(scores) - 3) + 1):
+    for first in range(1, min(limit, len(scores) - FEW + 1) + 1):
         rest = scores[first:]
-        if len(scores) < _TAIL:
+        if len(scores) < LONG:
             mean, spread = mean_and_spread(rest)
-            is_apart = scores[first - 1] - mean > max(_SPREADS * (1 + 2 / len(rest)) * spread, 1e-9)
+            is_apart = scores[first - 1] - mean > max(spreads * (1 + 2 / len(rest)) * spread, 1e-9)
         else:
             gaps = [k * (scores[k - 1] - scores[k]) for k in range(first, max(first + 4, len(scores) // 2 + 1))]
             below = sum(gaps[1:])
             degrees = len(gaps) - 1
-            is_apart = below < 1e-9 < gaps[0] or (below > 0 and (1 + gaps[0] / below) ** -degrees < _CHANCE)
+            is_apart = below < 1e-9 < gaps[0] or (below > 0 and (1 + gaps[0] / below) ** -degrees < chance)
         if is_apart:
             kept = first
     return kept
 
 
+def standing_apart(hits: Sequence[MultimodalHit], limit: int, *, surely: bool = False) -> list[MultimodalHit]:
+    """Return at most `limit` hits that stand apart in a list of page images, for this question and not for any.
+
+    Some pages are near every question (hubs: Radovanovic et al. 2010), as those with many patches are in late
+    interaction. So a page has to stand apart by its score, and by what is left of the score once that of the question
+    `NEUTRAL` is taken out by a regression over the list; where a list has no such scores, by its score alone.
+    """
+    first = list(hits[:DEPTH])
+    kept = first[: apart([hit.score for hit in first], limit, surely=surely)]
+    usual = {hit.page_id: hit.usual for hit in first if hit.usual is not None}
+    if not kept or len(usual) < len(first):
+        return kept
+    asked, anyway = standardise({hit.page_id: hit.score for hit in first}), standardise(usual)
+    shared = sum(asked[page] * anyway[page] for page in asked) / len(asked)
+    left = {page: asked[page] - shared * anyway[page] for page in asked}
+    ordered = sorted(left, key=lambda page: -left[page])
+    own = ordered[: apart([left[page] for page in ordered], limit, surely=surely)]
+    return [hit for hit in kept if hit.page_id in own]
+
+
 def standing_out(hits: Sequence[MultimodalHit]) -> list[MultimodalHit]:
     """Return the hits at least one standard deviation above the mean of their list; all of fewer than three.
 
-    A model of one vector per page ranks every page for every question: pages that do not stand out carry no
-    information, and in a small vault, where its list names all pages, they would reorder the results of the text
-    search.
+    For pages like a picture: a model of one vector per page ranks every page, and those that do not stand out carry no
+    information.
     """
     if len(hits) < 3:
         return list(hits)
@@ -255,13 +293,19 @@ def _units(lists: Lists, dedup_key: DedupKey) -> dict[str, _Unit]:
     return units
 
 
-def _sum(unit: _Unit, strategy: MergeStrategy, rrf_k: int, weights: Mapping[ListName, float]) -> float:
+def _sum(
+    unit: _Unit,
+    strategy: MergeStrategy,
+    rrf_k: int,
+    weights: Mapping[ListName, float],
+    once: frozenset[ListName],
+) -> float:
     def part(name: ListName) -> float:
         origin, weight = unit.origins[name], weights.get(name, 1.0)
         return weight * origin.normalised if strategy == "score" else weight / (rrf_k + origin.rank)
 
-    words = max((part(name) for name in unit.origins if name in _WORDS), default=0.0)
-    return words + sum(part(name) for name in unit.origins if name not in _WORDS)
+    best = max((part(name) for name in unit.origins if name in once), default=0.0)
+    return best + sum(part(name) for name in unit.origins if name not in once)
 
 
 def _in_turn(lists: Lists, units: Mapping[str, _Unit], dedup_key: DedupKey) -> list[_Unit]:
@@ -290,11 +334,11 @@ def _as_one(unit: _Unit, dedup_key: DedupKey) -> Iterator[MultimodalHit]:
 
 def _by_page(unit: _Unit, dedup_key: DedupKey) -> Iterator[MultimodalHit]:
     """Yield the passages found on the page, then the page as an image, each with the lists that found it."""
-    words = _sorted({name: origin for name, origin in unit.origins.items() if name in _WORDS})
+    words = _sorted({name: origin for name, origin in unit.origins.items() if name in WORDS})
     for hit in _passages(unit, dedup_key):
         yield replace(hit, score=unit.score, origins=words)
     if seen := unit.image():
-        looks = _sorted({name: origin for name, origin in unit.origins.items() if name not in _WORDS})
+        looks = _sorted({name: origin for name, origin in unit.origins.items() if name not in WORDS})
         yield replace(seen, score=unit.score, origins=looks)
 
 

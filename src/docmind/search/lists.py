@@ -6,7 +6,7 @@ A list that fails, or takes too long, is reported and left out.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Protocol
 
@@ -16,6 +16,7 @@ from docmind.errors import DocMindError
 from docmind.records.documents import PAGE_IMAGE
 from docmind.records.models import ModelKind
 from docmind.records.search import (
+    MISSING,
     Degraded,
     Filters,
     Hit,
@@ -38,6 +39,11 @@ FAILURES = (DocMindError, OSError, RuntimeError, ValueError, MemoryError)
 
 NO_MODEL = N_("No model for it is in use; `docmind models list` shows those there are.")
 
+STARTING = N_("Its model is still being started; ask again in a moment.")
+
+ALONE_S = 120.0
+"""The wait for the start of a model where its list is the only one asked: without it there is no result."""
+
 _MERGED = {each.name for each in fields(MultimodalHit)}
 _FIELDS = {kind: [each.name for each in fields(kind) if each.name in _MERGED] for kind in (PageHit, Hit, Sighting)}
 
@@ -55,6 +61,10 @@ class VisualSearch(Protocol):
 
     def is_on(self, kind: ModelKind) -> bool: ...
 
+    def is_ready(self, kind: ModelKind) -> bool: ...
+
+    def start(self, kind: ModelKind, limit_s: float) -> bool: ...
+
     def search_images(
         self, question: str | None = None, *, picture: bytes | None = None, k: int = 20, filters: Filters = Filters()
     ) -> PageHits: ...
@@ -70,6 +80,8 @@ class VisualSearch(Protocol):
 class Listed:
     """The result of one list, and what was missing. `nothing` says why it is empty, `text` what was read for it.
 
+    `is_starting` means that it was not asked, because its model is being started.
+
     `nearest_cosine` is that of a search of words, as in its `SearchResult`.
     """
 
@@ -78,6 +90,7 @@ class Listed:
     nothing: str = ""
     text: str = ""
     nearest_cosine: float | None = None
+    is_starting: bool = False
 
 
 @dataclass(slots=True)
@@ -96,7 +109,7 @@ class Gathered:
     def report(self, name: ListName, state: ListState, ms: float = 0.0, reason: str = "", *, stage: str = "") -> None:
         """Record the state of a list; `stage` names what was missing, where that has another name than the list."""
         self.reports[name] = ListReport(name, state, len(self.lists.get(name, ())), ms, reason)
-        if state in ("failed", "timed out"):
+        if state in MISSING:
             self.degraded.append(Degraded(stage or name, reason))
 
     def lacks(self, degraded: Iterable[Degraded]) -> None:
@@ -122,6 +135,9 @@ class Gathered:
             self.errors[name] = error
             self.report(name, "failed", outcome.duration_ms, sentence_of(error), stage=stage)
             return None
+        if listed.is_starting:
+            self.report(name, "starting", outcome.duration_ms, _(STARTING), stage=stage)
+            return None
         self.take(name, listed, outcome.duration_ms)
         return listed
 
@@ -138,7 +154,7 @@ class Lists:
 
     def __init__(self, settings: Settings, catalog: Catalog, words: Words, eyes: VisualSearch | None) -> None:
         """Set up; `words` searches text, `eyes` page images."""
-        self._limit_s = settings.visual.list_timeout_s
+        self._limit_s, self._start_s = settings.visual.list_timeout_s, settings.retrieve.start_timeout_s
         self._catalog, self._words, self._eyes = catalog, words, eyes
         self._errands = Errands()
 
@@ -152,12 +168,12 @@ class Lists:
             gathered.take("text", listed, ms_since(at))
             return
 
-        def call(name: ListName) -> Callable[[], Listed]:
+        def errand(name: ListName) -> Errand[Listed]:
             if name in _KIND:
-                return lambda: self.images(name, question, None, depth[name], filters)
-            return lambda: self.words(question, name, depth[name], filters, dedup_key)
+                return self.images(name, question, None, depth[name], filters, is_alone=len(depth) == 1)
+            return Errand(lambda: self.words(question, name, depth[name], filters, dedup_key), self._limit_s)
 
-        outcomes = self._errands.run({name: Errand(call(name), self._limit_s) for name in depth})
+        outcomes = self._errands.run({name: errand(name) for name in depth})
         for name in depth:
             gathered.settle(name, outcomes[name])
 
@@ -169,14 +185,34 @@ class Lists:
         hits = [listed(hit, name) for hit in found.hits]
         return Listed(hits, found.degraded, nearest_cosine=found.nearest_cosine)
 
-    def images(self, name: ListName, question: str | None, picture: bytes | None, k: int, filters: Filters) -> Listed:
-        """Search pages by their images: for a question, or for a picture."""
+    def images(
+        self,
+        name: ListName,
+        question: str | None,
+        picture: bytes | None,
+        k: int,
+        filters: Filters,
+        *,
+        is_alone: bool = False,
+    ) -> Errand[Listed]:
+        """Return the search of pages by their images: for a question, or for a picture.
+
+        A model that has to be started first has a time limit of its own for that, a longer one if `is_alone`.
+        """
         assert self._eyes is not None
-        if name == "visual":
-            found = self._eyes.search_late(question or "", k=k, filters=filters)
-        else:
-            found = self._eyes.search_images(question, picture=picture, k=k, filters=filters)
-        return Listed([listed(hit, name) for hit in found.hits], found.degraded)
+        eyes, kind = self._eyes, _KIND[name]
+        start_s = max(self._start_s, ALONE_S) if is_alone else self._start_s
+
+        def search() -> Listed:
+            if not eyes.start(kind, start_s):
+                return Listed((), is_starting=True)
+            if name == "visual":
+                found = eyes.search_late(question or "", k=k, filters=filters)
+            else:
+                found = eyes.search_images(question, picture=picture, k=k, filters=filters)
+            return Listed([listed(hit, name) for hit in found.hits], found.degraded)
+
+        return Errand(search, self._limit_s + (0.0 if eyes.is_ready(kind) else start_s))
 
     def why_not(self, name: ListName, filters: Filters) -> tuple[ListState, str] | None:
         """Return why a list is not asked; None where it is."""

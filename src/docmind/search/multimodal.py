@@ -26,18 +26,35 @@ from docmind.records.search import (
     Rerank,
 )
 from docmind.runtime import Errand, Errands, ms_since
-from docmind.search.fusion import DedupKey, looking_alike, merged, standing_out, strategy_of
-from docmind.search.lists import Gathered, Listed, Lists, VisualSearch, Words, listed
+from docmind.search.fusion import (
+    DEPTH,
+    FEW,
+    IMAGES,
+    LONG,
+    MOST_APART,
+    UNSURE_WEIGHTS,
+    WEIGHTS,
+    WORDS,
+    DedupKey,
+    Lists,
+    looking_alike,
+    merged,
+    standing_apart,
+    standing_out,
+    strategy_of,
+)
+from docmind.search.lists import Gathered, Listed, VisualSearch, Words, listed
+from docmind.search.lists import Lists as AskedLists
 from docmind.search.query_cache import QueryCache
 from docmind.search.visual_rerank import VisualReranker
 from docmind.wording import _
 
-DEPTH = 20
-"""The depth of each list where several are merged: agreement further down has little weight."""
-
 _BY_PICTURE: tuple[ListName, ...] = ("lookalike", "text", "image")
+_BY_WORDS: tuple[ListName, ...] = ("text", "code")
 _SURE = 0.9  # the probability from which a page is found for certain: reading the words would not change it
-_LIKELY = 0.1  # pages below this probability are dropped where other lists have results
+_LIKELY = 0.1  # pages below this probability are dropped where other lists have results, but for the nearest
+_NEAREST = 3
+_SHORTEST = 3  # letters and digits of a word that is read on a picture and searched for
 
 
 class MultimodalSearch:
@@ -56,9 +73,9 @@ class MultimodalSearch:
         """Set up; `words` searches text, `eyes` page images; `queries` caches the embeddings of questions."""
         self._settings, self._catalog, self._nodes = settings, catalog, nodes
         self._lookalike, self._queries = lookalike, queries
-        self._lists = Lists(settings, catalog, words, eyes)
+        self._lists = AskedLists(settings, catalog, words, eyes)
         self._text = PictureText(settings.reading)
-        self._second = VisualReranker(settings.visual, eyes)
+        self._second = VisualReranker(settings, eyes)
         self._looking = Errands()  # separate from those of questions, so that a slow picture delays no question
 
     def search(
@@ -100,7 +117,7 @@ class MultimodalSearch:
         if "text" in gathered.errors and not gathered.lists:
             raise gathered.errors["text"]
         at = time.perf_counter()
-        ordered = self._merged(gathered, merge, dedup_key)
+        ordered = self._merged(self._telling(gathered.lists, filters), merge, dedup_key)
         if kind is not None:
             ordered = self._second.over(ordered, kind, gathered, question=question)
         hits = self._first(ordered, k)
@@ -108,7 +125,7 @@ class MultimodalSearch:
             query=question,
             hits=tuple(hits),
             lists=tuple(gathered.reports[name] for name in wanted),
-            looks=self._looks(gathered),
+            looks=self._looks(gathered, filters),
             merge=merge,
             degraded=tuple(
                 dict.fromkeys((*gathered.degraded, *self._catalog.lacking(filters), *self._catalog.damage()))
@@ -116,6 +133,7 @@ class MultimodalSearch:
             timings_ms=_timings(gathered, at, started),
             nearest_cosine=gathered.nearest_cosine,
             cache_hit_rate=self._queries.hit_rate(),
+            by_words=_by_words(gathered.lists, k, hits),
         )
 
     def see(
@@ -157,12 +175,12 @@ class MultimodalSearch:
 
         def result(text: str = "", *, is_final: bool = True) -> MultimodalResult:
             at = time.perf_counter()
-            ordered = self._merged(gathered, strategy)
+            ordered = self._merged(_by_picture(gathered.lists), strategy)
             if is_final and kind is not None:
                 ordered = self._second.over(
-                    ordered, kind, gathered, question=question or telling(text), picture=picture
+                    ordered, kind, gathered, question=question or telling(_whole_words(text)), picture=picture
                 )
-            hits = [replace(hit, found=bool(hit.found)) for hit in self._first(ordered, k)]
+            hits = [_outlined(hit) for hit in self._first(ordered, k)]
             return MultimodalResult(
                 query=question,
                 hits=tuple(hits),
@@ -194,7 +212,7 @@ class MultimodalSearch:
             )
             errands["text"] = reading
         if not why:
-            errands["image"] = Errand(lambda: self._lists.images("image", None, picture, depth, filters), limit_s)
+            errands["image"] = self._lists.images("image", None, picture, depth, filters)
         outcomes = self._looking.run(errands)
         if "image" in outcomes:
             gathered.settle("image", outcomes["image"])
@@ -213,26 +231,60 @@ class MultimodalSearch:
     def _read(self, picture: bytes, turn: float, question: str, k: int, filters: Filters) -> Listed:
         """Search the pages with the words on a picture and the words of the question given with it."""
         text = self._text.read(picture, turn)
-        words = f"{question} {telling(text)}".strip()
+        words = f"{question} {telling(_whole_words(text))}".strip()
         if not words:
-            return Listed((), nothing=_("No words were read on the picture."))
+            return Listed((), nothing=_("No words were read on the picture."), text=text)
         return replace(self._lists.words(words, "text", k, filters), text=text)
 
     def _merged(
-        self, gathered: Gathered, strategy: MergeStrategy, dedup_key: DedupKey = "page_id"
+        self, lists: Lists, strategy: MergeStrategy, dedup_key: DedupKey = "page_id"
     ) -> Sequence[MultimodalHit]:
-        """Merge all lists."""
-        lists: dict[ListName, Sequence[MultimodalHit]] = {n: hits for n, hits in gathered.lists.items() if hits}
-        if len(lists) > 1 and "image" in lists:
-            lists["image"] = standing_out(lists["image"])
-        if len(lists) > 1 and "lookalike" in lists:
-            lists["lookalike"] = [hit for hit in lists["lookalike"] if hit.found or hit.score >= _LIKELY]
-        return merged(lists, strategy, dedup_key=dedup_key, rrf_k=self._settings.retrieve.rrf_k)
+        is_sure = any(hit.found or hit.score >= _LIKELY for hit in lists.get("lookalike", ()))
+        weights, once = (WEIGHTS, WORDS) if is_sure else (UNSURE_WEIGHTS, WORDS | {"lookalike"})
+        rrf_k = self._settings.retrieve.rrf_k
+        return merged(lists, strategy, dedup_key=dedup_key, rrf_k=rrf_k, weights=weights, once=once)
 
-    def _looks(self, gathered: Gathered) -> tuple[MultimodalHit, ...]:
-        """Return the pages that stand out by their look and are still there."""
-        looks = looking_alike(gathered.lists, self._settings.search.looks)
-        return tuple(self._first(looks, len(looks)))
+    def _telling(self, lists: Lists, filters: Filters) -> Lists:
+        """Return the lists of a question; beside words, lists of page images only with pages that they tell apart.
+
+        A model of page images ranks every page that it has seen for every question, so a place in its list says
+        nothing: the first of four unrelated pages is first too. A page counts where it surely stands apart and has no
+        words, or words found it as well and the list is long enough to tell.
+        """
+        worded = {hit.page_id for name in _BY_WORDS for hit in lists.get(name, ())}
+        if not worded:
+            return lists
+        telling = dict(lists)
+        for name in IMAGES:
+            hits = lists.get(name, ())
+            first = standing_apart(hits, MOST_APART, surely=True)
+            is_long = len(hits) >= LONG
+            telling[name] = [
+                *(hit for hit in first if (is_long and hit.page_id in worded) or self._is_wordless(hit)),
+                *self._bound(hits, filters),
+            ]
+        return telling
+
+    def _bound(self, hits: Sequence[MultimodalHit], filters: Filters) -> list[MultimodalHit]:
+        """Return pages without words where filters leave too few for any to stand apart: nothing else finds them."""
+        is_narrowed = bool(filters.doc_ids or filters.collections or filters.tags or filters.snapshots)
+        return [hit for hit in hits if self._is_wordless(hit)] if is_narrowed and len(hits) < FEW else []
+
+    def _is_wordless(self, hit: MultimodalHit) -> bool:
+        try:
+            return not self._nodes.of_page(hit.doc_id, hit.page_no)
+        except DamagedError:
+            self._catalog.note_damage(hit.doc_id, hit.page_no)
+            return False
+
+    def _looks(self, gathered: Gathered, filters: Filters) -> tuple[MultimodalHit, ...]:
+        """Return the pages that stand out by their look, or are few and without words, and are still there."""
+        limit = self._settings.search.looks
+        looks = {hit.page_id: hit for hit in looking_alike(gathered.lists, limit)}
+        for name in IMAGES:
+            for hit in self._bound(gathered.lists.get(name, ()), filters):
+                looks.setdefault(hit.page_id, hit)
+        return tuple(self._first(list(looks.values())[:limit], limit))
 
     def _first(self, ordered: Sequence[MultimodalHit], k: int) -> list[MultimodalHit]:
         """Return the first `k` hits; those found only by their images get the beginning of their text."""
@@ -259,6 +311,30 @@ class MultimodalSearch:
         return replace(hit, text=page.text[first.start : first.end] if first else "", language=page.language)
 
 
+def _by_picture(lists: Lists) -> Lists:
+    """Return the lists of a picture that are merged: of many pages that are hardly like it, the best few."""
+    lists = {name: hits for name, hits in lists.items() if hits}
+    if len(lists) < 2:
+        return lists
+    alike = lists.get("lookalike", ())
+    likely = [hit for hit in alike if hit.found or hit.score >= _LIKELY]
+    return {
+        **lists,
+        "lookalike": likely or alike[:_NEAREST],
+        "image": standing_out(lists.get("image", ())),
+    }
+
+
+def _by_words(lists: Lists, k: int, hits: Sequence[MultimodalHit]) -> tuple[MultimodalHit, ...]:
+    """Return the first hits of the list of words, or of code; empty where `hits` are these."""
+    words = tuple(lists.get("text") or lists.get("code") or ())[:k]
+
+    def essence(ranked: Sequence[MultimodalHit]) -> list[tuple[str, str, float]]:
+        return [(hit.page_id, hit.node_id, hit.score) for hit in ranked]
+
+    return () if essence(words) == essence(hits) else words
+
+
 def _checked(lists: Sequence[ListName] | None, limits: Mapping[ListName, int]) -> tuple[ListName, ...]:
     """Return the lists to ask, each once, in the order of the reports."""
     for name in (*(lists or ()), *limits):
@@ -269,6 +345,16 @@ def _checked(lists: Sequence[ListName] | None, limits: Mapping[ListName, int]) -
     if any(limit < 1 for limit in limits.values()):
         raise ConfigError(_("The limit of a search is at least 1."), hint=_("To leave a search out, name the others."))
     return tuple(name for name in LISTS_OF_QUESTIONS if not lists or name in lists)
+
+
+def _outlined(hit: MultimodalHit) -> MultimodalHit:
+    """Return a hit of a picture with its outline where the picture was found there; a guess has none."""
+    return replace(hit, found=bool(hit.found), quad=hit.quad if hit.found else ())
+
+
+def _whole_words(text: str) -> str:
+    """Return the words read on a picture without those that are mostly specks and rules: of one letter or two."""
+    return " ".join(word for word in text.split() if sum(map(str.isalnum, word)) >= _SHORTEST)
 
 
 def _timings(gathered: Gathered, merging: float, started: float) -> tuple[tuple[str, float], ...]:

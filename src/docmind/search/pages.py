@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,7 @@ from docmind.config import Settings
 from docmind.documents import Catalog, PageRecord, Place
 from docmind.errors import (
     ConfigError,
+    ExtraMissingError,
     IndexEngineError,
     IndexMismatchError,
     NotFoundError,
@@ -29,6 +31,7 @@ from docmind.records.models import Description, ModelKind
 from docmind.records.search import Degraded, Filters, HeatMap, ListName, PageHit, PageHits, PageScores
 from docmind.records.values import check_question
 from docmind.runtime import Clock
+from docmind.search.fusion import DEPTH, FEW, NEUTRAL
 from docmind.search.query_cache import QueryCache
 from docmind.search.server_late_interaction import Ranked, ServerLate
 from docmind.visual import Visual, check_fits
@@ -94,6 +97,35 @@ class PageSearch:
     def is_on(self, kind: ModelKind) -> bool:
         """Return whether a model of this kind is to be used; a search reports why it cannot be."""
         return self._visual.is_on(kind)
+
+    def is_ready(self, kind: ModelKind) -> bool:
+        """Return whether a search by this kind has no model to start first."""
+        return self._to_start(kind) is None
+
+    def start(self, kind: ModelKind, limit_s: float) -> bool:
+        """Start the model of a search, if it is not ready, and wait for it; return whether it is ready now.
+
+        It goes on starting beyond `limit_s`. Raises the errors of starting.
+        """
+        model = self._to_start(kind)
+        return model is None or self._visual.opened.start(model, limit_s)
+
+    def begin(self) -> None:
+        """Start the models in use in the background; what fails is reported by the next search."""
+        for kind in _LISTS:
+            if (model := self._to_start(kind)) is not None:
+                self._visual.opened.begin(model)
+
+    def _to_start(self, kind: ModelKind) -> Description | None:
+        """Return the model that a search has to start; None where it has none to start, or will say why it cannot."""
+        if not self.is_on(kind):
+            return None
+        try:
+            model = self._model(kind, [])
+            has_pages = bool(self._visual.by_kind[kind].store.counts().get(model.fingerprint))
+            return model if has_pages and not self._visual.opened.is_ready(model) else None
+        except (ConfigError, ExtraMissingError, IndexMismatchError, VisualModelError):
+            return None
 
     def search_images(
         self, question: str | None = None, *, picture: bytes | None = None, k: int = 20, filters: Filters = Filters()
@@ -233,6 +265,8 @@ class PageSearch:
             clock.lap("search")
             ranked = [((str(one.payload["doc_id"]), int(str(one.payload["page_no"]))), one.score) for one in scored]
             hits = self._hits(ranked, pages.names(filters), filters, k)
+            if question is not None:
+                hits = self._with_usual("image", model, hits)
             clock.lap("hits")
         seen = embedding.store.counts().get(model.fingerprint, 0)
         if seen < total:
@@ -264,9 +298,29 @@ class PageSearch:
                 found = store.pages().search(model.fingerprint, query, k, allowed)
                 ranked = [(place, score) for image, score in found for place in pages.places_of(image)]
             clock.lap("search")
-            hits = self._hits(ranked, names, filters, k)
+            hits = self._with_usual("late", model, self._hits(ranked, names, filters, k))
             clock.lap("hits")
         return PageHits(hits, tuple(degraded), clock.timings())
+
+    def _with_usual(self, kind: ModelKind, model: Description, hits: tuple[PageHit, ...]) -> tuple[PageHit, ...]:
+        """Return the hits, the first of them with their scores for a question that every page answers."""
+        first = {hit.image.sha256 for hit in hits[:DEPTH] if hit.image is not None}
+        if len(first) < FEW:
+            return hits
+        if kind == "late":
+            query = self._query(model, NEUTRAL).vectors
+            scores = self._visual.late_store.pages().score(model.fingerprint, query, first)
+        else:
+            scores = self._cosines(model, self._vector(model, NEUTRAL, None), first)
+        return tuple(replace(hit, usual=scores.get(hit.image.sha256)) if hit.image is not None else hit for hit in hits)
+
+    def _cosines(self, model: Description, wanted: np.ndarray, images: Iterable[str]) -> dict[str, float]:
+        """Return the cosine of each page image that has a vector with `wanted` `(dim,)`."""
+        wanted = wanted / max(float(np.linalg.norm(wanted)), 1e-12)
+        return {
+            image: float(vector @ wanted) / max(float(np.linalg.norm(vector)), 1e-12)
+            for image, vector in self._visual.vectors.get(model.fingerprint, images).items()
+        }
 
     def _query(self, model: Description, question: str) -> QueryPatches:
         """Return the question's token vectors, cached. Raises the errors of models."""
@@ -315,6 +369,8 @@ class PageSearch:
                     page_id=page.page_id,
                     page_width=page.width,
                     page_height=page.height,
+                    image=page.image,
+                    thumbnail=page.thumbnail,
                 )
             )
         return tuple(hits[:k])
@@ -326,14 +382,11 @@ class PageSearch:
         degraded: list[Degraded] = []
         model = self._model("image", degraded)
         shown = self._shown(places)
-        vectors = self._visual.vectors.get(model.fingerprint, shown.values())
         scores: dict[str, float] = {}
-        if vectors:  # otherwise no model is loaded
+        if self._visual.vectors.get(model.fingerprint, shown.values()):  # otherwise no model is loaded
             with self._visual.interactive.search():
                 wanted = self._vector(model, question, picture)
-            wanted = wanted / max(float(np.linalg.norm(wanted)), 1e-12)
-            for image, vector in vectors.items():
-                scores[image] = float(vector @ wanted) / max(float(np.linalg.norm(vector)), 1e-12)
+            scores = self._cosines(model, wanted, shown.values())
         return _told(places, shown, scores, model, degraded)
 
     def _score_late(self, places: Sequence[tuple[str, int]], question: str) -> PageScores:

@@ -10,13 +10,13 @@ from itertools import groupby, takewhile
 from math import isfinite
 from typing import get_args
 
-from docmind.config import VisualSettings
+from docmind.config import Settings
 from docmind.errors import ConfigError
 from docmind.records.models import ModelKind
 from docmind.records.search import Degraded, MultimodalHit, PageScores, Rerank
 from docmind.runtime import Errand, Errands
 from docmind.search.fusion import mean_and_spread, standardise
-from docmind.search.lists import FAILURES, NO_MODEL, Gathered, VisualSearch, sentence_of
+from docmind.search.lists import FAILURES, NO_MODEL, STARTING, Gathered, VisualSearch, sentence_of
 from docmind.wording import _
 
 PAGES = 20
@@ -33,9 +33,10 @@ _KINDS: Mapping[Rerank, ModelKind | None] = {"off": None, "image": "image", "lat
 class VisualReranker:
     """The reranking of merged hits. Thread-safe."""
 
-    def __init__(self, settings: VisualSettings, eyes: VisualSearch | None) -> None:
-        self._by_default: Rerank = settings.rerank
-        self._limit_s, self._eyes = settings.list_timeout_s, eyes
+    def __init__(self, settings: Settings, eyes: VisualSearch | None) -> None:
+        self._by_default: Rerank = settings.visual.rerank
+        self._limit_s, self._start_s = settings.visual.list_timeout_s, settings.retrieve.start_timeout_s
+        self._eyes = eyes
         self._errands = Errands()
 
     def kind(self, rerank: Rerank | None, gathered: Gathered) -> ModelKind | None:
@@ -84,16 +85,24 @@ class VisualReranker:
                 return hits
         words = None if picture is not None else question
         places = [(hit.doc_id, hit.page_no) for hit in pages]
-        errand = Errand(lambda: eyes.score_pages(kind, places, words, picture), self._limit_s)
+
+        def score() -> PageScores | None:
+            is_ready = eyes.start(kind, self._start_s)
+            return eyes.score_pages(kind, places, words, picture) if is_ready else None
+
+        errand = Errand(score, self._limit_s + (0.0 if eyes.is_ready(kind) else self._start_s))
         outcome = self._errands.run({_NAME: errand})[_NAME]
         gathered.stages[_NAME] = outcome.duration_ms
         if outcome.late:
             gathered.lacks([Degraded(_NAME, outcome.late)])
             return hits
         try:
-            scored: PageScores = outcome.result()
+            scored = outcome.result()
         except FAILURES as error:
             gathered.lacks([Degraded(_NAME, sentence_of(error))])
+            return hits
+        if scored is None:
+            gathered.lacks([Degraded(_NAME, _(STARTING))])
             return hits
         gathered.lacks(scored.degraded)
         scores = {

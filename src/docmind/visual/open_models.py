@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from docmind.config import VisualSettings
 from docmind.errors import CancelledError, VisualModelError
 from docmind.records.models import Description
+from docmind.runtime import Starts
 from docmind.wording import _
 
 if TYPE_CHECKING:
@@ -23,6 +24,29 @@ class Opened:
         self._image: dict[str, ImageModel] = {}
         self._late: dict[str, LateModel] = {}
         self._is_closed = False
+        self._starts = Starts()
+
+    def is_ready(self, description: Description) -> bool:
+        """Return whether a model answers without being started first; one without a process of its own always does.
+
+        Raises like `image`.
+        """
+        return bool(getattr(self._of(description), "is_ready", True))
+
+    def start(self, description: Description, limit_s: float) -> bool:
+        """Start a model in the background and wait at most `limit_s` for it; return whether it is ready.
+
+        Raises like `image`, and the errors of starting.
+        """
+        model = self._of(description)
+        return self._starts.wait(description.fingerprint, model.warm, limit_s)
+
+    def begin(self, description: Description) -> None:
+        """Start a model in the background; what fails is reported by the next `start`. Raises like `image`."""
+        self._starts.begin(description.fingerprint, self._of(description).warm)
+
+    def _of(self, description: Description) -> ImageModel | LateModel:
+        return self.image(description) if description.kind == "image" else self.late(description)
 
     def image(self, description: Description) -> ImageModel:
         """Return an image model. Raises `VisualModelError` for missing or broken files, and the errors of opening."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from docmind.answers import NOT_FOUND
+from docmind.answers import NOT_FOUND, SENTENCES
 from docmind.records.answers import NOTED, SEEN, TOLD, Answer, Outcome, Source
 from docmind.records.conversations import ThreadView, Turn
 from docmind.records.documents import Box
@@ -105,7 +105,8 @@ def body(answer: Answer) -> tuple[Block, ...]:
         return tuple(Paragraph((Run(text),)) for text in (_(NOTED), *(f"“{one_line(fact)}”" for fact in answer.told)))
     known = tuple(Paragraph((Run(f"{_(TOLD)}: “{one_line(fact)}”"),)) for fact in answer.told)
     if not answer.found:
-        said = (answer.answer if not answer.is_searched else NOT_FOUND, answer.needs)
+        is_told = not answer.is_searched or answer.answer in SENTENCES
+        said = (answer.answer if is_told else NOT_FOUND, answer.needs)
         return (*known, *(Paragraph((Run(text),)) for text in said if text))
     parts = [part for part in answer.answer.split("\n\n") if part.strip()]
     shown = parts[:1] if answer.outcome == "maybe" else parts  # the quotes that may answer are listed below

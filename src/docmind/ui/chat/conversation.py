@@ -44,6 +44,7 @@ def draw_question_box(
 
     The input has its place in `st.bottom`: elsewhere, Streamlit itself scrolls the page to its end.
     """
+    docmind.start_models()  # those that ended while nobody asked are ready when the question is typed
     with st.bottom:
         dropped.draw(docmind, thread_id)
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="choices"):

@@ -12,7 +12,7 @@ import streamlit as st
 
 from docmind.errors import DocMindError, NotFoundError
 from docmind.records.answers import Source
-from docmind.records.search import Filters, Hit, ListName, ListReport, MultimodalHit, MultimodalResult
+from docmind.records.search import MISSING, Filters, Hit, ListName, ListReport, MultimodalHit, MultimodalResult
 from docmind.rich_text import escape, flow, highlight, one_line
 from docmind.ui.app import errors, state
 from docmind.ui.app.format import count, data_url, pace
@@ -90,7 +90,7 @@ def _draw_lists(lists: Sequence[ListReport]) -> None:
     if told:
         st.caption(" · ".join(told))
     for report in lists:
-        if report.state in ("failed", "timed out"):
+        if report.state in MISSING:
             why = escape(report.reason) or _("it took longer than {pace}").format(pace=pace(report.duration_ms / 1000))
             st.caption(_(":material/info: Without {badge}: {why}").format(badge=_badge(report.list), why=why))
 

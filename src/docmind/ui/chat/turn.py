@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
+from docmind.answers import NOT_FOUND, SENTENCES
 from docmind.errors import DocMindError
 from docmind.records.answers import NOTED, TOLD, Answer, Source
 from docmind.records.conversations import RunProgress, Thread, ThreadView, Turn, WebResult
@@ -211,7 +212,8 @@ def _draw_answer(docmind: DocMind, turn: Turn, answer: Answer, place: Place) -> 
     elif answer.outcome != "not found":
         st.markdown(answer_markdown(answer))
     elif turn.state != "stopped":
-        st.markdown(_("**I couldn't find this in your documents.**"))
+        said = answer.answer if answer.answer in SENTENCES else NOT_FOUND
+        st.markdown(f"**{_(said)}**")
         if answer.needs:
             st.markdown(escape(answer.needs))
     if answer.needs:
