@@ -378,7 +378,7 @@ class DocMind:
         if found.state != "present":
             raise ExtraMissingError(
                 _("The text model {name} is not installed.").format(name=name),
-                hint=_("Run: {hint}").format(hint=found.hint),
+                hint=found.hint,
             )
         if name != self._embedder.name:
             self.snapshots.create(reason="text model")

@@ -21,7 +21,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from docmind.cli.context import bound_filters, filtered, filters_of, is_asking, json_option, print_json, reached
+from docmind.cli.context import (
+    bound_filters,
+    check_text_model,
+    filtered,
+    filters_of,
+    is_asking,
+    json_option,
+    print_json,
+    reached,
+)
 from docmind.cli.help import Number, command
 from docmind.cli.output import inert, marked, one_line, page_of, short, tell_narrow, tell_turn, turn_data
 from docmind.errors import CancelledError, ConfigError, NotFoundError
@@ -369,6 +378,8 @@ def ask(
                     stream.break_off()
                     raise
         is_found = turn.answer is not None and turn.answer.outcome != "not found"
+        if turn.answer is not None and not is_found:
+            check_text_model(desk, turn.answer.degraded)
         documents = () if is_found else desk.documents()  # to suggest what is there instead
     if as_json:
         print_json(turn_data(turn))

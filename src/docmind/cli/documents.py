@@ -307,7 +307,7 @@ def add(paths: tuple[str, ...], password_file: Path | None, tags: tuple[str, ...
     from docmind.client import Client
 
     passwords = read_passwords(password_file) if password_file else []
-    with reached() as desk:
+    with reached(creates=True) as desk:
         limit_mb = int(desk.settings.info("reading.max_file_mb").value or 0)
         ask = ask_password if is_asking() else None
         chosen = [path if _WEB_ADDRESS.match(path) else Path(path) for path in paths]
@@ -437,14 +437,17 @@ def reindex(as_json: bool) -> None:
 @json_option
 def status(as_json: bool) -> None:
     """Show what is installed, what is missing, and how to add it."""
+    folder = Settings.load().data_dir.resolve()
     with reached() as desk:
         now, ledger = desk.status(), desk.network_ledger()
     if as_json:
-        print_json({**plain(now), "network": {**plain(ledger), "attempts": ledger.attempts}})
+        network = {**plain(ledger), "attempts": ledger.attempts}
+        print_json({**plain(now), "data_dir": str(folder), "network": network})
         return
     told = _("DocMind {version}, library {library}: {documents}, {pages}")
     counts = {"documents": counted_documents(now.documents), "pages": counted_pages(now.pages)}
     click.echo(told.format(version=now.version, library=now.vault_id, **counts))
+    click.echo(_("Folder of the library: {folder}").format(folder=inert(str(folder))))
     used, free = f"{now.vault_bytes / 1e6:,.0f} MB", f"{now.free_bytes / 1e9:,.1f} GB"
     click.echo(_("Storage used: {used}; free: {free}").format(used=used, free=free))
     for part in now.storage:
