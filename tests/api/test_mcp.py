@@ -303,6 +303,42 @@ def test_only_files_in_allowed_folders_are_added(docmind: DocMind, tmp_path: Pat
     run_async(session())
 
 
+def test_a_home_that_is_allowed_keeps_its_secrets(
+    docmind: DocMind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = docmind.settings.now
+    home = settings.data_dir.parent
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
+    assert settings.keys.file is not None
+    secrets = [
+        settings.keys.file, settings.data_dir / "vault.json", home / "config" / "docmind" / "other.key",
+        home / ".ssh" / "id_ed25519", home / "papers" / ".env", home / "papers" / "a second name of the key",
+    ]  # fmt: skip
+    for place in (home / "config" / "docmind", home / ".ssh", home / "papers"):
+        place.mkdir(parents=True)
+    (home / "papers" / "wren.txt").write_text("Wrens sing loudly for their size.")
+    (home / "papers" / "key of another library").write_text("0f" * 32)
+    for secret in secrets[2:5]:
+        secret.write_text("A secret.")
+    secrets[5].hardlink_to(settings.keys.file)
+
+    async def session() -> None:
+        async with asked(docmind, home) as client:
+            for secret in (secrets[1], *secrets[2:5], *(secret.parent for secret in secrets[1:4])):
+                said = await refusal(client, "ingest", paths=[str(secret)])
+                assert "is hidden or belongs to DocMind" in said
+            for secret in (secrets[0], secrets[5]):
+                (told,) = (await record(client, "ingest", paths=[str(secret)]))["results"]
+                assert "is hidden, or belongs to DocMind" in told["message"]
+            report = await record(client, "ingest", paths=[str(home)], wait_s=60)
+            assert {one["document"]: one["status"] for one in report["results"]} == {
+                "wren.txt": "added", "key of another library": "refused",
+            }  # fmt: skip
+        docmind.erase([docmind.find_document("wren.txt").doc_id])
+
+    run_async(session())
+
+
 def test_a_reading_token_stores_nothing(docmind: DocMind) -> None:
     async def session() -> None:
         async with asked(docmind, permit=Permit("read", "reader")) as client:

@@ -94,6 +94,19 @@ def test_a_folder_is_added_with_all_below_it_but_what_is_hidden(shell: Shell) ->
     assert [entry["document"] for entry in told["files"]] == ["a.txt", "b.txt", "d.txt"]
 
 
+@pytest.mark.skipif(os.name != "posix", reason="symbolic links of POSIX")
+def test_links_in_a_folder_are_not_followed(shell: Shell, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret.txt").write_text("A secret.")
+    (shell.files / "link.txt").symlink_to(outside / "secret.txt")
+    (shell.files / "inner").symlink_to(outside)
+    typed = shell.json("add", shell.files / "link.txt")["files"]  # a path that the user wrote may be a link
+    assert [one["status"] for one in typed] == ["added"]
+    (shell.files / "second name of the key.txt").hardlink_to(shell.folder / "docmind.key")
+    assert "links are left out" in shell.run("add", shell.files).stderr
+
+
 @pytest.mark.slow
 def test_tags_narrow_a_search(shell: Shell) -> None:
     shell.run("add", shell.file("a.txt", b"Herons wait in the water."), "--tag", "birds", "--tag", "2024")

@@ -35,6 +35,7 @@ from docmind.api.programs import OWN, PERMIT, Permit
 from docmind.client import decode, encode, needed_of
 from docmind.config import Settings
 from docmind.errors import CancelledError, DocMindError, NotFoundError
+from docmind.folders import own_places
 from docmind.records.conversations import RunProgress
 from docmind.records.documents import DocumentInfo
 from docmind.runtime import log_mistake
@@ -185,7 +186,7 @@ class _Serving:
             with self._reach() as library:
                 settings = self._settings(library)
                 folders, permit = settings.mcp.allowed(), self._permit(ctx.request)
-                return tool.work(library, request, Context(permit, folders, settings.data_dir, note, stopped.is_set))
+                return tool.work(library, request, Context(permit, folders, own_places(settings), note, stopped.is_set))
 
         try:
             outcome = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)

@@ -13,6 +13,7 @@ import base64
 import binascii
 import io
 import mimetypes
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -35,7 +36,7 @@ from docmind.errors import (
     VisualModelError,
     WorkerFailedError,
 )
-from docmind.folders import files_below
+from docmind.folders import Tree, TreeFile, WithheldError
 from docmind.memory import requested
 from docmind.records.answers import Answer
 from docmind.records.conversations import RunProgress
@@ -58,7 +59,6 @@ from docmind.records.search import (
     MergeStrategy,
     MultimodalResult,
 )
-from docmind.storage import is_folder, is_regular, read_own
 from docmind.wording import _, number_text
 
 if TYPE_CHECKING:
@@ -115,14 +115,14 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a call may do: by its token, and the folders that the settings allow.
+    """What a call may do: by its token, and the folders that the settings allow; `own` is never read.
 
     `running` is told the id of a run that can be stopped; `is_stopped` tells that nobody waits for the result any more.
     """
 
     permit: Permit
     folders: tuple[Path, ...]
-    data_dir: Path
+    own: frozenset[tuple[int, int]]
     running: Callable[[RunProgress], None]
     is_stopped: Callable[[], bool]
 
@@ -400,21 +400,22 @@ def ingest(library: Library, asked: IngestRequest, context: Context) -> Outcome:
             _("No folder may be added from: none is allowed."),
             hint=_("The user allows folders with DOCMIND_MCP__FOLDERS (docs/mcp.md)."),
         )
-    paths = [path for given in asked.paths for path in _allowed(given, context)]
-    if len(paths) > _MOST_FILES:
+    files = [file for given in asked.paths for file in _allowed(given, context)]
+    if len(files) > _MOST_FILES:
         raise TooLargeError(
-            _("These are {n} files; {most} are the most at once.").format(n=len(paths), most=_MOST_FILES),
+            _("These are {n} files; {most} are the most at once.").format(n=len(files), most=_MOST_FILES),
             hint=_("Name fewer files, or smaller folders."),
         )
     results, handed = list[AddResult](), dict[int, tuple[str, HandedIn]]()
-    for path in paths:
+    limit_mb = int(library.settings.info("reading.max_file_mb").value or 0)
+    for file in files:
         try:
-            one = library.hand_in(Upload(path.name, _contents(path), tags=tuple(asked.tags)))
-            handed[one.upload_id] = (path.name, one)
-        except ReadingError as error:
+            one = library.hand_in(Upload(file.name, _contents(file, limit_mb), tags=tuple(asked.tags)))
+            handed[one.upload_id] = (file.name, one)
+        except (ReadingError, TooLargeError) as error:
             results.append(
                 AddResult(
-                    path.name, "refused", error=type(error).__name__, message=str(error), hint=error.hint,
+                    file.name, "refused", error=type(error).__name__, message=str(error), hint=error.hint,
                     exit_code=error.exit_code,
                 )
             )  # fmt: skip
@@ -626,11 +627,11 @@ def _conversation(library: Library, name: str) -> str:
     return thread.thread_id
 
 
-def _allowed(given: str, context: Context) -> list[Path]:
-    """Return the file of this path, or the files below it, with all links resolved.
+def _allowed(given: str, context: Context) -> list[TreeFile]:
+    """Return the file of this path, or the files below it. Links in the path must stay in the folders; others are left.
 
-    Raises `NotPermittedError` where it leads out of the folders that are allowed, `NotFoundError` where nothing is
-    there. Whether something outside exists is not told.
+    Raises `NotPermittedError` where it leads out of the folders that are allowed, is hidden or is DocMind's own, and
+    `NotFoundError` where nothing is there. Whether something outside exists is not told.
     """
     refused = NotPermittedError(
         _("{path} is in no folder that may be added from.").format(path=given[:200]),
@@ -638,29 +639,41 @@ def _allowed(given: str, context: Context) -> list[Path]:
     )
     try:
         roots = [folder.resolve(strict=True) for folder in context.folders if folder.is_dir()]
-        path = Path(given)
-        real = path.resolve()
-        is_inside = path.is_absolute() and any(real.is_relative_to(root) for root in roots)
-        if not is_inside or real.is_relative_to(context.data_dir.resolve()):
-            raise refused
+        real = Path(given).resolve()
+        above = [root for root in roots if real.is_relative_to(root)]
     except (OSError, ValueError, RuntimeError) as error:  # a name with a NUL, a loop of links
         raise refused from error
-    if is_regular(real):
-        return [real]
-    if not is_folder(real):
-        raise NotFoundError(_("{path} is not there.").format(path=given[:200]), hint=_("Check the path."))
-    own = context.data_dir.resolve()
-    return [path for path in files_below(real) if not path.is_relative_to(own)]
-
-
-def _contents(path: Path) -> bytes:
+    if not above or not Path(given).is_absolute():
+        raise refused
+    root = max(above, key=lambda folder: len(folder.parts))
     try:
-        return read_own(path)
+        return Tree(root, context.own).find("/".join(real.relative_to(root).parts))
+    except WithheldError as error:
+        raise NotPermittedError(
+            _("{path} is hidden or belongs to DocMind, and is never added.").format(path=given[:200])
+        ) from error
+    except OSError as error:
+        raise NotFoundError(_("{path} is not there.").format(path=given[:200]), hint=_("Check the path.")) from error
+
+
+def _contents(file: TreeFile, limit_mb: int) -> bytes:
+    try:
+        with file.open() as opened:
+            size = os.fstat(opened.fileno()).st_size
+            data = opened.read((limit_mb << 20) + 1) if size <= limit_mb << 20 else b""
     except OSError as error:
         raise ReadingError(
-            _("{name} can't be opened: {reason}.").format(name=path.name, reason=error.strerror),
+            _("{name} can't be opened: {reason}.").format(name=file.name, reason=error.strerror),
             hint=_("Check its permissions."),
         ) from error
+    if max(size, len(data)) > limit_mb << 20:
+        raise TooLargeError(
+            _("{file} has {size} MB; the limit is {limit} MB.").format(
+                file=file.name, size=f"{max(size, len(data)) / 2**20:,.0f}", limit=f"{limit_mb:,}"
+            ),
+            hint=_("Split the file, or raise DOCMIND_READING__MAX_FILE_MB."),
+        )
+    return data
 
 
 def _waited(

@@ -5,16 +5,18 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISREG
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import click
 
@@ -31,13 +33,15 @@ from docmind.errors import (
     CancelledError,
     ConfigError,
     DocMindError,
+    FolderError,
     NotFoundError,
     PasswordNeededError,
     TooLargeError,
     WebPageError,
 )
+from docmind.folders import Tree, TreeFile, own_places
 from docmind.records.documents import AddResult, QueueProgress, Upload
-from docmind.wording import _, ngettext
+from docmind.wording import _, ngettext, number_text
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -91,7 +95,7 @@ class Adding:
 
         Raises `DiskFullError` before any is read where there is no room for all of them.
         """
-        files = list(_files(paths))
+        files = list(_files(paths, self._desk.settings.now))
         refused: dict[int, AddResult] = {}
 
         def uploads() -> Iterator[Upload]:
@@ -103,7 +107,7 @@ class Adding:
                         yield self._desk.web_page(file, tags=tags)
                     else:
                         yield Upload(name, _read(file, limit_mb), tags=tags)
-                except (NotFoundError, TooLargeError, ConfigError, WebPageError) as error:
+                except (NotFoundError, TooLargeError, ConfigError, WebPageError, FolderError) as error:
                     refused[number] = _refused(name, error)
 
         queue = self._desk.queue
@@ -170,7 +174,7 @@ class HandingIn(Adding):
 
         After a Ctrl-C the app reads on. Raises `DiskFullError`, `AppNotOpenError`.
         """
-        files = list(_files(paths))
+        files = list(_files(paths, Settings.load()))
         handed: list[int | AddResult] = []
         for number, file in enumerate(files):
             name = file if isinstance(file, str) else file.name
@@ -181,7 +185,7 @@ class HandingIn(Adding):
                 else:
                     upload = Upload(name, _read(file, limit_mb), tags=tags)
                     handed.append(self._client.submit([upload])[0])
-            except (NotFoundError, TooLargeError, ConfigError, WebPageError) as error:
+            except (NotFoundError, TooLargeError, ConfigError, WebPageError, FolderError) as error:
                 handed.append(_refused(name, error))
         self.unread = sum(isinstance(one, int) for one in handed)
         for one in handed:
@@ -219,22 +223,36 @@ def pausing(desk: DocMind) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _read(file: Path, limit_mb: int) -> bytes:
+@dataclass(frozen=True, slots=True)
+class _Closed:
+    """A folder of which not all can be added."""
+
+    name: str
+    error: FolderError
+
+
+def _read(file: Path | TreeFile | _Closed, limit_mb: int) -> bytes:
     """Return the bytes of a file; one that is too large, or endless, is not read into memory."""
+    if isinstance(file, _Closed):
+        raise file.error
+    limit = limit_mb << 20
     try:
-        stat = file.stat()
-        if not S_ISREG(stat.st_mode):
-            raise NotFoundError(
-                _("{file} isn't a file.").format(file=file), hint=_("Give the path of a file, or of a folder of files.")
-            )
-        if stat.st_size > limit_mb << 20:
-            raise TooLargeError(
-                _("{file} has {size} MB; the limit is {limit} MB.").format(
-                    file=file.name, size=f"{stat.st_size / 2**20:,.0f}", limit=f"{limit_mb:,}"
-                ),
-                hint=_("Split the file, or raise DOCMIND_READING__MAX_FILE_MB."),
-            )
-        return file.read_bytes()
+        with file.open() if isinstance(file, TreeFile) else _opened(file) as opened_file:
+            stat = os.fstat(opened_file.fileno())
+            if not S_ISREG(stat.st_mode):
+                raise NotFoundError(
+                    _("{file} isn't a file.").format(file=file),
+                    hint=_("Give the path of a file, or of a folder of files."),
+                )
+            data = opened_file.read(limit + 1) if stat.st_size <= limit else b""
+            if max(stat.st_size, len(data)) > limit:
+                raise TooLargeError(
+                    _("{file} has {size} MB; the limit is {limit} MB.").format(
+                        file=file.name, size=f"{max(stat.st_size, len(data)) / 2**20:,.0f}", limit=f"{limit_mb:,}"
+                    ),
+                    hint=_("Split the file, or raise DOCMIND_READING__MAX_FILE_MB."),
+                )
+            return data
     except OSError as error:
         raise NotFoundError(
             _("{file} can't be opened: {reason}.").format(file=file, reason=error.strerror),
@@ -242,28 +260,45 @@ def _read(file: Path, limit_mb: int) -> bytes:
         ) from error
 
 
-def _size(file: Path | str, limit_mb: int) -> int:
+def _opened(path: Path) -> IO[bytes]:
+    """Open a path that the user named; it may be a link. A pipe that nobody writes to does not block."""
+    return open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0)))
+
+
+def _size(file: Path | TreeFile | _Closed | str, limit_mb: int) -> int:
     """Return how many bytes of a file will be stored; 0 for one that `_read` refuses, and for a web page."""
-    if isinstance(file, str):
-        return 0
-    try:
-        stat = file.stat()
-    except OSError:
-        return 0
-    return stat.st_size if S_ISREG(stat.st_mode) and stat.st_size <= limit_mb << 20 else 0
+    size = 0
+    if isinstance(file, TreeFile):
+        size = file.size
+    elif isinstance(file, Path):
+        with suppress(OSError):
+            stat = file.stat()
+            size = stat.st_size if S_ISREG(stat.st_mode) else 0
+    return size if size <= limit_mb << 20 else 0
 
 
-def _files(paths: Sequence[Path | str]) -> Iterator[Path | str]:
-    """Yield the paths and addresses, and the files inside folders; hidden files in folders are left out."""
+def _files(paths: Sequence[Path | str], settings: Settings) -> Iterator[Path | TreeFile | _Closed | str]:
+    """Yield the paths and addresses, and the files inside folders; those that `Tree` leaves out are left out."""
+    own = own_places(settings)
     for path in paths:
-        if not isinstance(path, str) and path.is_dir():
-            yield from sorted(
-                file
-                for file in path.rglob("*")
-                if file.is_file() and not any(part.startswith(".") for part in file.relative_to(path).parts)
-            )
-        else:
+        if isinstance(path, str) or not path.is_dir():
             yield path
+            continue
+        try:
+            files, unreadable = Tree(path.resolve(strict=True), own).files()
+        except (FolderError, OSError) as error:
+            yield _Closed(path.name, error if isinstance(error, FolderError) else _unreadable(1))
+            continue
+        yield from files
+        if unreadable:
+            yield _Closed(path.name, _unreadable(unreadable))
+
+
+def _unreadable(folders: int) -> FolderError:
+    return FolderError(
+        _("{unreadable} folders in it could not be opened.").format(unreadable=number_text(folders)),
+        hint=_("Check its permissions."),
+    )
 
 
 def read_passwords(file: Path) -> list[str]:
@@ -320,7 +355,7 @@ def add(paths: tuple[str, ...], password_file: Path | None, tags: tuple[str, ...
             with telling(adding, as_json=as_json), pausing(desk), progress_bar(quiet=as_json) as show:
                 adding.add(chosen, tags, limit_mb, show)
     if not adding.results and not as_json:
-        click.echo(_("Nothing to add: there are only hidden files."), err=True)
+        click.echo(_("Nothing to add: hidden files and links are left out."), err=True)
     exit_with(adding.results)
 
 

@@ -1,4 +1,5 @@
 from .folders import Folders
-from .scan import files_below
+from .withheld import own_places
+from .tree import Tree, TreeFile, WithheldError
 
-__all__ = ["Folders", "files_below"]
+__all__ = ["Folders", "Tree", "TreeFile", "WithheldError", "own_places"]

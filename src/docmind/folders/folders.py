@@ -19,7 +19,8 @@ from pathlib import Path
 from docmind.config import Settings
 from docmind.documents import Catalog
 from docmind.errors import DocMindError, FolderError, NotFoundError
-from docmind.folders.scan import Seen, read, scan
+from docmind.folders.withheld import own_places
+from docmind.folders.tree import Seen, Tree
 from docmind.ingest import IngestQueue
 from docmind.reading import has_known_name
 from docmind.records.documents import FolderInfo, GoneFile, SyncResult, Upload
@@ -71,7 +72,7 @@ class Folders:
         `rename` gives a document another name: that of its file, which was renamed.
         """
         self._limit_bytes = settings.reading.max_file_mb << 20
-        self._data_dir = settings.data_dir
+        self._settings = settings
         self._db, self._catalog, self._queue = database, catalog, queue
         self._delete, self._rename = delete, rename
         self._syncing = threading.Lock()
@@ -132,7 +133,7 @@ class Folders:
             raise FolderError(
                 _("The path of {scanned} is not valid text.").format(scanned=scanned), hint=_("Rename the folder.")
             )
-        data = self._data_dir.resolve()
+        data = self._settings.data_dir.resolve()
         if folder == data or data in folder.parents or folder in data.parents:
             raise FolderError(
                 _("{folder} and the data folder of DocMind lie within each other.").format(folder=folder),
@@ -260,7 +261,8 @@ class Folders:
 
     def _sync(self, info: FolderInfo, report: Report, *, is_patient: bool) -> SyncResult:
         root = Path(info.path)
-        found = scan(root, info.include, info.exclude)
+        tree = Tree(root, own_places(self._settings))
+        found = tree.scan(info.include, info.exclude)
         salt, rows = self._rows(info.folder_id)
         known = {row.place: row for row in rows}
         if known and not found.files and any(not row.is_gone for row in rows):
@@ -294,7 +296,7 @@ class Folders:
         names: list[tuple[_Row, str]] = []
         renamed, fresh = self._moved(info.folder_id, vanished, fresh, known, names)
         self._put(info.folder_id, back)
-        added, changed, again, unread = self._hand_in(info.folder_id, root, fresh, known, vanished, names)
+        added, changed, again, unread = self._hand_in(info.folder_id, tree, fresh, known, vanished, names)
         folders = {"", *(seen.path.rpartition("/")[0] for seen in found.files)}
         for row, name in names:
             self._follow_name(row, name, salt, folders)
@@ -366,7 +368,7 @@ class Folders:
     def _hand_in(
         self,
         folder_id: int,
-        root: Path,
+        tree: Tree,
         fresh: Sequence[tuple[bytes, Seen]],
         known: dict[bytes, _Row],
         vanished: dict[bytes, _Row],
@@ -381,7 +383,7 @@ class Folders:
         for few in self._few(fresh):
             taken: list[tuple[bytes, Seen]] = []
 
-            ids = list(self._queue.hold(self._uploads(root, few, taken)))
+            ids = list(self._queue.hold(self._uploads(tree, few, taken)))
             unread += len(few) - len(taken)
             rows: list[_Row] = []
             needless: list[int] = []
@@ -414,11 +416,11 @@ class Folders:
         return added, changed, renamed, unread
 
     def _uploads(
-        self, root: Path, few: Sequence[tuple[bytes, Seen]], taken: list[tuple[bytes, Seen]]
+        self, tree: Tree, few: Sequence[tuple[bytes, Seen]], taken: list[tuple[bytes, Seen]]
     ) -> Iterator[Upload]:
         """Yield the files that can be read, and note each in `taken` as it was then."""
         for place, seen in few:
-            got = read(root, seen, self._limit_bytes)
+            got = tree.read(seen, self._limit_bytes)
             if got is not None:
                 taken.append((place, got[0]))
                 yield Upload(_text(seen.name), got[1])

@@ -38,7 +38,18 @@ from .kept_database import (
     keep_database,
     kept_databases,
 )
-from .keys import SHORTEST_PASSPHRASE, AskPassphrase, Keyset, OpenedKeys, change_passphrase, derive, open_keys
+from .keys import (
+    LARGEST_KEY_FILE,
+    SHORTEST_PASSPHRASE,
+    AskPassphrase,
+    Keyset,
+    OpenedKeys,
+    change_passphrase,
+    default_key_folder,
+    derive,
+    is_key_file,
+    open_keys,
+)
 from .lock import OwnerLock, hold
 from .mark import Mark
 from .migrations import MIGRATIONS
@@ -52,6 +63,7 @@ __all__ = [
     "ARTIFACT",
     "DATABASE",
     "KEYSET",
+    "LARGEST_KEY_FILE",
     "LATE",
     "MANIFEST",
     "MIGRATIONS",
@@ -92,6 +104,7 @@ __all__ = [
     "check_sealed",
     "check_whole",
     "dbapi2",
+    "default_key_folder",
     "derive",
     "disk_error",
     "drop_database",
@@ -104,6 +117,7 @@ __all__ = [
     "holds_document",
     "is_disk_full",
     "is_folder",
+    "is_key_file",
     "is_regular",
     "keep_database",
     "keep_private",

@@ -43,6 +43,7 @@ from docmind.wording import _
 
 SOURCES = {"file": "key file", "keyring": "key in the keyring", "passphrase": "passphrase"}
 SHORTEST_PASSPHRASE = 8
+LARGEST_KEY_FILE = 256  # bytes that may be a key with white space around it
 _SERVICE = "docmind"
 _ARGON2 = {"iterations": 3, "lanes": 4, "memory_kib": 65_536}
 
@@ -105,15 +106,20 @@ def read_root(
     return _read_key_file(_key_file(data_dir, vault_id, settings))
 
 
-def default_key_file(vault_id: str) -> Path:
-    """Return the default path of the key file: in the user's configuration folder, never the data directory."""
+def default_key_folder() -> Path:
+    """Return the folder of key files without a path of their own: the user's configuration folder for DocMind."""
     if sys.platform == "win32":
         base = Path(os.environ.get("APPDATA", Path.home() / "AppData" / "Roaming"))
     elif sys.platform == "darwin":
         base = Path.home() / "Library" / "Application Support"
     else:
         base = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    return base / "docmind" / f"{vault_id}.key"
+    return base / "docmind"
+
+
+def is_key_file(data: bytes) -> bool:
+    """Return whether these are the contents of a key file, of any library."""
+    return bool(re.fullmatch(rb"[0-9a-fA-F]{64}", data.strip()))
 
 
 def _from_passphrase(cost: Any, settings: KeySettings, ask: AskPassphrase | None) -> bytes:
@@ -157,7 +163,7 @@ def _key_file(data_dir: Path, vault_id: str, settings: KeySettings) -> Path:
 
     Raises `ConfigError` where it lies in the data folder.
     """
-    path = (settings.file or default_key_file(vault_id)).expanduser().resolve()
+    path = (settings.file or default_key_folder() / f"{vault_id}.key").expanduser().resolve()
     if path.is_relative_to(data_dir.resolve()):
         raise ConfigError(
             _("The key file {path} is inside the data folder that it protects. Choose a place outside.").format(
