@@ -19,8 +19,8 @@ from pathlib import Path
 from docmind.config import Settings
 from docmind.documents import Catalog
 from docmind.errors import DocMindError, FolderError, NotFoundError
-from docmind.folders.withheld import own_places
 from docmind.folders.tree import Seen, Tree
+from docmind.folders.withheld import own_places
 from docmind.ingest import IngestQueue
 from docmind.reading import has_known_name
 from docmind.records.documents import FolderInfo, GoneFile, SyncResult, Upload
