@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from docmind.embedding.minilm_weights import SMALL, SOURCES
+from docmind.embedding.minilm_weights import PUBLISHED, SMALL, SOURCES
+from docmind.errors import IndexMismatchError
 from each import each_of
 from shells import Shell, sentence_of
 
@@ -71,3 +72,29 @@ def test_adding_and_the_status_name_the_missing_model(without_weights: Shell) ->
     assert SMALL.install in told.output
     (model,) = [one for one in without_weights.json("status")["capabilities"] if one["name"] == "text model"]
     assert (model["state"], SMALL.install in model["hint"]) == ("missing", True)
+
+
+@pytest.mark.slow
+def test_a_model_that_is_installed_later_is_used(without_weights: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    herons = without_weights.file("herons.txt", b"Herons nest in tall trees near rivers.")
+    without_weights.run("add", herons, code=3)
+    without_weights.run("search", "herons", code=3)
+    monkeypatch.undo()
+    without_weights.run("add", herons)
+    told = without_weights.json("search", "where do birds live?")
+    assert (told["hits"][0]["document"], told["degraded"]) == ("herons.txt", [])
+
+
+@pytest.mark.slow
+def test_other_weights_of_the_same_model_need_a_new_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their vectors are nearly equal, and not mixed."""
+    shell = Shell(tmp_path, DOCMIND_EMBEDDING__MODEL="minilm")
+    shell.run("add", shell.file("herons.txt", b"Herons nest in tall trees near rivers."))
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *rest: None if name == PUBLISHED.module else find(name, *rest)
+    )
+    assert "docmind reindex" in shell.run("search", "herons", code=IndexMismatchError.exit_code).stderr
+    shell.run("reindex")
+    told = shell.json("search", "where do birds live?")
+    assert (told["hits"][0]["document"], told["degraded"]) == ("herons.txt", [])
