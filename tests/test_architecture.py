@@ -21,6 +21,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from each import each_of
+from packages import closure
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "docmind"
@@ -28,7 +29,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 
 # The modules and packages of docmind, or scripts beside it, that may import an outside library.
 ROOMS = {
-    "streamlit": {"ui", "pages", "app"},
+    "streamlit": {"ui", "app"},
     "qdrant_client": {"index"},
     "qdrant_edge": {"index"},
     "langgraph": {"conversations", "memory"},
@@ -48,13 +49,10 @@ HEAVY = {
 
 
 def product_files() -> Iterator[tuple[str, Path]]:
-    """Yield (place, file): the first name below docmind, or `pages`, `app`, `scripts`."""
+    """Yield (place, file): the first name below docmind, or `app`, `scripts`."""
     for path in sorted(PACKAGE.rglob("*.py")):
         yield path.relative_to(PACKAGE).parts[0].removesuffix(".py"), path
-    for path in sorted((ROOT / "pages").rglob("*.py")):
-        yield "pages", path
-    if (ROOT / "app.py").exists():
-        yield "app", ROOT / "app.py"
+    yield "app", ROOT / "app.py"
     for path in sorted((ROOT / "scripts").rglob("*.py")):
         yield "scripts", path
 
@@ -278,28 +276,6 @@ def pins() -> dict[str, str]:
     return {canonicalize_name(name): version for name, version in (e.split("==") for e in entries if e)}
 
 
-def closure(requirements: list[str]) -> dict[str, str]:
-    """Return {name: installed version} of these requirements and of what they require here."""
-    found: dict[str, str] = {}
-    seen: set[tuple[str, str]] = set()
-    queue = [(Requirement(text), "") for text in requirements]
-    while queue:
-        requirement, extra = queue.pop()
-        if requirement.marker is not None and not requirement.marker.evaluate({"extra": extra}):
-            continue
-        name = canonicalize_name(requirement.name)
-        try:
-            package = metadata.distribution(name)
-        except metadata.PackageNotFoundError:
-            continue
-        found[name] = package.version
-        for wanted in ["", *sorted(requirement.extras)]:
-            if (name, wanted) not in seen:
-                seen.add((name, wanted))
-                queue += [(Requirement(text), wanted) for text in package.requires or []]
-    return found
-
-
 @pytest.mark.slow
 def test_every_dependency_is_pinned() -> None:
     if (sys.platform, sys.version_info[:2], platform.machine()) != ("linux", (3, 11), "x86_64"):
@@ -348,7 +324,7 @@ def test_torch_is_pinned_without_a_build_tag() -> None:
 
 
 def test_the_app_is_served_to_this_machine_only() -> None:
-    config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))
+    config = tomllib.loads((ROOT / "src/docmind/ui/app/streamlit.toml").read_text("utf-8"))
     server, client = config["server"], config["client"]
     assert server["address"] == "127.0.0.1"
     assert server["allowedHosts"] == ["localhost", "127.0.0.1"]
@@ -377,5 +353,5 @@ def test_streamlit_knows_every_option_of_the_config() -> None:
             else:
                 yield prefix + key
 
-    config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))
+    config = tomllib.loads((ROOT / "src/docmind/ui/app/streamlit.toml").read_text("utf-8"))
     assert not set(names(config)) - known

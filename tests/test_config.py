@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
@@ -12,8 +13,11 @@ import pytest
 from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
-from docmind.config import Settings
+from conftest import ROOT
+from docmind.config import Settings, default_data_dir
 from docmind.errors import ConfigError
+from docmind.model_files import default_cache_dir
+from docmind.storage.keys import default_key_file
 from each import each_of
 
 
@@ -182,7 +186,7 @@ def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setenv(name, "")
     assert Settings.load() == Settings()
     assert Settings.load().qdrant.url is None
-    assert Settings.load().data_dir == Path("data")
+    assert Settings.load().data_dir == ROOT / "data"
 
 
 def test_a_tilde_is_the_users_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,3 +213,20 @@ def test_folders_of_assistants_are_whole_paths(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setenv("DOCMIND_MCP__FOLDERS", "inbox")
     with pytest.raises(ConfigError, match="whole paths"):
         Settings.load()
+
+
+def test_elsewhere_the_library_lies_in_the_users_folder_for_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("docmind.config.checkout", lambda: None)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    if sys.platform == "linux":
+        assert default_data_dir() == tmp_path / "docmind" / "library"
+    folder = default_data_dir()
+    monkeypatch.chdir("/")
+    assert default_data_dir() == folder
+    assert folder.is_absolute()
+    assert folder != default_cache_dir()
+    assert not folder.is_relative_to(default_cache_dir())
+    assert default_key_file("x").parent != folder, "a key never lies in the data folder"

@@ -25,7 +25,8 @@ _DOCUMENTS, _NODES, _SEEN, _CODE = 500, 10_000, 100, 50  # 20 pages each: the fi
 
 def bench_embed() -> None:
     """Compare MiniLM in onnxruntime int8 with transformers float32 and mean pooling, on the same full windows."""
-    from docmind.embedding.minilm import MiniLM, default_cache_dir, model_folder
+    from docmind.embedding.minilm import MiniLM, default_cache_dir
+    from docmind.embedding.minilm_weights import PUBLISHED
 
     texts = [" ".join(WORDS[(7 * n + at) % len(WORDS)] for at in range(200)) for n in range(48)]
     ours = MiniLM(default_cache_dir())
@@ -34,7 +35,9 @@ def bench_embed() -> None:
     query = timed(lambda: ours.embed_query("What did the free cash flow do in 2022?"), 20)
     print(f"MiniLM int8      {len(texts) * 1e3 / int8.median:6.1f} windows/s   query {query.median:.1f} ms")
     print(f"MiniLM float32   {len(texts) * 1e3 / float32.median:6.1f} windows/s")
-    rival = _transformers(model_folder())
+    weights = PUBLISHED.place
+    assert weights is not None, f"needs {PUBLISHED.install}"
+    rival = _transformers(weights.parent)
     theirs = timed(lambda: rival(texts), 3)
     cosine = (rival(texts) * ours.embed_documents(texts)).sum(axis=1)
     print(f"transformers     {len(texts) * 1e3 / theirs.median:6.1f} windows/s")

@@ -50,7 +50,7 @@ GLOSSARY = {
 }
 """Per language: what it is, and its terms."""
 _WRITTEN = datetime(2026, 1, 1, tzinfo=UTC)  # fixed: the same texts make the same bytes
-_SOURCES = ("src/docmind", "pages", "app.py")
+_SOURCES = ROOT / "src" / "docmind"
 _ARGUMENTS = {"_": 1, "N_": 1, "ngettext": 2}
 
 Key = str | tuple[str, str]
@@ -75,11 +75,9 @@ def texts() -> list[Text]:
     Raises `NotLiteralError`.
     """
     found: list[Text] = []
-    for source in _SOURCES:
-        path = ROOT / source
-        for file in [path] if path.is_file() else sorted(path.rglob("*.py")):
-            name = file.relative_to(ROOT).as_posix()
-            found += (Text(key, name) for key in texts_of(file.read_text("utf-8"), name))
+    for file in sorted(_SOURCES.rglob("*.py")):
+        name = file.relative_to(ROOT).as_posix()
+        found += (Text(key, name) for key in texts_of(file.read_text("utf-8"), name))
     return [*found, *(Text(key, "src/docmind/cli") for key in _help_texts())]
 
 

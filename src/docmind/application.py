@@ -378,7 +378,7 @@ class DocMind:
         if found.state != "present":
             raise ExtraMissingError(
                 _("The text model {name} is not installed.").format(name=name),
-                hint=_("Run: {hint}").format(hint=found.hint),
+                hint=found.hint,
             )
         if name != self._embedder.name:
             self.snapshots.create(reason="text model")
@@ -536,14 +536,19 @@ class DocMind:
     # documents
 
     def add(
-        self, uploads: Iterable[Upload], *, files_total: int = 0, progress: Progress | None = None
+        self, uploads: Iterable[Upload | Path], *, files_total: int = 0, progress: Progress | None = None
     ) -> list[AddResult]:
-        """Add files and wait until they are read; unreadable files are refused one by one.
+        """Add uploads, files and folders, and wait until they are read; unreadable files are refused one by one.
+
+        Of a folder every file in it is added, but hidden ones and links. There is one result for each file, in order.
 
         Files in the queue are read first. Raises `DiskFullError` and `CancelledError`; what was added before stays, and
         what was not read waits in the queue.
         """
-        return self.queue.add(uploads, files_total, progress)
+        from docmind.folders import Given
+
+        given = Given(uploads, self._settings, self._settings.reading.max_file_mb)
+        return given.results(self.queue.add(given.uploads(), files_total, progress))
 
     def web_page(self, address: str, *, tags: tuple[str, ...] = ()) -> Upload:
         """Fetch a web page or PDF, to be added like a file; only where the settings allow it.

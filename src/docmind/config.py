@@ -24,6 +24,26 @@ Home = Annotated[Path, AfterValidator(Path.expanduser)]
 """A path in which a leading `~` is expanded to the user's folder, also where no shell has done it."""
 
 
+def checkout() -> Path | None:
+    """Return the folder of the checkout that DocMind runs from; None where it was installed as a wheel."""
+    root = Path(__file__).resolve().parents[2]
+    return root if (root / "app.py").is_file() and (root / "pyproject.toml").is_file() else None
+
+
+def default_data_dir() -> Path:
+    """Return the folder of the library: `data` in a checkout, beside `app.py`; elsewhere one in the user's data folder.
+
+    It depends on where DocMind is installed, never on the folder in which a command is called. It has a name of its own
+    there, because on macOS and Windows key files and models lie in that folder too.
+    """
+    root = checkout()
+    if root is not None:
+        return root / "data"
+    from platformdirs import user_data_path
+
+    return user_data_path("docmind", appauthor=False) / "library"
+
+
 class _Group(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -359,7 +379,9 @@ class Settings(BaseSettings):
         validate_default=True,
     )
 
-    data_dir: Home = Path("data")
+    data_dir: Home = Field(
+        default_factory=default_data_dir, description="`data` in a checkout; elsewhere the user's folder for data"
+    )
     cache_dir: Home | None = Field(default=None, description="converted models; the user's cache folder where unset")
     keys: KeySettings = KeySettings()
     database: DatabaseSettings = DatabaseSettings()

@@ -81,10 +81,7 @@ class NotFoundError(DocMindError):
 class AppNotOpenError(DocMindError):
     """The app is not running over this vault, so that no link can open it."""
 
-    hint = N_(
-        "Start it with `python3 scripts/run_app.py`. If it is running, use the same folder or the same "
-        "DOCMIND_DATA_DIR."
-    )
+    hint = N_("Start it with `docmind app`. If it is running, use the same DOCMIND_DATA_DIR as it does.")
     exit_code = 5
 
 

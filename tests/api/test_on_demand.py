@@ -98,7 +98,7 @@ def test_another_owner_is_told(folder: Path) -> None:
 def test_a_library_is_not_created(tmp_path: Path) -> None:
     with pytest.raises(VaultError, match="no library") as error, OnDemand(settings_in(tmp_path)).library():
         pass
-    assert "recovery code" in error.value.hint
+    assert "docmind add" in error.value.hint
     assert not (tmp_path / "data").exists()
 
 

@@ -62,7 +62,9 @@ def faults(one: Tab, where: str) -> list[str]:
 
 
 def test_every_section_is_looked_at() -> None:
-    names = re.search(r"^SECTIONS.*?^\}", (ROOT / "pages/settings.py").read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    names = re.search(
+        r"^SECTIONS.*?^\}", (ROOT / "src/docmind/ui/pages/settings.py").read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
     assert names
     assert tuple(re.findall(r'N_\("(.*?)"\)', names[0])) == SECTIONS
 

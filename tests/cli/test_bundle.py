@@ -48,6 +48,7 @@ def test_a_library_is_carried(shell: Shell, bundle: Path, passphrase: Path) -> N
 
 
 def test_verify_needs_no_library(shell: Shell, bundle: Path, passphrase: Path) -> None:
+    shell.begins = False
     told = shell.json("bundle", "verify", str(bundle), "--passphrase-file", str(passphrase))
     assert (told["bundle"]["documents"], told["bundle"]["pages"]) == (1, 1)
     assert not (shell.folder / "data").exists()

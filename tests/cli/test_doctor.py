@@ -67,6 +67,7 @@ def test_what_is_found_is_said_with_what_to_do(shell: Shell) -> None:
 
 def test_a_folder_without_a_library_stays_empty(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
+    shell.begins = False
     assert "There is no library in" in shell.run("doctor", code=10).stderr
     assert not data_of(shell).exists()
 

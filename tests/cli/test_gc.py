@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_left_over_files_are_listed_and_the_network_is_told(tmp_path: Path) -> None:
-    shell = Shell(tmp_path, DOCMIND_KEYS__FILE=str(tmp_path / "key"))
+    shell = Shell(tmp_path)
     assert "Nothing to remove." in shell.run("gc").stdout
     lost = shell.folder / "data" / "artifacts" / f"{'a' * 64}.webp.enc"
     lost.write_bytes(b"x" * 2_000_000)

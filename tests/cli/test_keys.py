@@ -18,7 +18,7 @@ from desks import environment_of
 from docmind.config import KeySettings
 from docmind.errors import CancelledError, ConfigError, NotFoundError, WrongKeyError
 from docmind.storage.keys import open_keys
-from shells import Shell, sentence_of
+from shells import BEGINNING, Shell, sentence_of
 
 NOTICE = (
     "The recovery code of this library isn't confirmed yet. See it with `docmind keys code`; "
@@ -29,13 +29,13 @@ NOTICE = (
 @pytest.fixture
 def shell(tmp_path: Path) -> Shell:
     shell = Shell(tmp_path)
-    shell.confirms = False
+    shell.begins = shell.confirms = False
     return shell
 
 
 def made(shell: Shell) -> str:
     """Create a vault; return its code as the first command prints it."""
-    return shell.run("list").stderr.split("recovery code: ")[1].split()[0]
+    return shell.run(*BEGINNING).stderr.split("recovery code: ")[1].split()[0]
 
 
 def opens(folder: Path, code: str) -> bool:
@@ -159,7 +159,7 @@ def is_lost(folder: Path) -> bool:
 @pytest.mark.parametrize("moment", _KILLED_AT)
 @pytest.mark.parametrize("is_kept", [True, False])
 def test_a_kill_before_printing_loses_only_an_unkept_code(tmp_path: Path, moment: str, is_kept: bool) -> None:
-    with run(tmp_path, "list", before=_KILLED_AT[moment] + ("" if is_kept else _WITHOUT)) as process:
+    with run(tmp_path, *BEGINNING, before=_KILLED_AT[moment] + ("" if is_kept else _WITHOUT)) as process:
         _, said = process.communicate(timeout=60)
     assert process.returncode == -signal.SIGKILL
     assert "recovery code" not in said
@@ -178,7 +178,7 @@ def test_twelve_kills_after_the_vault_is_made_lose_no_code(tmp_path: Path) -> No
     for number in range(12):
         folder = tmp_path / str(number)
         folder.mkdir()
-        with run(folder, "list") as process:
+        with run(folder, *BEGINNING) as process:
             while not (folder / "data" / "vault.json").exists():
                 assert process.poll() is None
                 time.sleep(0.001)

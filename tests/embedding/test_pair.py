@@ -11,6 +11,7 @@ import pytest
 from conftest import require
 from desks import opened, text_pdf
 from docmind.config import EmbeddingSettings
+from docmind.embedding import minilm_weights
 from docmind.embedding.base import TokenEmbedder, is_multilingual, token_embedder
 from docmind.embedding.e5 import E5
 from docmind.embedding.minilm import MiniLM, default_cache_dir
@@ -95,6 +96,12 @@ def test_a_new_vault_takes_both_where_their_weights_are(monkeypatch: pytest.Monk
     assert automatic(None, has_vectors=False) == "pair"
     absent(monkeypatch)
     assert automatic(None, has_vectors=False) == "minilm"
+
+
+def test_a_new_vault_takes_the_one_that_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    present(monkeypatch)
+    monkeypatch.setattr(minilm_weights, "installed", lambda: None)
+    assert automatic(None, has_vectors=False) == "multilingual-e5-small"
 
 
 def test_a_vault_keeps_to_its_model(monkeypatch: pytest.MonkeyPatch) -> None:

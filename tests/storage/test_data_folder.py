@@ -18,7 +18,7 @@ from docmind.late_interaction.store import LatePages
 from docmind.storage.data_folder import FILES, FOLDERS, foreign_files
 from docmind.storage.database import Database
 from docmind.storage.files import open_own, read_own, write_private
-from shells import Shell, sentence_of
+from shells import BEGINNING, Shell, sentence_of
 
 posix = pytest.mark.skipif(os.name != "posix", reason="links and modes of POSIX")
 
@@ -130,7 +130,7 @@ def test_a_refused_folder_is_one_sentence_on_the_command_line(tmp_path: Path) ->
     shell = Shell(tmp_path)
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "thesis.docx").write_bytes(b"mine")
-    assert "thesis.docx" in sentence_of(shell.run("list", code=VaultError.exit_code))
+    assert "thesis.docx" in sentence_of(shell.run(*BEGINNING, code=VaultError.exit_code))
 
 
 # --- foreign files in a vault -----------------------------------------------------------------------------------------
@@ -227,7 +227,7 @@ def test_a_folder_in_place_of_a_file_is_one_sentence(tmp_path: Path, name: str) 
         path.mkdir()
         (path / "inside").write_bytes(b"")
         wanted = "not a file"
-    said = sentence_of(shell.run("list", code=VaultError.exit_code))
+    said = sentence_of(shell.run(*BEGINNING, code=VaultError.exit_code))
     assert name in said
     assert wanted in said or (name == "vault.json" and "not DocMind's" in said)
 

@@ -16,14 +16,20 @@ from docmind.records.documents import Upload
 from docmind.storage.keys import open_keys
 from libraries import Library, confirm
 
+BEGUN = Library("begun", (), confirm)
+BEGINNING = ("settings", "set", "app.theme", "dark")
+"""A command that makes a library where there is none."""
+
 
 class Shell:
     """Runs commands in this process, in a vault of their own; no language model but one that `more` names.
 
-    The recovery code of a new vault is confirmed at once, so that later commands say nothing of it; not where
-    `confirms` is set to False.
+    The first command finds an empty library, because commands that read make none; not where `begins` is set to False.
+    The recovery code of a vault that a command makes is confirmed at once, so that later commands say nothing of it;
+    not where `confirms` is set to False.
     """
 
+    begins = True
     confirms = True
 
     def __init__(self, folder: Path, **more: str) -> None:
@@ -45,6 +51,10 @@ class Shell:
     def run(self, *words: str | Path, code: Any = 0, typed: Any = None, **more: str) -> Result:
         """Run a command; `typed` is its standard input, `more` are further variables."""
         environment: dict[str, str | None] = {**self.environment, **more}
+        data = self.folder / "data"
+        plain = environment["DOCMIND_KEYS__SOURCE"] == "file" and environment["DOCMIND_DATA_DIR"] == str(data)
+        if self.begins and plain and not data.exists() and not (self.folder / "docmind.key").exists():
+            BEGUN.copy_to(self.folder)
         arguments = [str(word) for word in words]
         result = CliRunner().invoke(main, arguments, input=typed, env=environment, catch_exceptions=False)
         assert result.exit_code == code, result.output

@@ -66,7 +66,7 @@ for route in app.app._build_starlette_app().routes:
         found += [[["GET", "HEAD", "POST"], path.rstrip("/") + inside] for inside in ("", "/", "/documents")]
     else:
         sys.exit(f"a kind of route that this test does not know: {route!r}")
-print(json.dumps([app.startup.launch.base, found]))
+print(json.dumps([app.serving.startup.launch.base, found]))
 """
 
 
@@ -288,15 +288,13 @@ class Recorded:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the recording browser is a script")
-@pytest.mark.parametrize("way", ["streamlit", "run_app"])
+@pytest.mark.parametrize("way", ["streamlit", "docmind app"])
 def test_a_start_opens_one_window_without_naming_the_ticket(tmp_path: Path, way: str) -> None:
-    import run_app
-
     browser = Recorded(tmp_path)
     server = Server(tmp_path, BROWSER=f"{browser.program} %s")
     server.options = ["--server.headless", "false"]
-    if way == "run_app":
-        server.command = [sys.executable, "-c", run_app.LAUNCH, "run", "app.py"]
+    if way == "docmind app":
+        server.command = [sys.executable, "-m", "docmind", "app"]
     server.start()
     try:
         (call,) = browser.calls()
@@ -328,7 +326,7 @@ def test_a_headless_start_opens_no_window_and_open_does(tmp_path: Path) -> None:
     server = Server(tmp_path, BROWSER=f"{browser.program} %s")
     result = shell.run("open", code=5)
     assert "isn't running" in result.stderr
-    assert "run_app.py" in result.stderr
+    assert "docmind app" in result.stderr
     server.start()
     try:
         assert not browser.calls(wait_s=2)

@@ -1,4 +1,4 @@
-"""A vault for LlamaIndex programs: retrievers, and DocMind's reader, node parser and text models.
+"""A vault, or the open app, for LlamaIndex programs: retrievers, and DocMind's reader, node parser and text models.
 
 Importing LlamaIndex takes a second: nothing in DocMind imports this module.
 """
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from docmind.application import DocMind
+from docmind.client import Client
 from docmind.embedding import TextEmbedding
 from docmind.errors import ConfigError, NotFoundError
 from docmind.ingest import WindowParser
@@ -34,20 +35,23 @@ _PAGES = 8  # of a search by picture, as `DocMind.see` has it
 
 
 class _VaultRetriever(BaseRetriever):
-    """A retriever over an open vault; the asynchronous calls search in a thread.
+    """A retriever over an open vault or the open app; the asynchronous calls search in a thread.
 
     The vault embeds the question itself: `embedding` and `custom_embedding_strs` of a `QueryBundle` are not used.
     """
 
     def __init__(
         self,
-        docmind: DocMind,
+        docmind: DocMind | Client,
         *,
         k: int | None = None,
         filters: Filters = Filters(),
         callback_manager: CallbackManager | None = None,
     ) -> None:
-        """Search `docmind`, which stays open and is closed by the caller; `k` is the number of nodes."""
+        """Search `docmind`, an open vault or the open app (`docmind.client.connect`); `k` is the number of nodes.
+
+        It stays open, and is closed by the caller.
+        """
         super().__init__(callback_manager)
         self._docmind, self._k, self._filters = docmind, k, filters
 
@@ -66,7 +70,7 @@ class TextRetriever(_VaultRetriever):
     and `degraded` (stages that were skipped). It raises the errors of `DocMind.search`.
     """
 
-    def __init__(self, docmind: DocMind, *, dedup_key: DedupKey = "page_id", **options: Any) -> None:
+    def __init__(self, docmind: DocMind | Client, *, dedup_key: DedupKey = "page_id", **options: Any) -> None:
         """Search `docmind`; one node for each page, unless `dedup_key` says otherwise.
 
         `options` are `k`, `filters` and `callback_manager`.
@@ -92,7 +96,7 @@ class PictureRetriever(_VaultRetriever):
 
     def __init__(
         self,
-        docmind: DocMind,
+        docmind: DocMind | Client,
         *,
         merge: MergeStrategy = "rrf",
         rerank: Rerank | None = None,
@@ -131,7 +135,7 @@ class MultimodalRetriever(PictureRetriever):
     errors of `DocMind.multimodal_search`.
     """
 
-    def __init__(self, docmind: DocMind, *, lists: Sequence[ListName] | None = None, **options: Any) -> None:
+    def __init__(self, docmind: DocMind | Client, *, lists: Sequence[ListName] | None = None, **options: Any) -> None:
         """Search all lists of `docmind`, or only `lists`; `options` are those of `PictureRetriever`."""
         super().__init__(docmind, **options)
         self._lists = lists

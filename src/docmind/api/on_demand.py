@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from docmind.access import find_running, is_alive
 from docmind.config import Settings
 from docmind.errors import AppNotOpenError, ConfigError, VaultBusyError, VaultError
+from docmind.storage import check_library
 from docmind.wording import _
 
 if TYPE_CHECKING:
@@ -99,11 +100,7 @@ class OnDemand:
 
         if self._is_closed:
             raise VaultError(_("The library is closed."))
-        if not (self._settings.data_dir / "vault.json").exists():
-            raise VaultError(
-                _("There is no library in {folder} yet.").format(folder=self._settings.data_dir),
-                hint=_("Start the app once, or add a file with `docmind add`: you are given a recovery code then."),
-            )
+        check_library(self._settings.data_dir)
         try:
             ours = DocMind(self._settings)
         except VaultBusyError as error:

@@ -10,6 +10,7 @@ import click
 
 from docmind import __version__
 from docmind.cli import (
+    app,
     ask,
     bundle,
     chat,
@@ -77,7 +78,7 @@ for _command in (
     *(documents.add, documents.list_, queue.queue, sync.sync, search.search, ask.ask, chat.chat, search.show),
     *(threads.threads, memory.memory, models.models, models.embed, documents.delete, documents.reindex),
     *(library.get, library.rename, library.tag, library.collection, library.bin_, purge.purge, purge.receipts_),
-    *(documents.accept, documents.status, documents.open_, keys.keys, bundle.bundle, settings.settings, gc.gc),
+    *(app.app, documents.accept, documents.status, documents.open_, keys.keys, bundle.bundle, settings.settings, gc.gc),
     *(snapshot.snapshot, doctor.doctor, tokens.tokens, mcp.mcp),
 ):
     main.add_command(_command)

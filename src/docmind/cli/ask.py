@@ -23,6 +23,7 @@ import click
 
 from docmind.cli.context import (
     bound_filters,
+    check_text_model,
     filtered,
     filters_of,
     is_asking,
@@ -381,6 +382,8 @@ def ask(
                     stream.break_off()
                     raise
         is_found = turn.answer is not None and not turn.answer.is_missing
+        if turn.answer is not None and not is_found:
+            check_text_model(desk, turn.answer.degraded)
         documents = () if is_found else desk.documents()  # to suggest what is there instead
     if as_json:
         print_json(turn_data(turn))

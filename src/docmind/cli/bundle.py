@@ -79,7 +79,7 @@ def read(file: Path, passphrase_file: _Passphrase, with_erased: bool, as_json: b
 
     Documents that were erased here stay erased, unless you say otherwise.
     """
-    with opened() as desk, _bar(quiet=as_json) as report:
+    with opened(creates=True) as desk, _bar(quiet=as_json) as report:
         read = desk.bundles.read(file, _asked(passphrase_file), report, with_erased=with_erased)
     if as_json:
         print_json({"read": plain(read)})

@@ -12,13 +12,13 @@ import click
 
 from docmind.access import find_running, is_alive
 from docmind.config import Settings
-from docmind.errors import CancelledError, VaultBusyError
+from docmind.errors import CancelledError, ExtraMissingError, VaultBusyError
 from docmind.network import network_guard
 from docmind.records.documents import Box
 from docmind.records.models import ModelKind
-from docmind.records.search import Filters, ListName
+from docmind.records.search import Degraded, Filters, ListName
 from docmind.runtime import start_logging
-from docmind.storage import once_free
+from docmind.storage import check_library, once_free
 from docmind.wording import _
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def _value(value: Any) -> Any:
 
 __all__ = [
     "bound_filters",
+    "check_text_model",
     "confirm",
     "filtered",
     "filters_of",
@@ -111,18 +112,20 @@ def bound_filters(filters: Filters, thread: Thread | None) -> Filters:
     return replace(filters, doc_ids=thread.bound.doc_ids, collections=thread.bound.collections)
 
 
-def opened(*, reminds: bool = True, accept: bool = False, read_only: bool = False) -> DocMind:
-    """Open the configured vault; a context manager.
+def opened(*, creates: bool = False, reminds: bool = True, accept: bool = False, read_only: bool = False) -> DocMind:
+    """Open the configured vault; a context manager. Only a command that `creates` makes one where there is none.
 
     The recovery code of a new vault, or of one that a recovery code opened, is printed on stderr; later commands remind
     there until it is confirmed, unless `reminds` is False. `accept` continues with a vault that lacks acknowledged
     changes; `read_only` changes nothing in it.
 
-    Raises `VaultBusyError`, which names the app where that is open.
+    Raises `VaultError` where there is no vault, and `VaultBusyError`, which names the app where that is open.
     """
     from docmind.application import DocMind
 
     settings = _patient(Settings.load())
+    if not creates:
+        check_library(settings.data_dir)
     start_logging(settings.log_level)
     network_guard().hold(settings.network.strict)
     is_new = not (settings.data_dir / "vault.json").exists()
@@ -190,13 +193,13 @@ def tell_starting(desk: DocMind | Client, lists: Collection[ListName]) -> None:
         click.echo(_("Starting the model for page images."), err=True)
 
 
-def reached() -> DocMind | Client:
+def reached(*, creates: bool = False) -> DocMind | Client:
     """Open the configured vault, or reach the app that has it open; a context manager.
 
-    Raises what `opened` raises.
+    `creates` is that of `opened`; raises what `opened` raises.
     """
     try:
-        return opened()
+        return opened(creates=creates)
     except VaultBusyError:
         from docmind.client import connect
 
@@ -205,6 +208,17 @@ def reached() -> DocMind | Client:
         if running is None or not is_alive(running):
             raise
         return connect(data_dir)
+
+
+def check_text_model(desk: DocMind | Client, degraded: Iterable[Degraded]) -> None:
+    """Raise `ExtraMissingError` where a search went without its text model because that is not installed.
+
+    For results that are empty: they would say that the documents have no answer.
+    """
+    if any(part.stage == "dense" for part in degraded):
+        for part in desk.status().capabilities:
+            if (part.name, part.state) == ("text model", "missing"):
+                raise ExtraMissingError(part.detail, hint=part.hint)
 
 
 def tell_code(why: str, code: str) -> None:

@@ -14,13 +14,14 @@ from docmind.cli.output import counted_documents, counted_pages, inert, one_line
 from docmind.config import Settings
 from docmind.errors import BehindError, DiskFullError, VaultBusyError, VaultError
 from docmind.records.checks import CheckReport, Finding, Level, RepairReport
+from docmind.storage import check_library
 from docmind.wording import _, ngettext, number_text
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
     from docmind.client import Client
 
-DAMAGED, NO_LIBRARY, LOCKED, WRONG_KEY = 1, 10, 11, 12
+DAMAGED, LOCKED, WRONG_KEY = 1, 11, 12
 """The exit codes of this command, which are its own."""
 
 _SHOWN = 5  # findings of one kind that are named on a terminal
@@ -41,13 +42,10 @@ def doctor(ctx: click.Context, level: Level, repair: bool, as_json: bool) -> Non
     The exit code is 0 where all is well, 1 where damage was found (or is left after a repair), 10 where there is no
     library, 11 where it is locked and 12 where the key is a wrong one.
     """
-    from docmind.maintenance import examine_closed, has_library
+    from docmind.maintenance import examine_closed
 
     data_dir = Settings.load().data_dir
-    if not has_library(data_dir):
-        click.echo("docmind: " + _("There is no library in {folder}.").format(folder=inert(str(data_dir))), err=True)
-        click.echo(_("DOCMIND_DATA_DIR names the folder of the library."), err=True)
-        ctx.exit(NO_LIBRARY)
+    check_library(data_dir)
     with _bar(quiet=as_json) as report:
         try:
             with reached() as desk:

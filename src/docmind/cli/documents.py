@@ -5,18 +5,15 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import contextmanager
 from pathlib import Path
-from stat import S_ISREG
 from types import FrameType
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import click
 
@@ -27,21 +24,21 @@ from docmind.cli.network import tell_network
 from docmind.cli.output import counted_documents, counted_pages, inert, progress_bar, tell, tell_queue
 from docmind.cli.purge import plain_receipt, tell_receipts
 from docmind.config import Settings
+from docmind.documents import refused
 from docmind.errors import (
     AppNotOpenError,
     BehindError,
     CancelledError,
     ConfigError,
-    DocMindError,
     FolderError,
     NotFoundError,
     PasswordNeededError,
     TooLargeError,
     WebPageError,
 )
-from docmind.folders import Tree, TreeFile, own_places
+from docmind.folders import named_files, read_named, size_of_named
 from docmind.records.documents import AddResult, QueueProgress, Upload
-from docmind.wording import _, ngettext, number_text
+from docmind.wording import _, ngettext
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -95,8 +92,8 @@ class Adding:
 
         Raises `DiskFullError` before any is read where there is no room for all of them.
         """
-        files = list(_files(paths, self._desk.settings.now))
-        refused: dict[int, AddResult] = {}
+        files = list(named_files(paths, self._desk.settings.now))
+        failed: dict[int, AddResult] = {}
 
         def uploads() -> Iterator[Upload]:
             for number, file in enumerate(files):
@@ -106,20 +103,20 @@ class Adding:
                     if isinstance(file, str):
                         yield self._desk.web_page(file, tags=tags)
                     else:
-                        yield Upload(name, _read(file, limit_mb), tags=tags)
+                        yield Upload(name, read_named(file, limit_mb), tags=tags)
                 except (NotFoundError, TooLargeError, ConfigError, WebPageError, FolderError) as error:
-                    refused[number] = _refused(name, error)
+                    failed[number] = refused(name, error)
 
         queue = self._desk.queue
-        ids = list(queue.hold(uploads(), total_bytes=sum(_size(file, limit_mb) for file in files)))
+        ids = list(queue.hold(uploads(), total_bytes=sum(size_of_named(file, limit_mb) for file in files)))
         self.unread = len(ids)
         settled: list[int] = []
         try:
             self.finished = queue.finish(show)
             together: dict[int, AddResult] = {}
             for number in range(len(files)):
-                if number in refused:
-                    self.results.append(refused[number])
+                if number in failed:
+                    self.results.append(failed[number])
                     continue
                 upload_id, place = ids[len(settled)], (number, len(files))
                 if upload_id not in together:
@@ -174,7 +171,7 @@ class HandingIn(Adding):
 
         After a Ctrl-C the app reads on. Raises `DiskFullError`, `AppNotOpenError`.
         """
-        files = list(_files(paths, Settings.load()))
+        files = list(named_files(paths, Settings.load()))
         handed: list[int | AddResult] = []
         for number, file in enumerate(files):
             name = file if isinstance(file, str) else file.name
@@ -183,10 +180,10 @@ class HandingIn(Adding):
                 if isinstance(file, str):
                     handed.append(self._client.submit_web_page(file, tags=tags))
                 else:
-                    upload = Upload(name, _read(file, limit_mb), tags=tags)
+                    upload = Upload(name, read_named(file, limit_mb), tags=tags)
                     handed.append(self._client.submit([upload])[0])
             except (NotFoundError, TooLargeError, ConfigError, WebPageError, FolderError) as error:
-                handed.append(_refused(name, error))
+                handed.append(refused(name, error))
         self.unread = sum(isinstance(one, int) for one in handed)
         for one in handed:
             self.results.append(self._result(one, show) if isinstance(one, int) else one)
@@ -223,84 +220,6 @@ def pausing(desk: DocMind) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-@dataclass(frozen=True, slots=True)
-class _Closed:
-    """A folder of which not all can be added."""
-
-    name: str
-    error: FolderError
-
-
-def _read(file: Path | TreeFile | _Closed, limit_mb: int) -> bytes:
-    """Return the bytes of a file; one that is too large, or endless, is not read into memory."""
-    if isinstance(file, _Closed):
-        raise file.error
-    limit = limit_mb << 20
-    try:
-        with file.open() if isinstance(file, TreeFile) else _opened(file) as opened_file:
-            stat = os.fstat(opened_file.fileno())
-            if not S_ISREG(stat.st_mode):
-                raise NotFoundError(
-                    _("{file} isn't a file.").format(file=file),
-                    hint=_("Give the path of a file, or of a folder of files."),
-                )
-            data = opened_file.read(limit + 1) if stat.st_size <= limit else b""
-            if max(stat.st_size, len(data)) > limit:
-                raise TooLargeError(
-                    _("{file} has {size} MB; the limit is {limit} MB.").format(
-                        file=file.name, size=f"{max(stat.st_size, len(data)) / 2**20:,.0f}", limit=f"{limit_mb:,}"
-                    ),
-                    hint=_("Split the file, or raise DOCMIND_READING__MAX_FILE_MB."),
-                )
-            return data
-    except OSError as error:
-        raise NotFoundError(
-            _("{file} can't be opened: {reason}.").format(file=file, reason=error.strerror),
-            hint=_("Check the path and its permissions."),
-        ) from error
-
-
-def _opened(path: Path) -> IO[bytes]:
-    """Open a path that the user named; it may be a link. A pipe that nobody writes to does not block."""
-    return open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0)))
-
-
-def _size(file: Path | TreeFile | _Closed | str, limit_mb: int) -> int:
-    """Return how many bytes of a file will be stored; 0 for one that `_read` refuses, and for a web page."""
-    size = 0
-    if isinstance(file, TreeFile):
-        size = file.size
-    elif isinstance(file, Path):
-        with suppress(OSError):
-            stat = file.stat()
-            size = stat.st_size if S_ISREG(stat.st_mode) else 0
-    return size if size <= limit_mb << 20 else 0
-
-
-def _files(paths: Sequence[Path | str], settings: Settings) -> Iterator[Path | TreeFile | _Closed | str]:
-    """Yield the paths and addresses, and the files inside folders; those that `Tree` leaves out are left out."""
-    own = own_places(settings)
-    for path in paths:
-        if isinstance(path, str) or not path.is_dir():
-            yield path
-            continue
-        try:
-            files, unreadable = Tree(path.resolve(strict=True), own).files()
-        except (FolderError, OSError) as error:
-            yield _Closed(path.name, error if isinstance(error, FolderError) else _unreadable(1))
-            continue
-        yield from files
-        if unreadable:
-            yield _Closed(path.name, _unreadable(unreadable))
-
-
-def _unreadable(folders: int) -> FolderError:
-    return FolderError(
-        _("{unreadable} folders in it could not be opened.").format(unreadable=number_text(folders)),
-        hint=_("Check its permissions."),
-    )
-
-
 def read_passwords(file: Path) -> list[str]:
     """Return the lines of a password file. Raises `ConfigError`."""
     try:
@@ -315,12 +234,6 @@ def read_passwords(file: Path) -> list[str]:
             hint=_("Check its permissions."),
         ) from error
     return [password for line in lines if (password := line.removesuffix("\r"))]
-
-
-def _refused(name: str, error: DocMindError) -> AddResult:
-    return AddResult(
-        name, "refused", error=type(error).__name__, message=str(error), hint=error.hint, exit_code=error.exit_code
-    )
 
 
 _REFUSED = 20
@@ -342,7 +255,7 @@ def add(paths: tuple[str, ...], password_file: Path | None, tags: tuple[str, ...
     from docmind.client import Client
 
     passwords = read_passwords(password_file) if password_file else []
-    with reached() as desk:
+    with reached(creates=True) as desk:
         limit_mb = int(desk.settings.info("reading.max_file_mb").value or 0)
         ask = ask_password if is_asking() else None
         chosen = [path if _WEB_ADDRESS.match(path) else Path(path) for path in paths]
@@ -472,14 +385,17 @@ def reindex(as_json: bool) -> None:
 @json_option
 def status(as_json: bool) -> None:
     """Show what is installed, what is missing, and how to add it."""
+    folder = Settings.load().data_dir.resolve()
     with reached() as desk:
         now, ledger = desk.status(), desk.network_ledger()
     if as_json:
-        print_json({**plain(now), "network": {**plain(ledger), "attempts": ledger.attempts}})
+        network = {**plain(ledger), "attempts": ledger.attempts}
+        print_json({**plain(now), "data_dir": str(folder), "network": network})
         return
     told = _("DocMind {version}, library {library}: {documents}, {pages}")
     counts = {"documents": counted_documents(now.documents), "pages": counted_pages(now.pages)}
     click.echo(told.format(version=now.version, library=now.vault_id, **counts))
+    click.echo(_("Folder of the library: {folder}").format(folder=inert(str(folder))))
     used, free = f"{now.vault_bytes / 1e6:,.0f} MB", f"{now.free_bytes / 1e9:,.1f} GB"
     click.echo(_("Storage used: {used}; free: {free}").format(used=used, free=free))
     for part in now.storage:

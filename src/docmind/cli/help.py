@@ -76,9 +76,9 @@ class Number(click.IntRange):
             self.fail(told, param, ctx)
 
 
-def command(name: str | None = None) -> Callable[[Callable[..., Any]], Command]:
+def command(name: str | None = None, **attributes: Any) -> Callable[[Callable[..., Any]], Command]:
     """Make a command of a function, as `click.command`."""
-    return click.command(name, cls=Command)
+    return click.command(name, cls=Command, **attributes)
 
 
 def group(name: str | None = None) -> Callable[[Callable[..., Any]], Group]:

@@ -53,7 +53,7 @@ def list_(search: str, thread: str | None, as_json: bool) -> None:
 @json_option
 def add(text: str, thread: str | None, as_json: bool) -> None:
     """Save TEXT as a memory, for all conversations or for one."""
-    with reached() as desk:
+    with reached(creates=True) as desk:
         kept = desk.memories.add(text, thread_id=_thread_id(desk, thread))
     _tell(kept, N_("Saved ({id}): {text}"), as_json)
 

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from docmind.cli.context import filtered, filters_of, json_option, plain, print_json, reached, tell_starting
+from docmind.cli.context import (
+    check_text_model,
+    filtered,
+    filters_of,
+    json_option,
+    plain,
+    print_json,
+    reached,
+    tell_starting,
+)
 from docmind.cli.help import Number, command
 from docmind.cli.output import counted_pages, inert, source_of, tell_hits, tell_narrow, tell_sightings
 from docmind.errors import ConfigError, NotFoundError, TooLargeError
@@ -89,6 +98,8 @@ def search(
                 )  # fmt: skip
             else:
                 found = desk.search(question, k=k, filters=filters, dedup_key=key)
+        if not found.hits:
+            check_text_model(desk, found.degraded)
         documents = () if found.hits else desk.documents()  # to suggest what is there instead
     if as_json:
         print_json(plain(found))

@@ -67,7 +67,7 @@ def get(name: str, as_json: bool) -> None:
 @json_option
 def set_(name: str, value: str | None, as_json: bool) -> None:
     """Set NAME to VALUE. A key is asked for, or read from standard input, where VALUE is left out."""
-    with opened() as desk:
+    with opened(creates=True) as desk:
         if value is None:
             value = _asked(desk.settings.info(name))
         desk.settings.put({name: value})

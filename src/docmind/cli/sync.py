@@ -36,7 +36,7 @@ def sync() -> None:
 @json_option
 def add(folder: Path, include: tuple[str, ...], exclude: tuple[str, ...], no_watch: bool, as_json: bool) -> None:
     """Follow FOLDER, and read what is in it."""
-    with opened() as desk:
+    with opened(creates=True) as desk:
         info = desk.folders.add(folder, include=include, exclude=exclude, is_watched=not no_watch)
         _run(desk, [info], as_json=as_json)
 

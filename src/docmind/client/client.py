@@ -17,6 +17,7 @@ from docmind import errors
 from docmind.access import RunningApp, api_token, find_running, is_alive
 from docmind.client.calls import API, CALLS, Call
 from docmind.client.codec import decode, encode
+from docmind.config import Settings
 from docmind.errors import AppNotOpenError, ConfigError, DocMindError, NotFoundError
 from docmind.records.conversations import RunProgress, Turn
 from docmind.records.documents import AddResult, HandedIn, QueueProgress, Upload, UploadInfo, UploadState
@@ -90,13 +91,19 @@ class Client:
 
     def add(
         self,
-        uploads: Iterable[Upload],
+        uploads: Iterable[Upload | Path],
         *,
         files_total: int = 0,
         progress: Callable[[QueueProgress], None] | None = None,
     ) -> list[AddResult]:
-        """Hand in files and wait until they are read; unreadable files are refused one by one."""
-        return self.wait_for(self.submit(uploads), progress)
+        """Hand in uploads, files and folders as `DocMind.add` takes them, and wait until they are read.
+
+        Unreadable files are refused one by one.
+        """
+        from docmind.folders import Given
+
+        given = Given(uploads, Settings.load(), int(self.settings.info("reading.max_file_mb").value or 0))
+        return given.results(self.wait_for(self.submit(given.uploads()), progress))
 
     def wait_for(
         self, upload_ids: Iterable[int], progress: Callable[[QueueProgress], None] | None = None

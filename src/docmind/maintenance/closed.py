@@ -28,12 +28,6 @@ _LEFT_OUT = (N_("database"), N_("index"))
 _PAGE = 4096
 
 
-def has_library(data_dir: Path) -> bool:
-    """Return whether a folder holds a library, whole or not."""
-    named = (data_dir / "vault.json", data_dir / "vault.db")
-    return any(path.exists() for path in named) or any(own_files(data_dir / "artifacts", ARTIFACT))
-
-
 def examine_closed(
     data_dir: Path, why: VaultError, level: Level = "quick", report: Report = lambda done, total: None
 ) -> CheckReport:

@@ -23,6 +23,7 @@ from docmind.documents import Catalog
 from docmind.errors import (
     DamagedError,
     DiskFullError,
+    ExtraMissingError,
     IndexEngineError,
     IndexMismatchError,
     NotFoundError,
@@ -281,7 +282,7 @@ class Doctor:
         except IndexEngineError as error:
             check.add([Problem("index-damaged", str(error))])
             return
-        except TextModelError:
+        except (TextModelError, ExtraMissingError):
             check.unchecked.append(_INDEX)
             return
         now = self._catalog.epoch()

@@ -80,6 +80,19 @@ _FIXED = (errno.EPERM, errno.EACCES, errno.EROFS, errno.ENOTSUP)
 _CHOOSE = N_("Choose an empty folder with DOCMIND_DATA_DIR.")
 
 
+def check_library(data_dir: Path) -> None:
+    """Raise `VaultError` where a folder holds no library, whole or not: what only reads makes none there."""
+    named = (data_dir / "vault.json", data_dir / "vault.db")
+    if not any(path.exists() for path in named) and not any(own_files(data_dir / "artifacts", ARTIFACT)):
+        raise VaultError(
+            _("There is no library in {folder} yet.").format(folder=data_dir),
+            hint=_(
+                "Add documents with `docmind add FILE…`, or start the app with `docmind app`. A library in another "
+                "folder is named by DOCMIND_DATA_DIR."
+            ),
+        )
+
+
 def check_folder(data_dir: Path, *, repairs: bool = True) -> None:
     """Check an existing data folder, then make it and the files in it owner-only (0700, 0600) where `repairs` is set.
 

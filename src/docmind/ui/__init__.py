@@ -1,1 +1,1 @@
-"""The Streamlit interface: the components that the pages under `pages/` are made of."""
+"""The Streamlit interface: `serving` is the app, `pages` its scripts, and the other packages what they are made of."""

@@ -29,7 +29,7 @@ def contrast(one: str, other: str) -> float:
 @pytest.mark.parametrize(("theme", "place"), [("light", 1), ("dark", 2)])
 def test_the_name_on_the_side_bar_is_readable(theme: str, place: int) -> None:
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
-    papers = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))["theme"]
+    papers = tomllib.loads((ROOT / "src/docmind/ui/app/streamlit.toml").read_text("utf-8"))["theme"]
     name = re.search(r'content: "DocMind";.*light-dark\((#\w{6}), (#\w{6})\)', LOOKS)
     assert name
     assert contrast(name[place], papers[theme]["sidebar"]["backgroundColor"]) >= 4.5

@@ -24,6 +24,7 @@ from urllib.parse import parse_qs, quote
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from docmind.access import LOOPBACK, NONCE_HEADER, PROOF_HEADER, TICKET, Launch, prove
+from docmind.config import checkout
 from docmind.wording import _
 
 _INLINE_SCRIPT = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
@@ -33,8 +34,12 @@ REFUSED = Path(__file__).with_name("refused.html")
 ENTERING = Path(__file__).with_name("entering.html")
 RELOAD = Path(__file__).with_name("reload.html")  # put into Streamlit's own page
 REFUSED_HEADER = "docmind-refused"  # tells that page that its launch is over
-_START = r"py scripts\run_app.py" if os.name == "nt" else "python3 scripts/run_app.py"
-_COMMAND = r".venv\Scripts\docmind open" if os.name == "nt" else ".venv/bin/docmind open"
+if checkout() is None:
+    _START, _COMMAND = "docmind app", "docmind open"
+elif os.name == "nt":
+    _START, _COMMAND = r"py scripts\run_app.py", r".venv\Scripts\docmind open"
+else:
+    _START, _COMMAND = "python3 scripts/run_app.py", ".venv/bin/docmind open"
 
 
 def inline_script_sources(page: Path) -> str:

@@ -22,6 +22,7 @@ from docmind.access import (
 from docmind.config import Settings
 from docmind.errors import ConfigError, VaultError
 from docmind.storage import check_folder
+from docmind.ui.app import options
 from docmind.ui.app.streamlit_server import keep_answers, serve_own_parts_only
 from docmind.wording import _
 
@@ -45,13 +46,18 @@ class Startup:
         self._told: RunningApp | None = None
 
     def configure(self) -> None:
-        """Tell Streamlit the path and the hosts of this launch, and correct what it does to answers and to parts.
+        """Tell Streamlit its options, with the path and hosts of this launch; correct its answers and its parts.
 
         Call it once the app is created, before it serves.
         """
         keep_answers()
         serve_own_parts_only()
         self.launch.place(config.get_option("server.baseUrlPath") or "")
+        self._set_options()
+        config.on_config_parsed(self._set_options, force_connect=True)  # a file of Streamlit's has changed meanwhile
+
+    def _set_options(self) -> None:
+        options.apply()
         config.set_option("server.baseUrlPath", self.launch.base.strip("/"))
         if self.launch.origin:
             hosts = [*config.get_option("server.allowedHosts"), urlsplit(self.launch.origin).hostname]
