@@ -16,6 +16,7 @@ from starlette.formparsers import MultiPartParser
 from starlette.middleware import Middleware
 
 import docmind.ui
+from docmind.api.budget import Budget
 from docmind.api.mcp_http import Mcp
 from docmind.api.programs import Programs
 from docmind.api.rest import Rest
@@ -84,6 +85,7 @@ app = st.App(
     _START,
     lifespan=_lifespan,
     middleware=[
+        Middleware(Budget),
         Middleware(Rest, launch=startup.launch, programs=_programs, vault=_vault),
         Middleware(Mcp, launch=startup.launch, programs=_programs, vault=_vault),
         Middleware(Guard, launch=startup.launch, scripts=_SCRIPTS, used=startup.forget_opening_page, theme=_theme),
