@@ -14,6 +14,7 @@ import binascii
 import io
 import mimetypes
 import os
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -73,6 +74,7 @@ MOST_PICTURES, _PICTURE_SIDE_PX = 8, 1_600
 LARGEST_PICTURE, LARGEST_ORIGINAL = 10 << 20, 10 << 20
 MOST_CHARS, _LONGEST_WAIT_S = 100_000, 300
 _LOOK_S = 0.2
+_one_file = threading.Lock()  # of all calls at once: a large file is in memory a few times until it is sealed
 _BUSY = (IndexEngineError, TextModelError, VisualModelError, LanguageModelError, WorkerFailedError)
 """What makes a result poorer but is no mistake of the assistant: the result is empty and names it."""
 
@@ -415,7 +417,8 @@ def ingest(library: Library, asked: IngestRequest, context: Context) -> Outcome:
     limit_mb = int(library.settings.info("reading.max_file_mb").value or 0)
     for file in files:
         try:
-            one = library.hand_in(Upload(file.name, _contents(file, limit_mb), tags=tuple(asked.tags)))
+            with _one_file:
+                one = library.hand_in(Upload(file.name, _contents(file, limit_mb), tags=tuple(asked.tags)))
             handed[one.upload_id] = (file.name, one)
         except (ReadingError, TooLargeError) as error:
             results.append(

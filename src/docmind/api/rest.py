@@ -143,13 +143,12 @@ class Rest:
         most = _LARGEST_JSON
         if is_file:
             most = (await run_in_threadpool(self._vault)).settings.now.reading.max_file_mb << 20
-        parts, size = list[bytes](), 0
+        body = bytearray()  # one block: thousands of pieces would leave memory in use after they are gone
         async for part in request.stream():
-            size += len(part)
-            if size > most:
+            if len(body) + len(part) > most:
                 raise TooLargeError(_("The request has more than {limit} bytes.").format(limit=number_text(most)))
-            parts.append(part)
-        return b"".join(parts)
+            body += part
+        return bytes(body)
 
     async def _upload(self, request: Request) -> Response:
         """Queue the file that is the body; `name` is shown and never opened."""

@@ -100,6 +100,7 @@ _TAG, _CHECKSUM = 16, 32
 _OVERHEAD = _HEADER.size + _TAG + _CHECKSUM
 ORIGINAL = ".original.enc"  # one suffix for originals of all kinds: the name of a file does not show its kind
 _LABELLED = 1
+_LARGE = 1 << 20  # bytes of a ciphertext that is written in parts: smaller ones cost less as one write
 _READING = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 _STRAY = re.compile(r"\.new-[0-9a-f]{16}")  # a file that is being written
 _OURS = re.compile(r"([0-9a-f]{64})(?:\.[a-z0-9]{1,8}){1,2}")
@@ -151,13 +152,22 @@ def seal(
 
     `salt` (16 bytes) and `nonce` (12 bytes) must be fresh; they are arguments for test vectors.
     """
+    return b"".join(_sealed_parts(plaintext, keys, ref, salt=salt, nonce=nonce, label=label))
+
+
+def _sealed_parts(
+    plaintext: bytes, keys: Keyset, ref: ArtifactRef, *, salt: bytes, nonce: bytes, label: Label | None = None
+) -> tuple[bytes, bytes, bytes]:
+    """Return header, ciphertext and checksum of `seal`; joining them would need the memory of a large file again."""
     flags = 0 if label is None else _LABELLED
     if label is not None:
         plaintext = pack_label(label, plaintext)
     header = _HEADER.pack(b"DMA1", 1, 1, flags, 0, keys.primary, salt, nonce, len(plaintext))
     file_key = derive(keys.data_keys[keys.primary], salt, b"DMA1 file")
-    sealed = header + AESGCM(file_key).encrypt(nonce, plaintext, _associated(header, ref))
-    return sealed + hashlib.sha256(sealed).digest()
+    sealed = AESGCM(file_key).encrypt(nonce, plaintext, _associated(header, ref))
+    checksum = hashlib.sha256(header)
+    checksum.update(sealed)
+    return header, sealed, checksum.digest()
 
 
 def unseal(data: bytes, keys: Keyset, ref: ArtifactRef) -> bytes:
@@ -592,10 +602,10 @@ class Artifacts:
             return ref
         temporary = self._root / f".new-{secrets.token_hex(8)}"
         salt, nonce = secrets.token_bytes(16), secrets.token_bytes(12)
-        sealed = seal(plaintext, keys, ref, salt=salt, nonce=nonce, label=label)
+        parts = _sealed_parts(plaintext, keys, ref, salt=salt, nonce=nonce, label=label)
         try:
             with replacing(path, beside=temporary, is_rename_synced=False) as file:
-                file.write(sealed)
+                file.writelines(parts if len(parts[1]) > _LARGE else (b"".join(parts),))
         except OSError as error:
             raise _not_stored(error) from error
         return ref

@@ -19,6 +19,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.formparsers import MultiPartParser
 from starlette.middleware import Middleware
 
+from docmind.api.budget import Budget
 from docmind.api.mcp_http import Mcp
 from docmind.api.programs import Programs
 from docmind.api.rest import Rest
@@ -92,6 +93,7 @@ PARTS: dict[str, Any] = {
     "script_path": START,
     "lifespan": _lifespan,
     "middleware": [
+        Middleware(Budget),
         Middleware(Rest, launch=startup.launch, programs=_programs, vault=_vault),
         Middleware(Mcp, launch=startup.launch, programs=_programs, vault=_vault),
         Middleware(Guard, launch=startup.launch, scripts=_SCRIPTS, used=startup.forget_opening_page, theme=_theme),
