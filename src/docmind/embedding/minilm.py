@@ -44,6 +44,7 @@ class MiniLM:
     """The default text model. Loaded at first use; thread-safe, as onnxruntime sessions are."""
 
     name = "all-MiniLM-L6-v2"
+    scales_by_run = True
 
     def __init__(self, cache_dir: Path, *, precision: Literal["auto", "int8", "float32"] = "auto", threads: int = 0):
         self._cache_dir = cache_dir

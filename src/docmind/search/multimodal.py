@@ -12,6 +12,7 @@ from typing import get_args
 
 from docmind.config import Settings
 from docmind.documents import Catalog, NodeStore
+from docmind.embedding import VectorCache
 from docmind.errors import ConfigError, DamagedError
 from docmind.image_match import ImageMatcher
 from docmind.reading import PictureText, telling, turn_of
@@ -45,7 +46,6 @@ from docmind.search.fusion import (
 )
 from docmind.search.lists import Gathered, Listed, VisualSearch, Words, listed
 from docmind.search.lists import Lists as AskedLists
-from docmind.search.query_cache import QueryCache
 from docmind.search.visual_rerank import VisualReranker
 from docmind.wording import _
 
@@ -68,7 +68,7 @@ class MultimodalSearch:
         words: Words,
         lookalike: ImageMatcher,
         eyes: VisualSearch | None,
-        queries: QueryCache,
+        queries: VectorCache,
     ) -> None:
         """Set up; `words` searches text, `eyes` page images; `queries` caches the embeddings of questions."""
         self._settings, self._catalog, self._nodes = settings, catalog, nodes
