@@ -128,11 +128,11 @@ def test_passages_are_read_once_whatever_is_asked_of_their_pages(desk: DocMind) 
 @pytest.mark.slow
 def test_what_was_read_of_an_erased_document_is_forgotten(tmp_path: Path) -> None:
     with opened(tmp_path) as mind:
-        (added,) = mind.add([BIRDS])
+        mind.add([BIRDS])
         assert mind.ask("Where do herons nest?").found
         kept = mind._direct._read._kept
         assert kept
-        mind.erase([added.doc_id])
+        mind.erase([info.doc_id for info in mind.documents()])
         assert not kept
 
 

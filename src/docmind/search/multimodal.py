@@ -33,6 +33,7 @@ from docmind.search.fusion import (
     IMAGES,
     LONG,
     MOST_APART,
+    UNSURE_ONCE,
     UNSURE_WEIGHTS,
     WEIGHTS,
     WORDS,
@@ -240,7 +241,7 @@ class MultimodalSearch:
         self, lists: Lists, strategy: MergeStrategy, dedup_key: DedupKey = "page_id"
     ) -> Sequence[MultimodalHit]:
         is_sure = any(hit.found or hit.score >= _LIKELY for hit in lists.get("lookalike", ()))
-        weights, once = (WEIGHTS, WORDS) if is_sure else (UNSURE_WEIGHTS, WORDS | {"lookalike"})
+        weights, once = (WEIGHTS, WORDS) if is_sure else (UNSURE_WEIGHTS, UNSURE_ONCE)
         rrf_k = self._settings.retrieve.rrf_k
         return merged(lists, strategy, dedup_key=dedup_key, rrf_k=rrf_k, weights=weights, once=once)
 
