@@ -143,7 +143,8 @@ def test_lists_are_fused_heat_is_shown_and_models_may_go_away(browser: Any, tmp_
         one.go("Ask")
         one.ask("How many red lanterns were sold?")
         told = unfold(one)
-        assert badges(one, 0) == {"words", "look", "parts"}, told.inner_text()
+        assert "words" in badges(one, 0), told.inner_text()
+        assert re.search(r"look 5 in .* parts 5 in ", told.inner_text()), "both models were asked"
         assert "Without" not in told.inner_text()
         one.page.locator('[class*="st-key-turn-0-1-heat"] label').first.click()
         hot = one.page.get_by_alt_text("heat map").first
