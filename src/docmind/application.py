@@ -25,6 +25,7 @@ from docmind.documents import Catalog, Edits, ErasurePlan, Erasures, NodeStore, 
 from docmind.embedding import (
     AUTO,
     TextEmbedder,
+    VectorCache,
     automatic,
     close_text_model,
     facts_of,
@@ -65,7 +66,7 @@ from docmind.records.rotation import RotationProgress, RotationReport
 from docmind.records.search import Filters, ListName, MergeStrategy, MultimodalResult, Rerank, SearchResult
 from docmind.records.storage import PruneReport
 from docmind.runtime import log_mistake, ms_since, start_children
-from docmind.search import DedupKey, MultimodalSearch, QueryCache, checked_question
+from docmind.search import DedupKey, MultimodalSearch, checked_question
 from docmind.services import Services
 from docmind.storage import (
     OPENING,
@@ -216,7 +217,7 @@ class DocMind:
         self._settings, self._lock = settings, lock
         if not self.is_read_only:
             self._reserve.refill()
-        self._queries = QueryCache()
+        self._queries = VectorCache()
         self._services = Services(
             settings, index_key, self._database, self._artifacts, self._catalog, self._nodes, self._embedder,
             self._queries, self._reserve, on_new_index_key,
@@ -275,8 +276,10 @@ class DocMind:
         return rotation
 
     def _forget(self) -> None:
-        """Drop what is kept in memory of documents: questions, outlines, example questions."""
+        """Drop what is kept in memory of documents: questions, passages, outlines, example questions."""
         self._queries.clear()
+        if (direct := self.__dict__.get("_direct")) is not None:
+            direct.forget()
         self.library.forget_outlines()
         if (examples := self.__dict__.pop("_examples", None)) is not None:
             examples.close()

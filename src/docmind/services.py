@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from docmind.config import Settings
 from docmind.documents import Catalog, NodeStore, Uploads
-from docmind.embedding import TextEmbedder
+from docmind.embedding import TextEmbedder, VectorCache
 from docmind.folders import Folders
 from docmind.image_match import ImageMatcher
 from docmind.index import Report, SearchIndex
 from docmind.ingest import Ingest, IngestQueue, Library
-from docmind.search import PageSearch, QueryCache, TextSearch
+from docmind.search import PageSearch, TextSearch
 from docmind.storage import Artifacts, Database, Reserve
 from docmind.visual import Visual
 
@@ -28,7 +28,7 @@ class Services:
         catalog: Catalog,
         nodes: NodeStore,
         embedder: TextEmbedder,
-        queries: QueryCache,
+        queries: VectorCache,
         reserve: Reserve,
         on_new_key: Callable[[], None] | None = None,
     ) -> None:

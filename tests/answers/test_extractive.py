@@ -98,6 +98,44 @@ def test_what_is_not_there_is_not_found(desk: DocMind, question: str) -> None:
     assert (answer.found, answer.sources, answer.answer) == (False, (), NOT_FOUND)
 
 
+class Counting(FakeEmbedder):
+    """A text model that notes what it embeds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read: list[str] = []
+
+    def embed_documents(self, texts: Sequence[str]) -> np.ndarray:
+        self.read += texts
+        return super().embed_documents(texts)
+
+
+def test_passages_are_read_once_whatever_is_asked_of_their_pages(desk: DocMind) -> None:
+    question, other = "Within how many days does the landlord repair the heating?", "Who repairs the heating?"
+    model = Counting()
+    extractive = Extractive(AnswerSettings(), desk._catalog, model)
+    first = extractive.extract(question, desk.search(question))
+    assert len(model.read) > 2
+    assert extractive.extract(question, desk.search(question)) == first
+    assert len(model.read) == len(set(model.read))
+    before = len(model.read)
+    found = replace(desk.search(question), query=other)
+    assert extractive.extract(other, found).sources
+    assert [text for text in model.read[before:] if text == other] == [other]
+    assert len(model.read) == len(set(model.read))
+
+
+@pytest.mark.slow
+def test_what_was_read_of_an_erased_document_is_forgotten(tmp_path: Path) -> None:
+    with opened(tmp_path) as mind:
+        mind.add([BIRDS])
+        assert mind.ask("Where do herons nest?").found
+        kept = mind._direct._read._kept
+        assert kept
+        mind.erase([info.doc_id for info in mind.documents()])
+        assert not kept
+
+
 class Missing(FakeEmbedder):
     """A text model whose package is missing."""
 

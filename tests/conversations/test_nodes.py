@@ -84,7 +84,8 @@ def test_a_page_without_a_word_is_found_and_kept(mind: DocMind) -> None:
 @pytest.mark.slow
 def test_few_bound_pages_without_words_are_shown(mind: DocMind) -> None:
     """Of fewer than four pages none can stand apart; nothing but their look finds them."""
-    (few,) = mind.add([album("few", "red", "purple")])
+    mind.add([album("few", "red", "purple")])
+    few = mind.find_document("few.tiff")
     mind.visual.embed("fake-image", [few.doc_id])
     try:
         bound = Filters(doc_ids=(few.doc_id,))

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from docmind.embedding import minilm
+from docmind.embedding.base import embedded_alone
 from docmind.embedding.minilm import (
     TOKEN_DIM,
     TOKENS,
@@ -23,6 +24,7 @@ from docmind.embedding.minilm import (
 from docmind.embedding.minilm_weights import PUBLISHED, SMALL, Source, tokenizer
 from docmind.embedding.token_vectors import Projection
 from docmind.errors import ConfigError, DamagedError, ExtraMissingError
+from docmind_testkit import FakeEmbedder
 
 
 def published() -> Path:
@@ -110,6 +112,16 @@ def test_int8_is_close(cache: Path, reference: np.ndarray, source: Source) -> No
     cosines = (vectors * reference).sum(axis=1)
     assert cosines.mean() > 0.99
     assert cosines.min() > 0.98
+
+
+def test_alone_a_row_does_not_depend_on_the_texts_beside_it(cache: Path) -> None:
+    model = MiniLM(cache)
+    texts = ["A heron nests.", "The rent of the flat is paid on the first day of each month in advance.", "12 %"]
+    alone = np.concatenate([embedded_alone(model, [text]) for text in texts])
+    assert (embedded_alone(model, texts) == alone).all()
+    assert not np.allclose(model.embed_documents(texts), alone, atol=1e-3)
+    fake = FakeEmbedder()
+    assert (embedded_alone(fake, texts) == fake.embed_documents(texts)).all()
 
 
 def test_token_states_are_what_pooling_starts_from(cache: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 from desks import opened, settings_in, text_pdf
 from docmind.application import DocMind
 from docmind.config import ReadingSettings, RetrieveSettings, VisualSettings
+from docmind.embedding.vector_cache import VectorCache
 from docmind.errors import ConfigError, CorruptFileError, IndexEngineError, UnsupportedFileError, VisualModelError
 from docmind.records.documents import Upload, page_id_of
 from docmind.records.models import ModelKind
@@ -33,7 +34,6 @@ from docmind.records.search import (
 from docmind.search.fusion import WEIGHTS, DedupKey
 from docmind.search.lists import Words
 from docmind.search.multimodal import MultimodalSearch
-from docmind.search.query_cache import QueryCache
 from looking import coloured
 from papers import print_of
 from sheets import jpeg, png, sheet
@@ -121,7 +121,7 @@ def asking(
         eyes.desk = desk
     changed = desk._settings.model_copy(update={"visual": VisualSettings(list_timeout_s=limit_s), **settings})
     words = words or desk._services.text.search
-    return MultimodalSearch(changed, desk._catalog, desk._nodes, words, desk.lookalike, eyes, QueryCache())
+    return MultimodalSearch(changed, desk._catalog, desk._nodes, words, desk.lookalike, eyes, VectorCache())
 
 
 def essence(hits: Sequence[Any]) -> list[tuple[object, ...]]:

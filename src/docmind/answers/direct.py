@@ -12,13 +12,13 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from docmind.answers.extractive import Extractive, first_passage, is_named
+from docmind.answers.extractive import READ, Extractive, first_passage, is_named
 from docmind.answers.intents import PASSAGES, Intent, Language, is_all, is_this, recognise
 from docmind.answers.summary import SENTENCES, Summarizer
 from docmind.answers.verify import Verified, quoted
 from docmind.config import AnswerSettings
 from docmind.documents import Catalog, NodeStore
-from docmind.embedding import TextEmbedder, name_of
+from docmind.embedding import TextEmbedder, VectorCache, name_of
 from docmind.records.answers import NOTED, Answer, Outcome, Sentence, Source
 from docmind.records.documents import DocumentInfo
 from docmind.records.search import Degraded, Filters, Hit, ListName, MultimodalHit, MultimodalResult
@@ -157,10 +157,15 @@ class DirectAnswers:
     ) -> None:
         self._settings, self._catalog, self._nodes, self._embedder = settings, catalog, nodes, embedder
         self._search, self._requested, self._note, self._expand = search, requested, note, expand
-        self.extractive = Extractive(settings, catalog, embedder, least_certainty=least_certainty)
+        self._read = VectorCache(READ)
+        self.extractive = Extractive(settings, catalog, embedder, least_certainty=least_certainty, read=self._read)
         certain = settings.model_copy(update={"threshold": 0.0})
-        self.lenient = Extractive(certain, catalog, embedder, least_certainty=least_certainty)
+        self.lenient = Extractive(certain, catalog, embedder, least_certainty=least_certainty, read=self._read)
         self.summarizer = Summarizer(catalog, nodes, embedder)
+
+    def forget(self) -> None:
+        """Drop what is kept in memory of passages: their document is erased."""
+        self._read.clear()
 
     def recognise(self, question: str, scope: Scope) -> Intent:
         """Return what a question asks for.

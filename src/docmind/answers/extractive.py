@@ -22,6 +22,8 @@ from docmind.config import AnswerSettings
 from docmind.documents import Catalog, PageRecord, Words
 from docmind.embedding import (
     TextEmbedder,
+    VectorCache,
+    embedded_alone,
     is_multilingual,
     name_of,
     prefix,
@@ -37,6 +39,7 @@ from docmind.wording import _
 
 PAGES, WEIGHED = 8, 3  # pages read for quotes; of them, how many count for the confidence
 CANDIDATES = 24  # passages embedded: 2-3 ms each on one core
+READ = 4_096  # vectors of passages that are kept in memory: 12 MB of both text models, the passages of 300 pages
 SHORTEST = 8  # characters
 IN_WINDOW = 0.15  # preference for passages of the page's best window when candidates are chosen
 COSINE, COVERAGE, PAGE = 1.2, 1.0, 0.6  # weights of a passage's score
@@ -199,9 +202,19 @@ class Extractive:
     """The extraction of quotes from search results. Thread-safe."""
 
     def __init__(
-        self, settings: AnswerSettings, catalog: Catalog, embedder: TextEmbedder, *, least_certainty: float = 0.0
+        self,
+        settings: AnswerSettings,
+        catalog: Catalog,
+        embedder: TextEmbedder,
+        *,
+        least_certainty: float = 0.0,
+        read: VectorCache | None = None,
     ) -> None:
-        """Set up; passages with a line of which OCR is less sure than `least_certainty`, 0..1, are not quoted."""
+        """Set up; passages with a line of which OCR is less sure than `least_certainty`, 0..1, are not quoted.
+
+        `read` has the vectors of passages that were read before, and is created where none is given.
+        """
+        self._read = read or VectorCache(READ)
         self._settings, self._catalog, self._embedder = settings, catalog, embedder
         self._least_certainty = least_certainty
         self._cosines: Literal["english", "many"] = "many" if is_multilingual(embedder) else "english"
@@ -212,8 +225,8 @@ class Extractive:
         The pages, their order and their scores are those of the text search, by which the confidence was fitted: what
         lists of page images add changes no outcome.
 
-        Embeds at most 24 passages. Without pages: no quotes, confidence 0. Quotes in `besides` are not repeated where
-        there are others.
+        Embeds at most 24 passages, without those that were read lately. Without pages: no quotes, confidence 0. Quotes
+        in `besides` are not repeated where there are others.
         """
         ranked = self.rank(question, found, besides)
         if ranked is None:
@@ -281,7 +294,9 @@ class Extractive:
         if nearest_cosine is None:
             return nothing, ()
         try:
-            return self._embedder.embed_documents(texts), ()
+            return self._read.rows(
+                self._embedder.fingerprint, texts, lambda new: embedded_alone(self._embedder, new)
+            ), ()
         except (DocMindError, OSError, RuntimeError) as error:
             return nothing, (Degraded("dense", _("the text model cannot be used: {error}").format(error=error)),)
 

@@ -7,6 +7,7 @@ from .base import (
     TextEmbedder,
     TokenEmbedder,
     close_text_model,
+    embedded_alone,
     is_multilingual,
     token_embedder,
 )
@@ -33,6 +34,7 @@ from .registry import (
 )
 from .sentence import CrossEncoder, open_cross_encoder
 from .sentence_boundary import sentence_ends
+from .vector_cache import VectorCache
 from .visual_client import open_image_model, open_late_model
 
 __all__ = [
@@ -48,8 +50,10 @@ __all__ = [
     "TextEmbedder",
     "TextEmbedding",
     "TokenEmbedder",
+    "VectorCache",
     "automatic",
     "close_text_model",
+    "embedded_alone",
     "embedded_spans",
     "embedded_text",
     "facts_of",

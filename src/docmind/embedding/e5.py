@@ -130,6 +130,7 @@ class E5:
 
     name = "multilingual-e5-small"
     is_multilingual = True
+    scales_by_run = True
 
     def __init__(
         self,

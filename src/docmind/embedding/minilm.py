@@ -40,6 +40,7 @@ class MiniLM:
     """The default text model. Loaded at first use; thread-safe, as onnxruntime sessions are."""
 
     name = "all-MiniLM-L6-v2"
+    scales_by_run = True
 
     def __init__(
         self,

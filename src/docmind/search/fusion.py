@@ -133,6 +133,9 @@ IMAGES: tuple[ListName, ...] = ("visual", "image")
 WORDS: frozenset[ListName] = frozenset({"text", "code"})
 """One search, asked twice: their agreement counts once."""
 
+UNSURE_ONCE: frozenset[ListName] = WORDS | frozenset[ListName]({"lookalike"})
+"""The same where no page is likely to show a picture: that a page is hardly like it confirms no word."""
+
 
 @dataclass(slots=True)
 class _Unit:

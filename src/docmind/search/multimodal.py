@@ -12,6 +12,7 @@ from typing import get_args
 
 from docmind.config import Settings
 from docmind.documents import Catalog, NodeStore
+from docmind.embedding import VectorCache
 from docmind.errors import ConfigError, DamagedError
 from docmind.image_match import ImageMatcher
 from docmind.reading import PictureText, telling, turn_of
@@ -32,6 +33,7 @@ from docmind.search.fusion import (
     IMAGES,
     LONG,
     MOST_APART,
+    UNSURE_ONCE,
     UNSURE_WEIGHTS,
     WEIGHTS,
     WORDS,
@@ -45,7 +47,6 @@ from docmind.search.fusion import (
 )
 from docmind.search.lists import Gathered, Listed, VisualSearch, Words, listed
 from docmind.search.lists import Lists as AskedLists
-from docmind.search.query_cache import QueryCache
 from docmind.search.visual_rerank import VisualReranker
 from docmind.wording import _
 
@@ -68,7 +69,7 @@ class MultimodalSearch:
         words: Words,
         lookalike: ImageMatcher,
         eyes: VisualSearch | None,
-        queries: QueryCache,
+        queries: VectorCache,
     ) -> None:
         """Set up; `words` searches text, `eyes` page images; `queries` caches the embeddings of questions."""
         self._settings, self._catalog, self._nodes = settings, catalog, nodes
@@ -240,7 +241,7 @@ class MultimodalSearch:
         self, lists: Lists, strategy: MergeStrategy, dedup_key: DedupKey = "page_id"
     ) -> Sequence[MultimodalHit]:
         is_sure = any(hit.found or hit.score >= _LIKELY for hit in lists.get("lookalike", ()))
-        weights, once = (WEIGHTS, WORDS) if is_sure else (UNSURE_WEIGHTS, WORDS | {"lookalike"})
+        weights, once = (WEIGHTS, WORDS) if is_sure else (UNSURE_WEIGHTS, UNSURE_ONCE)
         rrf_k = self._settings.retrieve.rrf_k
         return merged(lists, strategy, dedup_key=dedup_key, rrf_k=rrf_k, weights=weights, once=once)
 

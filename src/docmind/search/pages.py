@@ -15,6 +15,7 @@ import numpy as np
 
 from docmind.config import Settings
 from docmind.documents import Catalog, PageRecord, Place
+from docmind.embedding import VectorCache
 from docmind.errors import (
     ConfigError,
     ExtraMissingError,
@@ -32,7 +33,6 @@ from docmind.records.search import Degraded, Filters, HeatMap, ListName, PageHit
 from docmind.records.values import check_question
 from docmind.runtime import Clock
 from docmind.search.fusion import DEPTH, FEW, NEUTRAL
-from docmind.search.query_cache import QueryCache
 from docmind.search.server_late_interaction import Ranked, ServerLate
 from docmind.visual import Visual, check_fits
 from docmind.wording import _
@@ -86,12 +86,12 @@ class PageSearch:
     """
 
     def __init__(
-        self, settings: Settings, index: SearchIndex, catalog: Catalog, visual: Visual, cache: QueryCache
+        self, settings: Settings, index: SearchIndex, catalog: Catalog, visual: Visual, cache: VectorCache
     ) -> None:
         """Set up; `cache` holds the embeddings of questions."""
         self._max_mb, self._settings = settings.reading.max_file_mb, settings.visual
         self._index, self._catalog, self._visual = index, catalog, visual
-        self._cache, self._pictures = cache, QueryCache(_PICTURES)
+        self._cache, self._pictures = cache, VectorCache(_PICTURES)
         self._server = ServerLate(index, catalog)
 
     def is_on(self, kind: ModelKind) -> bool:

@@ -17,6 +17,7 @@ from docmind.documents import Catalog, NodeRecord, NodeStore, PageRecord, Words
 from docmind.embedding import (
     QueryTokens,
     TextEmbedder,
+    VectorCache,
     embedded_text,
     is_multilingual,
     name_of,
@@ -32,7 +33,6 @@ from docmind.search.cross_encoder import Judge
 from docmind.search.fusion import LATE_WEIGHTS, SPARSE_WEIGHTS, DedupKey, Knows, lift, rank_pages, rrf
 from docmind.search.late_text import PAGES, Rerank
 from docmind.search.measures import Lines, lines_of
-from docmind.search.query_cache import QueryCache
 from docmind.wording import _
 
 _PAGES_PER_WINDOW = 3  # a page has a few windows, and one BM25 vector
@@ -68,12 +68,12 @@ class TextSearch:
         nodes: NodeStore,
         index: SearchIndex,
         embedder: TextEmbedder,
-        queries: QueryCache | None = None,
+        queries: VectorCache | None = None,
     ) -> None:
         """Set up; `queries` caches the embeddings of questions, and is created where none is given."""
         self._settings, self._catalog, self._nodes = settings, catalog, nodes
         self._index, self._embedder, self._blind = index, embedder, index.blind
-        self._queries = queries or QueryCache()
+        self._queries = queries or VectorCache()
         tokens = token_embedder(embedder, settings.retrieve.rerank)
         is_fused = settings.retrieve.fusion in ("sum", "rrf")  # other settings use one list alone
         self._tokens = tokens if is_fused else None

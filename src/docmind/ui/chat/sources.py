@@ -6,6 +6,7 @@ Below them are the pages that all search lists found for the question, with the 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -68,8 +69,10 @@ def _draw_results(docmind: DocMind, question: str, filters: Filters, key: str, c
     else:
         found = kept[1]
     _draw_lists(found.lists)
+    listed = {hit.page_id for hit in found.hits}
+    alone = [hit for hit in found.looks if hit.page_id not in listed]  # they stand apart, and moved no page by words
     with st.container(horizontal=True):
-        for hit in found.hits:
+        for hit in (*found.hits, *(replace(hit, rank=len(found.hits) + n) for n, hit in enumerate(alone, 1))):
             with st.container(width=_WIDE, gap="xxsmall", key=f"{key}-hit-{hit.rank}"):
                 outcome = errors.attempt(lambda hit=hit: _draw_result(docmind, hit, cited))
                 if isinstance(outcome, DocMindError):

@@ -1,14 +1,16 @@
-"""A cache of query embeddings, so that a repeated, filtered or paged question needs no model.
+"""A cache of embeddings, so that a repeated question, or a passage that was read before, needs no model.
 
-Questions are private: the cache is only in memory and ends with the process.
+Questions and passages are private: the cache is only in memory and ends with the process.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar, cast
+
+import numpy as np
 
 T = TypeVar("T")
 
@@ -16,8 +18,8 @@ SIZE = 256
 """Questions of all models together: a few MB at most, since a question has tens of token vectors."""
 
 
-class QueryCache:
-    """The `size` query embeddings used last, by model fingerprint and text. Thread-safe.
+class VectorCache:
+    """The `size` embeddings used last, by model fingerprint and text. Thread-safe.
 
     Two threads that miss the same question at once both compute it, so that neither waits for a slow model.
     """
@@ -50,12 +52,26 @@ class QueryCache:
                 self._kept.popitem(last=False)
         return made
 
+    def rows(self, fingerprint: str, texts: Sequence[str], make: Callable[[Sequence[str]], np.ndarray]) -> np.ndarray:
+        """Return a row for each text: those that are cached, and those that `make` gives for the others, in one call.
+
+        Errors of `make` are raised, and nothing is cached then.
+        """
+        with self._lock:
+            kept = {text: self._kept[fingerprint, text] for text in texts if (fingerprint, text) in self._kept}
+        new = [text for text in dict.fromkeys(texts) if text not in kept]
+        if new:
+            kept.update(zip(new, make(new), strict=True))
+        for text in texts:
+            self.get(fingerprint, text, lambda text=text: kept[text])
+        return np.stack([cast("np.ndarray", kept[text]) for text in texts])
+
     def hit_rate(self) -> float | None:
         """Return the share of cached questions, 0..1, since the start; None before the first."""
         with self._lock:
             return self._hits / self._asked if self._asked else None
 
     def clear(self) -> None:
-        """Remove every question; the hit rate continues."""
+        """Remove everything; the hit rate continues."""
         with self._lock:
             self._kept.clear()
