@@ -17,7 +17,7 @@ from conftest import ROOT
 from docmind.config import Settings, default_data_dir
 from docmind.errors import ConfigError
 from docmind.model_files import default_cache_dir
-from docmind.storage.keys import default_key_file
+from docmind.storage import default_key_folder
 from each import each_of
 
 
@@ -229,4 +229,4 @@ def test_elsewhere_the_library_lies_in_the_users_folder_for_data(
     assert folder.is_absolute()
     assert folder != default_cache_dir()
     assert not folder.is_relative_to(default_cache_dir())
-    assert default_key_file("x").parent != folder, "a key never lies in the data folder"
+    assert default_key_folder() != folder, "a key never lies in the data folder"

@@ -123,7 +123,7 @@ def _combined(docmind: DocMind, shown: Shown, text: str) -> dict[str, Sequence[M
         "text": modalities._lists.words(telling(text), "text", DEPTH, Filters()) if text else Listed(()),
     }
     if docmind.visual.is_on("image"):
-        lists["image"] = modalities._lists.images("image", None, shown.data, DEPTH, Filters())
+        lists["image"] = modalities._lists.images("image", None, shown.data, DEPTH, Filters()).call()
     sizes = (1, 2) if len(lists) > 2 else (1,)
     chosen = [some for size in sizes for some in combinations(lists, size)]
     found: dict[str, Sequence[MultimodalHit]] = {}
@@ -132,7 +132,7 @@ def _combined(docmind: DocMind, shown: Shown, text: str) -> dict[str, Sequence[M
         for name in some:
             gathered.take(name, lists[name], 0.0)
         found[" + ".join(_CALLED[name] for name in some)] = modalities._first(
-            modalities._merged(gathered, "rrf"), _DEPTH
+            modalities._merged(gathered.lists, "rrf"), _DEPTH
         )
     return found
 
