@@ -6,12 +6,14 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
+from docmind.late_interaction import maxsim
 from docmind.late_interaction.layout import runs
-from docmind.late_interaction.maxsim import Kernel, NumpyKernel, choose, is_exact, makers
+from docmind.late_interaction.maxsim import Choice, Kernel, NumpyKernel, choose, is_exact, makers, ordered
 
 CPU_KERNELS = ["torch", "onnxruntime", "numpy"]
 
@@ -98,6 +100,45 @@ def test_the_choice_of_a_kernel_reports_every_kernel() -> None:
     assert times[choice.kernel.name] == min(times.values())
     assert all(trial.reason for trial in choice.trials if trial.seconds is None)
     assert choose(128) is choice
+
+
+def scripted(*seconds: float) -> Callable[[], float]:
+    """Return a clock of runs: these seconds one after another, the last of them again and again."""
+    left = list(seconds)
+    return lambda: left.pop(0) if len(left) > 1 else left[0]
+
+
+def test_load_at_the_beginning_does_not_decide() -> None:
+    busy = [0.2, 0.16, 0.21, 0.19, 0.2]  # five rounds beside another program, which the other kernel stands better
+    kernels = {"torch": scripted(*busy, 0.09), "onnxruntime": scripted(0.154)}
+    assert min(busy) > 0.154  # so five rounds would choose the slower one
+    seconds, is_certain = ordered(kernels)
+    assert is_certain
+    assert min(seconds, key=seconds.__getitem__) == "torch"
+
+
+def test_an_order_that_stays_open_is_told() -> None:
+    swinging = ordered({"a": scripted(*[0.1, 0.2] * 30), "b": scripted(*[0.2, 0.1] * 29, 0.2, 0.11)})
+    assert not swinging[1] or swinging[0]["a"] == pytest.approx(swinging[0]["b"], rel=0.05)
+    assert ordered({"a": scripted(0.1), "b": scripted(0.101)})[1]  # as good as equal
+    assert ordered({"alone": scripted(0.1)})[1]
+    assert ordered({}) == ({}, True)
+
+
+def test_a_choice_that_was_not_certain_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[bool] = []
+
+    def tested(_dim: int) -> Choice:
+        made.append(len(made) > 0)
+        return Choice(NumpyKernel(), (), is_certain=made[-1])
+
+    monkeypatch.setattr(maxsim, "_test", tested)
+    monkeypatch.setattr(maxsim, "_chosen", {})
+    monkeypatch.setattr(maxsim, "_AGAIN_S", 0.0)
+    assert not choose(128).is_certain
+    assert choose(128).is_certain
+    assert choose(128).is_certain
+    assert made == [False, True]
 
 
 @pytest.mark.slow

@@ -2,15 +2,18 @@
 
 Several kernels compute it; they are exact, so they give the same numbers. A test at first use selects one: kernels with
 any error are excluded, and the fastest of the others is used. `torch._int_mm` in particular is silently wrong on some
-processors and some shapes.
+processors and some shapes. Other load on the machine changes the order of single measurements, so they are repeated
+until the order is certain; where it is not within the time, the kernels are tested again after a minute.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import comb
+from statistics import median
 from typing import Protocol
 
 import numpy as np
@@ -19,7 +22,10 @@ from docmind.late_interaction.layout import runs
 from docmind.late_interaction.quantize import PAGE_LIMIT, QUERY_LIMIT
 
 _BLOCK = 16_384  # tokens: 8 MB as float32
-_PAGES, _LENGTH, _TOKENS, _ROUNDS = 128, 1_030, 20, 5  # of the speed test: a few milliseconds per round
+_PAGES, _LENGTH, _TOKENS = 128, 1_030, 20  # of the speed test: a few milliseconds per round
+_LEAST_ROUNDS, _MOST_ROUNDS, _LONGEST_S = 5, 60, 2.0
+_CHANCE, _EQUAL, _FAR = 0.01, 1.05, 3.0  # of a wrong order; times as good as equal; too slow to be measured further
+_AGAIN_S = 60.0
 
 
 class Kernel(Protocol):
@@ -61,22 +67,27 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The selected kernel, and the test results of all kernels."""
+    """The selected kernel, the test results of all kernels, and whether the order of their speeds is certain."""
 
     kernel: Kernel
     trials: tuple[Trial, ...]
+    is_certain: bool = True
 
 
-_chosen: dict[int, Choice] = {}
+_chosen: dict[int, tuple[Choice, float]] = {}  # with the time of the test
 _choosing = threading.Lock()
 
 
 def choose(dim: int) -> Choice:
-    """Return the fastest exact kernel for vectors of this dimension: tested once per process, which imports torch."""
+    """Return the fastest exact kernel for vectors of this dimension.
+
+    It is tested once per process, which imports torch, and again a minute after a test whose order was not certain.
+    """
     with _choosing:
-        if dim not in _chosen:
-            _chosen[dim] = _test(dim)
-        return _chosen[dim]
+        known = _chosen.get(dim)
+        if known is None or (not known[0].is_certain and time.monotonic() - known[1] > _AGAIN_S):
+            known = _chosen[dim] = (_test(dim), time.monotonic())
+        return known[0]
 
 
 def makers() -> dict[str, Callable[[], Kernel]]:
@@ -125,14 +136,45 @@ def _test(dim: int) -> Choice:
     tokens = np.tile(some, (_PAGES // 16, 1))
     query = source.integers(-QUERY_LIMIT, QUERY_LIMIT + 1, (_TOKENS, dim)).astype(np.int8)
     starts, lengths = np.arange(_PAGES) * _LENGTH, np.full(_PAGES, _LENGTH)
-    times: dict[str, list[float]] = {name: [] for name in exact}
-    for _ in range(_ROUNDS):  # alternating, so that other load on the machine affects all kernels
-        for name, kernel in exact.items():
-            times[name].append(_timed(kernel, query, tokens, starts, lengths))
-    seconds = {name: min(taken) for name, taken in times.items()}
+    seconds, is_certain = ordered(
+        {name: lambda kernel=kernel: _timed(kernel, query, tokens, starts, lengths) for name, kernel in exact.items()}
+    )
     trials = tuple(Trial(name, seconds.get(name), reasons.get(name, "")) for name in makers())
     fastest = min(seconds, key=seconds.__getitem__, default=None)
-    return Choice(exact[fastest] if fastest else NumpyKernel(), trials)
+    return Choice(exact[fastest] if fastest else NumpyKernel(), trials, is_certain)
+
+
+def ordered(timed: Mapping[str, Callable[[], float]]) -> tuple[dict[str, float], bool]:
+    """Return the median seconds of each kernel, and whether it is certain which one is the fastest.
+
+    `timed` runs a kernel once and returns its seconds. The kernels alternate, so that other load affects all of them,
+    and are compared round by round: the order is certain where the fastest won so many rounds against each other
+    kernel that chance would do it in 1% (sign test), or where both are equally fast within 5%.
+    """
+    times: dict[str, list[float]] = {name: [] for name in timed}
+    running, until = dict(timed), time.monotonic() + _LONGEST_S
+    is_certain = not timed
+    for number in range(_MOST_ROUNDS if timed else 0):
+        for name, run in running.items():
+            times[name].append(run())
+        if number + 1 < _LEAST_ROUNDS:
+            continue
+        middle = {name: median(taken) for name, taken in times.items()}
+        best = min(middle, key=middle.__getitem__)
+        running = {name: run for name, run in running.items() if name == best or min(times[name]) < _FAR * middle[best]}
+        is_certain = all(_is_slower(times[name], times[best]) for name in running if name != best)
+        if is_certain or time.monotonic() > until:
+            break
+    return {name: median(taken) for name, taken in times.items() if taken}, is_certain
+
+
+def _is_slower(taken: list[float], best: list[float]) -> bool:
+    """Return whether a kernel is certainly slower than the best, or as fast as makes no difference."""
+    count = len(taken)
+    wins = sum(mine < other for mine, other in zip(best, taken, strict=True))
+    if sum(comb(count, one) for one in range(wins, count + 1)) / 2**count < _CHANCE:
+        return True
+    return count > 2 * _LEAST_ROUNDS and median(taken) < _EQUAL * median(best)
 
 
 def _timed(kernel: Kernel, *arguments: np.ndarray) -> float:
