@@ -221,7 +221,7 @@ def test_an_empty_question_is_refused(desk: DocMind, question: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("question", ["'; DROP TABLE nodes; --", "\x00\x1b[31m", "🦩" * 500, "a" * 100_000, '%_*()"'])
+@pytest.mark.parametrize("question", ["'; DROP TABLE nodes; --", "\x00\x1b[31m", "🦩" * 500, "a" * 20_000, '%_*()"'])
 def test_any_question_is_only_a_question(tmp_path: Path, question: str) -> None:
     with HERON.opened(tmp_path) as desk:
         assert desk.search(question).query

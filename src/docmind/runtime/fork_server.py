@@ -31,7 +31,7 @@ from docmind.runtime import sandbox, worker
 from docmind.runtime.forking import ENDED, LARGEST, received
 
 _LOOK_MS, _IDLE_MS = 500, 1_000
-_LAST_MOMENT_S = 1.0
+_LAST_MOMENT_S = 5.0  # closing an index takes tenths of a second, and some of them on a busy machine
 _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
 
 

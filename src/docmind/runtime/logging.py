@@ -58,7 +58,8 @@ def start_logging(level: Literal["debug", "info", "warning", "error"]) -> None:
     """
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.ERROR)
     logging.getLogger("docmind").setLevel(level.upper())
-    for filtered in (*logging.getLogger().handlers, *map(logging.getLogger, _SERVERS)):
+    ours = [handler for handler in logging.getLogger().handlers if type(handler) is logging.StreamHandler]
+    for filtered in (*ours, *map(logging.getLogger, _SERVERS)):  # what a program adds to collect records gets them all
         filtered.addFilter(_rarely)  # adding it again does nothing
     with contextlib.suppress(ImportError, ValueError, OSError):  # Windows writes no core files by itself
         import resource
