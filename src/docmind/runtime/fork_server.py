@@ -31,7 +31,6 @@ from docmind.runtime import sandbox, worker
 from docmind.runtime.forking import ENDED, LARGEST, received
 
 _LOOK_MS, _IDLE_MS = 500, 1_000
-_LAST_MOMENT_S = 5.0  # closing an index takes tenths of a second, and some of them on a busy machine
 _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
 
 
@@ -69,7 +68,7 @@ class Server:
 
         What is left is killed by the system when this process ends.
         """
-        until = time.monotonic() + _LAST_MOMENT_S
+        until = time.monotonic() + worker.LAST_MOMENT_S
         if self._control is not None:
             self._polled.unregister(self._control.fileno())
         while self._children and (left_s := until - time.monotonic()) > 0:

@@ -40,6 +40,10 @@ MAX_HEADER = 64 * 1024 * 1024
 MAX_BLOB = 4 * 1024 * 1024 * 1024
 MAX_BLOBS = 16
 _ENDING_S = 0.5
+LAST_MOMENT_S = 5.0
+"""How long a child may go on after its owner has died, to close its files: an index needs tenths of a second, and some
+seconds on a busy machine. One that is killed while it closes can lose what it had acknowledged.
+"""
 _REFUSED = "refused"  # the key of a header that counts the network calls that a child was refused
 _SPOKEN = "spoken"  # the key of a header that tells a child the language of the interface
 _PIPE = 32 * 1024  # bytes that a pipe holds for certain: sending more waits for the reader
@@ -457,8 +461,10 @@ def _place(event: str, arguments: tuple[object, ...]) -> str:
 
 
 def _follow_parent(parent: int) -> None:
+    """End this process after its parent, where the end of its input did not end it: it has a moment to close files."""
     while os.getppid() == parent:
         time.sleep(0.5)
+    time.sleep(LAST_MOMENT_S)
     os._exit(0)
 
 
