@@ -13,7 +13,6 @@ import base64
 import binascii
 import io
 import mimetypes
-import os
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -37,7 +36,7 @@ from docmind.errors import (
     VisualModelError,
     WorkerFailedError,
 )
-from docmind.folders import Tree, TreeFile, WithheldError
+from docmind.folders import Tree, TreeFile, WithheldError, bounded
 from docmind.memory import requested
 from docmind.records.answers import Answer
 from docmind.records.conversations import RunProgress
@@ -641,21 +640,12 @@ def _allowed(given: str, context: Context) -> list[TreeFile]:
 def _contents(file: TreeFile, limit_mb: int) -> bytes:
     try:
         with file.open() as opened:
-            size = os.fstat(opened.fileno()).st_size
-            data = opened.read((limit_mb << 20) + 1) if size <= limit_mb << 20 else b""
+            return bounded(opened, file.name, limit_mb)
     except OSError as error:
         raise ReadingError(
             _("{name} can't be opened: {reason}.").format(name=file.name, reason=error.strerror),
             hint=_("Check its permissions."),
         ) from error
-    if max(size, len(data)) > limit_mb << 20:
-        raise TooLargeError(
-            _("{file} has {size} MB; the limit is {limit} MB.").format(
-                file=file.name, size=f"{max(size, len(data)) / 2**20:,.0f}", limit=f"{limit_mb:,}"
-            ),
-            hint=_("Split the file, or raise DOCMIND_READING__MAX_FILE_MB."),
-        )
-    return data
 
 
 def _waited(

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import fields, is_dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -138,8 +139,7 @@ def opened(*, creates: bool = False, reminds: bool = True, accept: bool = False,
             lambda: _is_command_waited_for(settings),
         )
     except VaultBusyError as error:
-        running = find_running(settings.data_dir)
-        if running is None or not is_alive(running):
+        if not _is_app_open(settings.data_dir):
             raise
         raise VaultBusyError(
             _("DocMind is open in the browser; commands work while it is closed."),
@@ -164,10 +164,15 @@ def opened(*, creates: bool = False, reminds: bool = True, accept: bool = False,
     return desk
 
 
+def _is_app_open(data_dir: Path) -> bool:
+    """Return whether an app that answers has the library open. Raises `ConfigError` as `find_running`."""
+    running = find_running(data_dir)
+    return running is not None and is_alive(running)
+
+
 def _is_command_waited_for(settings: Settings) -> bool:
     """Say that another command is waited for, unless it is the app, which stays open."""
-    running = find_running(settings.data_dir)
-    if running is not None and is_alive(running):
+    if _is_app_open(settings.data_dir):
         return False
     told = _("Another command of DocMind uses the library; waiting for it for at most {seconds} seconds.")
     click.echo(told.format(seconds=_GIVES_WAY_S), err=True)
@@ -204,8 +209,7 @@ def reached(*, creates: bool = False) -> DocMind | Client:
         from docmind.client import connect
 
         data_dir = Settings.load().data_dir
-        running = find_running(data_dir)
-        if running is None or not is_alive(running):
+        if not _is_app_open(data_dir):
             raise
         return connect(data_dir)
 

@@ -1,5 +1,5 @@
 from .folders import Folders
-from .given import Given, named_files, read_named, size_of_named
+from .given import Given, bounded, named_files, read_named, size_of_named
 from .tree import Tree, TreeFile, WithheldError
 from .withheld import own_places
 
@@ -9,6 +9,7 @@ __all__ = [
     "Tree",
     "TreeFile",
     "WithheldError",
+    "bounded",
     "named_files",
     "own_places",
     "read_named",

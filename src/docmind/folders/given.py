@@ -65,29 +65,34 @@ def read_named(file: Path | TreeFile | Closed, limit_mb: int) -> bytes:
     """Return the bytes of a file; one that is too large, or endless, is not read into memory."""
     if isinstance(file, Closed):
         raise file.error
-    limit = limit_mb << 20
     try:
         with file.open() if isinstance(file, TreeFile) else _opened(file) as opened_file:
-            stat = os.fstat(opened_file.fileno())
-            if not S_ISREG(stat.st_mode):
+            if not S_ISREG(os.fstat(opened_file.fileno()).st_mode):
                 raise NotFoundError(
                     _("{file} isn't a file.").format(file=file),
                     hint=_("Give the path of a file, or of a folder of files."),
                 )
-            data = opened_file.read(limit + 1) if stat.st_size <= limit else b""
-            if max(stat.st_size, len(data)) > limit:
-                raise TooLargeError(
-                    _("{file} has {size} MB; the limit is {limit} MB.").format(
-                        file=file.name, size=f"{max(stat.st_size, len(data)) / 2**20:,.0f}", limit=f"{limit_mb:,}"
-                    ),
-                    hint=_("Split the file, or raise DOCMIND_READING__MAX_FILE_MB."),
-                )
-            return data
+            return bounded(opened_file, file.name, limit_mb)
     except OSError as error:
         raise NotFoundError(
             _("{file} can't be opened: {reason}.").format(file=file, reason=error.strerror),
             hint=_("Check the path and its permissions."),
         ) from error
+
+
+def bounded(file: IO[bytes], name: str, limit_mb: int) -> bytes:
+    """Return the bytes of an open file, which may grow or be endless. Raises `TooLargeError`, `OSError`."""
+    limit, size = limit_mb << 20, os.fstat(file.fileno()).st_size
+    data = file.read(limit + 1) if size <= limit else b""
+    size = max(size, len(data))
+    if size > limit:
+        raise TooLargeError(
+            _("{file} has {size} MB; the limit is {limit} MB.").format(
+                file=name, size=f"{size / 2**20:,.0f}", limit=f"{limit_mb:,}"
+            ),
+            hint=_("Split the file, or raise DOCMIND_READING__MAX_FILE_MB."),
+        )
+    return data
 
 
 def _opened(path: Path) -> IO[bytes]:
