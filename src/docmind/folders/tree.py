@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -149,7 +150,9 @@ class Tree:
                     raise OSError(errno.EINVAL, _NO_FILE)
                 if identity_of(told) in self._own or _is_key(descriptor, told):
                     raise WithheldError
-                if isinstance(place, str) and identity_of(_status(place, name)) != identity_of(told):
+                if isinstance(place, str) and (
+                    identity_of(_status(place, name)) != identity_of(told) or not self._is_below(descriptor, path)
+                ):
                     raise OSError(errno.ELOOP, _CHANGED)
             opened.pop_all()
         return os.fdopen(descriptor, "rb")
@@ -245,6 +248,14 @@ class Tree:
             passed.append(identity_of(told))
         return path, passed
 
+    def _is_below(self, descriptor: int, path: str) -> bool:
+        """Return whether an open file is the one of this path: a folder may be exchanged and back between two checks.
+
+        True where the system does not tell where an open file lies.
+        """
+        lies = _path_of(descriptor)
+        return lies is None or os.path.normcase(lies) == os.path.normcase(self._root.joinpath(*path.split("/")))
+
     def _check_not_own(self, told: os.stat_result, place: int | str) -> None:
         if identity_of(told) in self._own or all(_holds(place, name) for name in _LIBRARY):
             raise WithheldError
@@ -302,6 +313,24 @@ def _passed(name: str, descriptor: int) -> int:
 def _told(error: OSError) -> OSError:
     """Return the error with a reason that names a link; the system says "Not a directory" of one to a folder."""
     return OSError(errno.ELOOP, _BEHIND) if error.errno in (errno.ELOOP, errno.ENOTDIR) else error
+
+
+def _path_of(descriptor: int) -> str | None:
+    """Return where an open file lies now, without links; None where the system does not tell."""
+    if sys.platform == "win32":
+        import ctypes
+        import msvcrt
+
+        path = ctypes.create_unicode_buffer(32_768)
+        handle = ctypes.c_void_p(msvcrt.get_osfhandle(descriptor))
+        if not ctypes.windll.kernel32.GetFinalPathNameByHandleW(handle, path, len(path), 0):
+            return None
+        told = path.value
+        return "\\\\" + told[8:] if told.startswith("\\\\?\\UNC\\") else told.removeprefix("\\\\?\\")
+    try:
+        return os.readlink(f"/proc/self/fd/{descriptor}")
+    except OSError:
+        return None
 
 
 def _status(place: int | str, name: str) -> os.stat_result:
