@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from docmind.late_interaction import maxsim
+from docmind.late_interaction.known_kernels import KnownKernels
 from docmind.late_interaction.layout import runs
-from docmind.late_interaction.maxsim import Choice, Kernel, NumpyKernel, choose, is_exact, makers, ordered
+from docmind.late_interaction.maxsim import (
+    Choice,
+    Kernel,
+    NumpyKernel,
+    Trial,
+    choose,
+    is_exact,
+    makers,
+    ordered,
+)
 
 CPU_KERNELS = ["torch", "onnxruntime", "numpy"]
 
@@ -139,6 +152,51 @@ def test_a_choice_that_was_not_certain_is_made_again(monkeypatch: pytest.MonkeyP
     assert choose(128).is_certain
     assert choose(128).is_certain
     assert made == [False, True]
+
+
+def test_a_certain_choice_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    kept, made = KnownKernels(tmp_path / "kernels.json"), []
+
+    def tested(dim: int) -> Choice:
+        made.append(dim)
+        return Choice(NumpyKernel(), (Trial("numpy", 0.25), Trial("torch", 0.5)), is_certain=dim != 8)
+
+    def chosen(dim: int, known: KnownKernels | None = kept) -> str:
+        monkeypatch.setattr(maxsim, "_chosen", {})  # as in another process
+        return choose(dim, known).kernel.name
+
+    monkeypatch.setattr(maxsim, "_test", tested)
+    assert [chosen(16), chosen(16), chosen(16)] == ["numpy"] * 3
+    assert made == [16]
+    assert kept.get(16) == ("numpy", 0.25)
+    chosen(16, None)  # the control: without the file each process tests
+    assert [chosen(8), chosen(8)] == ["numpy"] * 2  # nor is an order kept that was not certain
+    assert [chosen(32), chosen(32)] == ["numpy"] * 2
+    assert made == [16, 16, 8, 8, 32]
+    monkeypatch.setattr(maxsim, "is_exact", lambda kernel, dim: False)  # another processor, or another library
+    chosen(16)
+    assert made == [16, 16, 8, 8, 32, 16]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "[]", "{", "[" * 90_000, '{"machine": 1}', '{"machine": "M", "kernels": []}',
+        '{"machine": "M", "kernels": {"16": 1}}',
+        '{"machine": "M", "kernels": {"16": {"kernel": ["numpy"], "seconds": 0.1, "at_s": 1}}}',
+        '{"machine": "M", "kernels": {"16": {"kernel": "numpy", "seconds": 0.1, "at_s": 1}}}',
+        '{"machine": "M", "kernels": {"16": {"kernel": "numpy", "seconds": 0.1, "at_s": 1e99}}}',
+        '{"machine": "other", "kernels": {"16": {"kernel": "numpy", "seconds": 0.1, "at_s": NOW}}}',
+    ],
+)  # fmt: skip
+def test_a_damaged_old_or_foreign_file_says_nothing(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "kernels.json"
+    KnownKernels(path).put(16, "torch", 0.5)
+    machine = json.loads(path.read_text())["machine"]
+    path.write_text(text.replace('"M"', json.dumps(machine)).replace("NOW", str(int(time.time()))))
+    assert KnownKernels(path).get(16) is None
+    KnownKernels(path).put(16, "torch", 0.5)
+    assert KnownKernels(path).get(16) == ("torch", 0.5)
 
 
 @pytest.mark.slow

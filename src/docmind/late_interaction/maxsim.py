@@ -3,7 +3,8 @@
 Several kernels compute it; they are exact, so they give the same numbers. A test at first use selects one: kernels with
 any error are excluded, and the fastest of the others is used. `torch._int_mm` in particular is silently wrong on some
 processors and some shapes. Other load on the machine changes the order of single measurements, so they are repeated
-until the order is certain; where it is not within the time, the kernels are tested again after a minute.
+until the order is certain; where it is not within the time, the kernels are tested again after a minute. A certain
+choice is kept for a month (`known_kernels`), and only its kernel is tested for exactness by the next process.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from math import comb
 from statistics import median
@@ -18,6 +20,7 @@ from typing import Protocol
 
 import numpy as np
 
+from docmind.late_interaction.known_kernels import KnownKernels
 from docmind.late_interaction.layout import runs
 from docmind.late_interaction.quantize import PAGE_LIMIT, QUERY_LIMIT
 
@@ -78,16 +81,35 @@ _chosen: dict[int, tuple[Choice, float]] = {}  # with the time of the test
 _choosing = threading.Lock()
 
 
-def choose(dim: int) -> Choice:
+def choose(dim: int, kept: KnownKernels | None = None) -> Choice:
     """Return the fastest exact kernel for vectors of this dimension.
 
     It is tested once per process, which imports torch, and again a minute after a test whose order was not certain.
+    Where a kernel is known in `kept`, it alone is tested; a certain choice is put there.
     """
     with _choosing:
         known = _chosen.get(dim)
         if known is None or (not known[0].is_certain and time.monotonic() - known[1] > _AGAIN_S):
-            known = _chosen[dim] = (_test(dim), time.monotonic())
+            known = _chosen[dim] = ((kept and _known(dim, kept)) or _tested(dim, kept), time.monotonic())
         return known[0]
+
+
+def _known(dim: int, kept: KnownKernels) -> Choice | None:
+    """Return the kernel that was the fastest before, if it runs here and is exact."""
+    name, seconds = kept.get(dim) or ("", 0.0)
+    with suppress(KeyError, ImportError, RuntimeError, OSError):
+        kernel = makers()[name]()
+        if is_exact(kernel, dim):
+            return Choice(kernel, (Trial(name, seconds),))
+    return None
+
+
+def _tested(dim: int, kept: KnownKernels | None) -> Choice:
+    choice = _test(dim)
+    seconds = {trial.name: trial.seconds for trial in choice.trials}.get(choice.kernel.name)
+    if kept is not None and choice.is_certain and seconds is not None:
+        kept.put(dim, choice.kernel.name, seconds)
+    return choice
 
 
 def makers() -> dict[str, Callable[[], Kernel]]:

@@ -23,6 +23,7 @@ from docmind.embedding import PagePatches
 from docmind.errors import NotFoundError, VaultError, VisualModelError
 from docmind.late_interaction import prefetch
 from docmind.late_interaction.compaction import sweep
+from docmind.late_interaction.known_kernels import KnownKernels
 from docmind.late_interaction.layout import Shelf, Snapshot, digest_name
 from docmind.late_interaction.maxsim import Kernel, NumpyKernel, choose
 from docmind.late_interaction.quantize import finite, page_int8, query_int8
@@ -82,7 +83,8 @@ _INSERT = """INSERT OR REPLACE INTO late_pages
 class LatePages:
     """The stored multivectors and their search. Thread-safe: writers wait for each other, searches for no writer.
 
-    `turn` is a keyed rotation of `(n, dim)` float32. `min_free_mb` is the space that must stay free on the disk.
+    `turn` is a keyed rotation of `(n, dim)` float32. `min_free_mb` is the space that must stay free on the disk. In
+    `cache_dir`, where it is given, the fastest kernel of this machine is kept.
     Methods that write must not be called inside a transaction of the vault.
     """
 
@@ -93,8 +95,10 @@ class LatePages:
         turn: Callable[[np.ndarray], np.ndarray],
         *,
         min_free_mb: int = 200,
+        cache_dir: Path | None = None,
     ) -> None:
         self._folder, self._db, self._turn = folder, database, turn
+        self._known = None if cache_dir is None else KnownKernels(cache_dir / "kernels.json")
         self._min_free = min_free_mb << 20
         self._shelves: dict[str, Shelf] = {}
         self._writing = threading.RLock()  # held while files change; then the database's lock, and then:
@@ -210,9 +214,9 @@ class LatePages:
             turned = self._turned(query, snapshot)
             rows, steps = query_int8(turned)
             if len(wanted) > EXACT_PAGES:
-                kernel, count = choose(rows.shape[1]).kernel, max(len(wanted) // SHARE, 10 * limit)
+                kernel, count = choose(rows.shape[1], self._known).kernel, max(len(wanted) // SHARE, 10 * limit)
                 wanted = prefetch.candidates(snapshot, wanted, rows, steps, kernel, count)
-            scores = _scores(snapshot, wanted, rows, steps)
+            scores = self._scores(snapshot, wanted, rows, steps)
             first = _best(scores, max(limit, RESCORED))
             scores[first[:RESCORED]] = _rescored(snapshot, wanted[first[:RESCORED]], turned)
             best = first[_best(scores[first], limit)]
@@ -220,6 +224,16 @@ class LatePages:
             if self._are_sound(fingerprint, snapshot, found):
                 pairs = zip(found, scores[best].tolist(), strict=True)
                 return [(snapshot.places[number].image, score) for number, score in pairs]
+
+    def _scores(self, snapshot: Snapshot, wanted: np.ndarray, rows: np.ndarray, steps: np.ndarray) -> np.ndarray:
+        """Return `(len(wanted),)` float64: MaxSim with the question as int8."""
+        lengths = snapshot.lengths[wanted]
+        best = self._kernel(snapshot, lengths).best(rows, snapshot.rows, snapshot.starts[wanted], lengths)
+        return (best * steps).sum(axis=1) * snapshot.steps[wanted]
+
+    def _kernel(self, snapshot: Snapshot, lengths: np.ndarray) -> Kernel:
+        few = int(lengths.sum()) <= FEW_TOKENS
+        return NumpyKernel() if few else choose(snapshot.rows.shape[1], self._known).kernel
 
     def score(self, fingerprint: str, query: np.ndarray, images: Collection[str]) -> dict[str, float]:
         """Return MaxSim of these images, with the float32 question; images without vectors are left out.
@@ -266,7 +280,7 @@ class LatePages:
         for fingerprint in self.fingerprints():
             snapshot = self._snapshot(fingerprint)
             if len(snapshot.places):
-                _kernel(snapshot, snapshot.lengths)
+                self._kernel(snapshot, snapshot.lengths)
 
     def close(self) -> None:
         """Release the files. Later calls open them again, as long as the vault is open."""
@@ -332,13 +346,6 @@ def _wanted(snapshot: Snapshot, allowed: Collection[str] | None) -> np.ndarray:
     return np.array(sorted({snapshot.at[image] for image in allowed if image in snapshot.at}), np.int64)
 
 
-def _scores(snapshot: Snapshot, wanted: np.ndarray, rows: np.ndarray, steps: np.ndarray) -> np.ndarray:
-    """Return `(len(wanted),)` float64: MaxSim with the question as int8."""
-    lengths = snapshot.lengths[wanted]
-    best = _kernel(snapshot, lengths).best(rows, snapshot.rows, snapshot.starts[wanted], lengths)
-    return (best * steps).sum(axis=1) * snapshot.steps[wanted]
-
-
 def _rescored(snapshot: Snapshot, numbers: np.ndarray, turned: np.ndarray) -> np.ndarray:
     """Return `(len(numbers),)` float64: MaxSim with the float32 question.
 
@@ -354,11 +361,6 @@ def _rescored(snapshot: Snapshot, numbers: np.ndarray, turned: np.ndarray) -> np
 def _best(scores: np.ndarray, count: int) -> np.ndarray:
     """Return the positions of the highest scores, best first; equal scores in their order."""
     return np.argsort(-scores, kind="stable")[:count]
-
-
-def _kernel(snapshot: Snapshot, lengths: np.ndarray) -> Kernel:
-    few = int(lengths.sum()) <= FEW_TOKENS
-    return NumpyKernel() if few else choose(snapshot.rows.shape[1]).kernel
 
 
 def _other_length(given: int, kept: int) -> VisualModelError:

@@ -13,6 +13,7 @@ from docmind.config import Settings
 from docmind.documents import Catalog, PageList, PageVectors
 from docmind.errors import NotFoundError
 from docmind.index import COLPALI_DIM, MOST_TOKENS, SearchIndex
+from docmind.model_files import default_cache_dir
 from docmind.records.models import Description
 from docmind.storage import Database
 from docmind.visual.open_models import Opened
@@ -130,6 +131,7 @@ class LateStore:
         index: SearchIndex,
     ) -> None:
         self._folder, self._min_free_mb = settings.data_dir / "late", settings.storage.min_free_mb
+        self._cache_dir = settings.cache_dir or default_cache_dir()
         self._db, self._catalog, self._pages, self._opened = database, catalog, pages, opened
         self._turn, self._mirror = index.blind.dense, index.mirror
         self._is_indexed = index.holds_multivectors
@@ -142,7 +144,9 @@ class LateStore:
             if self._late is None:
                 from docmind.late_interaction import LatePages
 
-                self._late = LatePages(self._folder, self._db, self._turn, min_free_mb=self._min_free_mb)
+                self._late = LatePages(
+                    self._folder, self._db, self._turn, min_free_mb=self._min_free_mb, cache_dir=self._cache_dir
+                )
             return self._late
 
     def has(self, fingerprint: str, image: str) -> bool:
