@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -65,7 +66,7 @@ def test_deaths_from_outside_set_nothing_aside(
         kept = filled(tmp_path / "index")
     monkeypatch.setenv("DYING_SIGNAL", str(int(how)))
     index = EdgeIndex(tmp_path / "index", DIM, min_free_mb=1)
-    with pytest.raises(IndexEngineError, match="again and again"):
+    with pytest.raises(IndexEngineError, match="cannot be kept running"):
         index.epoch()
     assert len(dying.read_text().split()) == PATIENCE
     monkeypatch.setattr(generation_module, "ENTRY", "docmind.index.edge_process:serve")
@@ -91,6 +92,39 @@ def test_crashes_of_its_own_set_it_aside(
     assert len(dying.read_text().split()) == FAULTS
     assert (tmp_path / "index" / "g000001.broken").is_dir()
     index.close()
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize(
+    ("words", "tries", "said"),
+    [
+        ("Exception: failed to build edge edge-search thread pool: os error 11", PATIENCE, "cannot be kept running"),
+        ("PanicException: called `Option::unwrap()` on a `None` value", 2, "failed twice"),
+    ],
+)
+def test_words_of_the_engine_are_for_the_log(
+    tmp_path: Path,
+    dying: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    words: str,
+    tries: int,
+    said: str,
+) -> None:
+    with monkeypatch.context() as healthy:
+        healthy.setattr(generation_module, "ENTRY", "docmind.index.edge_process:serve")
+        kept = filled(tmp_path / "index")
+    monkeypatch.setattr(generation_module, "ENTRY", "index.dying:serve_failures")
+    monkeypatch.setenv("DYING_WORDS", words)
+    caplog.set_level(logging.INFO, "docmind.index")
+    index = EdgeIndex(tmp_path / "index", DIM, min_free_mb=1)
+    with pytest.raises(IndexEngineError, match=said) as failed:
+        index.count("text")
+    index.close()
+    assert words.partition(": ")[2] not in f"{failed.value} {failed.value.hint}"
+    assert words in caplog.text
+    assert len(dying.read_text().split()) == tries
+    assert kept.is_dir()
 
 
 def test_every_flipped_bit_of_the_state_is_noticed(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from docmind.errors import CancelledError
 from docmind.runtime.background import Background, log_mistake
+from docmind.runtime.logging import Lines
 
 
 def test_a_thread_starts_once_and_again_after_its_end() -> None:
@@ -99,5 +100,6 @@ def test_a_mistake_is_logged_without_its_message(caplog: pytest.LogCaptureFixtur
         with caplog.at_level(logging.ERROR):
             log_mistake("docmind.test", "a job failed", error)
     assert "a job failed with ValueError" in caplog.text
-    assert "test_background.py" in caplog.text
-    assert "text of a document" not in caplog.text.replace('raise ValueError("text of a document")', "")
+    told = Lines().format(caplog.records[0])
+    assert "test_background.py" in told
+    assert "text of a document" not in told.replace('raise ValueError("text of a document")', "")

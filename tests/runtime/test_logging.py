@@ -51,3 +51,27 @@ def test_one_error_is_told_once_a_minute(is_limited: bool, monkeypatch: pytest.M
         assert out.getvalue().count("line") == 1_000
     else:
         assert len(told) == 1_000
+
+
+@pytest.mark.parametrize("is_command", [True, False])
+@pytest.mark.parametrize("level", ["warning", "debug"])
+def test_a_command_tells_in_sentences(is_command: bool, level: str) -> None:
+    """Who runs a command reads sentences; level, part and place are for the log of a server, and for debugging."""
+    script = (
+        "import sys\n"
+        "from docmind.runtime import log_mistake, start_logging\n"
+        f"start_logging({level!r}, is_command={is_command})\n"
+        "import logging\n"
+        "logging.getLogger('docmind.index').warning('the index is built again: %s', 'The copy is damaged.')\n"
+        "try:\n"
+        "    open('/no/such/file')\n"
+        "except OSError as error:\n"
+        "    log_mistake('docmind.index', 'the copy was not read', error)\n"
+    )
+    told = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stderr
+    sentences = "The index is built again: The copy is damaged.\nThe copy was not read with FileNotFoundError.\n"
+    if is_command and level == "warning":
+        assert told == sentences
+    else:
+        assert told.startswith("WARNING docmind.index: the index is built again")
+        assert 'File "<string>"' in told

@@ -127,7 +127,7 @@ def opened(*, creates: bool = False, reminds: bool = True, accept: bool = False,
     settings = _patient(Settings.load())
     if not creates:
         check_library(settings.data_dir)
-    start_logging(settings.log_level)
+    start_logging(settings.log_level, is_command=True)
     network_guard().hold(settings.network.strict)
     is_new = not (settings.data_dir / "vault.json").exists()
     is_chosen = is_new or settings.keys.recovery_code is not None  # the code brings a new root key

@@ -19,6 +19,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import logging
 import os
 import signal
 import threading
@@ -52,6 +53,8 @@ _FROM_OUTSIDE = frozenset(
     for name in ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGXCPU")
     if (number := getattr(signal, name, None)) is not None
 )
+_LOG = logging.getLogger("docmind.index")
+
 # Messages of the engine where the system, not the shard, lacks a resource.
 _SHORTAGES = ("Cannot allocate memory", "os error 12", "Too many open files", "os error 24", "os error 11")
 _POPULATED = 4 << 20  # files up to this length are read completely when a shard is opened
@@ -179,19 +182,19 @@ class Generation:
             self._bury()
             if reply["error"] == "full":
                 raise DiskFullError(_("The disk filled up while the index was writing."))
-            if reply["error"] == "killed":
+            if reply["error"] == "killed" or _is_shortage(reply["message"]):
                 interruptions += 1
                 if interruptions >= PATIENCE:
                     raise _interrupted(reply["message"])
+                time.sleep(min(0.4, 0.05 * interruptions))
                 continue
             faults += 1
             if faults >= 2:
                 # Requests are checked before they are sent. Shards that open and then fail twice at a valid request
                 # must not be trusted by the next owner either.
                 self._record(replace(self.state, is_doubted=True))
-                raise IndexEngineError(
-                    _("The index engine failed twice at one request: {message}.").format(message=reply["message"])
-                )
+                _LOG.info("the engine of the index: %s", reply["message"])
+                raise IndexEngineError(_("The index engine failed twice at one request."))
 
     def _opened(self) -> Worker:
         """Return the process with its shards open.
@@ -217,13 +220,14 @@ class Generation:
                 raise VaultBusyError("Another process has the index open.")
             if reply["error"] == "full":
                 raise DiskFullError(_("The disk is too full to open the index."))
-            if reply["error"] in ("killed", "silent") or any(one in trouble for one in _SHORTAGES):
+            if reply["error"] in ("killed", "silent") or _is_shortage(trouble):
                 # A timeout has taken two minutes already.
                 interruptions += 1 if reply["error"] != "silent" else PATIENCE // 2
             else:
                 faults += 1
             if faults >= FAULTS:
-                raise GenerationLostError(f"The index cannot be opened: {trouble}.")
+                _LOG.info("the engine of the index: %s", trouble)
+                raise GenerationLostError(_("The index can't be opened."))
             if interruptions >= PATIENCE:
                 raise _interrupted(trouble)
             time.sleep(min(0.4, 0.05 * interruptions))
@@ -285,10 +289,20 @@ def room_to_open(directory: Path) -> int:
     return found + _MARGIN
 
 
+def _is_shortage(message: str) -> bool:
+    """Return whether a message of the engine says that the system lacks memory, threads or descriptors."""
+    return any(one in message for one in _SHORTAGES)
+
+
 def _interrupted(message: str) -> IndexEngineError:
+    """Return the error; the engine's own words are for the log, since they say nothing to who asks."""
+    _LOG.info("the engine of the index: %s", message)
     return IndexEngineError(
-        _("The process of the index was ended again and again: {message}.").format(message=message),
-        hint=_("Something on this computer ends it, lack of memory for one. The index is left as it is: try again."),
+        _("The process of the index cannot be kept running."),
+        hint=_(
+            "Something on this computer ends it, or it lacks memory or threads. The index is left as it is: "
+            "close other programs and try again."
+        ),
     )
 
 

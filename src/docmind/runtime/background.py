@@ -13,7 +13,7 @@ from docmind.errors import CancelledError
 def log_mistake(logger: str, what: str, error: Exception) -> None:
     """Log where an error was raised, without its message, which may repeat document text."""
     where = "".join(traceback.format_tb(error.__traceback__))
-    logging.getLogger(logger).error("%s with %s\n%s", what, type(error).__name__, where)
+    logging.getLogger(logger).error("%s with %s", what, type(error).__name__, extra={"where": where})
 
 
 class Background:

@@ -46,19 +46,42 @@ class Rarely(logging.Filter):
         return True
 
 
+class Lines(logging.Formatter):
+    """Lines of a program that runs for long: level, part, message, and where in the source a mistake was made."""
+
+    def __init__(self) -> None:
+        super().__init__("%(levelname)s %(name)s: %(message)s")
+
+    def format(self, record: logging.LogRecord) -> str:
+        where = getattr(record, "where", "")  # `log_mistake` gives it
+        return super().format(record) + (f"\n{where}" if where else "")
+
+
+class Sentences(logging.Formatter):
+    """One line a message for who runs a command: no level, no part, no place in the source."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        said = " ".join(record.getMessage().split())
+        return f"{said[:1].upper()}{said[1:]}{'' if said.endswith(('.', '!', '?')) else '.'}"
+
+
 _rarely = Rarely()
 
 
-def start_logging(level: Literal["debug", "info", "warning", "error"]) -> None:
+def start_logging(level: Literal["debug", "info", "warning", "error"], *, is_command: bool = False) -> None:
     """Log DocMind at `level` and libraries at error level, each error once a minute, and disable core dumps.
+
+    A command (`is_command`) writes `Sentences` where the level is warning or error; all else writes `Lines`.
 
     A core dump would leave keys and text on the disk; systems without such a limit are left as they are. Call it first
     at an entry point. The variables that disable reports of libraries are set when `docmind` is imported
     (`docmind.runtime.quiet`).
     """
-    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.ERROR)
+    logging.basicConfig(level=logging.ERROR)
     logging.getLogger("docmind").setLevel(level.upper())
     ours = [handler for handler in logging.getLogger().handlers if type(handler) is logging.StreamHandler]
+    for handler in ours:
+        handler.setFormatter(Sentences() if is_command and level in ("warning", "error") else Lines())
     for filtered in (*ours, *map(logging.getLogger, _SERVERS)):  # what a program adds to collect records gets them all
         filtered.addFilter(_rarely)  # adding it again does nothing
     with contextlib.suppress(ImportError, ValueError, OSError):  # Windows writes no core files by itself
