@@ -91,14 +91,12 @@ def copied_house(tmp_path: Path) -> Path:
         ("errors.py", "import docmind.config"),
         ("records/documents.py", "def late():\n    from docmind.config import Settings as Settings"),
         ("utils.py", "ANSWER = 42"),
-        ("services.py", "from docmind.storage.keys import Keyset as Keyset"),
         ("storage/keys.py", "from docmind.storage.artifacts import Artifacts as Artifacts"),
     ],
     ids=[
         "an import upwards",
         "an import upwards inside a function",
         "a module without a line",
-        "an import past a front door",
         "two modules that import each other",
     ],
 )
@@ -108,6 +106,73 @@ def test_the_contract_refuses(copied_house: Path, file: str, line: str) -> None:
     result = lint_imports(copied_house)
     assert result.returncode != 0
     assert Path(file).stem in result.stdout
+
+
+OPEN = {"docmind.rich_text.highlight", "docmind.runtime.quiet", "docmind.runtime.seccomp"}
+"""Modules that are front doors of their own: their packages would import much more, or import them first."""
+
+
+def past_doors(package: Path) -> list[str]:
+    """Return the imports of a package's inner modules by modules of other packages: file, line and what is imported.
+
+    A module whose name stands in the stub of its package is part of the front door.
+    """
+    stubs = {path.parent.name: path for path in package.glob("*/__init__.pyi")}
+    inner = {
+        f"docmind.{name}.{path.stem if path.suffix else path.name}"
+        for name, stub in stubs.items()
+        for path in stub.parent.iterdir()
+        if path.stem != "__init__" and (path.suffix == ".py" or (path / "__init__.py").exists())
+    }
+    inner -= OPEN | {f"docmind.{name}.{one}" for name, stub in stubs.items() for one in _names_of(stub)}
+    found = []
+    for path in sorted(package.rglob("*.py")):
+        own = path.relative_to(package).parts[0]
+        for line, module in _modules(ast.parse(path.read_text("utf-8"), str(path))):
+            begun = ".".join(module.split(".")[:3])
+            if begun in inner and begun.split(".")[1] != own:
+                found.append(f"{path.relative_to(package).as_posix()}:{line} {module}")
+    return found
+
+
+def _names_of(stub: Path) -> list[str]:
+    (listed,) = (node.value for node in ast.parse(stub.read_text("utf-8")).body if isinstance(node, ast.Assign))
+    return ast.literal_eval(listed)
+
+
+def _modules(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield line and dotted name of all that is imported in a file, what is named after `import` too."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def test_a_package_is_entered_by_its_front_door() -> None:
+    assert past_doors(PACKAGE) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "is_refused"),
+    [
+        ("from docmind.storage.keys import Keyset", True),
+        ("from docmind.storage import keys", True),
+        ("def late():\n    import docmind.storage.keys", True),
+        ("from docmind.reading.formats import word", True),
+        ("from docmind.storage import Keyset", False),
+        ("from docmind.runtime import quiet", False),
+        ("from docmind.records.search import Filters", False),
+    ],
+)
+def test_an_import_past_a_front_door_is_seen(line: str, is_refused: bool, tmp_path: Path) -> None:
+    for stub in PACKAGE.rglob("*.py*"):
+        if stub.suffix in (".py", ".pyi"):
+            copy = tmp_path / stub.relative_to(PACKAGE)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_text(stub.read_text("utf-8") if stub.suffix == ".pyi" else "", "utf-8")
+    (tmp_path / "services.py").write_text(line, "utf-8")
+    assert [one.split(":")[0] for one in past_doors(tmp_path)] == (["services.py"] if is_refused else [])
 
 
 @each_of("stub", sorted(PACKAGE.rglob("__init__.pyi")))

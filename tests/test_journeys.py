@@ -52,7 +52,10 @@ def test_the_four_journeys(tmp_path: Path) -> None:
                 [Upload("herons.pdf", text_pdf(["Herons nest in the valley of the river", "Egrets count 37 eggs"]))]
             )
         with entered(seen["a question is answered"]):
-            assert desk.ask("Where do herons nest?").sentences
+            thread_id = desk.conversations.create().thread_id
+            run_id = desk.conversations.start("Where do herons nest?", thread_id=thread_id)
+            answer = desk.conversations.wait(run_id, 60).turn
+            assert answer is not None
         doc_id = desk.documents()[0].doc_id
         with entered(seen["a page image is shown"]):
             image = desk.page_image(doc_id, 1)
