@@ -296,6 +296,55 @@ def test_asked_as_of_a_snapshot(tmp_path: Path) -> None:
         assert "isn't there any more" in gone.degraded[0].reason
 
 
+HERONS = "herons.txt"
+
+
+def found_in(docmind: DocMind, filters: Filters, picture: bytes) -> list[bool]:
+    """Return whether each way of asking for herons finds their document."""
+    asked = docmind.conversations.ask("Where does the heron nest?", filters=filters)
+    found = [
+        {hit.document for hit in docmind.search("heron nest", filters=filters).hits},
+        {hit.document for hit in docmind.multimodal_search("heron nest", filters=filters).hits},
+        {hit.document for hit in docmind.see(picture, filters=filters, read=False).hits},
+        {source.document for source in docmind.ask("Where does the heron nest?", filters=filters).sources},
+        {source.document for source in asked.answer.sources},
+    ]
+    return [HERONS in names for names in found] + [
+        HERONS in (docmind.ask("List all documents", filters=filters).answer or "")
+    ]
+
+
+def test_documents_of_the_bin_are_asked_as_of_a_snapshot(tmp_path: Path) -> None:
+    with LIBRARY.opened(tmp_path) as docmind:
+        taken = docmind.snapshots.create()
+        doc_id = docmind.find_document(HERONS).doc_id
+        picture = docmind.page_image(doc_id, 1)
+        as_of = Filters(snapshots=(taken.snapshot_id,))
+        everywhere, nowhere = found_in(docmind, as_of, picture), [False] * 6
+        assert everywhere == [True] * 6
+        docmind.library.delete([doc_id])
+        assert found_in(docmind, as_of, picture) == everywhere
+        assert found_in(docmind, Filters(), picture) == nowhere
+        assert found_in(docmind, Filters(doc_ids=(doc_id,)), picture) == nowhere
+        result = docmind.search("heron nest", filters=as_of)
+        assert not result.degraded
+        assert docmind.page(result.hits[0].doc_id, 1).document == HERONS
+        assert docmind.reader.find(doc_id, "heron").places
+        assert not docmind.doctor.examine("full").findings
+        docmind.reindex()
+        assert found_in(docmind, as_of, picture) == everywhere
+        assert found_in(docmind, Filters(), picture) == nowhere
+    with opened(tmp_path) as docmind:
+        assert found_in(docmind, as_of, picture) == everywhere
+        docmind.snapshots.delete(taken.snapshot_id)
+        assert found_in(docmind, Filters(), picture) == nowhere
+        with pytest.raises(NotFoundError, match="in the bin"):
+            docmind.page(doc_id, 1)
+        assert not docmind.doctor.examine("full").findings, "the index follows"
+        docmind.library.restore([doc_id])
+        assert found_in(docmind, Filters(), picture) == everywhere
+
+
 def clear_snapshots(patch: pytest.MonkeyPatch) -> None:
     clear(patch)
     patch.setattr("docmind.storage.snapshot_files.AESGCM", IdentityCipher)

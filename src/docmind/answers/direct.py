@@ -6,7 +6,7 @@ summarized by their central sentences.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
@@ -243,11 +243,10 @@ class DirectAnswers:
     def _all(self, language: Language, scope: Scope) -> Reply:
         """List the newest documents, each with its first passage."""
         _, _, some, none = _LISTED[language]
-        documents = [info for info in self._catalog.documents() if info.status == "ready"]
+        documents = self._catalog.asked(scope.filters.snapshots)
         if not documents:
             return Reply(_said(none), "documents")
-        held = self._catalog.held_in(scope.filters.snapshots)
-        within = [info for info in documents if _is_within(info, scope.filters, held)]
+        within = [info for info in documents if _is_within(info, scope.filters)]
         shown = [(info, first_passage(self._catalog, info)) for info in within[:LISTED]]
         lead = some.format(count=_counted(len(within), language))
         more = _MORE[language].format(n=len(within) - LISTED) if len(within) > LISTED else ""
@@ -258,9 +257,8 @@ class DirectAnswers:
 
         What is talked about are the documents of the latest answer, those of the filter, or the only one.
         """
-        documents = [info for info in self._catalog.documents() if info.status == "ready"]
-        held = self._catalog.held_in(scope.filters.snapshots)
-        within = [info.doc_id for info in documents if _is_within(info, scope.filters, held)]
+        documents = self._catalog.asked(scope.filters.snapshots)
+        within = [info.doc_id for info in documents if _is_within(info, scope.filters)]
         if is_this(topic):
             narrowed = within if len(within) == 1 or scope.filters.doc_ids else []
             return tuple([doc_id for doc_id in scope.talked_about if doc_id in within][:SUMMARIZED] or narrowed)
@@ -328,13 +326,8 @@ def _counted(documents: int, language: Language) -> str:
     return one if documents == 1 else many.format(n=documents)
 
 
-def _is_within(info: DocumentInfo, filters: Filters, held: Collection[str] | None) -> bool:
-    """Return whether a document, as a whole, passes the filters: its main language stands for those of its pages.
-
-    `held` are the documents of the filters' snapshots, None without any.
-    """
-    if held is not None and info.doc_id not in held:
-        return False
+def _is_within(info: DocumentInfo, filters: Filters) -> bool:
+    """Return whether a document that is asked passes the filters: its main language stands for those of its pages."""
     is_spoken = not filters.languages or info.language in filters.languages
     return is_spoken and filters.allow(info.doc_id, info.tags, info.collections)
 

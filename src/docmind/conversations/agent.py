@@ -101,9 +101,9 @@ class Tools:
         if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= 1_000_000:
             return "The page is a number from 1."
         filters = filters_of(state["question"]["filters"])
-        within, held = filters.doc_ids, self._means.catalog.held_in(filters.snapshots)
-        matches = [i for i in self._means.catalog.documents() if name and name in (i.document, i.doc_id, i.title)]
-        named = [i for i in matches if (not within or i.doc_id in within) and (held is None or i.doc_id in held)]
+        asked = self._means.catalog.asked(filters.snapshots)
+        matches = [i for i in asked if name and name in (i.document, i.doc_id, i.title)]
+        named = [i for i in matches if not filters.doc_ids or i.doc_id in filters.doc_ids]
         if not named:
             return "There is no document of that name among those the user asks about."
         hit = self._steps.retrieval.page_hit(named[0].doc_id, number)

@@ -51,8 +51,12 @@ _PAGE_COLUMNS = (
 )
 
 
-# A condition on rows of `pages`, with the document's id as first parameter: it is not in the bin.
-_IS_SHOWN = "NOT EXISTS (SELECT 1 FROM documents WHERE doc_id = ?1 AND deleted_at_ms IS NOT NULL)"
+# A document of the bin that a snapshot holds: only questions as of a snapshot find it, and its pages can be opened.
+_IS_KEPT = "d.deleted_at_ms IS NOT NULL AND EXISTS (SELECT 1 FROM segments g WHERE g.doc_id = d.doc_id)"
+_IS_READABLE = f"(d.deleted_at_ms IS NULL OR ({_IS_KEPT}))"
+
+# A condition on rows of `pages`, with the document's id as first parameter: its pages can be opened.
+_IS_SHOWN = f"EXISTS (SELECT 1 FROM documents d WHERE d.doc_id = ?1 AND {_IS_READABLE})"
 
 _QUEUED: dict[str, DocumentStatus] = {
     "waiting": "reading",
@@ -240,14 +244,17 @@ class Catalog:
             raise NotFoundError(_("There is no such document: {doc_id}.").format(doc_id=doc_id))
         return found[0]
 
+    def readable(self, doc_id: str) -> DocumentInfo:
+        """Return one document outside the bin, or one in the bin that a snapshot holds. Raises `NotFoundError`."""
+        found = self._documents(f"WHERE d.doc_id = ? AND {_IS_READABLE}", (doc_id,))
+        return found[0] if found else self.document(doc_id)
+
     def name_and_title(self, doc_id: str) -> tuple[str, str] | None:
         """Return file name and title of one document without reading its pages.
 
-        Returns None where there is none, or where it is in the bin.
+        Returns None where there is none, or where it is in the bin and no snapshot holds it.
         """
-        row = self._db.one(
-            "SELECT document, title FROM documents WHERE doc_id = ? AND deleted_at_ms IS NULL", (doc_id,)
-        )
+        row = self._db.one(f"SELECT document, title FROM documents d WHERE doc_id = ? AND {_IS_READABLE}", (doc_id,))
         return (row[0], row[1]) if row else None
 
     def texts_of(self, doc_id: str) -> list[str]:
@@ -270,10 +277,41 @@ class Catalog:
         """Return the documents in the bin, the last deleted first."""
         return self._documents("WHERE d.deleted_at_ms IS NOT NULL ORDER BY d.deleted_at_ms DESC, d.document", ())
 
+    def indexed(self) -> list[DocumentInfo]:
+        """Return the documents that the index holds: the ready ones outside the bin, and in the bin of a snapshot."""
+        return self._documents(f"WHERE d.status = 'ready' AND {_IS_READABLE} ORDER BY d.added_at_ms DESC", ())
+
+    def index_counts(self) -> tuple[int, int]:
+        """Return how many nodes and pages the index must hold, those of documents that it refuses left out."""
+        held = f"JOIN documents d ON d.doc_id = t.doc_id WHERE d.status = 'ready' AND d.message = '' AND {_IS_READABLE}"
+        there = "AND EXISTS (SELECT 1 FROM pages p WHERE p.doc_id = t.doc_id AND p.page_no = t.page_no)"
+        row = self._db.one(
+            f"SELECT (SELECT count(*) FROM nodes t {held} {there}), (SELECT count(*) FROM pages t {held})"
+        )
+        return (row[0], row[1]) if row is not None else (0, 0)
+
+    def is_bin_indexed(self) -> bool:
+        """Return whether the index holds documents of the bin, which a search must leave out."""
+        return self._db.one(f"SELECT 1 FROM documents d WHERE {_IS_KEPT} LIMIT 1") is not None
+
+    def asked(self, snapshots: Collection[str]) -> list[DocumentInfo]:
+        """Return the ready documents that are asked, the newest first.
+
+        They are those outside the bin; as of snapshots, those that any of these holds, in the bin or not.
+        """
+        held = self.held_in(snapshots)
+        if held is None:
+            return [info for info in self.documents() if info.status == "ready"]
+        return [info for info in self.indexed() if info.doc_id in held]
+
     def allowed(self, filters: Filters) -> list[str]:
-        """Return the ids of the documents outside the bin that the filters allow: all of them but the pages' own."""
+        """Return the ids of the documents that the filters allow: by all filters but those of single pages.
+
+        Documents in the bin are allowed only as of a snapshot that holds them.
+        """
         held = self.held_in(filters.snapshots)
-        rows = self._db.all("SELECT doc_id, tags FROM documents WHERE deleted_at_ms IS NULL")
+        shown = "1" if held is not None else "deleted_at_ms IS NULL"
+        rows = self._db.all(f"SELECT doc_id, tags FROM documents WHERE {shown}")
         collected: dict[str, set[str]] = {}
         for collection_id in filters.collections:
             for (doc_id,) in self._db.all("SELECT doc_id FROM collected WHERE collection_id = ?", (collection_id,)):
@@ -290,7 +328,7 @@ class Catalog:
         return held_in(self._db, snapshots) if snapshots else None
 
     def lacking(self, filters: Filters) -> tuple[Degraded, ...]:
-        """Return what a search as of a snapshot cannot find: documents that are not in the library any more."""
+        """Return what a search as of a snapshot cannot find: documents that are neither in the library nor the bin."""
         held = self.held_in(filters.snapshots)
         if held is None:
             return ()
@@ -299,7 +337,7 @@ class Catalog:
         told = []
         if len(there) < len(filters.snapshots):
             told.append(_("The snapshot that was asked isn't there any more."))
-        rows = self._db.all("SELECT doc_id FROM documents WHERE status = 'ready' AND deleted_at_ms IS NULL")
+        rows = self._db.all("SELECT doc_id FROM documents WHERE status = 'ready'")
         if gone := len(held.difference(doc_id for (doc_id,) in rows)):
             told.append(
                 ngettext(
@@ -376,11 +414,11 @@ class Catalog:
             return self._changed(db, page.doc_id)
 
     def page(self, doc_id: str, page_no: int) -> PageRecord:
-        """Return one page of a document outside the bin. Raises `NotFoundError`, `DamagedError`."""
+        """Return one page of a `readable` document. Raises `NotFoundError`, `DamagedError`."""
         sql = f"SELECT {_PAGE_COLUMNS} FROM pages WHERE doc_id = ?1 AND page_no = ?2 AND {_IS_SHOWN}"
         row = self._db.one(sql, (doc_id, page_no))
         if row is None:
-            pages = self.document(doc_id).pages
+            pages = self.readable(doc_id).pages
             told = ngettext("This document has {n} page.", "This document has {n} pages.", pages).format(n=pages)
             raise NotFoundError(told, hint=_("Choose a page from 1 to {n}.").format(n=pages) if pages > 1 else None)
         return _page(row)
@@ -401,7 +439,7 @@ class Catalog:
         return found
 
     def pages_of(self, doc_id: str) -> list[PageRecord]:
-        """Return the pages of a document outside the bin, in order, without damaged ones, which `damage` names."""
+        """Return the pages of a `readable` document, in order, without damaged ones, which `damage` names."""
         try:
             sql = f"SELECT {_PAGE_COLUMNS} FROM pages WHERE doc_id = ?1 AND {_IS_SHOWN} ORDER BY page_no"
             return [_page(row) for row in self._db.all(sql, (doc_id,))]
@@ -459,7 +497,7 @@ class Catalog:
 
     def page_view(self, doc_id: str, page_no: int) -> PageView:
         """Return one page with its words, as shown to a person. Raises `NotFoundError`."""
-        info, page = self.document(doc_id), self.page(doc_id, page_no)
+        info, page = self.readable(doc_id), self.page(doc_id, page_no)
         words = Words.unpack(page.words)
         return PageView(
             doc_id=doc_id,

@@ -71,12 +71,16 @@ class PageList:
         return found
 
     def names(self, filters: Filters) -> dict[str, str]:
-        """Return the names, by id, of the documents outside the bin that are ready and pass the filters."""
+        """Return the names, by id, of the documents that are ready and pass the filters.
+
+        Documents in the bin are among them only as of a snapshot that holds them.
+        """
+        held = held_in(self._db, filters.snapshots) if filters.snapshots else None
         sql = (
             "SELECT doc_id, document, tags, (SELECT group_concat(c.collection_id, ' ') FROM collected c"
-            " WHERE c.doc_id = d.doc_id) FROM documents d WHERE status = 'ready' AND deleted_at_ms IS NULL"
+            " WHERE c.doc_id = d.doc_id) FROM documents d WHERE status = 'ready'"
+            f" AND {'deleted_at_ms IS NULL' if held is None else '1'}"
         )
-        held = held_in(self._db, filters.snapshots) if filters.snapshots else None
         return {
             doc_id: document
             for doc_id, document, tags, collections in self._db.all(sql)

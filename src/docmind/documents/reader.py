@@ -38,7 +38,7 @@ class Reader:
         words = Words.unpack(record.words)
         joints = _joints(page.text, words)
         read = (PageWord(text, box, joint) for (text, box), joint in zip(page.words, joints, strict=True))
-        return ReadPage(page, self._catalog.document(doc_id).title, tuple(read))
+        return ReadPage(page, self._catalog.readable(doc_id).title, tuple(read))
 
     def quads(self, doc_id: str, page_no: int, boxes: Sequence[Box]) -> tuple[Quad, ...]:
         """Return the shapes of quoted lines, from their boxes. Raises `NotFoundError`, `DamagedError`."""
@@ -56,7 +56,7 @@ class Reader:
 
         Characters beyond `LONGEST_SEARCH` are left out; damaged pages are skipped. Raises `NotFoundError`.
         """
-        self._catalog.document(doc_id)
+        self._catalog.readable(doc_id)
         wanted = _folded(text[:LONGEST_SEARCH]).strip()
         places: list[PlaceFound] = []
         for page in self._catalog.pages_of(doc_id) if wanted else ():

@@ -244,6 +244,12 @@ class Segments:
             refs = _files_of(db, [number for number, _address in alone])
             db.execute("DELETE FROM snapshots WHERE snapshot_id = ?", (snapshot_id,))
             db.executemany("DELETE FROM segments WHERE segment_no = ?", [(number,) for number, _address in alone])
+            left = db.execute(
+                "SELECT d.doc_id FROM documents d JOIN segment_keys k ON k.doc_id = d.doc_id"
+                " WHERE d.deleted_at_ms IS NOT NULL AND d.doc_id NOT IN (SELECT doc_id FROM segments)"
+            )
+            for (doc_id,) in left.fetchall():
+                self._catalog.touch(doc_id)  # the index drops it
             db.execute("DELETE FROM segment_keys WHERE doc_id NOT IN (SELECT doc_id FROM segments)")
             return self._catalog.doom(refs)
 

@@ -495,7 +495,7 @@ class Folders:
         return row is not None
 
     def _is_known(self, doc_id: str) -> bool:
-        return self._catalog.name_and_title(doc_id) is not None
+        return not self._catalog.gone([doc_id])
 
     def _rows(self, folder_id: int) -> tuple[bytes, list[_Row]]:
         salt = self._db.one("SELECT salt FROM folders WHERE folder_id = ?", (folder_id,))

@@ -144,9 +144,11 @@ class SearchIndex:
     def narrowed(self, filters: Filters) -> Filters:
         """Return the filters in the form that the index knows: tags, collections and snapshots as documents.
 
-        So tags and collections can change without a change of the index, and their names never reach it.
+        So tags and collections can change without a change of the index, and their names never reach it. The index
+        holds documents of the bin for questions as of a snapshot; all other questions name those that they ask.
         """
-        if not (filters.tags or filters.collections or filters.snapshots):
+        is_plain = not (filters.tags or filters.collections or filters.snapshots)
+        if is_plain and not self._catalog.is_bin_indexed():
             return filters
         allowed = tuple(self._catalog.allowed(filters)) or _NONE
         return replace(filters, doc_ids=allowed, tags=(), collections=(), snapshots=())

@@ -168,7 +168,7 @@ class IndexSync:
                 return self._rebuild(report)
             built_by = self._index.fingerprint()
             if built_by != self._embedder.fingerprint:
-                if not self._ready():
+                if not self._catalog.indexed():
                     return self._rebuild(report)
                 raise IndexMismatchError(
                     _("The index was built by {built_by}, but the text model in use is {fingerprint}.").format(
@@ -204,7 +204,7 @@ class IndexSync:
                 self._replace(doc_id)
                 return
             with contextlib.suppress(NotFoundError):
-                info = self._catalog.document(doc_id)
+                info = self._catalog.readable(doc_id)
                 pages = self._catalog.pages((doc_id, page_no) for page_no in page_nos)
                 if info.status == "ready":
                     try:
@@ -284,12 +284,9 @@ class IndexSync:
         }  # fmt: skip
         return texts, {point_id_of(page): self._page_payload(info, page) for page in pages.values()}
 
-    def _ready(self) -> list[DocumentInfo]:
-        return [info for info in self._catalog.documents() if info.status == "ready"]
-
     def _rebuild(self, report: Report | None) -> int:
         epoch = self._catalog.epoch()
-        models, ready = self._pages.models(epoch), self._ready()
+        models, ready = self._pages.models(epoch), self._catalog.indexed()
         self._index.rebuild(self._embedder.fingerprint)
         refused: dict[str, ValueError] = {}
         text, done = self._names.qdrant_text_collection, 0
@@ -347,7 +344,7 @@ class IndexSync:
         for collection in (self._names.qdrant_text_collection, self._names.qdrant_image_collection):
             self._index.delete(collection, doc_id)
         with contextlib.suppress(NotFoundError):
-            info = self._catalog.document(doc_id)
+            info = self._catalog.readable(doc_id)
             if info.status == "ready":
                 self._write(info, self._models())
         self._written[doc_id] = epoch

@@ -296,32 +296,19 @@ class Doctor:
         names = self._index.names
         counts = [opened.index.count(name) for name in (names.qdrant_text_collection, names.qdrant_image_collection)]
         if check.level == "quick":
-            wanted = self._numbers()
-            if counts != wanted and self._catalog.epoch() == now:
+            wanted = self._catalog.index_counts()
+            if tuple(counts) != wanted and self._catalog.epoch() == now:
                 check.add([Problem("index-differs")])
             return
         differing = list(self._points(vault))
         if self._catalog.epoch() == now:  # otherwise a document was changed meanwhile
             check.add(differing)
 
-    def _numbers(self) -> list[int]:
-        """Return how many nodes and pages the index must hold."""
-        shown = (
-            "JOIN documents d ON d.doc_id = t.doc_id"
-            " WHERE d.status = 'ready' AND d.message = '' AND d.deleted_at_ms IS NULL"
-        )
-        there = "AND EXISTS (SELECT 1 FROM pages p WHERE p.doc_id = t.doc_id AND p.page_no = t.page_no)"
-        found = [
-            self._database.one(f"SELECT count(*) FROM nodes t {shown} {there}"),
-            self._database.one(f"SELECT count(*) FROM pages t {shown}"),
-        ]
-        return [int(row[0]) if row else 0 for row in found]
-
     def _points(self, vault: Vault) -> Iterator[Problem]:
         """Yield the points that differ from the vault: other payloads, and those that are missing or too many."""
         opened, names = self._index.ready(), self._index.names
         wanted: tuple[dict[str, object], dict[str, object]] = ({}, {})
-        for info in self._ready(vault):
+        for info in self._indexed(vault):
             for part, payloads in zip(wanted, opened.mirror.payloads(info), strict=True):
                 part.update((point_id, _followed(payload)) for point_id, payload in payloads.items())
         for part, collection in zip(wanted, (names.qdrant_text_collection, names.qdrant_image_collection), strict=True):
@@ -336,13 +323,13 @@ class Doctor:
             for point_id in part:
                 yield Problem("index-differs", point_id)
 
-    def _ready(self, vault: Vault) -> Iterator[DocumentInfo]:
+    def _indexed(self, vault: Vault) -> Iterator[DocumentInfo]:
         """Yield the documents that the index must hold."""
         refused = self._catalog.refused()
         for doc_id, document in vault.documents.items():
-            if document.status == "ready" and not document.is_binned and doc_id not in refused:
-                with suppress(NotFoundError):  # deleted meanwhile
-                    yield self._catalog.document(doc_id)
+            if document.status == "ready" and doc_id not in refused:
+                with suppress(NotFoundError):  # deleted meanwhile, or in the bin and of no snapshot
+                    yield self._catalog.readable(doc_id)
 
 
 class Check:

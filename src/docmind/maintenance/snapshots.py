@@ -510,6 +510,7 @@ class Snapshots:
         with self._turn:
             info = self._known(snapshot_id)
             self._remove(snapshot_id)
+        self._library.follow_changes()
         return info
 
     def delete_database(self, name: str) -> KeptDatabase:
@@ -536,6 +537,8 @@ class Snapshots:
             old = tuple(one for one in known if one.snapshot_id not in kept)
             for one in () if dry_run else old:
                 self._remove(one.snapshot_id)
+        if old and not dry_run:
+            self._library.follow_changes()
         return old
 
     def tidy(self) -> None:

@@ -57,7 +57,8 @@ They may lie beyond the page, as those of a photograph do that shows the table t
 class Filters:
     """Filters of a search. Within a field any value may match; all fields must match.
 
-    Empty means no limit. `collections` are ids, and so are `snapshots`: of their documents, those in the library match.
+    Empty means no limit. `collections` are ids, and so are `snapshots`: of their documents, those in the library and
+    in the bin match.
     """
 
     doc_ids: Ids = ()
