@@ -301,13 +301,14 @@ HERONS = "herons.txt"
 
 def found_in(docmind: DocMind, filters: Filters, picture: bytes) -> list[bool]:
     """Return whether each way of asking for herons finds their document."""
-    asked = docmind.conversations.ask("Where does the heron nest?", filters=filters)
+    asked = docmind.conversations.ask("Where does the heron nest?", filters=filters).answer
+    assert asked is not None
     found = [
         {hit.document for hit in docmind.search("heron nest", filters=filters).hits},
         {hit.document for hit in docmind.multimodal_search("heron nest", filters=filters).hits},
         {hit.document for hit in docmind.see(picture, filters=filters, read=False).hits},
         {source.document for source in docmind.ask("Where does the heron nest?", filters=filters).sources},
-        {source.document for source in asked.answer.sources},
+        {source.document for source in asked.sources},
     ]
     return [HERONS in names for names in found] + [
         HERONS in (docmind.ask("List all documents", filters=filters).answer or "")
