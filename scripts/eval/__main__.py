@@ -30,7 +30,7 @@ from pathlib import Path
 from harness import add_missing, opened, vault_place
 
 from docmind.errors import DocMindError
-from docmind.evaluate import read_questions
+from docmind.evaluation import read_questions
 
 WHAT = (
     "retrieval",

@@ -22,7 +22,7 @@ from harness import add_missing, opened, vault_place
 from docmind.answers import Extractive
 from docmind.application import DocMind
 from docmind.config import AnswerSettings
-from docmind.evaluate import Question, read_questions
+from docmind.evaluation import Question, read_questions
 from docmind.records.documents import Upload
 from docmind.records.search import Filters, SearchResult
 

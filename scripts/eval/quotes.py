@@ -13,7 +13,7 @@ from pathlib import Path
 
 from harness import add_missing, opened
 
-from docmind.evaluate import Question
+from docmind.evaluation import Question
 from docmind.records.answers import Source
 
 AROUND = 160  # characters of the page before and after a quote

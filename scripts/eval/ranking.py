@@ -20,7 +20,7 @@ import numpy as np
 from harness import add_missing, opened
 from retrieval import print_table
 
-from docmind.evaluate import Judged, Question, judge, rows_of
+from docmind.evaluation import Judged, Question, judge, rows_of
 from docmind.records.search import Hit, Ranking
 from docmind.search.fusion import lift, rank_pages
 

@@ -11,7 +11,7 @@ from harness import Times, add_missing, opened
 
 from docmind.application import DocMind
 from docmind.config import RetrieveSettings
-from docmind.evaluate import Judged, Question, character_error_rate, judge, rows_of, score
+from docmind.evaluation import Judged, Question, character_error_rate, judge, rows_of, score
 from docmind.records.answers import Outcome
 from docmind.records.search import Filters
 

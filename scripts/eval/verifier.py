@@ -27,7 +27,7 @@ from docmind.answers.verify import Passage, Verified, Verifier, leaves_of
 from docmind.application import DocMind
 from docmind.documents.catalog import Catalog
 from docmind.embedding.base import TextEmbedder
-from docmind.evaluate import Question
+from docmind.evaluation import Question
 from docmind.records.search import Hit
 
 BY_HAND = Path(__file__).with_name("verify.jsonl")

@@ -5,9 +5,6 @@ Above 500 lines: one class with all that they may call, each method a few lines.
 
 from __future__ import annotations
 
-import logging
-import os
-import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -21,7 +18,7 @@ from docmind import capabilities
 from docmind.access import ApiTokens
 from docmind.config import Settings
 from docmind.conversations import Conversations
-from docmind.documents import Catalog, Edits, ErasurePlan, Erasures, NodeStore, Reader
+from docmind.documents import Edits, ErasurePlan, Erasures, Reader
 from docmind.embedding import (
     AUTO,
     TextEmbedder,
@@ -35,12 +32,10 @@ from docmind.embedding import (
     text_models,
 )
 from docmind.errors import (
-    BehindError,
     ConfigError,
     DamagedError,
     DiskFullError,
     ExtraMissingError,
-    NotFoundError,
     VaultError,
 )
 from docmind.ingest import Progress, one_named
@@ -65,44 +60,27 @@ from docmind.records.network import NetworkLedger
 from docmind.records.rotation import RotationProgress, RotationReport
 from docmind.records.search import Filters, ListName, MergeStrategy, MultimodalResult, Rerank, SearchResult
 from docmind.records.storage import PruneReport
-from docmind.runtime import log_mistake, ms_since, start_children
+from docmind.runtime import log_mistake, ms_since
 from docmind.search import DedupKey, MultimodalSearch, checked_question
 from docmind.services import Services
 from docmind.storage import (
-    OPENING,
-    ORIGINAL,
     Ages,
-    Artifacts,
     AskPassphrase,
-    Database,
-    Mark,
     OpenedKeys,
-    OwnClock,
-    OwnerLock,
     Preferences,
-    Reserve,
     UserSettings,
     change_passphrase,
-    check_folder,
-    check_whole,
     free_bytes,
-    keep_database,
-    keep_private,
-    key_that_opens,
-    open_keys,
-    remove_strays,
 )
+from docmind.vault import Vault
 from docmind.wording import _
 
 if TYPE_CHECKING:
     from docmind.answers import DirectAnswers, Examples
     from docmind.maintenance import Bundles, Doctor
 
-_log = logging.getLogger(__name__)
 _TEXT_MODEL = "text-model"  # the preference that has the name of the vault's text model
 _TEXT_FACTS = "text-model.facts"
-_NAMED = 5  # lost documents that an error names
-_PLACE = "Check the folder and its permissions, or choose another with DOCMIND_DATA_DIR."
 
 
 class DocMind:
@@ -130,9 +108,7 @@ class DocMind:
         `BehindError`, unless the vault is read-only or `accept` continues with what is there. Raises `VaultError` and
         its kinds, `ConfigError`.
         """
-        self._accept = accept
-        self._models_given = models
-        self._keys_lock = threading.RLock()  # held while `vault.json` is written
+        self._accept, self._models_given = accept, models
         self._open(settings, ask_passphrase=ask_passphrase, read_only=read_only)
 
     def reopen(self, *, unset: Sequence[str] = ()) -> None:
@@ -144,7 +120,7 @@ class DocMind:
         self.close()
         for name in ("_direct", "_examples", "bundles", "doctor"):
             self.__dict__.pop(name, None)
-        self._open(self._given, read_only=self._is_read_only_asked, keys=self._keys, unset=unset)
+        self._open(self._vault.settings, read_only=self._is_read_only_asked, keys=self._vault.keys, unset=unset)
 
     def _open(
         self,
@@ -155,72 +131,31 @@ class DocMind:
         keys: OpenedKeys | None = None,
         unset: Sequence[str] = (),
     ) -> None:
-        self._given, self._is_read_only_asked = settings, read_only
-        accept, models = self._accept, self._models_given
-        keep_private()
-        start_children(settings.processes.start)
-        data_dir = settings.data_dir
-        try:
-            data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise VaultError(
-                _("The data folder {data_dir} can't be created: {strerror}.").format(
-                    data_dir=data_dir, strerror=error.strerror
-                ),
-                hint=_PLACE,
-            ) from error
-        self.is_read_only = read_only or settings.storage.read_only or not _is_writable(data_dir)
-        if self.is_read_only:
-            if not (data_dir / "vault.json").exists():
-                raise VaultError(
-                    _("The data folder {data_dir} has no library, and none can be created there.").format(
-                        data_dir=data_dir
-                    ),
-                    hint=_PLACE,
-                )
-            if settings.keys.recovery_code is not None:
-                raise VaultError(
-                    _("A recovery code gives the library a new key, so it can't be used for reading only."),
-                    hint=_("Open the library once for writing, or unset DOCMIND_KEYS__RECOVERY_CODE."),
-                )
-            settings = _for_reading(settings)
-        check_folder(data_dir, repairs=not self.is_read_only)
-        self._settings = settings
+        self._is_read_only_asked = read_only
         with ExitStack() as opened:  # what was opened is closed again where a later part fails
-            opened.callback((lock := OwnerLock(data_dir, read_only=self.is_read_only)).release)
-            self._reserve = Reserve(data_dir)
-            if not self.is_read_only:
-                remove_strays(data_dir)
-                self._reserve.make_room(OPENING)
-            self._keys = keys or open_keys(data_dir, settings.keys, ask_passphrase)
-            if settings.keys.recovery_code is not None:  # it opens once
-                settings = _without_code(settings)
-                self._given = _without_code(self._given)
-            check_whole(data_dir)
-            self._database = self._opened_database(accept=accept)
-            opened.callback(self._database.close)
-            self._artifacts = Artifacts(data_dir / "artifacts", self._keys.keyset, read_only=self.is_read_only)
-            opened.callback(self._artifacts.close)
-            self._catalog, self._nodes = Catalog(self._database), NodeStore(self._database)
-            self._clock = OwnClock(self._database)
+            vault = Vault(settings, ask_passphrase=ask_passphrase, read_only=read_only, accept=self._accept, keys=keys)
+            opened.callback(vault.close)
+            self._vault, self.is_read_only = vault, vault.is_read_only
+            self._database, self._artifacts, self._catalog = vault.database, vault.artifacts, vault.catalog
+            self._settings = settings = _for_reading(vault.settings) if vault.is_read_only else vault.settings
             self.rotation = self._opened_rotation()
             index_key, on_new_index_key = self.rotation.index_key()
             if not self.is_read_only:
                 self._tidy()
-            self.settings = UserSettings(settings, Preferences(self._database), self._keys.vault_id, self._keys.source)
+            self.settings = UserSettings(settings, Preferences(self._database), vault.keys.vault_id, vault.keys.source)
             if unset:
                 self.settings.drop(unset)
             if self.settings.info("network.strict").source == "app":
                 network_guard().hold(self.settings.now.network.strict)
             settings, self._embedder = self._opened_text_model(self.settings.now)
             opened.pop_all()
-        self._settings, self._lock = settings, lock
+        self._settings, models = settings, self._models_given
         if not self.is_read_only:
-            self._reserve.refill()
+            vault.reserve.refill()
         self._queries = VectorCache()
         self._services = Services(
-            settings, index_key, self._database, self._artifacts, self._catalog, self._nodes, self._embedder,
-            self._queries, self._reserve, on_new_index_key,
+            settings, index_key, self._database, self._artifacts, self._catalog, self._vault.nodes, self._embedder,
+            self._queries, self._vault.reserve, on_new_index_key,
         )  # fmt: skip
         self.queue, self.index_choice = self._services.queue, self._services.index.choice
         self.library, self.folders = self._services.library, self._services.folders
@@ -229,7 +164,7 @@ class DocMind:
         self._modalities = MultimodalSearch(
             settings,
             self._catalog,
-            self._nodes,
+            self._vault.nodes,
             self._services.text.search,
             self.lookalike,
             self.page_search,
@@ -246,21 +181,21 @@ class DocMind:
             self._catalog.epoch, self.memories, self.models, lambda: self._direct,
         )  # fmt: skip
         self.snapshots = Snapshots(
-            settings.data_dir, settings.snapshots, lambda: self._keys.keyset, self._keys.vault_id, self._database,
-            self._catalog, self._artifacts, self.settings, self.library, self._services.index,
-            (self._embedder.name, self._embedder.fingerprint), Ages(self._database, self._clock),
+            settings.data_dir, settings.snapshots, lambda: self._vault.keys.keyset, self._vault.keys.vault_id,
+            self._database, self._catalog, self._artifacts, self.settings, self.library, self._services.index,
+            (self._embedder.name, self._embedder.fingerprint), Ages(self._database, self._vault.clock),
         )  # fmt: skip
         if not self.is_read_only:
             self.snapshots.tidy()
         self._purge = Purge(
             settings.data_dir, self._database, self._catalog, self._artifacts, self._services.ingest,
             self._services.index, self.visual, self.memories,
-            Conversing(self.conversations.erase, self.conversations.left_of), self._reserve,
-            Signer(self._keys.keyset.id_key, self._keys.vault_id), self._forget, self.snapshots,
+            Conversing(self.conversations.erase, self.conversations.left_of), self._vault.reserve,
+            Signer(self._vault.keys.keyset.id_key, self._vault.keys.vault_id), self._forget, self.snapshots,
         )  # fmt: skip
         self._purge.follow()
         self._garbage = GarbageCollection(
-            self._database, self._catalog, self._artifacts, self._clock, settings.storage.keep_aside_days,
+            self._database, self._catalog, self._artifacts, self._vault.clock, settings.storage.keep_aside_days,
             (self._catalog.artifact_ids,),
         )  # fmt: skip
         self.rotation.follow()
@@ -268,8 +203,8 @@ class DocMind:
     def _opened_rotation(self) -> Rotation:
         before: Rotation | None = self.__dict__.get("rotation")
         rotation = Rotation(
-            self._settings.data_dir, self._database, self._artifacts, self._catalog, lambda: self._keys,
-            self._keys_lock, min_free_mb=self._settings.storage.min_free_mb,
+            self._settings.data_dir, self._database, self._artifacts, self._catalog, lambda: self._vault.keys,
+            self._vault.keys_lock, min_free_mb=self._settings.storage.min_free_mb,
         )  # fmt: skip
         if before is not None:  # the vault is opened again: what the last rotation did is still to be shown
             rotation.report, rotation.error = before.report, before.error
@@ -283,47 +218,6 @@ class DocMind:
         self.library.forget_outlines()
         if (examples := self.__dict__.pop("_examples", None)) is not None:
             examples.close()
-
-    def _opened_database(self, *, accept: bool) -> Database:
-        """Open `vault.db` and check it against its mark.
-
-        A `BehindError` names the lost documents, by their files.
-        """
-        data_dir = self._settings.data_dir
-        path = data_dir / "vault.db"
-        key, other = self._database_keys()
-        if self.is_read_only:
-            return Database(path, key, read_only=True)
-        mark = Mark(data_dir / "mark", key, self._keys.vault_id, other)
-        try:
-            return Database(path, key, mark=mark, accept=accept, before_migrating=self._keep_database)
-        except BehindError as error:
-            names: list[str] = []
-            with suppress(VaultError):  # what cannot be read adds no names to the message
-                names = self._lost_names()
-            if not names:
-                raise
-            raise BehindError(
-                _("{error} Files of lost documents are still here: {names}.").format(
-                    error=error, names=", ".join(names)
-                )
-            ) from error
-
-    def _keep_database(self, schema: int) -> None:
-        """Keep a copy of `vault.db` before its schema is changed, unless the settings say not to."""
-        if self._settings.snapshots.before_migration == "on":
-            keep_database(self._settings.data_dir, schema)
-        else:
-            _log.warning("No copy of vault.db is kept before its schema changes: DOCMIND_SNAPSHOTS__BEFORE_MIGRATION.")
-
-    def _database_keys(self) -> tuple[bytes, bytes | None]:
-        """Return the key of `vault.db`, and the other key that its mark may have during a rotation."""
-        keyset = self._keys.keyset
-        if keyset.next is None or keyset.next.db_key == keyset.db_key:
-            return keyset.db_key, None
-        keys = (keyset.db_key, keyset.next.db_key)
-        key = key_that_opens(self._settings.data_dir / "vault.db", keys)
-        return key, keys[1] if key == keys[0] else keys[0]
 
     def _opened_text_model(self, settings: Settings) -> tuple[Settings, TextEmbedder]:
         """Open the text model; return it with the settings that have its name, also in place of `auto`.
@@ -339,7 +233,7 @@ class DocMind:
         name = settings.embedding.model
         self._is_text_model_set = name != AUTO
         if name == AUTO:
-            name = automatic(kept, has_vectors=self._nodes.has_vectors())
+            name = automatic(kept, has_vectors=self._vault.nodes.has_vectors())
         embedding = settings.embedding.model_copy(update={"model": name})
         settings = settings.model_copy(update={"embedding": embedding})
         embedder = text_model_of_vault(settings, facts)
@@ -387,32 +281,17 @@ class DocMind:
             self.snapshots.create(reason="text model")
         Preferences(self._database).put(_TEXT_MODEL, name)
 
-    def _lost_names(self) -> list[str]:
-        """Return names of sealed originals that `vault.db` does not mention; at most five."""
-        keyset, names = self._keys.keyset, list[str]()
-        with ExitStack() as opened:
-            database = Database(self._settings.data_dir / "vault.db", self._database_keys()[0], read_only=True)
-            opened.callback(database.close)
-            artifacts = Artifacts(self._settings.data_dir / "artifacts", keyset, read_only=True)
-            opened.callback(artifacts.close)
-            for ref in artifacts.unreferenced(Catalog(database).artifact_ids()):
-                if ref.suffix == ORIGINAL:
-                    with suppress(VaultError, NotFoundError):
-                        names.append(str((artifacts.label(ref) or {}).get("name", "")))
-        named = sorted(filter(None, names))
-        return named if len(named) <= _NAMED else [*named[:_NAMED], f"and {len(named) - _NAMED} more"]
-
     def _tidy(self) -> None:
         """Unlink what an interrupted erasure left, and empty the bin.
 
         The erasures that are begun here are finished in the background, once the vault is open. Stored files that
         nothing refers to are removed later, by `prune`.
 
-        The index holds nothing of what is in the bin. Where the user accepted a vault that lacks acknowledged changes,
+        Where the user accepted a vault that lacks acknowledged changes,
         the bin is not emptied, because a document may have been taken out of it since, and all ages begin again.
         """
         if self._database.was_behind:
-            Ages(self._database, self._clock).forget()
+            Ages(self._database, self._vault.clock).forget()
         with suppress(DiskFullError):  # it is finished at the next start
             for doc_id in self._expired():
                 erasures = Erasures(self._database, self._catalog)
@@ -424,10 +303,10 @@ class DocMind:
                     log_mistake("docmind.vault", "files of erased documents could not be deleted", error)
                 else:
                     self._catalog.buried()
-            self._clock.keep(seldom=True)
+            self._vault.clock.keep(seldom=True)
 
     def _expired(self) -> list[str]:
-        edits, now_ms = Edits(self._database, self._catalog), self._clock.now_ms()
+        edits, now_ms = Edits(self._database, self._catalog), self._vault.clock.now_ms()
         return [] if self._database.was_behind else edits.expired(self._settings.storage.bin_days, now_ms)
 
     def __enter__(self) -> Self:
@@ -441,10 +320,7 @@ class DocMind:
     def close(self) -> None:
         """Stop jobs, end child processes, close the stores and release the vault. Idempotent."""
         with ExitStack() as closing:  # each of them, even where another fails
-            closing.callback(self._lock.release)
-            closing.callback(self._reserve.close)
-            closing.callback(self._database.close)
-            closing.callback(self._artifacts.close)
+            closing.callback(self._vault.close)
             closing.callback(close_text_model, self._embedder)
             closing.callback(self._services.close)
             closing.callback(self.models.close)
@@ -464,31 +340,31 @@ class DocMind:
     @property
     def vault_id(self) -> str:
         """The vault's id: 16 hexadecimal digits, created with the vault."""
-        return self._keys.vault_id
+        return self._vault.keys.vault_id
 
     @property
     def asks_passphrase(self) -> bool:
         """Whether the library opens with a passphrase that the user types; the environment may give it instead."""
-        return self._keys.source == "passphrase" and self._given.keys.passphrase is None
+        return self._vault.keys.source == "passphrase" and self._vault.settings.keys.passphrase is None
 
     def recovery_code(self) -> str | None:
         """Return the recovery code until it is confirmed, to be written down; None afterwards."""
-        return self._keys.recovery.code()
+        return self._vault.keys.recovery.code()
 
     def confirm_recovery_code(self, written: str) -> None:
         """Forget the recovery code; `written` is its last group, or all of it.
 
         Raises `WrongKeyError` where it does not match, `DiskFullError`, `VaultError`; then the code is kept.
         """
-        self._keys.recovery.confirm(written)
+        self._vault.keys.recovery.confirm(written)
 
     def new_recovery_code(self) -> str:
         """Create another recovery code, unconfirmed; the previous one stops working.
 
         Raises `DiskFullError`, `VaultError`; then the previous one still works.
         """
-        with self._keys_lock:
-            return self._keys.recovery.renew()
+        with self._vault.keys_lock:
+            return self._vault.keys.recovery.renew()
 
     def change_passphrase(self, now: str, new: str) -> None:
         """Exchange the passphrase of the vault; the recovery code is exchanged with it, and is unconfirmed then.
@@ -497,13 +373,13 @@ class DocMind:
         `WrongKeyError` where `now` is another one; `DiskFullError`, `VaultError`. Nothing is changed then.
         """
         self._database.check_writable()
-        if self._given.keys.passphrase is not None:
+        if self._vault.settings.keys.passphrase is not None:
             raise ConfigError(
                 _("The passphrase is set by DOCMIND_KEYS__PASSPHRASE."),
                 hint=_("Unset that variable, then change it here."),
             )
-        with self._keys_lock:
-            self._keys = change_passphrase(self._given.data_dir, self._keys, now, new)
+        with self._vault.keys_lock:
+            self._vault.keys = change_passphrase(self._vault.settings.data_dir, self._vault.keys, now, new)
 
     def rotate_keys(self, progress: Callable[[RotationProgress], None] | None = None) -> RotationReport:
         """Encrypt everything again with new keys, and return what was done; the library has a new recovery code then.
@@ -789,11 +665,11 @@ class DocMind:
 
         services = self._services
         repairs = Repairs(
-            lambda: self._keys, self._database, self._catalog, self._artifacts, self.queue, services.ingest,
+            lambda: self._vault.keys, self._database, self._catalog, self._artifacts, self.queue, services.ingest,
             self.lookalike, self.visual, lambda: self.reindex(),
         )  # fmt: skip
         return Doctor(
-            self._settings, lambda: self._keys, self._database, self._catalog, self._artifacts, services.index,
+            self._settings, lambda: self._vault.keys, self._database, self._catalog, self._artifacts, services.index,
             self.lookalike, self.visual, self.snapshots, repairs,
         )  # fmt: skip
 
@@ -802,7 +678,7 @@ class DocMind:
         from docmind.answers import DirectAnswers
 
         return DirectAnswers(
-            self._settings.answer, self._catalog, self._nodes, self._embedder, self.multimodal_search,
+            self._settings.answer, self._catalog, self._vault.nodes, self._embedder, self.multimodal_search,
             least_certainty=self._settings.reading.ocr_min_confidence,
             requested=self.memories.requested, note=self.memories.add,
             expand=lambda text, thread_id: self.memories.expand(text, thread_id=thread_id),
@@ -857,8 +733,8 @@ class DocMind:
         documents, pages, nodes = self._catalog.counts()
         return Status(
             version=capabilities.version(),
-            vault_id=self._keys.vault_id,
-            key_source=self._keys.source,
+            vault_id=self._vault.keys.vault_id,
+            key_source=self._vault.keys.source,
             documents=documents,
             pages=pages,
             nodes=nodes,
@@ -868,7 +744,7 @@ class DocMind:
             index_epoch=self._services.index.epoch(),
             vault_epoch=self._catalog.epoch(),
             capabilities=(
-                *capabilities.of(self._settings, self._keys.source, self.models.capability()),
+                *capabilities.of(self._settings, self._vault.keys.source, self.models.capability()),
                 Capability("index at rest", "present", opened.index.at_rest()),
                 *self.visual.capabilities(),
             ),
@@ -877,17 +753,6 @@ class DocMind:
             ),
             pages_to_prepare=self.lookalike.missing(),
         )
-
-
-def _is_writable(data_dir: Path) -> bool:
-    """Tell whether the folder, and the database in it, can be written."""
-    database = data_dir / "vault.db"
-    return os.access(data_dir, os.W_OK) and (not database.exists() or os.access(database, os.W_OK))
-
-
-def _without_code(settings: Settings) -> Settings:
-    keys = settings.keys.model_copy(update={"recovery_code": None})
-    return settings.model_copy(update={"keys": keys})
 
 
 def _for_reading(settings: Settings) -> Settings:

@@ -66,7 +66,7 @@ def desk(tmp_path: Path) -> Iterator[DocMind]:
 
 @pytest.mark.slow
 def test_words_decide_where_the_text_model_is_lost(desk: DocMind) -> None:
-    summarizer = Summarizer(desk._catalog, desk._nodes, BrokenEmbedder())
+    summarizer = Summarizer(desk._catalog, desk._vault.nodes, BrokenEmbedder())
     summary = summarizer.summarize(desk.find_document("storks.txt"))
     assert [part.stage for part in summary.degraded] == ["dense"]
     said = [" ".join(source.quote.split()) for _, source in summary.parts]

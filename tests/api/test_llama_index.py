@@ -166,10 +166,10 @@ def test_nodes_made_outside_have_the_vectors_of_the_vault(tmp_path: Path, desk: 
     embedder = FakeEmbedder()
     pipeline = IngestionPipeline(transformations=[WindowParser(embedder), TextEmbedding(embedder)])
     nodes = pipeline.run(documents=pages)
-    rows = desk._nodes.nodes_of(desk.find_document("herons.pdf").doc_id)
+    rows = desk._vault.nodes.nodes_of(desk.find_document("herons.pdf").doc_id)
     assert [node.get_content(MetadataMode.NONE) for node in nodes] == [page.text for page in pages]
     assert [node.metadata["content_hash"] for node in nodes] == [row.content_hash.hex() for row in rows]
-    stored = desk._nodes.vectors(embedder.fingerprint, [row.content_hash for row in rows])
+    stored = desk._vault.nodes.vectors(embedder.fingerprint, [row.content_hash for row in rows])
     for node, row in zip(nodes, rows, strict=True):
         assert node.embedding == pytest.approx(stored[row.content_hash].tolist(), abs=1e-3)  # stored as float16
     again = pipeline.run(documents=pages)  # from the cache of the pipeline

@@ -139,7 +139,8 @@ def test_the_bin_is_purged_after_its_time(tmp_path: Path) -> None:
         desk.library.delete([old])
         with desk._database.transaction() as db:
             db.execute(
-                "UPDATE documents SET binned_own_ms = ? WHERE doc_id = ?", (desk._clock.now_ms() - 31 * 86_400_000, old)
+                "UPDATE documents SET binned_own_ms = ? WHERE doc_id = ?",
+                (desk._vault.clock.now_ms() - 31 * 86_400_000, old),
             )
         desk.library.delete([new])
     with DocMind(settings) as desk:

@@ -101,11 +101,11 @@ def test_the_vault_stores_the_embeddings_of_the_nodes(desk: DocMind) -> None:
     (result,) = desk.add([report("heron", 2)])
     assert result.doc_id
     info, pages = desk.document(result.doc_id), desk._catalog.pages_of(result.doc_id)
-    rows = desk._nodes.nodes_of(result.doc_id)
-    stored = desk._nodes.vectors(FAKE.fingerprint, [row.content_hash for row in rows])
+    rows = desk._vault.nodes.nodes_of(result.doc_id)
+    stored = desk._vault.nodes.vectors(FAKE.fingerprint, [row.content_hash for row in rows])
     with desk._database.transaction():
-        desk._nodes.replace(result.doc_id, [])  # and their vectors
-    pipeline = Pipeline([info], desk._nodes, FAKE, FAKE)
+        desk._vault.nodes.replace(result.doc_id, [])  # and their vectors
+    pipeline = Pipeline([info], desk._vault.nodes, FAKE, FAKE)
     again, made = pipeline.run(pages)
     assert again == rows
     assert made.vectors.keys() == made.tokens.keys() == stored.keys()
@@ -114,7 +114,7 @@ def test_the_vault_stores_the_embeddings_of_the_nodes(desk: DocMind) -> None:
         assert np.array_equal(made.vectors[row.content_hash], embedded)
         assert np.array_equal(embedded.astype("<f2").astype(np.float32), stored[row.content_hash])
     with desk._database.transaction():
-        desk._nodes.put(again)
+        desk._vault.nodes.put(again)
         pipeline.keep(made)
     assert not pipeline.run(pages)[1].vectors  # those that are stored are not made again
 

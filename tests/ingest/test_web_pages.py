@@ -92,7 +92,7 @@ def test_nothing_is_fetched_without_permission_or_for_reading_only(tmp_path: Pat
         desk.settings.put({"web.pages": "on"})  # takes effect at once
         assert desk.web_page(f"{site.url}/bees").data == PAGE
     site.asked.clear()
-    reading = DocMind(desk._given.model_copy(update={"web": WebSettings(pages="on")}), read_only=True)
+    reading = DocMind(desk._vault.settings.model_copy(update={"web": WebSettings(pages="on")}), read_only=True)
     with reading, pytest.raises(VaultError):
         reading.web_page(f"{site.url}/bees")
     assert site.asked == []

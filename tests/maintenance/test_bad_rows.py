@@ -113,7 +113,7 @@ def test_one_bad_row_costs_itself_alone(library: Library, tmp_path: Path, kind: 
         docmind.memories.add("The boiler is serviced by Rui.")
         docmind.memories.add("The cat is called Tom.")
         docmind.snapshots.create()
-        documents, settings = docmind.documents(), docmind._given
+        documents, settings = docmind.documents(), docmind._vault.settings
         bad = min(documents, key=lambda info: info.doc_id)
         with docmind._database.transaction() as db:
             assert db.execute(planted.sql).rowcount >= 1
@@ -151,7 +151,7 @@ def test_a_document_that_the_index_refuses_is_named_until_it_is_taken(library: L
         assert [(finding.kind, finding.document) for finding in found] == [("document-refused", bad.document)]
         assert docmind.document(bad.doc_id).message
         assert not any(hit.doc_id == bad.doc_id for hit in docmind.search("boiler pump filter").hits)
-        settings = docmind._given
+        settings = docmind._vault.settings
     with DocMind(settings) as docmind:
         assert bad.document in " ".join(one.reason for one in docmind.search("boiler").degraded)
         with docmind._database.transaction() as db:

@@ -346,11 +346,11 @@ def test_an_accepted_vault_begins_all_ages_again(tmp_path: Path) -> None:
             db.execute("UPDATE documents SET binned_own_ms = -99 * 86400000")
         assert len(docmind.prune(dry_run=True).files) == 1
     older = (data / "vault.db").read_bytes()
-    with opened(tmp_path, storage=docmind._given.storage.model_copy(update={"bin_days": 999.0})) as docmind:
+    with opened(tmp_path, storage=docmind._vault.settings.storage.model_copy(update={"bin_days": 999.0})) as docmind:
         docmind.library.restore([docmind.library.binned()[0].doc_id])  # the copy put back does not know of this
     (data / "vault.db").write_bytes(older)
     for accept in (True, False):
-        with type(docmind)(docmind._given, accept=accept) as again:
+        with type(docmind)(docmind._vault.settings, accept=accept) as again:
             assert len(again.library.binned()) == 1
             assert again.prune(dry_run=True).files == ()
 
@@ -363,7 +363,7 @@ def test_a_bin_is_not_emptied_by_a_clock_that_jumps(tmp_path: Path) -> None:
     for years in (-10, 10, 10, -10):  # as if the computer's clock was set while DocMind was closed
         with opened(tmp_path) as docmind:
             assert len(docmind.library.binned()) == 1
-            docmind._clock.keep()
+            docmind._vault.clock.keep()
             with docmind._database.transaction() as db:
                 db.execute(
                     "UPDATE preferences SET value = json_set(value, '$.wall_ms', json_extract(value, '$.wall_ms') + ?)"

@@ -178,7 +178,7 @@ def test_a_document_of_the_bin_and_an_expired_one_get_receipts(tmp_path: Path) -
         other = docmind.find_document("herons.txt").doc_id
         docmind.library.delete([doc_id, other])
         with docmind._database.transaction() as db:  # 40 days ago, by the vault's own clock
-            days = docmind._clock.now_ms() - 40 * 86_400_000
+            days = docmind._vault.clock.now_ms() - 40 * 86_400_000
             db.execute("UPDATE documents SET binned_own_ms = ? WHERE doc_id = ?", (days, other))
         docmind.erase([doc_id])
         with pytest.raises(NotFoundError):

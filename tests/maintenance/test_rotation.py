@@ -205,7 +205,7 @@ def test_it_is_paused_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert not docmind.rotation.needs_opening
         assert len(headers(tmp_path)) == 2
         assert shown(docmind)
-        primary = docmind._keys.keyset.primary
+        primary = docmind._vault.keys.keyset.primary
         docmind.rotate_keys()
     assert keyset_of(tmp_path).primary == primary, "it went on, and began no other one"
     assert headers(tmp_path) == {primary}
@@ -230,7 +230,7 @@ def test_a_full_disk_stops_it_and_it_goes_on(tmp_path: Path, monkeypatch: pytest
 
 def test_it_runs_in_the_background_and_after_the_next_start(tmp_path: Path) -> None:
     with LIBRARY.opened(tmp_path) as docmind:
-        docmind._keys.recovery.begin_rotation()
+        docmind._vault.keys.recovery.begin_rotation()
     with opened(tmp_path) as docmind:
         docmind.rotation._work.join(60)
         assert docmind.rotation.report is not None
@@ -243,14 +243,14 @@ def test_a_changed_passphrase_keeps_a_rotation_going(tmp_path: Path) -> None:
     keys = KeySettings(source="passphrase")
     with DocMind(settings_in(tmp_path, keys=keys), ask_passphrase=lambda: "correct horse") as docmind:
         docmind.add(uploads())
-        docmind._keys.recovery.begin_rotation()
+        docmind._vault.keys.recovery.begin_rotation()
         docmind.change_passphrase("correct horse", "battery staple")
         docmind.new_recovery_code()
         docmind.rotate_keys()
         docmind.confirm_recovery_code(docmind.recovery_code() or "")
     with DocMind(settings_in(tmp_path, keys=keys), ask_passphrase=lambda: "battery staple") as docmind:
         assert docmind.search("badger").hits
-        assert docmind._keys.keyset.next is None
+        assert docmind._vault.keys.keyset.next is None
 
 
 def test_a_write_under_the_old_key_is_waited_for(tmp_path: Path) -> None:

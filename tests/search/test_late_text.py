@@ -177,6 +177,6 @@ def test_matches_are_the_words_that_were_asked_for(docmind: DocMind) -> None:
 
 def test_words_of_the_label_are_no_matches_in_the_text(docmind: DocMind) -> None:
     law = docmind.find_document("law.pdf").doc_id
-    node = docmind._nodes.of_page(law, 2)[0]
+    node = docmind._vault.nodes.of_page(law, 2)[0]
     assert reranker(docmind).matches(asked(docmind, "law"), node) == []
     assert np.array(reranker(docmind).matches(asked(docmind, "law court"), node)).tolist() == [[18, 23]]

@@ -121,7 +121,7 @@ def asking(
         eyes.desk = desk
     changed = desk._settings.model_copy(update={"visual": VisualSettings(list_timeout_s=limit_s), **settings})
     words = words or desk._services.text.search
-    return MultimodalSearch(changed, desk._catalog, desk._nodes, words, desk.lookalike, eyes, VectorCache())
+    return MultimodalSearch(changed, desk._catalog, desk._vault.nodes, words, desk.lookalike, eyes, VectorCache())
 
 
 def essence(hits: Sequence[Any]) -> list[tuple[object, ...]]:

@@ -92,7 +92,7 @@ def test_without_the_check_a_vault_is_made_among_foreign_files(tmp_path: Path, m
     """The negative control of the test above."""
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "thesis.docx").write_bytes(b"mine")
-    monkeypatch.setattr("docmind.application.check_folder", lambda _folder, **_options: None)
+    monkeypatch.setattr("docmind.vault.check_folder", lambda _folder, **_options: None)
     opened(tmp_path).close()
     assert (tmp_path / "data" / "vault.json").exists()
 

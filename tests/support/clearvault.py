@@ -35,7 +35,7 @@ class ClearDatabase(Database):
 
 def clear(patch: pytest.MonkeyPatch) -> None:
     """Have vaults that are opened from now on write in clear."""
-    patch.setattr("docmind.application.Database", ClearDatabase)
+    patch.setattr("docmind.vault.Database", ClearDatabase)
     patch.setattr("docmind.storage.database._is_whole", lambda db: True)  # there are no page HMACs
     patch.setattr("docmind.storage.artifacts.AESGCM", IdentityCipher)
     patch.setattr("docmind.index.sealed_copy.AESGCM", IdentityCipher)

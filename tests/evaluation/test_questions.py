@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from docmind.errors import ConfigError
-from docmind.evaluate import Question, character_error_rate, judge, read_questions, rows_of, score
+from docmind.evaluation import Question, character_error_rate, judge, read_questions, rows_of, score
 
 ONE = Question("q1", "?", "en", "a.pdf", frozenset({3}), frozenset(), "own")
 TWO = Question("q2", "?", "pt", "a.pdf", frozenset({3, 4}), frozenset({"table"}), "other")

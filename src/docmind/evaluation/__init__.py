@@ -1,0 +1,5 @@
+"""Evaluation of retrieval: labelled questions, metrics, and character error rates."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
