@@ -366,7 +366,7 @@ def test_kills_at_random_moments_lose_double_and_leave_nothing(tmp_path: Path) -
     assert inventory(settings_in(folder)) == wanted, f"seed {seed}"
     with opened(folder) as desk:
         for info in list(desk.documents()):
-            desk.delete(info.doc_id)
+            desk.erase([info.doc_id])
     assert inventory(settings_in(folder)) == NOTHING
 
 
@@ -411,7 +411,7 @@ def test_a_full_disk_loses_nothing_and_is_well_again_with_room(tmp_path: Path) -
             assert "MB" in str(caught.value)
             assert {info.document for info in desk.documents() if info.status == "ready"} >= set(acknowledged)
             assert desk.search("first report page 2").hits
-            receipt = desk.delete(desk.find_document("first.pdf").doc_id)  # deleting frees space, so it must work
+            receipt = desk.erase([desk.find_document("first.pdf").doc_id])[0]  # deleting frees space, so it must work
             assert (receipt.pages, dict(receipt.erased)["files"]) == (3, 7)
             acknowledged.remove("first.pdf")
         with DocMind(settings) as desk:

@@ -141,7 +141,7 @@ def use(settings: Settings) -> None:
     assert readable(settings.data_dir) == []
     with DocMind(settings) as desk:
         for info in desk.documents():
-            desk.delete(info.doc_id)
+            desk.erase([info.doc_id])
         for thread in desk.conversations.threads():
             desk.conversations.purge(thread.thread_id)
         desk.memories.purge()

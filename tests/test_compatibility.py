@@ -64,7 +64,7 @@ def test_an_old_vault_takes_documents_and_gives_them_back(settings: Settings) ->
         docmind.add([Upload("dogs.txt", b"Dogs need the written consent of the landlord.")])
     with DocMind(settings) as docmind:
         assert docmind.search("written consent for dogs").hits[0].document == "dogs.txt"
-        docmind.delete(docmind.find_document("warranty.pdf").doc_id)
+        docmind.erase([docmind.find_document("warranty.pdf").doc_id])
         assert {info.document for info in docmind.documents()} == {"dogs.txt", "harbour.md"}
 
 

@@ -69,7 +69,7 @@ def test_a_copy_is_whole_and_keeps_its_identity(docmind: DocMind, tmp_path: Path
 def test_copies_are_independent(tmp_path: Path) -> None:
     before = contents(THREE_DOCUMENTS.built())
     with THREE_DOCUMENTS.opened(tmp_path / "one") as one, THREE_DOCUMENTS.opened(tmp_path / "two") as two:
-        one.delete(one.find_document("lease.txt").doc_id)
+        one.erase([one.find_document("lease.txt").doc_id])
         one.memories.add("The lease is gone")
         one.conversations.create("Birds")
         assert (len(one.documents()), len(two.documents())) == (2, 3)
@@ -92,7 +92,7 @@ def test_the_standard_libraries_hold_what_they_are_named_after(tmp_path: Path) -
 
 def test_settings_may_change_and_a_copy_is_opened_again(tmp_path: Path) -> None:
     with THREE_DOCUMENTS.opened(tmp_path, answer=AnswerSettings(threshold=0)) as docmind:
-        docmind.delete(docmind.find_document("lease.txt").doc_id)
+        docmind.erase([docmind.find_document("lease.txt").doc_id])
     with talking(tmp_path) as docmind:
         assert len(docmind.documents()) == 2
 

@@ -106,7 +106,7 @@ def bench_index() -> None:
                     with times[at_rest]["search"].one():
                         docmind.search(question)
                 if turn == 2:  # a change, so that the next closing seals
-                    docmind.delete(docmind.documents()[0].doc_id)
+                    docmind.erase([docmind.documents()[0].doc_id])
                 with times[at_rest]["close"].one():
                     docmind.close()
                 place.rename(aside[at_rest])

@@ -487,13 +487,6 @@ class DocMind:
         page = self._catalog.page(doc_id, page_no)
         return self._artifacts.get(page.thumbnail if thumbnail else page.image)
 
-    def delete(self, doc_id: str) -> ErasureReceipt:
-        """Erase a document for good, even on a full disk; `library.delete` moves it to the bin instead.
-
-        Raises as `erase` does.
-        """
-        return self.erase([doc_id])[0]
-
     def erase(
         self,
         doc_ids: Sequence[str],
@@ -505,11 +498,11 @@ class DocMind:
     ) -> tuple[ErasureReceipt, ...]:
         """Erase documents for good, in the bin or not, with their quotes in conversations; return a receipt each.
 
-        Without `conversations` their quotes stay readable there. With `memories` those whose text stands in a document,
-        or which name it, are forgotten. Snapshots that hold one are named in its receipt; with `snapshots` it is erased
-        from them too, even where it is nowhere else. Every store is asked for the document afterwards, and all files
-        are searched for its text. `progress` gets each step with its number and how many there are. On a full disk the
-        documents are deleted and their receipts have no signature; the next start finishes them.
+        Without `conversations` the quotes stay readable there. With `memories`, memories that name a document or hold
+        its text are forgotten. The receipt names the snapshots that hold a document; with `snapshots` the document is
+        erased from them too, even if only snapshots hold it. Afterwards every store is asked for the document, and all
+        files are searched for its text. `progress` gets the name of each step, its number, and the number of steps. On
+        a full disk the documents are erased and their receipts have no signature; the next start adds it.
 
         Raises `NotFoundError` before anything is erased, `DiskFullError`, `VaultError`, `IndexEngineError`.
         """
@@ -532,8 +525,8 @@ class DocMind:
     def verify_receipt(self, data: bytes) -> ErasureReceipt:
         """Check the receipt in a file and return it.
 
-        Raises `VaultFormatError` where it is none, `WrongKeyError` where another library wrote it, `TamperedError`
-        where it was changed.
+        Raises `VaultFormatError` where the file is no receipt, `WrongKeyError` where another library wrote the receipt,
+        `TamperedError` where the receipt was changed.
         """
         return self._purge.verify(data)
 

@@ -85,10 +85,10 @@ def test_pages_that_look_the_same_share_their_marks(desk: DocMind, tmp_path: Pat
     assert again not in (None, first)
     found = desk.lookalike.search(jpeg(sheet(1)))
     assert {hit.document for hit in found.hits if hit.found} == {"first.png", "again.bmp"}
-    desk.delete(first)
+    desk.erase([first])
     assert [hit.document for hit in desk.lookalike.search(jpeg(sheet(1))).hits] == ["again.bmp"]
     assert again
-    desk.delete(again)
+    desk.erase([again])
     assert desk.lookalike.search(jpeg(sheet(1))).hits == ()
     desk.close()
     assert looks_in(tmp_path) == 0

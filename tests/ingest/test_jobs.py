@@ -192,7 +192,7 @@ def test_deleting_a_document_takes_its_files_in_the_queue(tmp_path: Path, desk: 
         settled(desk)
     (info,) = desk.documents()
     assert info.status == "stopped"
-    desk.delete(info.doc_id)
+    desk.erase([info.doc_id])
     assert desk.queue.uploads() == ()
     desk.close()
     assert inventory(settings_in(tmp_path)) == NOTHING

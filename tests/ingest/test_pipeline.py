@@ -70,10 +70,10 @@ def test_a_document_comes_in_whole_and_goes_whole(tmp_path: Path, desk: DocMind)
     assert (held.ready, held.pages, held.nodes, held.vectors) == (1, 11, 11, 11)
     assert (held.text_points, held.page_points, held.files) == (11, 11, 23)
     with opened(tmp_path) as again:
-        erased = dict(again.delete(result.doc_id).erased)
+        erased = dict(again.erase([result.doc_id])[0].erased)
         assert (erased["pages"], erased["passages"], erased["files"]) == (11, 11, 23)
         with pytest.raises(NotFoundError):
-            again.delete(result.doc_id)
+            again.erase([result.doc_id])
     assert inventory(settings_in(tmp_path)) == NOTHING
 
 
@@ -230,7 +230,7 @@ def test_one_that_became_too_large_meanwhile_is_kept_as_failed(tmp_path: Path) -
         assert info.status == "failed"
         assert "12" in info.message
         assert 0 < info.pages_done <= 8, "a slow machine commits fewer pages at a time"
-        assert desk.delete(info.doc_id).pages == info.pages_done
+        assert desk.erase([info.doc_id])[0].pages == info.pages_done
     assert inventory(settings_in(tmp_path)) == NOTHING
 
 
@@ -289,7 +289,7 @@ def test_deleting_needs_neither_room_nor_the_model_of_the_index(
         with pytest.raises((DiskFullError, IndexMismatchError)):
             desk.search("cranes")
         assert result.doc_id
-        assert desk.delete(result.doc_id).pages == 2
+        assert desk.erase([result.doc_id])[0].pages == 2
         assert desk.documents() == ()
     with opened(tmp_path) as desk:
         assert desk.search("cranes").hits == ()
@@ -306,13 +306,13 @@ def test_what_two_documents_share_outlives_one_of_them(tmp_path: Path, desk: Doc
     )
     assert one.doc_id
     assert two.doc_id
-    receipt = desk.delete(one.doc_id)
+    receipt = desk.erase([one.doc_id])[0]
     assert dict(receipt.erased)["files"] == 3  # original, and image and thumbnail of the page of its own
     for page_no in (1, 2, 3):
         assert desk.page_image(two.doc_id, page_no)
         assert desk.page_image(two.doc_id, page_no, thumbnail=True)
     assert [hit.doc_id for hit in desk.search("herons count").hits][:1] == [two.doc_id]
-    desk.delete(two.doc_id)
+    desk.erase([two.doc_id])
     desk.close()
     assert inventory(settings_in(tmp_path)) == NOTHING
 

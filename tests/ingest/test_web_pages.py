@@ -70,7 +70,7 @@ def test_what_is_deleted_takes_its_address_along(tmp_path: Path, site: Site) -> 
         assert desk.library.binned()[0].address
         desk.library.restore([doc_id])
         assert desk.document(doc_id).address
-        desk.delete(doc_id)
+        desk.erase([doc_id])
         assert desk._database.one("SELECT count(*) FROM web_pages") == (0,)
         (upload_id,) = desk.queue.hold([desk.web_page(f"{site.url}/bees")])
         assert desk._database.one("SELECT count(*) FROM web_pages") == (1,)

@@ -185,7 +185,7 @@ def test_files_are_added_deleted_and_read_meanwhile(tmp_path: Path, monkeypatch:
             if len(at) == 2:
                 docmind.add([Upload("new.txt", b"A kestrel hovers.")])
             if len(at) == 4:
-                docmind.delete(doomed)
+                docmind.erase([doomed])
 
         report = docmind.rotation.run(meanwhile)
         assert at == sorted(at)

@@ -181,7 +181,7 @@ def test_what_is_sent_is_what_is_kept(docmind: DocMind, client: Lasting) -> None
 def test_vectors_follow_their_pages(docmind: DocMind, opened: Open) -> None:
     docmind.visual.embed("fake-image")  # writes the same points again
     assert held(docmind) == [4, 4, 4]
-    docmind.delete(docmind.find_document("cold.tiff").doc_id)
+    docmind.erase([docmind.find_document("cold.tiff").doc_id])
     assert held(docmind) == [2, 2, 2]
     docmind.reindex()
     assert held(docmind) == [2, 2, 2]

@@ -189,7 +189,7 @@ def test_a_question_of_stop_words_still_has_meaning(docmind: DocMind) -> None:
 @pytest.mark.slow
 def test_what_was_deleted_is_not_found(tmp_path: Path) -> None:
     with HERONS_AND_BREAD.opened(tmp_path) as docmind:
-        docmind.delete(doc_id(docmind, "herons.pdf"))
+        docmind.erase([doc_id(docmind, "herons.pdf")])
         assert {hit.document for hit in docmind.search("herons nest eggs").hits} == {"bread.txt"}
 
 

@@ -135,7 +135,7 @@ from desks import opened
 from docmind.storage.artifacts import Artifacts
 Artifacts.delete = lambda self, refs: os.kill(os.getpid(), signal.SIGKILL)
 docmind = opened(Path(sys.argv[2]))
-docmind.delete(docmind.documents()[0].doc_id)
+docmind.erase([docmind.documents()[0].doc_id])
 """
 
 

@@ -113,9 +113,9 @@ def test_a_document_larger_than_the_reserve_drops_images_first(
             doc_id = desk.find_document("big.pdf").doc_id
             if not are_images_first:
                 with pytest.raises(DiskFullError):
-                    desk.delete(doc_id)
+                    desk.erase([doc_id])
                 return
-            receipt = desk.delete(doc_id)
+            receipt = desk.erase([doc_id])[0]
             assert (receipt.pages, dict(receipt.erased)["files"]) == (300, 601)
             assert receipt.is_clean, "what it took is enough to write the library again"
             assert [info.document for info in desk.documents()] == ["small.pdf"]
@@ -153,7 +153,7 @@ def test_a_closed_vault_leaves_the_reserve_to_its_next_owner(tmp_path: Path) -> 
     os.truncate(reserve, 0)
     desk.close()
     with pytest.raises(VaultError):
-        desk.delete("0")
+        desk.erase(["0"])
     assert reserve.stat().st_size == 0
 
 

@@ -73,7 +73,7 @@ def look(docmind: DocMind) -> None:
 
 WRITES: dict[str, Callable[[DocMind], object]] = {
     "add": lambda docmind: docmind.add([Upload("new.txt", b"New words.")]),
-    "delete": lambda docmind: docmind.delete(docmind.documents()[0].doc_id),
+    "delete": lambda docmind: docmind.erase([docmind.documents()[0].doc_id]),
     "reindex": lambda docmind: docmind.reindex(),
     "create": lambda docmind: docmind.conversations.create("New"),
     "turn": lambda docmind: docmind.conversations.ask(

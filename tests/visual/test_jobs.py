@@ -99,7 +99,7 @@ def test_a_closed_vault_keeps_its_jobs(tmp_path: Path, monkeypatch: pytest.Monke
         assert [one.job_id for one in visual.embeddings()] == jobs
         assert {one.state for one in visual.embeddings()} == {"paused"}
         assert visual.embedding(jobs[0]).pages_done > 0
-        desk.delete(desk.find_document("again.tiff").doc_id)
+        desk.erase([desk.find_document("again.tiff").doc_id])
         for job in jobs:
             visual.resume(job)
         wait_for(lambda: all(one.is_over for one in visual.embeddings()))

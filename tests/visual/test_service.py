@@ -156,10 +156,10 @@ def test_a_deleted_document_leaves_nothing(docmind: DocMind, tmp_path: Path) -> 
     late = tmp_path / "data" / "late"
     before = [path.read_bytes() for path in late.glob("*.i8")]
     assert any(any(data) for data in before)
-    docmind.delete(doc_of(docmind, "warm"))
+    docmind.erase([doc_of(docmind, "warm")])
     assert sorted(pages(docmind.page_search.search_images("red"))) == [("cold.tiff", 1), ("cold.tiff", 2)]
     assert sorted(pages(docmind.page_search.search_late("red"))) == [("cold.tiff", 1), ("cold.tiff", 2)]
-    docmind.delete(doc_of(docmind, "cold"))
+    docmind.erase([doc_of(docmind, "cold")])
     assert docmind.page_search.search_images("red").hits == ()
     assert not any(any(path.read_bytes()) for path in late.glob("*.i8"))
     database = docmind._database

@@ -1,8 +1,8 @@
 """Documents in snapshots: segments with the text of a document, the tables that name them, and bringing them back.
 
 A segment holds the rows of `pages` and `nodes` of a document. What a person sets on it (its name, tags, collections)
-is a `HeldDocument`, so that a change of it makes no new segment. Vectors and marks are left out: they are there while
-the document is, and are made again for one that was erased meanwhile.
+is a `HeldDocument`, so that a change of it makes no new segment. A segment has no vectors and no marks: a document in
+the library has them in its own rows, and a document that is brought back after its erasure gets new ones.
 
     segment = u32 length ‖ JSON ‖ bytes of the values that are no JSON, in their order; {"bytes": n} stands for each
 """

@@ -30,8 +30,8 @@ def choose_device(wanted: str, settings: str = "DOCMIND_VISUAL") -> str:
     if wanted == "cuda" and not torch.cuda.is_available():
         built = f"built for CUDA {torch.version.cuda}" if torch.version.cuda else "built without CUDA"
         raise ConfigError(
-            _("{settings}__DEVICE=cuda, but no CUDA device can be used (torch {version__} is {built}).").format(
-                settings=settings, version__=torch.__version__, built=built
+            _("{settings}__DEVICE=cuda, but no CUDA device can be used (torch {version} is {built}).").format(
+                settings=settings, version=torch.__version__, built=built
             ),
             hint=_(
                 "With an NVIDIA card and its driver, install a build with CUDA (on Linux: pip install "

@@ -72,9 +72,9 @@ _GROUP = "docmind.text_models"
 
 
 def automatic(kept: str | None, *, has_vectors: bool) -> str:
-    """Return the name of the model for a vault: `kept`, that of before, else the best one whose weights are installed.
+    """Return the name of a vault's text model: `kept`, the model of its last opening, else the best installed one.
 
-    A vault that has vectors and kept no name is from a time when MiniLM was the default.
+    A vault with vectors and without a kept name was made when MiniLM was the default.
     """
     if kept is not None:
         return kept

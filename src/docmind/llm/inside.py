@@ -69,7 +69,7 @@ class GgufModel:
 
     def info(self, free: int) -> ModelInfo:
         """Return what is shown of it, where `free` bytes of memory are left."""
-        fits = _("needs about {gb} of memory, and {gb2} are free").format(gb=_gb(self.needs), gb2=_gb(free))
+        fits = _("needs about {gb} of memory, and {free_gb} are free").format(gb=_gb(self.needs), free_gb=_gb(free))
         note = f"{_gb(self.size)}; {fits}{'' if self.needs <= free else ': too much for this machine now'}"
         return ModelInfo("inside", "", self.name, self.has_tools, note=note, context_tokens=self.context)
 

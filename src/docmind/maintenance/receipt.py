@@ -46,8 +46,8 @@ class Signer:
     def verify(self, data: bytes) -> ErasureReceipt:
         """Return the receipt in a file.
 
-        Raises `VaultFormatError` where it is none or of another version, `WrongKeyError` where another vault wrote it,
-        and `TamperedError` where it was changed.
+        Raises `VaultFormatError` where the file is no receipt or one of another version, `WrongKeyError` where another
+        vault wrote the receipt, `TamperedError` where the receipt was changed.
         """
         try:
             plain = json.loads(data) if len(data) <= LARGEST else None

@@ -265,7 +265,7 @@ class Memories:
         return self.add(text, thread_id=thread_id)
 
     def edit(self, memory_id: str, text: str) -> Memory:
-        """Change the text of a memory. Where another one in that place has an equal text, only that one remains.
+        """Change the text of a memory, or remove it where another memory of the same place has that text.
 
         Raises `NotFoundError`, `ConfigError`.
         """

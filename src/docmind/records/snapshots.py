@@ -15,9 +15,10 @@ DocumentChange = Literal["name", "title", "tags", "language", "collections", "te
 class SnapshotInfo:
     """One snapshot.
 
-    `documents` counts those that it holds, `erased` those that were erased from it since. `bytes` is the size of its
-    files, `own_bytes` of those that no other snapshot shares. Two snapshots with the same `corpus` hold the same
-    documents with the same names, tags and collections; with the same `config`, the same settings and text model.
+    `documents` is the number of documents that the snapshot holds now, `erased` the number of documents that were
+    erased from it. `bytes` is the size of its files, `own_bytes` that of the files which no other snapshot shares. Two
+    snapshots with the same `corpus` hold the same documents with the same names, tags and collections; with the same
+    `config`, the same settings and text model.
     `left_out` names documents that could not be read when it was taken; known only right after that.
     """
 

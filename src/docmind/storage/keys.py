@@ -436,7 +436,7 @@ class RecoveryCode:
     def begin_rotation(self) -> None:
         """Write a keyset with the keys of a rotation, and a new, unconfirmed recovery code.
 
-        The code must be a new one, because what a confirmed one has sealed cannot be sealed again without it. Does
+        A confirmed code is not kept, so the new keys cannot be sealed with it: they are sealed with a new code. Does
         nothing where a rotation is unfinished. Raises `DiskFullError`, `VaultError`; nothing is changed then.
         """
         with self._lock:

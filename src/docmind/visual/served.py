@@ -154,8 +154,8 @@ class Choice:
         description = self.describe(name, kind)
         if description.kind != kind:
             raise ConfigError(
-                _("{name} isn't a model of the kind {kind}, but {kind2}.").format(
-                    name=description.name, kind=kind, kind2=description.kind
+                _("{name} isn't a model of the kind {kind}, but {other_kind}.").format(
+                    name=description.name, kind=kind, other_kind=description.kind
                 ),
                 hint=_("Set {setting} to another name of `docmind models list`, to auto or to off.").format(
                     setting=_variable(kind)
@@ -249,8 +249,8 @@ def check_fits(description: Description) -> None:
     """Raise `ConfigError` where the vectors of this model are too long for the index."""
     if description.kind == "image" and description.state == "present" and description.dim > SIGLIP_DIM:
         raise ConfigError(
-            _("{name} makes vectors of {dim} numbers; the index holds {siglip_dim} a page.").format(
-                name=description.name, dim=description.dim, siglip_dim=SIGLIP_DIM
+            _("{name} makes vectors of {dim} numbers; the index holds {limit} a page.").format(
+                name=description.name, dim=description.dim, limit=SIGLIP_DIM
             ),
             hint=_("siglip, siglip-384 and siglip2 fit, and every model of up to 768 dimensions."),
         )

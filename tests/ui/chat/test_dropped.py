@@ -150,7 +150,7 @@ def test_what_is_chosen_stays_with_the_conversation_and_follows_the_bin(docmind:
     docmind.library.restore([boiler])
     checked(test.run())
     assert sorted(test.session_state[state.FILTER_DOCUMENTS]) == sorted((boiler, owls))
-    docmind.delete(owls)
+    docmind.erase([owls])
     checked(test.run())
     assert test.session_state[state.FILTER_DOCUMENTS] == [boiler]
     assert docmind.conversations.thread(free).bound == Filters()

@@ -20,7 +20,7 @@ _LOOK_S = 0.7
 
 
 def section(docmind: DocMind) -> None:
-    """Draw the button that begins it, or how far it is, or what it did."""
+    """Draw the button that begins a rotation of the keys, its progress, or its result."""
     if docmind.is_read_only:
         return
     st.subheader(_("New keys"), anchor=False)
