@@ -98,8 +98,12 @@ class Client:
 
     def submit_web_page(self, address: str, *, tags: tuple[str, ...] = ()) -> int:
         """Let the app fetch a web page, queue it, and return its id. Raises as `DocMind.web_page`."""
+        return self.hand_in_web_page(address, tags=tags).upload_id
+
+    def hand_in_web_page(self, address: str, *, tags: tuple[str, ...] = ()) -> HandedIn:
+        """Do as `submit_web_page`, and return which document it is or will be."""
         raw = json.dumps({"address": address, "tags": tags}).encode()
-        return self._handed_in(address, self.exchange("POST", "/uploads/web", raw, "application/json")).upload_id
+        return self._handed_in(address, self.exchange("POST", "/uploads/web", raw, "application/json"))
 
     def add(
         self,
