@@ -70,7 +70,8 @@ class Programs:
         """
         self._launch, self._vault, self._is_private = launch, vault, is_private
         # A reverse proxy runs as another user, and has asked who somebody is.
-        self._own_uid = os.getuid() if os.name == "posix" and launch.origin is None else None
+        is_told = os.name == "posix" and launch.origin is None and not is_private
+        self._own_uid = os.getuid() if is_told else None
         self._known: dict[bytes, ApiToken] = {}  # as they were when the library was last open
 
     async def admit(self, scope: Scope) -> Permit | Response:

@@ -38,7 +38,7 @@ from docmind.errors import (
     TooLargeError,
     WebPageError,
 )
-from docmind.folders import named_files, read_named, size_of_named
+from docmind.folders import Named, named_files, read_named, size_of_named
 from docmind.records.documents import AddResult, HandedIn, QueueProgress, Upload
 from docmind.wording import _, ngettext
 
@@ -190,7 +190,7 @@ class HandingIn(Adding):
         self._beside: DocMind | Client = client
         self._passwords, self._ask = passwords, ask
         self.results, self.finished, self.unread = [], [], 0
-        self._left = deque[Path | str]()  # not handed in yet
+        self._left = deque[Named]()  # not handed in yet
         self._handed: list[AddResult | tuple[str, HandedIn]] = []
 
     def add(self, paths: Sequence[Path | str], tags: tuple[str, ...], limit_mb: int, show: Show) -> None:
@@ -230,7 +230,7 @@ class HandingIn(Adding):
             self.results.append(self._result(*one, show) if isinstance(one, tuple) else one)
         self.unread = 0
 
-    def _hand_in(self, file: Path | str, name: str, tags: tuple[str, ...], limit_mb: int) -> HandedIn:
+    def _hand_in(self, file: Named, name: str, tags: tuple[str, ...], limit_mb: int) -> HandedIn:
         if isinstance(file, str):
             return self._beside.hand_in_web_page(file, tags=tags)
         return self._beside.hand_in(Upload(name, read_named(file, limit_mb), tags=tags))
