@@ -459,6 +459,10 @@ class DocMind:
             self.queue.start()
         return HandedIn(upload_id, doc_id, is_known)
 
+    def hand_in_web_page(self, address: str, *, tags: tuple[str, ...] = ()) -> HandedIn:
+        """Fetch a web page and queue it as `hand_in` does. Raises as `web_page`."""
+        return self.hand_in(self.web_page(address, tags=tags))
+
     def documents(self) -> tuple[DocumentInfo, ...]:
         """Return all documents, newest first."""
         return tuple(self._catalog.documents())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,9 @@ import pytest
 
 from assistants import called, over_http, over_stdio, record, refusal
 from desks import text_pdf
-from docmind.access import api_token, find_running
+from docmind.access import find_running
 from docmind.client import Client, connect
-from docmind.errors import NotPermittedError
+from docmind.errors import AppNotOpenError, NotPermittedError
 from docmind.records.documents import Upload
 from loops import run_async
 from served import Server
@@ -177,7 +178,7 @@ def test_an_assistant_goes_on_when_the_app_is_closed_and_opened(server: Server, 
     app = find_running(server._folder / "data")
     assert app is not None
     client._app = app
-    assert asked(server, api_token(app.secret), "/api/v1/counts")[0] == 200
+    assert asked(server, client.tokens.new("still the same app").secret, "/api/v1/counts")[0] == 200
 
 
 def test_the_client_raises_what_is_not_permitted(server: Server, client: Client) -> None:
@@ -195,3 +196,22 @@ def test_the_secret_lies_in_no_file(server: Server, client: Client) -> None:
         if path.is_file():
             assert secret.encode() not in path.read_bytes(), path
     client.tokens.revoke("canary")
+
+
+def test_the_apps_socket_goes_with_it_and_outlives_no_crash(server: Server) -> None:
+    data = server._folder / "data"
+    app = find_running(data)
+    assert app is not None
+    if not app.socket:
+        pytest.skip("there are no such sockets")
+    assert stat.S_IMODE(Path(app.socket).stat().st_mode) == 0o600
+    server.kill()
+    assert Path(app.socket).exists()
+    with pytest.raises(AppNotOpenError):
+        connect(data)
+    server.start()
+    assert connect(data).counts()[0] >= 1
+    server.stop()
+    assert not Path(app.socket).exists()
+    assert not (data / "app.json").exists()
+    server.start()

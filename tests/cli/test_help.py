@@ -102,8 +102,11 @@ def test_a_page_that_is_not_there_is_answered_with_their_number(shell: Shell) ->
 
 @pytest.mark.slow
 def test_while_the_app_is_open_a_command_says_so(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    probes = []
+
     class Answer(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            probes.append(self.path)
             self.send_response(403)
             self.send_header(PROOF_HEADER, prove(SECRET, self.headers[NONCE_HEADER]))
             self.end_headers()
@@ -126,6 +129,7 @@ def test_while_the_app_is_open_a_command_says_so(shell: Shell, monkeypatch: pyte
         server.shutdown()
         server.server_close()
     assert "DocMind is open in the browser" in sentence_of(result)
+    assert probes == ["/"], "the app is asked once"
     assert "docmind open" in result.stderr
 
 

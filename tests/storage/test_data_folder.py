@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from desks import environment_of, opened, report, settings_in
+from docmind.access import APP_SOCKET, COMMAND_SOCKET, listen_private
 from docmind.application import DocMind
 from docmind.errors import KeyUnavailableError, VaultError
 from docmind.late_interaction.store import LatePages
@@ -150,6 +151,15 @@ def test_foreign_files_in_a_vault_stay_as_they_are(tmp_path: Path, place: str) -
             desk.status()
             assert desk.search("heron report").hits
     assert held(foreign) == foreign
+
+
+@pytest.mark.skipif(sys.platform not in ("linux", "darwin"), reason="there are no such sockets")
+def test_a_socket_of_the_owner_is_not_foreign_and_a_file_of_its_name_is(tmp_path: Path) -> None:
+    made = listen_private(tmp_path, APP_SOCKET)
+    assert made is not None
+    with made[0]:
+        (tmp_path / COMMAND_SOCKET).write_text("mine")
+        assert list(foreign_files(tmp_path)) == [COMMAND_SOCKET]
 
 
 def test_foreign_files_are_named_in_every_folder_but_the_index(tmp_path: Path) -> None:

@@ -13,20 +13,26 @@ from .launch import (
 )
 from .peers import is_of_another_user
 from .running import (
+    COMMAND_FILE,
     OPENING_PAGE,
     RUNNING_FILE,
     RunningApp,
     announce,
     can_open_browser,
+    find_owner,
     find_running,
     forget_opening_page,
     is_alive,
     open_browser,
     withdraw,
 )
+from .sockets import APP_SOCKET, COMMAND_SOCKET, connect_private, is_peer_own, listen_private, remove_socket
 from .tokens import ApiTokens, is_api_token, matching
 
 __all__ = [
+    "APP_SOCKET",
+    "COMMAND_FILE",
+    "COMMAND_SOCKET",
     "COOKIE",
     "LAUNCH_ID",
     "LOOPBACK",
@@ -42,14 +48,19 @@ __all__ = [
     "announce",
     "api_token",
     "can_open_browser",
+    "connect_private",
+    "find_owner",
     "find_running",
     "forget_opening_page",
     "is_alive",
     "is_api_token",
     "is_of_another_user",
+    "is_peer_own",
+    "listen_private",
     "matching",
     "mint_ticket",
     "open_browser",
     "prove",
+    "remove_socket",
     "withdraw",
 ]

@@ -86,8 +86,8 @@ class Launch:
     """One start of the app: its secret, its session cookie and the path below which everything is served.
 
     Browsers store cookies by host and path but not by port: a cookie for `/` would be sent to every server on this
-    machine. So the cookie has a path that only this launch and its browser know. Thread-safe: only `place` changes
-    anything, and it is called before the first request.
+    machine. So the cookie has a path that only this launch and its browser know. Thread-safe: only `place` and
+    `serve_privately` change anything, and they are called before the first request.
     """
 
     def __init__(self, *, is_token_required: bool = True, origin: str | None = None) -> None:
@@ -95,6 +95,7 @@ class Launch:
         self.secret = secrets.token_bytes(32)
         self.is_token_required, self.origin = is_token_required, origin
         self.prefix = ""
+        self._is_private = False
         self._session = secrets.token_urlsafe(32)
         self._launch_id = secrets.token_hex(16)
         self._tickets = Tickets(self.secret)
@@ -102,6 +103,10 @@ class Launch:
     def place(self, prefix: str) -> None:
         """Serve below this path (`docs/desk`; empty: at the root of the address)."""
         self.prefix = "/" + prefix.strip("/") if prefix.strip("/") else ""
+
+    def serve_privately(self) -> None:
+        """Refuse the token of this launch over the port: programs of the user have a Unix socket."""
+        self._is_private = True
 
     @property
     def base(self) -> str:
@@ -123,10 +128,13 @@ class Launch:
         )
 
     def admits_program(self, authorizations: Sequence[str]) -> bool:
-        """Return whether the `Authorization` headers are the one bearer token of this launch; cookies do not count."""
+        """Return whether the `Authorization` headers are the one bearer token of this launch; cookies do not count.
+
+        After `serve_privately` nothing is.
+        """
         wanted = f"Bearer {api_token(self.secret)}".encode()
         given = authorizations[0].encode() if len(authorizations) == 1 else b""
-        return hmac.compare_digest(given, wanted)
+        return hmac.compare_digest(given, wanted) and not self._is_private
 
     def redeem(self, ticket: str) -> bool:
         """Return whether this ticket opens the app; each ticket does so once."""

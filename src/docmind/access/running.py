@@ -1,4 +1,8 @@
-"""Finding the running app by `app.json` in the data folder (owner-only), and opening the browser on it.
+"""Finding the process that has a library open, and opening the browser on the app.
+
+`app.json` in the data folder (owner-only) tells where the app runs, `command.json` where a command serves the library
+that it has open. Programs of the user come over the Unix socket that the file names; only where it names none, as on
+Windows, over the port.
 
 The ticket is not shown in a command line, which every user of the machine can read. The browser is given the path of a
 page that only this user can read; the page redirects to the link. A browser that may not read the data folder (some
@@ -26,11 +30,12 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from docmind.access.launch import NONCE_HEADER, PROOF_HEADER, TICKET, mint_ticket, prove
+from docmind.access.sockets import connect_private
 from docmind.errors import ConfigError
 from docmind.storage import replacing
 from docmind.wording import _
 
-RUNNING_FILE = "app.json"
+RUNNING_FILE, COMMAND_FILE = "app.json", "command.json"
 NOT_OURS = "a file that is not DocMind's has this name"
 _REMOVE = "Move this file away, then close DocMind and start it again."
 _LARGEST = 4_096
@@ -40,9 +45,10 @@ _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)  # Windows has no such flag, and lets 
 
 @dataclass(frozen=True, slots=True)
 class RunningApp:
-    """An app that announced itself.
+    """An app that announced itself, or a command, which has no `url`.
 
-    `url` is what a browser opens, `local` the same server on this machine.
+    `url` is what a browser opens, `local` the same server on this machine, `socket` the Unix socket for programs of the
+    user; empty where there is none.
     """
 
     url: str
@@ -50,6 +56,12 @@ class RunningApp:
     secret: bytes
     is_token_required: bool
     pid: int
+    socket: str = ""
+
+    @property
+    def is_app(self) -> bool:
+        """Whether it is the app, which a browser can open."""
+        return bool(self.url)
 
     def link(self) -> str:
         """Return a new link that opens the app."""
@@ -57,12 +69,13 @@ class RunningApp:
 
 
 def announce(data_dir: Path, app: RunningApp) -> None:
-    """Write `app.json` atomically, readable by this user only.
+    """Write `app.json`, or `command.json` of a command, atomically, readable by this user only.
 
     Raises `OSError`, also where a file that DocMind did not write has the name, and `ConfigError` as `find_running`.
     """
+    name = _file_of(app)
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if os.path.lexists(data_dir / RUNNING_FILE) and find_running(data_dir) is None:
+    if os.path.lexists(data_dir / name) and find_running(data_dir, name) is None:
         raise FileExistsError(errno.EEXIST, NOT_OURS)
     told = {
         "url": app.url,
@@ -70,20 +83,35 @@ def announce(data_dir: Path, app: RunningApp) -> None:
         "secret": base64.b64encode(app.secret).decode(),
         "is_token_required": app.is_token_required,
         "pid": app.pid,
+        "socket": app.socket,
     }
-    with replacing(data_dir / RUNNING_FILE) as file:
+    with replacing(data_dir / name) as file:
         file.write(json.dumps(told).encode())
 
 
-def find_running(data_dir: Path) -> RunningApp | None:
-    """Read `app.json`; None where it is missing or not ours.
+def _file_of(app: RunningApp) -> str:
+    return RUNNING_FILE if app.is_app else COMMAND_FILE
+
+
+def find_owner(data_dir: Path) -> RunningApp | None:
+    """Return the process that serves the open library and answers, None where there is none.
+
+    A command comes first: the app that is open beside it does not have the library. Raises `ConfigError` as
+    `find_running` and `is_alive`.
+    """
+    found = (find_running(data_dir, name) for name in (COMMAND_FILE, RUNNING_FILE))
+    return next((one for one in found if one is not None and is_alive(one)), None)
+
+
+def find_running(data_dir: Path, name: str = RUNNING_FILE) -> RunningApp | None:
+    """Read `app.json`, or `command.json`; None where it is missing or not ours.
 
     The app may have ended since: see `is_alive`.
 
     A file of another form counts as foreign, thus as missing. Raises `ConfigError` where it cannot be read, is a link,
     or belongs to or can be read or written by another user, who could direct us to a false app.
     """
-    path = data_dir / RUNNING_FILE
+    path = data_dir / name
     try:
         number = os.open(path, os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_NONBLOCK", 0))  # a FIFO must not hold us
     except (FileNotFoundError, NotADirectoryError):
@@ -103,6 +131,7 @@ def find_running(data_dir: Path) -> RunningApp | None:
             secret=base64.b64decode(told["secret"]),
             is_token_required=bool(told["is_token_required"]),
             pid=int(told["pid"]),
+            socket=str(told.get("socket", "")),
         )
     except (ValueError, TypeError, KeyError, binascii.Error):
         return None
@@ -115,17 +144,25 @@ def find_running(data_dir: Path) -> RunningApp | None:
 
 
 def withdraw(data_dir: Path, app: RunningApp) -> None:
-    """Remove `app.json` if it still belongs to this app. Raises `OSError`."""
+    """Remove `app.json`, or `command.json`, if it still belongs to this app. Raises `OSError`."""
     with contextlib.suppress(ConfigError):
-        if find_running(data_dir) == app:
-            (data_dir / RUNNING_FILE).unlink(missing_ok=True)
+        if find_running(data_dir, _file_of(app)) == app:
+            (data_dir / _file_of(app)).unlink(missing_ok=True)
 
 
 def is_alive(app: RunningApp) -> bool:
-    """Return whether the server at `app.local` is this app: it answers a nonce with the launch's secret.
+    """Return whether the app runs: a process of this user listens at its socket, as the system tells.
 
-    Another user's server on the port of an app that ended cannot do that, and never gets a ticket.
+    Without a socket the server at `app.local` must answer a nonce with the launch's secret. Another user's server on
+    the port of an app that ended cannot do that, and never gets a ticket. Raises `ConfigError` for a socket of another
+    user.
     """
+    if app.socket:
+        try:
+            connect_private(Path(app.socket), _PROBE_S).close()
+        except OSError:
+            return False
+        return True
     parts = urlsplit(app.local)
     nonce = secrets.token_hex(16)
     connection: http.client.HTTPConnection

@@ -19,16 +19,52 @@ SMALL = 1 << 20
 """Bytes of a body that never waits: a question must not wait for files. The number of connections bounds these."""
 
 
+class Purse:
+    """The bytes of bodies that are in memory now; whoever waited first is let in first. For one event loop."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self.most = most
+        self._used = 0
+        self._waiting = deque[tuple[int, asyncio.Future[None]]]()
+
+    async def take(self, size: int) -> None:
+        """Wait until so many bytes fit, and count them."""
+        if not self._waiting and self._used + size <= self.most:
+            self._used += size
+            return
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.append((size, turn))
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():  # let in at this moment
+                self.give(size)
+            else:
+                self._waiting.remove((size, turn))
+                self._let_in()
+            raise
+
+    def give(self, size: int) -> None:
+        """Count so many bytes no longer."""
+        self._used -= size
+        self._let_in()
+
+    def _let_in(self) -> None:
+        while self._waiting and self._used + self._waiting[0][0] <= self.most:
+            size, turn = self._waiting.popleft()
+            self._used += size
+            turn.set_result(None)
+
+
 class Budget:
     """ASGI middleware over all doors. A body counts from its first byte that is read until its request is answered.
 
-    Whoever waited first is let in first. Nothing is counted for requests that are refused before their body is read.
+    Nothing is counted for requests that are refused before their body is read.
     """
 
-    def __init__(self, app: ASGIApp, most: int = MOST) -> None:
-        self._app, self._most = app, most
-        self._used = 0
-        self._waiting = deque[tuple[int, asyncio.Future[None]]]()
+    def __init__(self, app: ASGIApp, most: int = MOST, purse: Purse | None = None) -> None:
+        """Count in `purse`, which several doors of one process share."""
+        self._app, self._purse = app, purse or Purse(most)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         size = self._size(scope) if scope["type"] == "http" else 0
@@ -40,7 +76,7 @@ class Budget:
         async def receive_within() -> Message:
             nonlocal is_counted
             if not is_counted:
-                await self._take(size)
+                await self._purse.take(size)
                 is_counted = True
             return await receive()
 
@@ -48,38 +84,12 @@ class Budget:
             await self._app(scope, receive_within, send)
         finally:
             if is_counted:
-                self._give(size)
+                self._purse.give(size)
 
     def _size(self, scope: Scope) -> int:
         """Return the bytes that a body may have; all of the budget for one that does not tell its length."""
         headers = dict(scope["headers"])
         told = headers.get(b"content-length", b"")
         if told.isdigit():
-            return min(int(told), self._most)
-        return self._most if b"transfer-encoding" in headers else 0
-
-    async def _take(self, size: int) -> None:
-        if not self._waiting and self._used + size <= self._most:
-            self._used += size
-            return
-        turn = asyncio.get_running_loop().create_future()
-        self._waiting.append((size, turn))
-        try:
-            await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():  # let in at this moment
-                self._give(size)
-            else:
-                self._waiting.remove((size, turn))
-                self._let_in()
-            raise
-
-    def _give(self, size: int) -> None:
-        self._used -= size
-        self._let_in()
-
-    def _let_in(self) -> None:
-        while self._waiting and self._used + self._waiting[0][0] <= self._most:
-            size, turn = self._waiting.popleft()
-            self._used += size
-            turn.set_result(None)
+            return min(int(told), self._purse.most)
+        return self._purse.most if b"transfer-encoding" in headers else 0

@@ -1,6 +1,7 @@
-"""The library for a process that runs for days and needs it for moments: that of the open app, else its own.
+"""The library for a process that runs for days and needs it for moments: that of whoever has it open, else its own.
 
-While nobody asks, the library is closed, so that the app and the commands can open it.
+While nobody asks, the library is closed, so that the app and the commands can open it. While it is open here, other
+processes of the user are answered from here.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from docmind.access import find_running, is_alive
+from docmind.access import find_owner, find_running, is_alive
+from docmind.api.sharing import Sharing
 from docmind.config import Settings
 from docmind.errors import AppNotOpenError, ConfigError, VaultBusyError, VaultError
 from docmind.storage import check_library
@@ -39,6 +41,7 @@ class OnDemand:
         self._settings, self._idle_s = settings, idle_s
         self._changed = threading.Condition()
         self._ours: DocMind | None = None
+        self._sharing: Sharing | None = None
         self._users, self._used_at, self._is_closed = 0, 0.0, False
         self._watching: threading.Thread | None = None
 
@@ -80,20 +83,19 @@ class OnDemand:
             watching.join()
         with self._changed:
             if self._ours is not None:  # the thread failed
-                self._ours.close()
-                self._ours = None
+                self._give_back(self._ours)
 
     def _checked(self, client: Client | None) -> Client:
         assert client is not None
         return client
 
     def _client(self) -> Client | None:
-        running = find_running(self._settings.data_dir)
-        if running is None or not is_alive(running):
+        owner = find_owner(self._settings.data_dir)
+        if owner is None:
             return None
         from docmind.client import Client
 
-        return Client(running)
+        return Client(owner)
 
     def _opened(self) -> DocMind:
         from docmind.application import DocMind
@@ -112,6 +114,7 @@ class OnDemand:
             ours.queue.start()
         ours.start_models()
         self._ours, self._used_at = ours, time.monotonic()
+        self._sharing = None if ours.is_read_only else Sharing(self._settings.data_dir, ours, after_s=0)
         self._watching = threading.Thread(target=self._watch, name="on demand", daemon=True)
         self._watching.start()
         return ours
@@ -122,11 +125,18 @@ class OnDemand:
             while self._ours is not None:
                 self._changed.wait(0 if self._is_closed else _LOOK_S)
                 if self._users == 0 and (self._is_closed or self._is_idle(self._ours) or self._is_wanted()):
-                    self._ours.close()
-                    self._ours = None
+                    self._give_back(self._ours)
+
+    def _give_back(self, ours: DocMind) -> None:
+        if self._sharing is not None:
+            self._sharing.close()
+            self._sharing = None
+        ours.close()
+        self._ours = None
 
     def _is_idle(self, ours: DocMind) -> bool:
-        if time.monotonic() - self._used_at < self._idle_s:
+        others_s = self._sharing.idle_s if self._sharing is not None else self._idle_s
+        if min(time.monotonic() - self._used_at, others_s) < self._idle_s:
             return False
         embedding = any(job.state in ("queued", "running") for job in ours.visual.embeddings())
         return not (embedding or ours.queue.progress().is_busy or ours.conversations.is_busy)

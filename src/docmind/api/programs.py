@@ -1,8 +1,10 @@
 """Access of programs to the interfaces of the app: who a request comes from, and what it may do.
 
 Cookies never count, and web pages are kept out: a request with an `Origin`, or with a foreign `Host` (DNS rebinding),
-is refused. So is one of another user of this machine, where the system tells it. What counts is one bearer token: that
-of this launch, which processes of the user read from `app.json`, or a long-lived one of `docmind tokens`.
+is refused. So is one of another user of this machine, where the system tells it. Processes of the user come over a Unix
+socket, where the system has told who they are before anything is read, and need no token. Over the port one bearer
+token counts: a long-lived one of `docmind tokens`, or, where there is no such socket, that of this launch, which
+processes of the user read from `app.json`.
 """
 
 from __future__ import annotations
@@ -36,8 +38,8 @@ PRIVATE = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 class Permit:
     """What a request may do.
 
-    `launch` is a process of the user that can read `app.json`: it may do everything, tokens included. `full` is
-    everything but tokens, `read` only what reads and searches.
+    `launch` is a process of the user that reached the Unix socket or can read `app.json`: it may do everything, tokens
+    included. `full` is everything but tokens, `read` only what reads and searches.
     """
 
     scope: Literal["launch", "full", "read"]
@@ -61,11 +63,15 @@ OWN = Permit("launch")
 class Programs:
     """Checks requests of programs. Thread-safe."""
 
-    def __init__(self, launch: Launch, vault: Callable[[], DocMind]) -> None:
-        """`vault` returns the open library; it is called in a thread, for each request with a long-lived token."""
-        self._launch, self._vault = launch, vault
+    def __init__(self, launch: Launch, vault: Callable[[], DocMind], *, is_private: bool = False) -> None:
+        """`vault` returns the open library; it is called in a thread, for each request with a long-lived token.
+
+        `is_private` says that connections of other users are ended before a request of theirs is read.
+        """
+        self._launch, self._vault, self._is_private = launch, vault, is_private
         # A reverse proxy runs as another user, and has asked who somebody is.
-        self._own_uid = os.getuid() if os.name == "posix" and launch.origin is None else None
+        is_told = os.name == "posix" and launch.origin is None and not is_private
+        self._own_uid = os.getuid() if is_told else None
         self._known: dict[bytes, ApiToken] = {}  # as they were when the library was last open
 
     async def admit(self, scope: Scope) -> Permit | Response:
@@ -83,7 +89,7 @@ class Programs:
             }
             return JSONResponse({"error": told}, 403, headers=PRIVATE)
         given = request.headers.getlist("authorization")
-        if self._launch.admits_program(given):
+        if (self._is_private and not given) or self._launch.admits_program(given):
             return OWN
         kind, _sep, secret = given[0].partition(" ") if len(given) == 1 else ("", "", "")
         if kind == "Bearer" and is_api_token(secret):

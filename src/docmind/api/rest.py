@@ -161,7 +161,7 @@ class Rest:
             raise ConfigError(_("The file has no name."), hint="See docs/api.md.")
         tags = decode(Tags, _parsed(request.query_params.get("tags", "[]"), "tags"), "tags")
         data = await self._body(request, is_file=True)
-        return await self._queued(lambda _unused: Upload(name, data, tags=tags))
+        return await self._queued(lambda vault: vault.hand_in(Upload(name, data, tags=tags)))
 
     async def _web_page(self, request: Request) -> Response:
         """Fetch a web page, where the settings allow it, and queue it."""
@@ -173,15 +173,14 @@ class Rest:
             raise ConfigError(_("A web page is named by its address and tags."), hint="See docs/api.md.")
         address = decode(Address, told.get("address"), "address")
         tags = decode(Tags, told.get("tags", []), "tags")
-        return await self._queued(lambda vault: vault.web_page(address, tags=tags))
+        return await self._queued(lambda vault: vault.hand_in_web_page(address, tags=tags))
 
-    async def _queued(self, upload: Callable[[DocMind], Any]) -> Response:
+    async def _queued(self, hand_in: Callable[[DocMind], Any]) -> Response:
         from docmind.client import encode
         from docmind.records.documents import HandedIn
 
         def work() -> dict[str, Any]:
-            vault = self._vault()
-            return encode(HandedIn, vault.hand_in(upload(vault)))
+            return encode(HandedIn, hand_in(self._vault()))
 
         return JSONResponse(await run_in_threadpool(work), 202, headers=PRIVATE)
 

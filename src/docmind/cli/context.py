@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from docmind.access import find_running, is_alive
+from docmind.access import find_owner
+from docmind.api.sharing import Sharing
 from docmind.config import Settings
 from docmind.errors import CancelledError, ExtraMissingError, VaultBusyError
 from docmind.network import network_guard
@@ -23,6 +25,7 @@ from docmind.storage import check_library, once_free
 from docmind.wording import _
 
 if TYPE_CHECKING:
+    from docmind.access import RunningApp
     from docmind.application import DocMind
     from docmind.client import Client
     from docmind.records.conversations import Thread
@@ -113,38 +116,93 @@ def bound_filters(filters: Filters, thread: Thread | None) -> Filters:
     return replace(filters, doc_ids=thread.bound.doc_ids, collections=thread.bound.collections)
 
 
-def opened(*, creates: bool = False, reminds: bool = True, accept: bool = False, read_only: bool = False) -> DocMind:
-    """Open the configured vault; a context manager. Only a command that `creates` makes one where there is none.
+@contextmanager
+def opened(
+    *, creates: bool = False, reminds: bool = True, accept: bool = False, read_only: bool = False
+) -> Iterator[DocMind]:
+    """Open the configured vault. Only a command that `creates` makes one where there is none.
 
-    The recovery code of a new vault, or of one that a recovery code opened, is printed on stderr; later commands remind
-    there until it is confirmed, unless `reminds` is False. `accept` continues with a vault that lacks acknowledged
-    changes; `read_only` changes nothing in it.
+    Other processes of the user are answered meanwhile. The recovery code of a new vault, or of one that a recovery code
+    opened, is printed on stderr; later commands remind there until it is confirmed, unless `reminds` is False. `accept`
+    continues with a vault that lacks acknowledged changes; `read_only` changes nothing in it.
 
     Raises `VaultError` where there is no vault, and `VaultBusyError`, which names the app where that is open.
     """
-    from docmind.application import DocMind
+    settings = _started(creates=creates)
+    desk = _owned(settings, _Waiting(settings.data_dir), reminds=reminds, accept=accept, read_only=read_only)
+    with desk, _shared(desk, settings):
+        yield desk
 
+
+@contextmanager
+def reached(*, creates: bool = False, wait_s: float = _GIVES_WAY_S) -> Iterator[DocMind | Client]:
+    """Open the configured vault as `opened` does, or reach the app or the command that has it open.
+
+    `wait_s` is the longest wait for one that has it open and does not answer.
+    """
+    settings = _started(creates=creates)
+    desk = _owned(settings, _Reaching(settings.data_dir, wait_s))
+    with desk, _shared(desk, settings):
+        yield desk
+
+
+def _started(*, creates: bool) -> Settings:
+    """Return the settings, with the log and the guard of the network as they say. Raises `VaultError` as `opened`."""
     settings = _patient(Settings.load())
     if not creates:
         check_library(settings.data_dir)
     start_logging(settings.log_level, is_command=True)
     network_guard().hold(settings.network.strict)
+    return settings
+
+
+class _Waiting:
+    """What a command does before each wait for the library: it says so once, and does not wait for the app."""
+
+    def __init__(self, data_dir: Path, wait_s: float = _GIVES_WAY_S) -> None:
+        self.wait_s = wait_s
+        self._data_dir = data_dir
+        self._is_told = False
+
+    def __call__(self) -> Any:
+        owner = find_owner(self._data_dir)
+        if owner is not None and (other := self._instead(owner)) is not None:
+            return other
+        if not self._is_told:
+            told = _("Another command of DocMind uses the library; waiting for it for at most {seconds} seconds.")
+            click.echo(told.format(seconds=round(self.wait_s)), err=True)
+            self._is_told = True
+        return None
+
+    def _instead(self, owner: RunningApp) -> Any:
+        if owner.is_app:
+            raise VaultBusyError(
+                _("DocMind is open in the browser; commands work while it is closed."),
+                hint=_("Use the app (`docmind open` shows it), or end it with Ctrl-C in its terminal and try again."),
+            )
+
+
+class _Reaching(_Waiting):
+    def _instead(self, owner: RunningApp) -> Any:
+        from docmind.client import Client
+
+        return Client(owner)
+
+
+def _owned(
+    settings: Settings, waiting: _Waiting, *, reminds: bool = True, accept: bool = False, read_only: bool = False
+) -> Any:
+    """Open the vault, or return what `waiting` has in its place; tell about its recovery code."""
+    from docmind.application import DocMind
+
     is_new = not (settings.data_dir / "vault.json").exists()
     is_chosen = is_new or settings.keys.recovery_code is not None  # the code brings a new root key
     ask = (lambda: _ask_passphrase(is_chosen=is_chosen)) if is_asking() else None
-    try:
-        desk = once_free(
-            lambda: DocMind(settings, ask_passphrase=ask, read_only=read_only, accept=accept),
-            _GIVES_WAY_S,
-            lambda: _is_command_waited_for(settings),
-        )
-    except VaultBusyError as error:
-        if not _is_app_open(settings.data_dir):
-            raise
-        raise VaultBusyError(
-            _("DocMind is open in the browser; commands work while it is closed."),
-            hint=_("Use the app (`docmind open` shows it), or end it with Ctrl-C in its terminal and try again."),
-        ) from error
+    desk = once_free(
+        lambda: DocMind(settings, ask_passphrase=ask, read_only=read_only, accept=accept), waiting.wait_s, waiting
+    )
+    if not isinstance(desk, DocMind):
+        return desk
     code = desk.recovery_code()
     if code and is_chosen:
         made = (
@@ -164,19 +222,19 @@ def opened(*, creates: bool = False, reminds: bool = True, accept: bool = False,
     return desk
 
 
-def _is_app_open(data_dir: Path) -> bool:
-    """Return whether an app that answers has the library open. Raises `ConfigError` as `find_running`."""
-    running = find_running(data_dir)
-    return running is not None and is_alive(running)
+@contextmanager
+def _shared(desk: DocMind | Client, settings: Settings) -> Iterator[None]:
+    """Answer other processes of the user while the library is open here; at the end, what they have asked already."""
+    from docmind.application import DocMind
 
-
-def _is_command_waited_for(settings: Settings) -> bool:
-    """Say that another command is waited for, unless it is the app, which stays open."""
-    if _is_app_open(settings.data_dir):
-        return False
-    told = _("Another command of DocMind uses the library; waiting for it for at most {seconds} seconds.")
-    click.echo(told.format(seconds=_GIVES_WAY_S), err=True)
-    return True
+    if not isinstance(desk, DocMind) or desk.is_read_only:
+        yield
+        return
+    sharing = Sharing(settings.data_dir, desk)
+    try:
+        yield
+    finally:
+        sharing.close(lambda: click.echo(_("Answering another command first; Ctrl-C ends this at once."), err=True))
 
 
 def _patient(settings: Settings) -> Settings:
@@ -196,22 +254,6 @@ def tell_starting(desk: DocMind | Client, lists: Collection[ListName]) -> None:
         desk.page_search.is_ready(kind) for name, kind in kinds.items() if not lists or name in lists
     ):
         click.echo(_("Starting the model for page images."), err=True)
-
-
-def reached(*, creates: bool = False) -> DocMind | Client:
-    """Open the configured vault, or reach the app that has it open; a context manager.
-
-    `creates` is that of `opened`; raises what `opened` raises.
-    """
-    try:
-        return opened(creates=creates)
-    except VaultBusyError:
-        from docmind.client import connect
-
-        data_dir = Settings.load().data_dir
-        if not _is_app_open(data_dir):
-            raise
-        return connect(data_dir)
 
 
 def check_text_model(desk: DocMind | Client, degraded: Iterable[Degraded]) -> None:

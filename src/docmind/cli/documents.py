@@ -9,8 +9,10 @@ import re
 import signal
 import sys
 import threading
+import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -36,8 +38,8 @@ from docmind.errors import (
     TooLargeError,
     WebPageError,
 )
-from docmind.folders import named_files, read_named, size_of_named
-from docmind.records.documents import AddResult, QueueProgress, Upload
+from docmind.folders import Named, named_files, read_named, size_of_named
+from docmind.records.documents import AddResult, HandedIn, QueueProgress, Upload
 from docmind.wording import _, ngettext
 
 if TYPE_CHECKING:
@@ -69,6 +71,9 @@ def open_(only_print: bool, as_json: bool) -> None:
         click.echo(link)
 
 
+_OWNERS = 10  # processes that have the library open, one after another, while a command waits for its files
+_TAKES_OVER_S = 60.0  # the wait for one that is ending: it stores the page that it reads
+_LOOK_S = 0.2
 AskPassword = Callable[[str], str]
 Show = Callable[[QueueProgress], None]
 
@@ -84,6 +89,8 @@ class Adding:
         """The results of files that an earlier run had left in the queue."""
         self.unread = 0
         """How many of the submitted files are not read yet."""
+        self._ids: list[int] = []  # what is to be read, with what an earlier run had left
+        self._is_paused = False
 
     def add(self, paths: Sequence[Path | str], tags: tuple[str, ...], limit_mb: int, show: Show) -> None:
         """Queue all files, then read them. A text is the address of a web page, which is fetched.
@@ -108,7 +115,9 @@ class Adding:
                     failed[number] = refused(name, error)
 
         queue = self._desk.queue
+        self._ids = [info.upload_id for info in queue.uploads("waiting", "reading")]
         ids = list(queue.hold(uploads(), total_bytes=sum(size_of_named(file, limit_mb) for file in files)))
+        self._pausable(self._ids + ids)
         self.unread = len(ids)
         settled: list[int] = []
         try:
@@ -129,6 +138,7 @@ class Adding:
 
     def read(self, ids: Sequence[int], show: Show) -> None:
         """Read these files of the queue. One that fails stays in it."""
+        self._pausable(list(ids))
         self.unread = len(ids)
         together: dict[int, AddResult] = {}
         for number, upload_id in enumerate(ids):
@@ -137,6 +147,16 @@ class Adding:
                 together |= self._desk.queue.read_together(ids[number:], progress=show, place=place)
             self.results.append(together.get(upload_id) or self._add(upload_id, place, show))
             self.unread -= 1
+
+    def pause(self) -> None:
+        """Pause these files, and no others: another command may have handed in some."""
+        self._is_paused = True
+        self._desk.queue.pause(self._ids)
+
+    def _pausable(self, ids: list[int]) -> None:
+        self._ids = ids
+        if self._is_paused:  # while they were handed in
+            self._desk.queue.pause(ids)
 
     def _add(self, upload_id: int, place: tuple[int, int], show: Show) -> AddResult:
         def attempt(password: str | None) -> AddResult:
@@ -160,47 +180,84 @@ class Adding:
 
 
 class HandingIn(Adding):
-    """Hands files to the app that is open, which reads them; locked ones are tried as `Adding` does."""
+    """Hands files to the process that has the library open, which reads them; locked ones are tried as `Adding` does.
+
+    Where that process ends meanwhile, what it has not read waits in the queue, and whoever has the library then reads
+    on: this command, where nobody else has it.
+    """
 
     def __init__(self, client: Client, passwords: Sequence[str], ask: AskPassword | None) -> None:
-        self._client, self._passwords, self._ask = client, passwords, ask
+        self._beside: DocMind | Client = client
+        self._passwords, self._ask = passwords, ask
         self.results, self.finished, self.unread = [], [], 0
+        self._left = deque[Named]()  # not handed in yet
+        self._handed: list[AddResult | tuple[str, HandedIn]] = []
 
     def add(self, paths: Sequence[Path | str], tags: tuple[str, ...], limit_mb: int, show: Show) -> None:
         """Hand in all files, then wait for each; a file that cannot be opened or fetched is refused.
 
-        After a Ctrl-C the app reads on. Raises `DiskFullError`, `AppNotOpenError`.
+        After a Ctrl-C what was handed in is still read. Raises `DiskFullError`, `CancelledError` where another process
+        has paused a file, `AppNotOpenError` where one process after another ends.
         """
-        files = list(named_files(paths, Settings.load()))
-        handed: list[int | AddResult] = []
-        for number, file in enumerate(files):
-            name = file if isinstance(file, str) else file.name
-            show(QueueProgress("reading", len(files), number, file=name, stage="handing in"))
+        self._left.extend(named_files(paths, Settings.load()))
+        total = len(self._left)
+        for last in range(_OWNERS):
             try:
-                if isinstance(file, str):
-                    handed.append(self._client.submit_web_page(file, tags=tags))
-                else:
-                    upload = Upload(name, read_named(file, limit_mb), tags=tags)
-                    handed.append(self._client.submit([upload])[0])
-            except (NotFoundError, TooLargeError, ConfigError, WebPageError, FolderError) as error:
-                handed.append(refused(name, error))
-        self.unread = sum(isinstance(one, int) for one in handed)
-        for one in handed:
-            self.results.append(self._result(one, show) if isinstance(one, int) else one)
-            self.unread -= isinstance(one, int)
+                with nullcontext(self._beside) if last == 0 else reached(wait_s=_TAKES_OVER_S) as self._beside:
+                    self._go_on(tags, limit_mb, total, show)
+                return
+            except AppNotOpenError:
+                if last == _OWNERS - 1:
+                    raise
 
-    def _result(self, upload_id: int, show: Show) -> AddResult:
+    def _go_on(self, tags: tuple[str, ...], limit_mb: int, total: int, show: Show) -> None:
+        from docmind.client import Client
+
+        if not isinstance(self._beside, Client):
+            self._beside.queue.start()  # reads what was handed in to the process before
+        while self._left:
+            name = file if isinstance(file := self._left[0], str) else file.name
+            show(QueueProgress("reading", total, len(self._handed), file=name, stage="handing in"))
+            try:
+                self._handed.append((name, self._hand_in(file, name, tags, limit_mb)))
+            except (NotFoundError, TooLargeError, ConfigError, WebPageError, FolderError) as error:
+                self._handed.append(refused(name, error))
+            self._left.popleft()
+        waits = [isinstance(one, tuple) for one in self._handed]
+        while len(self.results) < len(self._handed):
+            self.unread = sum(waits[len(self.results) :])
+            one = self._handed[len(self.results)]
+            self.results.append(self._result(*one, show) if isinstance(one, tuple) else one)
+        self.unread = 0
+
+    def _hand_in(self, file: Named, name: str, tags: tuple[str, ...], limit_mb: int) -> HandedIn:
+        if isinstance(file, str):
+            return self._beside.hand_in_web_page(file, tags=tags)
+        return self._beside.hand_in(Upload(name, read_named(file, limit_mb), tags=tags))
+
+    def _result(self, name: str, handed: HandedIn, show: Show) -> AddResult:
+        from docmind.client import result_of
+
+        queue = self._beside.queue
+
         def attempt(password: str | None) -> AddResult:
             if password is not None:
-                self._client.queue.unlock(upload_id, password)
-            return self._client.wait_for([upload_id], show)[0]
+                queue.unlock(handed.upload_id, password)
+            while True:
+                info = next((one for one in queue.uploads() if one.upload_id == handed.upload_id), None)
+                if info is not None and info.state == "paused":
+                    raise CancelledError(_("{document} is {state}.").format(document=name, state=_("paused")))
+                if (result := result_of(self._beside, name, handed, info)) is not None:
+                    return result
+                show(queue.progress())
+                time.sleep(_LOOK_S)
 
         return self._unlocked(attempt)
 
 
 @contextmanager
-def pausing(desk: DocMind) -> Iterator[None]:
-    """Pause the queue at the first Ctrl-C; raise `KeyboardInterrupt` at the second.
+def pausing(pause: Callable[[], object]) -> Iterator[None]:
+    """Call `pause` at the first Ctrl-C; raise `KeyboardInterrupt` at the second.
 
     Pausing keeps the page under way.
     """
@@ -211,7 +268,7 @@ def pausing(desk: DocMind) -> Iterator[None]:
             raise KeyboardInterrupt
         is_stopped.set()
         # Not here: the interrupted code may hold the lock that this takes.
-        threading.Thread(target=desk.queue.pause, name="pause", daemon=True).start()
+        threading.Thread(target=pause, name="pause", daemon=True).start()
 
     before = signal.signal(signal.SIGINT, stop)
     try:
@@ -265,7 +322,7 @@ def add(paths: tuple[str, ...], password_file: Path | None, tags: tuple[str, ...
                 adding.add(chosen, tags, limit_mb, show)
         else:
             adding = Adding(desk, passwords, ask)
-            with telling(adding, as_json=as_json), pausing(desk), progress_bar(quiet=as_json) as show:
+            with telling(adding, as_json=as_json), pausing(adding.pause), progress_bar(quiet=as_json) as show:
                 adding.add(chosen, tags, limit_mb, show)
     if not adding.results and not as_json:
         click.echo(_("Nothing to add: hidden files and links are left out."), err=True)
@@ -415,7 +472,8 @@ def status(as_json: bool) -> None:
 def accept(yes: bool, as_json: bool) -> None:
     """Continue with an older copy of the library. Files it doesn't know are set aside for some days."""
     try:
-        opened().close()
+        with opened():
+            pass
         lacking, aside = "", 0
     except BehindError as error:
         lacking, aside = str(error), 0

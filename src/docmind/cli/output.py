@@ -67,6 +67,8 @@ def tell(result: AddResult) -> None:
     name = inert(result.document)
     if result.status == "refused":
         click.echo(f"{_refusal(name, inert(result.message))} {inert(result.hint)}".rstrip(), err=True)
+    elif result.status == "cancelled":
+        click.echo(_("Cancelled: {name}").format(name=name))
     else:
         done = _("Added {name}: {pages}") if result.status == "added" else _("Already here: {name}, {pages}")
         ocr = _(" ({number} by OCR)").format(number=result.ocr_pages) if result.ocr_pages else ""

@@ -36,8 +36,10 @@ def queue() -> None:
 @json_option
 def list_(as_json: bool) -> None:
     """List the files in the queue, and why files failed."""
+    from docmind.client import Client
+
     with reached() as desk:
-        files = desk.queue.uploads()
+        files, is_ours = desk.queue.uploads(), not isinstance(desk, Client)
     if as_json:
         print_json({"files": [plain(info) for info in files]})
         return
@@ -46,9 +48,8 @@ def list_(as_json: bool) -> None:
     for info in files:
         counts = {"done": f"{info.pages_done:,}", "pages": f"{info.pages:,}"}
         pages = " " + _("(page {done} of {pages})").format(**counts) if info.pages else ""
-        state = (
-            "waiting" if info.state == "reading" else info.state
-        )  # nothing is read while this command holds the vault
+        # Nothing is read while this command has the library; another process may have it, and read.
+        state = "waiting" if info.state == "reading" and is_ours else info.state
         click.echo(f"{info.upload_id:>5}  {_(state):9}  {inert(info.document)}{pages}")
         if info.message:
             click.echo(f"       {inert(info.message)} {inert(info.hint)}".rstrip())
@@ -128,7 +129,7 @@ def _read(files: Sequence[str], states: tuple[UploadState, ...], passwords: Sequ
         desk.queue.resume(ids)
         desk.queue.retry(ids)
         adding = Adding(desk, passwords, ask_password if is_asking() else None)
-        with telling(adding, as_json=as_json), pausing(desk), progress_bar(quiet=as_json) as show:
+        with telling(adding, as_json=as_json), pausing(adding.pause), progress_bar(quiet=as_json) as show:
             adding.read(ids, show)
     if not ids and not as_json:
         click.echo(_("The queue has no such file."), err=True)

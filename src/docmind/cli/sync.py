@@ -118,7 +118,7 @@ def _run(desk: DocMind, folders: Sequence[FolderInfo], *, as_json: bool) -> None
     results: list[tuple[FolderInfo, SyncResult]] = []
     failed: FolderError | None = None
     read: list[AddResult] = []
-    with pausing(desk):
+    with pausing(desk.queue.pause):
         for info in folders:
             try:
                 results.append((info, desk.folders.sync(info.folder_id)))

@@ -14,7 +14,7 @@ from typing import Any, Self
 from urllib.parse import quote, urlencode, urlsplit
 
 from docmind import errors
-from docmind.access import RunningApp, api_token, find_running, is_alive
+from docmind.access import RunningApp, api_token, connect_private, find_owner
 from docmind.client.calls import API, CALLS, Call
 from docmind.client.codec import decode, encode
 from docmind.config import Settings
@@ -31,14 +31,26 @@ _UNREAD: tuple[UploadState, ...] = ("waiting", "reading")
 
 
 def connect(data_dir: Path, *, token: str | None = None) -> Client:
-    """Return a client of the app that is open over this data folder; `token` narrows what it may do.
+    """Return a client of the app that is open over this data folder, or of a command that has the library open.
 
-    Raises `AppNotOpenError` without one, `ConfigError` where `app.json` may be another user's.
+    `token` narrows what it may do. Raises `AppNotOpenError` without one, `ConfigError` where `app.json`, or the socket
+    that it names, may be another user's.
     """
-    running = find_running(data_dir)
-    if running is None or not is_alive(running):
+    running = find_owner(data_dir)
+    if running is None:
         raise AppNotOpenError(_("DocMind isn't running for the library in {folder}.").format(folder=data_dir))
     return Client(running, token=token)
+
+
+class _PrivateConnection(http.client.HTTPConnection):
+    """A connection to a Unix socket of this user."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__("localhost", timeout=_TIMEOUT_S)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = connect_private(self._path, _TIMEOUT_S)
 
 
 class Client:
@@ -86,8 +98,12 @@ class Client:
 
     def submit_web_page(self, address: str, *, tags: tuple[str, ...] = ()) -> int:
         """Let the app fetch a web page, queue it, and return its id. Raises as `DocMind.web_page`."""
+        return self.hand_in_web_page(address, tags=tags).upload_id
+
+    def hand_in_web_page(self, address: str, *, tags: tuple[str, ...] = ()) -> HandedIn:
+        """Do as `submit_web_page`, and return which document it is or will be."""
         raw = json.dumps({"address": address, "tags": tags}).encode()
-        return self._handed_in(address, self.exchange("POST", "/uploads/web", raw, "application/json")).upload_id
+        return self._handed_in(address, self.exchange("POST", "/uploads/web", raw, "application/json"))
 
     def add(
         self,
@@ -161,12 +177,16 @@ class Client:
 
     def _sent(self, verb: str, path: str, body: bytes, kind: str) -> http.client.HTTPResponse:
         parts = urlsplit(self._app.local)
-        token = self._token or api_token(self._app.secret)
-        headers = {"Authorization": f"Bearer {token}", "Connection": "close"}
+        token = self._token or ("" if self._app.socket else api_token(self._app.secret))
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        headers["Connection"] = "close"
         if body:
             headers["Content-Type"] = kind
         connection: http.client.HTTPConnection
-        if parts.scheme == "https":
+        if self._app.socket:
+            parts = urlsplit("http://localhost/")
+            connection = _PrivateConnection(Path(self._app.socket))
+        elif parts.scheme == "https":
             unchecked = ssl.create_default_context()  # `is_alive` proved who answers; self-signed ones are usual
             unchecked.check_hostname, unchecked.verify_mode = False, ssl.CERT_NONE
             connection = http.client.HTTPSConnection(parts.netloc, timeout=_TIMEOUT_S, context=unchecked)

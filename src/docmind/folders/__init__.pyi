@@ -1,11 +1,12 @@
 from .folders import Folders
-from .given import Given, bounded, named_files, read_named, size_of_named
+from .given import Given, Named, bounded, named_files, read_named, size_of_named
 from .tree import Tree, TreeFile, WithheldError
 from .withheld import own_places
 
 __all__ = [
     "Folders",
     "Given",
+    "Named",
     "Tree",
     "TreeFile",
     "WithheldError",

@@ -112,7 +112,11 @@ def size_of_named(file: Path | TreeFile | Closed | str, limit_mb: int) -> int:
     return size if size <= limit_mb << 20 else 0
 
 
-def named_files(paths: Iterable[Path | str], settings: Settings) -> Iterator[Path | TreeFile | Closed | str]:
+Named = Path | TreeFile | Closed | str
+"""A file that a user names, one of a named folder, a folder that cannot be read, or the address of a web page."""
+
+
+def named_files(paths: Iterable[Path | str], settings: Settings) -> Iterator[Named]:
     """Yield the paths and addresses, and the files inside folders; those that `Tree` leaves out are left out."""
     own = own_places(settings)
     for path in paths:

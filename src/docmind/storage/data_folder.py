@@ -2,7 +2,8 @@
 
     vault.json  vault.db (-wal, -shm, -journal)  lock  mark  reserve    the vault, and room for a full disk
     vault.db-new (-journal)                                             the database while it is compacted
-    app.json  open.html                                                 where the app runs now, while it runs
+    app.json  open.html  app.sock                                       where the app runs now, while it runs
+    command.json  command.sock                                          where a command has the library open
     .vault.json.1a2b3c4d.new                                            one of them while it is replaced
     artifacts/<64 hex><suffix>.enc    .new-<16 hex> while it is written   sealed files
     aside/                                                              sealed files that no row knows
@@ -35,10 +36,12 @@ from docmind.wording import N_, _
 FOLDERS = ("artifacts", "aside", "index", "late", "snapshots", "staging")
 FILES = (
     "vault.json", "vault.db", "vault.db-wal", "vault.db-shm", "vault.db-journal", "vault.db-new",
-    "vault.db-new-journal", "lock", "mark", "reserve", "app.json", "open.html",
+    "vault.db-new-journal", "lock", "mark", "reserve", "app.json", "command.json",
+    "open.html",
 )  # fmt: skip
+SOCKETS = ("app.sock", "command.sock")
 REPLACING = re.compile(
-    r"\.(?:vault\.json|mark|app\.json|open\.html)\.[0-9a-f]{8}\.new|\.(?:app\.json|open\.html)\.[0-9a-f]{16}"
+    r"\.(?:vault\.json|mark|app\.json|command\.json|open\.html)\.[0-9a-f]{8}\.new|\.(?:app\.json|open\.html)\.[0-9a-f]{16}"
 )
 """A file while it is replaced; a killed process leaves one behind. Earlier versions wrote the second form."""
 ARTIFACT = re.compile(r"[0-9a-f]{64}(?:\.[a-z0-9]{1,8}){1,2}")
@@ -73,7 +76,7 @@ _ONLY_OURS = re.compile(
 _PROCESS = re.compile(rb"[0-9]{0,20}")  # all that a lock of ours holds
 _HARMLESS = ("README.md", ".gitignore", ".gitkeep", ".DS_Store", "desktop.ini", "Thumbs.db", "lost+found")
 """What systems and repositories put into an empty folder; it stays as it is."""
-_OF_THE_APP = ("app.json", "open.html")  # it writes them before it makes a vault
+_OF_THE_APP = ("app.json", "open.html", "app.sock")  # it makes them before it makes a vault
 _NAMED = 3
 _FIXED = (errno.EPERM, errno.EACCES, errno.EROFS, errno.ENOTSUP)
 """What a change of mode meets on a read-only medium, a file system without modes, or in another user's folder."""
@@ -136,6 +139,9 @@ def foreign_files(data_dir: Path) -> Iterator[str]:
         if entry.name in FOLDERS:
             if entry.is_dir(follow_symlinks=False):
                 yield from (f"{entry.name}/{name}" for name in _foreign_inside(entry))
+        elif entry.name in SOCKETS:
+            if not stat.S_ISSOCK(entry.stat(follow_symlinks=False).st_mode):
+                yield entry.name
         elif entry.name not in FILES and entry.name not in _HARMLESS and not REPLACING.fullmatch(entry.name):
             yield entry.name
 

@@ -58,18 +58,22 @@ else:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def once_free(opening: Callable[[], Opened], wait_s: float, is_waited_for: Callable[[], bool] = lambda: True) -> Opened:
+def once_free(
+    opening: Callable[[], Opened], wait_s: float, meanwhile: Callable[[], Opened | None] = lambda: None
+) -> Opened:
     """Open a vault, and where another process owns it try again for so many seconds.
 
-    `is_waited_for` is called once then, and may refuse to wait. Raises `VaultBusyError`, and what `opening` raises.
+    `meanwhile` is called before each wait; what it returns is used in place of the vault, None waits. Raises
+    `VaultBusyError`, and what `opening` and `meanwhile` raise.
     """
     until: float | None = None
     while True:
         try:
             return opening()
         except VaultBusyError:
-            if until is None:
-                until = time.monotonic() + wait_s if is_waited_for() else 0.0
+            if (other := meanwhile()) is not None:
+                return other
+            until = until or time.monotonic() + wait_s
             if time.monotonic() >= until:
                 raise
             time.sleep(_BUSY_LOOK_S)

@@ -6,6 +6,7 @@ Streamlit looks for `st.App(…)` in the text of the file that it is given.
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import threading
 from collections.abc import AsyncIterator
@@ -19,7 +20,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.formparsers import MultiPartParser
 from starlette.middleware import Middleware
 
-from docmind.api.budget import Budget
+from docmind.access import Launch
+from docmind.api.budget import Budget, Purse
+from docmind.api.connections import bound_connections
+from docmind.api.door import Door
 from docmind.api.mcp_http import Mcp
 from docmind.api.programs import Programs
 from docmind.api.rest import Rest
@@ -28,7 +32,6 @@ from docmind.errors import DocMindError
 from docmind.storage import keep_private
 from docmind.ui.app import options
 from docmind.ui.app.activity import Noted
-from docmind.ui.app.connections import bound_connections
 from docmind.ui.app.desk import desk
 from docmind.ui.app.errors import attempt
 from docmind.ui.app.guard import Guard, inline_script_sources
@@ -57,6 +60,7 @@ sys.path[:] = [*(place for place in sys.path if place != _PAGES), _PAGES]
 _SCRIPT = _HERE / "chat" / "visual_search.html"  # its module would be loaded before the port
 _SCRIPTS = inline_script_sources(Path(st.__file__).parent / "static" / "index.html") + inline_script_sources(_SCRIPT)
 
+_LAST_ANSWERS_S = 3  # what programs asked for is answered at the end of the app, for so long
 _settings = attempt(Settings.load)
 startup = Startup(None if isinstance(_settings, DocMindError) else _settings)
 
@@ -66,7 +70,12 @@ async def _lifespan(_: st.App) -> AsyncIterator[None]:
     """Open the vault while the browser loads the page, which reports errors and tries again."""
     await run_in_threadpool(startup.begin)
     threading.Thread(target=_open, name="open", daemon=True).start()
+    door = Door(startup.listening, Launch(), _vault, _purse) if startup.listening is not None else None
+    serving = asyncio.create_task(door.serve(longest_s=_LAST_ANSWERS_S)) if door is not None else None
     yield
+    if door is not None and serving is not None:
+        door.stop()
+        await serving
     await run_in_threadpool(desk.clear)
     await run_in_threadpool(startup.end)
 
@@ -87,13 +96,14 @@ def _theme() -> str:
     return desk().theme()
 
 
+_purse = Purse()
 _programs = Programs(startup.launch, lambda: desk().open())
 
 PARTS: dict[str, Any] = {
     "script_path": START,
     "lifespan": _lifespan,
     "middleware": [
-        Middleware(Budget),
+        Middleware(Budget, purse=_purse),
         Middleware(Rest, launch=startup.launch, programs=_programs, vault=_vault),
         Middleware(Mcp, launch=startup.launch, programs=_programs, vault=_vault),
         Middleware(Guard, launch=startup.launch, scripts=_SCRIPTS, used=startup.forget_opening_page, theme=_theme),

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 import sys
+from dataclasses import replace
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from streamlit import config
 
 from docmind.access import (
+    APP_SOCKET,
     Launch,
     RunningApp,
     announce,
     find_running,
     forget_opening_page,
     is_alive,
+    listen_private,
     open_browser,
+    remove_socket,
     withdraw,
 )
 from docmind.config import Settings
@@ -44,6 +50,8 @@ class Startup:
         is_token_required = settings is None or settings.app.token
         self.launch = Launch(is_token_required=is_token_required, origin=settings.app.origin if settings else None)
         self._told: RunningApp | None = None
+        self.listening: socket.socket | None = None
+        """The Unix socket for programs of the user, from `begin` on; None where there is none."""
 
     def configure(self) -> None:
         """Tell Streamlit its options, with the path and hosts of this launch; correct its answers and its parts.
@@ -64,7 +72,7 @@ class Startup:
             config.set_option("server.allowedHosts", hosts)
 
     def begin(self) -> None:
-        """Write `app.json`, print a link, and open the browser unless started headless.
+        """Listen for programs, write `app.json`, print a link, and open the browser unless started headless.
 
         Nothing is written to a folder in which no vault may be created: then the link is only printed.
         """
@@ -73,7 +81,7 @@ class Startup:
         path = f"{self.launch.prefix}/"
         address = self.launch.origin or local
         app = RunningApp(address + path, local + path, self.launch.secret, self.launch.is_token_required, os.getpid())
-        self._announce(app)
+        self._listen_and_announce(app)
         how = _(" (works once, for ten minutes; `docmind open` gives another)") if self.launch.is_token_required else ""
         told = _("DocMind is open: {link}").format(link=app.link())
         print(f"\n  {told}\n {how}\n", file=sys.stderr, flush=True)  # noqa: T201
@@ -91,6 +99,11 @@ class Startup:
                 withdraw(self._data_dir, self._told)
             except OSError as error:
                 _log.warning("app.json stays in the data folder (%s); the next start replaces it.", error.strerror)
+            if self._told.socket:
+                try:
+                    remove_socket(Path(self._told.socket))
+                except OSError as error:
+                    _log.warning("%s stays (%s); the next start replaces it.", self._told.socket, error.strerror)
 
     def forget_opening_page(self) -> None:
         """Remove the page that opened the browser: its ticket was used."""
@@ -105,7 +118,7 @@ class Startup:
                 _log.warning("%s %s", error, error.hint)
                 self._data_dir = None
 
-    def _announce(self, app: RunningApp) -> None:
+    def _listen_and_announce(self, app: RunningApp) -> None:
         if self._data_dir is None:
             return
         try:
@@ -113,8 +126,11 @@ class Startup:
             if other is not None and is_alive(other):
                 _log.warning("Another DocMind is open over this vault; `docmind open` leads to that one.")
                 return
-            announce(self._data_dir, app)
+            if (private := listen_private(self._data_dir, APP_SOCKET)) is not None:
+                self.listening, app = private[0], replace(app, socket=str(private[1]))
+                self.launch.serve_privately()
             self._told = app
+            announce(self._data_dir, app)
         except OSError as error:
             _log.warning("app.json cannot be written (%s): `docmind open` will not find this app.", error.strerror)
         except ConfigError as error:

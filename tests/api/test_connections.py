@@ -13,8 +13,8 @@ import uvicorn
 from starlette.types import Receive, Scope, Send
 from websockets.sync.client import connect
 
-from docmind.ui.app import connections
-from docmind.ui.app.connections import bound_connections
+from docmind.api import connections
+from docmind.api.connections import bound_connections
 
 HALF = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 

@@ -1,4 +1,4 @@
-"""Bounds on the connections to the app's server: how many there are, and how long the head of a request may take.
+"""Bounds on the connections to a server: how many there are, and how long the head of a request may take.
 
 Every user of a machine can connect to its loopback ports. Without bounds, requests that are never finished take all
 descriptors of the process, and then neither the library nor the log can open a file. uvicorn (0.54) has neither bound:
@@ -25,7 +25,7 @@ KEPT_BACK = 64
 """Descriptors that connections leave to the library."""
 
 _BACKLOG = 64  # connections that asyncio accepts at a time, before one of them can be refused
-_log = logging.getLogger("docmind.ui.connections")
+_log = logging.getLogger("docmind.api.connections")
 
 
 def bound_connections() -> None:
@@ -36,7 +36,7 @@ def bound_connections() -> None:
 
     @wraps(startup)
     async def startup_bounded(self: Server, sockets: list[socket.socket] | None = None) -> None:
-        self.config.http_protocol_class = _bounded(self.config.http_protocol_class)
+        self.config.http_protocol_class = bounded(self.config.http_protocol_class)
         self.config.backlog = min(self.config.backlog, _BACKLOG)
         await startup(self, sockets)
 
@@ -44,10 +44,12 @@ def bound_connections() -> None:
 
 
 @cache
-def _bounded(kind: Any) -> type[asyncio.Protocol]:
-    """Return the same protocol with bounds: `kind` is uvicorn's for h11 or for httptools."""
+def bounded(kind: Any) -> Any:
+    """Return the same protocol with bounds: `kind` is uvicorn's for h11 or for httptools, or has bounds already."""
+    if hasattr(kind, "is_waiting"):
+        return kind
 
-    class Bounded(kind):  # type: ignore[misc]
+    class Bounded(kind):
         _late: asyncio.TimerHandle | None = None
         _is_web_socket = False
         since = 0.0
