@@ -42,7 +42,7 @@ class Services:
         self.ingest = Ingest(
             settings, database, catalog, nodes, artifacts, uploads, embedder, self.index, self.lookalike, self.visual
         )
-        self.queue = IngestQueue(uploads, self.ingest)
+        self.queue = IngestQueue(uploads, self.ingest, settings.reading.workers)
         self.library = Library(
             database, catalog, artifacts, self.ingest, self.visual, reserve, settings.storage.bin_days
         )

@@ -86,7 +86,7 @@ class _Text:
 class Ingest:
     """The writer that adds and deletes documents.
 
-    Thread-safe: it adds one at a time, and deletes at any time.
+    Thread-safe: it adds several at the same time, no document twice at once, and deletes at any time.
     """
 
     def __init__(
@@ -107,7 +107,8 @@ class Ingest:
         self._reader, self._ocr = Reader(settings.reading), Ocr(settings.reading)
         self._embedder, self._index, self._lookalike, self._visual = embedder, index, lookalike, visual
         self._tokens = token_embedder(embedder, settings.retrieve.rerank)
-        self._turn, self._starting = threading.Lock(), threading.Lock()
+        self._turns, self._starting = threading.Condition(), threading.Lock()
+        self._under_way: set[str] = set()  # ids of documents that are being read
         self._rows, self._edits = catalog.naming, Edits(database, catalog)
         self._is_started = False
 
@@ -139,7 +140,7 @@ class Ingest:
         started = time.monotonic()
         self.start()
         self._index.ready()
-        with self._alone(step):
+        with self._alone(step, [file.doc_id]):
             had_pages = self._pages_of(file.doc_id) > 0
             try:
                 try:
@@ -169,7 +170,7 @@ class Ingest:
         started = time.monotonic()
         self.start()
         self._index.ready()
-        with self._alone(step):
+        with self._alone(step, [file.doc_id for file in files]):
             already: dict[int, AddResult] = {}
             fresh: dict[str, tuple[int, HandedIn]] = {}
             for number, file in enumerate(files):
@@ -303,7 +304,7 @@ class Ingest:
         """
         self.start()
         self._index.ready()
-        with self._alone(Step()):
+        with self._alone(Step(), [doc_id]):
             info, upload = self._original_of(doc_id)
             stored = [page for page in self._catalog.pages_of(doc_id) if page.page_no not in page_nos]
             if [page.page_no for page in stored] == list(range(1, info.pages + 1)):
@@ -350,7 +351,7 @@ class Ingest:
         self.start()
         self._index.ready()
         drawn: set[int] = set()
-        with self._alone(Step()):
+        with self._alone(Step(), [doc_id]):
             info, upload = self._original_of(doc_id)
             stored = {page.page_no: page for page in self._catalog.pages_of(doc_id)}
             skip = set(range(1, info.pages + 1)) - set(page_nos)
@@ -540,13 +541,19 @@ class Ingest:
             return None
 
     @contextlib.contextmanager
-    def _alone(self, step: Step) -> Iterator[None]:
-        while not self._turn.acquire(timeout=0.1):
-            step.check()
+    def _alone(self, step: Step, doc_ids: Collection[str]) -> Iterator[None]:
+        """Wait until none of these documents is being read, and count them as being read."""
+        with self._turns:
+            while not self._under_way.isdisjoint(doc_ids):
+                self._turns.wait(0.1)
+                step.check()
+            self._under_way.update(doc_ids)
         try:
             yield
         finally:
-            self._turn.release()
+            with self._turns:
+                self._under_way.difference_update(doc_ids)
+                self._turns.notify_all()
 
 
 def _begun(file: HandedIn, upload: Upload, reading: Reading) -> DocumentInfo:
