@@ -523,8 +523,8 @@ class Catalog:
         return {sha256 for (sha256,) in rows}
 
     def thumbnail_ids(self) -> set[str]:
-        """Return the ids of all artifacts that are thumbnails of pages."""
-        return {sha256 for (sha256,) in self._db.all("SELECT thumbnail FROM pages")}
+        """Return the ids of all artifacts that are thumbnails of pages, not page images too, as a sheet is."""
+        return {sha256 for (sha256,) in self._db.all("SELECT thumbnail FROM pages WHERE thumbnail <> image")}
 
     def names_with(self, artifact_ids: Collection[str]) -> list[str]:
         """Return the names of the documents that any of these artifacts belongs to, each once."""

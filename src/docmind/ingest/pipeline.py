@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 
 _GROUP = 8  # texts whose windows are embedded together: both cores have work while the next ones are read
 _BATCH, _BATCH_S = 8, 2.0  # pages per commit, or seconds: the most that a crash can lose, mainly of slow OCR pages
+_SHEETS = 128  # pages per commit that were not drawn: they come fifty times as fast
 
 
 @dataclass(frozen=True)
@@ -455,7 +456,8 @@ class Ingest:
                     batch.append(page)
                     done += 1
                     step.page("reading", done, info.pages)
-                    if len(batch) >= _BATCH or time.monotonic() - sealed_at > _BATCH_S:
+                    most = _BATCH if page.thumbnail else _SHEETS
+                    if len(batch) >= most or time.monotonic() - sealed_at > _BATCH_S:
                         languages += self._seal(info, pipeline, batch)
                         batch, sealed_at = [], time.monotonic()
                         step.kept(done)
@@ -490,8 +492,9 @@ class Ingest:
             Sealable(data, ".webp.enc", {"kind": kind, "doc_id": doc_id, "page_no": page.page_no})
             for page in pages
             for kind, data in (("page", page.image), ("thumbnail", page.thumbnail))
+            if data
         ]
-        refs = iter([self._artifacts.ref_of(file.plaintext, file.suffix) for file in files])
+        refs = {id(file.plaintext): self._artifacts.ref_of(file.plaintext, file.suffix) for file in files}
         records = [
             PageRecord(
                 doc_id=doc_id,
@@ -503,8 +506,8 @@ class Ingest:
                 text_source=page.text_source,
                 confidence=page.confidence,
                 language=language_of(page.text),
-                image=next(refs),
-                thumbnail=next(refs),
+                image=refs[id(page.image)],
+                thumbnail=refs[id(page.thumbnail or page.image)],  # a sheet is drawn in both sizes
                 marks=page.marks,
             )
             for page in pages

@@ -1,0 +1,103 @@
+"""Long texts and tables, most pages of which are stored as sheets and drawn when somebody looks at them."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from desks import inventory, opened, settings_in
+from docmind.application import DocMind
+from docmind.errors import DamagedError
+from docmind.reading import is_sheet
+from docmind.records.documents import Upload
+from libraries import Library
+
+pytestmark = pytest.mark.slow
+
+ROWS = 900
+LINES = [f"{number},heron{number},{number * 37},nest {number % 7}" for number in range(ROWS)]
+LONG = Upload("birds.csv", "\n".join(["id,name,weight,place", *LINES]).encode())
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    return Library("a long table", [LONG])
+
+
+def stored(desk: DocMind, doc_id: str, page_no: int) -> bytes:
+    return desk._artifacts.get(desk._catalog.page(doc_id, page_no).image)
+
+
+def test_the_rows_of_a_long_table_are_found_and_their_pages_open(docmind: DocMind) -> None:
+    (info,) = docmind.documents()
+    assert info.pages > 18
+    assert [is_sheet(stored(docmind, info.doc_id, page_no)) for page_no in (1, 16, 17, info.pages)] == [
+        False, False, True, True,
+    ]  # fmt: skip
+    (hit, *_others) = docmind.search(f"heron{ROWS - 1}").hits
+    assert hit.page_no == info.pages
+    page = docmind.page(info.doc_id, hit.page_no)
+    picture = Image.open(io.BytesIO(docmind.page_image(info.doc_id, hit.page_no)))
+    assert (picture.format, picture.size) == ("WEBP", (page.width, page.height))
+    thumbnail = Image.open(io.BytesIO(docmind.page_image(info.doc_id, hit.page_no, thumbnail=True)))
+    assert thumbnail.format == "WEBP"
+    assert max(thumbnail.size) == 320
+    box = next(box for word, box in page.words if word == str(ROWS - 1))
+    word = picture.convert("L").crop((int(box.x), int(box.y), int(box.x + box.w), int(box.y + box.h)))
+    assert word.getextrema()[0] < 128, "there is ink in the box of the word"
+
+
+def test_marks_follow_and_a_picture_finds_such_a_page(docmind: DocMind) -> None:
+    (info,) = docmind.documents()
+    docmind.lookalike.catch_up()
+    assert docmind.lookalike.missing() == 0
+    found = docmind.lookalike.search(docmind.page_image(info.doc_id, info.pages - 1))
+    assert found.hits[0].page_no == info.pages - 1
+
+
+def test_marks_of_sheets_are_awaited_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("docmind.image_match.ImageMatcher.wake", lambda self: None)
+    with opened(tmp_path) as desk:
+        (result,) = desk.add([LONG])
+        assert desk.lookalike.missing() == result.pages - 16
+        assert desk.status().pages_to_prepare == result.pages - 16
+    with opened(tmp_path) as desk:
+        assert desk.lookalike.missing() == result.pages - 16, "what is still to be done outlives a restart"
+
+
+def test_the_doctor_finds_nothing_and_a_bundle_carries_them(docmind: DocMind, tmp_path: Path) -> None:
+    docmind.lookalike.catch_up()
+    assert docmind.doctor.examine("deep").counts == ()
+    docmind.bundles.write(tmp_path / "all.docmind", "a passphrase of words", lambda *_: None)
+    (tmp_path / "new").mkdir()
+    with opened(tmp_path / "new") as new:
+        assert new.bundles.read(tmp_path / "all.docmind", "a passphrase of words", lambda *_: None).documents == 1
+        (info,) = new.documents()
+        assert new.page_image(info.doc_id, info.pages)[:4] == b"RIFF"
+
+
+def test_a_damaged_sheet_is_told(docmind: DocMind) -> None:
+    (info,) = docmind.documents()
+    name = docmind._catalog.page(info.doc_id, info.pages).image.file_name
+    file = next(docmind._artifacts._root.glob(name))
+    data = bytearray(file.read_bytes())
+    data[80] ^= 1
+    file.write_bytes(data)
+    with pytest.raises(DamagedError):
+        docmind.page_image(info.doc_id, info.pages)
+    assert "image-damaged" in dict(docmind.doctor.examine("full").counts)
+    docmind.doctor.repair("full")
+    assert is_sheet(stored(docmind, info.doc_id, info.pages))
+    assert docmind.page_image(info.doc_id, info.pages)[:4] == b"RIFF"
+    assert docmind.doctor.examine("deep").counts == ()
+
+
+def test_an_erased_table_leaves_no_sheet(tmp_path: Path) -> None:
+    with opened(tmp_path) as desk:
+        (result,) = desk.add([LONG])
+        desk.delete(result.doc_id or "")
+        assert not list((tmp_path / "data" / "artifacts").iterdir())
+    assert inventory(settings_in(tmp_path)).files == 0
