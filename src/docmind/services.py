@@ -87,6 +87,7 @@ class Services:
                 self.text.rerank.fill(report)
         finally:
             documents = self.index.rebuild(report)
+        self.ingest.later.catch_up()
         self.lookalike.renew()
         return documents
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -69,7 +71,7 @@ def test_marks_of_sheets_are_awaited_and_named(tmp_path: Path, monkeypatch: pyte
 
 
 def test_the_doctor_finds_nothing_and_a_bundle_carries_them(docmind: DocMind, tmp_path: Path) -> None:
-    docmind.lookalike.catch_up()
+    """Marks and vectors are still to be made."""
     assert docmind.doctor.examine("deep").counts == ()
     docmind.bundles.write(tmp_path / "all.docmind", "a passphrase of words", lambda *_: None)
     (tmp_path / "new").mkdir()
@@ -101,3 +103,69 @@ def test_an_erased_table_leaves_no_sheet(tmp_path: Path) -> None:
         desk.delete(result.doc_id or "")
         assert not list((tmp_path / "data" / "artifacts").iterdir())
     assert inventory(settings_in(tmp_path)).files == 0
+
+
+# --- vectors that are made later --------------------------------------------------------------------------------------
+
+
+def without_vectors(desk: DocMind) -> int:
+    row = desk._database.one(
+        "SELECT count(*) FROM nodes n WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.content_hash = n.content_hash)"
+    )
+    assert row is not None
+    return row[0]
+
+
+def degraded(desk: DocMind) -> set[str]:
+    return {one.stage for one in desk.search("where does a heron nest").degraded}
+
+
+def test_rows_are_found_by_their_words_before_they_have_vectors(docmind: DocMind) -> None:
+    (info,) = docmind.documents()
+    assert 0 < without_vectors(docmind) <= info.pages - 16
+    (hit, *_others) = docmind.search(f"heron{ROWS - 1}").hits
+    assert hit.page_no == info.pages
+    assert "unprepared" in degraded(docmind)
+    assert docmind.status().documents_to_prepare == 1
+    assert docmind._services.ingest.later.catch_up() == 1
+    assert without_vectors(docmind) == 0
+    assert "unprepared" not in degraded(docmind)
+    assert docmind.status().documents_to_prepare == 0
+    (hit, *_others) = docmind.search(f"heron{ROWS - 1}").hits
+    assert hit.page_no == info.pages
+    assert docmind._services.ingest.later.catch_up() == 0, "nothing is made twice"
+    assert docmind.doctor.examine("full").counts == ()
+
+
+def test_an_index_made_later_has_the_vectors_after_a_restart(tmp_path: Path) -> None:
+    with opened(tmp_path) as desk:
+        (result,) = desk.add([LONG])
+    with opened(tmp_path) as desk:
+        assert "unprepared" in degraded(desk), "what is still to be done is known after a restart"
+        engine = desk._services.index.ready().index
+        assert engine.count("text", having="text-dense") < engine.count("text")
+        desk._services.ingest.later.catch_up()
+    with opened(tmp_path) as desk:
+        engine = desk._services.index.ready().index
+        assert engine.count("text", having="text-dense") == engine.count("text") >= result.pages
+
+
+def test_they_are_made_once_nothing_is_read(docmind: DocMind) -> None:
+    is_busy = threading.Event()
+    is_busy.set()
+    later = docmind._services.ingest.later
+    later.follow(is_busy.is_set)
+    assert not threading.Event().wait(0.3)
+    assert without_vectors(docmind) > 0
+    is_busy.clear()
+    deadline = time.monotonic() + 60
+    while later.look():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert without_vectors(docmind) == 0
+
+
+def test_reindex_makes_them(docmind: DocMind) -> None:
+    docmind.reindex()
+    assert without_vectors(docmind) == 0
+    assert docmind._nodes.awaiting() == 0

@@ -407,6 +407,9 @@ def status(as_json: bool) -> None:
     if now.pages_to_prepare:
         told = _("{pages} still being prepared for picture search")
         click.echo(told.format(pages=counted_pages(now.pages_to_prepare)))
+    if now.documents_to_prepare:
+        told = _("{documents} still found mostly by words only")
+        click.echo(told.format(documents=counted_documents(now.documents_to_prepare)))
     for part in now.capabilities:
         what = f"{_(part.state):8} {_(part.name)}: {_(part.detail)}"
         click.echo(f"  {what}" + (f" ({_(part.hint)})" if part.hint else ""))

@@ -42,6 +42,14 @@ class PageRecord:
     def page_id(self) -> str:
         return page_id_of(self.doc_id, self.page_no)
 
+    @property
+    def is_sheet(self) -> bool:
+        """Whether it was not drawn while it was read: picture and thumbnail are drawn from one artifact.
+
+        A small picture whose thumbnail is equal counts too; its vectors come later, nothing else.
+        """
+        return self.image == self.thumbnail
+
 
 _DAMAGED_NAMED = 5  # damaged pages that one search names
 
@@ -374,6 +382,11 @@ class Catalog:
                     before,
                 )
             return self._changed(db, page.doc_id)
+
+    def note_change(self, doc_id: str) -> int:
+        """Note that what the index holds of a document is to be written again; return the epoch of this change."""
+        with self._db.transaction() as db:
+            return self._changed(db, doc_id)
 
     def page(self, doc_id: str, page_no: int) -> PageRecord:
         """Return one page of a document outside the bin. Raises `NotFoundError`, `DamagedError`."""

@@ -46,6 +46,7 @@ from docmind.errors import (
 )
 from docmind.image_match import ImageMatcher
 from docmind.index import SearchIndex
+from docmind.ingest.later import LaterVectors
 from docmind.reading import Ocr, OcrPass, Reader, Reading, is_plain
 from docmind.records.documents import AddResult, DocumentInfo, ParsedPage, Upload
 from docmind.storage import Artifacts, Database, Sealable
@@ -108,6 +109,9 @@ class Ingest:
         self._reader, self._ocr = Reader(settings.reading), Ocr(settings.reading)
         self._embedder, self._index, self._lookalike, self._visual = embedder, index, lookalike, visual
         self._tokens = token_embedder(embedder, settings.retrieve.rerank)
+        self.later = LaterVectors(database, catalog, nodes, embedder, self._tokens, index)
+        """What makes the vectors that are not made while a document is read."""
+
         self._turns, self._starting = threading.Condition(), threading.Lock()
         self._under_way: set[str] = set()  # ids of documents that are being read
         self._rows, self._edits = catalog.naming, Edits(database, catalog)
@@ -386,13 +390,16 @@ class Ingest:
         self._index.started().mirror.commit(lazily=lazily)
         self._lookalike.wake()
         self._visual.wake()
+        self.later.wake()
 
     def warm(self) -> None:
-        """Have a reading process ready before the first document."""
+        """Have a reading process ready before the first document, and make vectors that are awaited."""
         self._reader.warm()
+        self.later.follow(lambda: bool(self._under_way))
 
     def close(self) -> None:
-        """End the reading and OCR processes."""
+        """End the reading and OCR processes, and the making of vectors."""
+        self.later.close()
         self._reader.close()
         self._ocr.close()
 
@@ -424,6 +431,7 @@ class Ingest:
         self._db.settle()
         ready = self._catalog.document(doc_id)
         self._index.started().mirror.put(doc_id)
+        self.later.look()
         return AddResult(upload.name, "added", doc_id, ready.pages, ready.ocr_pages, message=message)
 
     def _read(self, info: DocumentInfo, reading: Reading, stored: list[PageRecord], step: Step) -> tuple[str, str]:

@@ -330,6 +330,8 @@ class Status:
     """What the space is used for, the largest first. Models are counted too, which may lie in another folder."""
     pages_to_prepare: int = 0
     """Page images that picture search does not know yet; they are prepared in the background."""
+    documents_to_prepare: int = 0
+    """Long documents of which most is found by its words only; the rest is prepared in the background."""
 
 
 @dataclass(frozen=True, slots=True)
