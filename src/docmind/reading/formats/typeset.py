@@ -41,7 +41,7 @@ _FACES: dict[Face, tuple[str, int]] = {
     "h2": ("DejaVuSans-Bold.ttf", 29),
     "h3": ("DejaVuSans-Bold.ttf", 25),
 }
-_FACE_OF = {face: face for face in _FACES}  # what a stored sheet may name
+_FACE_OF: dict[str, Face] = {face: face for face in _FACES}  # what a stored sheet may name
 _COLUMN_GAP, _NARROWEST, _CELL_MAX = 18, 60, 2_000
 _SAMPLE = 100  # rows that settle the widths of a table's columns
 
