@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 
 BENCHES = {
-    "documents": ("seal", "read", "ingest", "files", "growth"),
+    "documents": ("seal", "read", "ingest", "files", "table", "growth"),
     "search": ("embed", "retrieve", "index", "search", "multimodal"),
     "pictures": ("looks", "visual"),
     "maxsim": ("maxsim",),
@@ -43,7 +43,7 @@ def main() -> int:
         "--size",
         type=int,
         default=0,
-        help="pages of looks and maxsim, memories of memory, documents of library, files of files",
+        help="pages of looks and maxsim, memories of memory, documents of library, files of files, rows of table",
     )
     parser.add_argument("--pdf", type=Path, nargs="+", default=[], help="looks: the pages that are looked at")
     parser.add_argument("--many", type=int, default=0, help="maxsim: pages that are searched through digests")

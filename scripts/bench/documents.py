@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from harness import Times, filled_vault, fresh_vault, paper, questions, timed
@@ -139,6 +140,41 @@ def bench_files(options: argparse.Namespace) -> None:
     print(f"SQLite FTS5, nothing embedded or encrypted, a commit each {count * 1e3 / plain:.0f} files/s")
     second, digests = count * 1e3 / again.median, count * 1e3 / hashing
     print(f"second sync, nothing changed {second:,.0f} files/s; a digest of each {digests:,.0f}")
+
+
+def bench_table(options: argparse.Namespace) -> None:
+    """Time a CSV file of many rows: laid out, its pages as sheets and drawn, read in the reading process, and added."""
+    import time
+
+    from docmind.config import ReadingSettings
+    from docmind.reading import Reader
+    from docmind.reading.formats import Rules, reader
+
+    rows = options.size or 5_000
+    lines = ["id,bird,weight,place", *(f"{n},heron {n % 97},{n * 37 % 9_973},nest {n % 31}" for n in range(rows))]
+    upload = Upload("birds.csv", "\n".join(lines).encode())
+
+    def seconds(work: Callable[[], object]) -> float:
+        started = time.perf_counter()
+        work()
+        return time.perf_counter() - started
+
+    opened = reader("csv")(upload, "csv", Rules(drawn_pages=0))
+    pages = opened.pages
+    layout = seconds(lambda: reader("csv")(upload, "csv", Rules()))
+    some = range(1, min(pages, 200) + 1)
+    as_sheets = seconds(lambda: [opened.page(number) for number in some]) / len(some)
+    drawn = reader("csv")(upload, "csv", Rules(drawn_pages=pages))
+    as_drawn = seconds(lambda: [drawn.page(number) for number in some[:10]]) / len(some[:10])
+    with Reader(ReadingSettings()) as reading:
+        whole = seconds(lambda: list(reading.read(upload)))
+    print(f"{rows:,} rows, {len(upload.data) / 1e6:.1f} MB, {pages:,} pages: laid out in {layout:.1f} s")
+    print(f"a page {as_sheets * 1e3:.1f} ms as its sheet, {as_drawn * 1e3:.0f} ms drawn")
+    print(f"read in its process {whole:.1f} s, {rows / whole:,.0f} rows/s; all drawn {layout + pages * as_drawn:.0f} s")
+    with fresh_vault() as settings, DocMind(settings) as docmind:
+        docmind.add([Upload("warm.txt", b"Herons nest in tall trees.")])
+        added = seconds(lambda: docmind.add([upload]))
+    print(f"added, embedded, encrypted {added:.1f} s, {rows / added:,.0f} rows/s")
 
 
 def bench_growth() -> None:

@@ -177,7 +177,7 @@ class DocMind:
         self.models = models or LanguageModels(settings.llm, Preferences(self._database), folder=gguf_folder)
         self.language_files = LanguageFiles(gguf_folder, settings.visual.hub_url, lambda file: self.models.take(file))
         self.conversations = Conversations(
-            settings, self._database, self._artifacts, self._catalog, self._embedder, self.multimodal_search,
+            settings, self._database, self._services.pictures, self._catalog, self._embedder, self.multimodal_search,
             self._catalog.epoch, self.memories, self.models, lambda: self._direct,
         )  # fmt: skip
         self.snapshots = Snapshots(
@@ -489,7 +489,7 @@ class DocMind:
     def page_image(self, doc_id: str, page_no: int, *, thumbnail: bool = False) -> bytes:
         """Return the page as WebP. Raises `NotFoundError`, `DamagedError`, `TamperedError`."""
         page = self._catalog.page(doc_id, page_no)
-        return self._artifacts.get(page.thumbnail if thumbnail else page.image)
+        return self._services.pictures.get(page.thumbnail if thumbnail else page.image, thumbnail=thumbnail)
 
     def erase(
         self,
@@ -749,6 +749,7 @@ class DocMind:
                 self._settings.data_dir, self._catalog.thumbnail_ids(), models_dir_of(self._settings)
             ),
             pages_to_prepare=self.lookalike.missing(),
+            documents_to_prepare=self._nodes.awaiting(),
         )
 
 

@@ -11,6 +11,7 @@ from docmind.folders import Folders
 from docmind.image_match import ImageMatcher
 from docmind.index import Report, SearchIndex
 from docmind.ingest import Ingest, IngestQueue, Library
+from docmind.reading import PagePictures
 from docmind.search import PageSearch, TextSearch
 from docmind.storage import Artifacts, Database, Reserve
 from docmind.visual import Visual
@@ -36,13 +37,14 @@ class Services:
         self._database = database
         self.index = SearchIndex(settings, index_key, database, catalog, nodes, embedder, on_new_key)
         self.lookalike = ImageMatcher(settings.reading, database, catalog, artifacts)
-        self.visual = Visual(settings, database, catalog, artifacts, self.index)
+        self.pictures = PagePictures(settings.reading, artifacts)
+        self.visual = Visual(settings, database, catalog, self.pictures, self.index)
         self.index.take_pages_from(self.visual.images, self.visual.late)
         uploads = Uploads(settings, database, catalog, artifacts)
         self.ingest = Ingest(
             settings, database, catalog, nodes, artifacts, uploads, embedder, self.index, self.lookalike, self.visual
         )
-        self.queue = IngestQueue(uploads, self.ingest)
+        self.queue = IngestQueue(uploads, self.ingest, settings.reading.workers)
         self.library = Library(
             database, catalog, artifacts, self.ingest, self.visual, reserve, settings.storage.bin_days
         )
@@ -85,6 +87,7 @@ class Services:
                 self.text.rerank.fill(report)
         finally:
             documents = self.index.rebuild(report)
+        self.ingest.later.catch_up()
         self.lookalike.renew()
         return documents
 
@@ -93,6 +96,7 @@ class Services:
         self.library.close()
         self.lookalike.close()
         self.visual.close()
+        self.pictures.close()
         self.ingest.close()
         self.text.close()
         self.index.close()

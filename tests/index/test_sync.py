@@ -92,6 +92,7 @@ def test_pages_with_many_vectors_are_made_a_few_at_a_time() -> None:
 
 
 IMAGE = ArtifactRef("a" * 64, ".webp.enc")
+THUMBNAIL = ArtifactRef("7" * 64, ".webp.enc")
 
 
 class Watched(EdgeIndex):
@@ -172,7 +173,7 @@ class House:
         self.catalog.begin_document(info, ArtifactRef("b" * 64, ".txt.enc"))
         label = label_of(info, self.embedder)
         for page_no, text in enumerate(texts, 1):
-            record = PageRecord(doc_id, page_no, 10, 10, text, b"", "layer", 1.0, "en", IMAGE, IMAGE)
+            record = PageRecord(doc_id, page_no, 10, 10, text, b"", "layer", 1.0, "en", IMAGE, THUMBNAIL)
             self.catalog.put_pages([record])
             made = list(nodes_of_page(info, label, self.embedder, page_no, "en", text))
             self.nodes.put([node for node, _ in made])

@@ -315,6 +315,138 @@ def test_an_unknown_file_is_one_sentence(desk: DocMind) -> None:
     assert (desk.queue.pause([99]), desk.queue.cancel([99]), desk.queue.remove([99])) == ([], [], [])
 
 
+# --- several at a time ------------------------------------------------------------------------------------------------
+
+
+def wide(folder: Path, workers: int = 2) -> DocMind:
+    """Open a vault that reads so many files at the same time."""
+    return opened(folder, reading=ReadingSettings(ocr="off", image_side_px=400, workers=workers))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [2, 1])
+def test_a_small_file_is_readable_while_a_large_one_is_read(tmp_path: Path, workers: int) -> None:
+    """With one worker, and before a file has had its share of time, the small one waits: the test can see it."""
+    with wide(tmp_path, workers) as desk, held_after(8):
+        desk.submit([report("owl", 20)])
+        reading(desk, "owl.pdf")
+        desk.submit([report("heron", 2)])
+        if workers == 1:
+            assert states(desk)["heron.pdf"] == "waiting"
+            assert desk.queue.progress().waiting == 1
+            return
+        until(lambda: states(desk)["heron.pdf"] == "done")
+        until(lambda: desk.search("heron report").hits)
+        assert desk.search("heron report").hits[0].document == "heron.pdf"
+        assert states(desk)["owl.pdf"] == "reading"
+        now = desk.queue.progress()
+        assert (now.file, now.files_done, now.files_total, now.waiting, now.also) == ("owl.pdf", 1, 2, 0, 0)
+
+
+@pytest.mark.slow
+def test_two_files_are_counted_while_both_are_read(tmp_path: Path) -> None:
+    with wide(tmp_path) as desk:
+        with held_after(8):
+            desk.submit([report("owl", 20), report("crane", 20), report("heron", 2)])
+            until(lambda: len(desk.queue._currents) == 2 and all(one._at[1] > 8 for one in desk.queue._currents))
+            now = desk.queue.progress()
+            assert (now.files_total, now.files_done, now.waiting, now.also, now.unread) == (3, 0, 1, 1, 3)
+            assert {info.state for info in desk.queue.uploads("reading")} == {"reading"}
+            desk.queue.pause()
+            assert settled(desk).state == "paused"
+            assert set(states(desk).values()) == {"paused"}
+        desk.queue.resume()
+        settled(desk)
+        assert set(states(desk).values()) == {"done"}
+    assert inventory(settings_in(tmp_path)).pages == 42
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("share_s", "first"), [(0.0, "heron.pdf"), (1e9, "owl.pdf")], ids=["share used", "share left"])
+def test_a_file_makes_way_for_a_short_one_and_is_continued(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share_s: float, first: str
+) -> None:
+    """One that still has its share of time goes on: the test can see it."""
+    monkeypatch.setattr("docmind.ingest.jobs._SHARE_S", share_s)
+    monkeypatch.setattr("docmind.ingest.jobs._ASKING_S", 0.0)
+    opened_pages: list[int] = []
+    real = Ingest._read
+
+    def noted(self: Ingest, info: Any, reading: Any, stored: Any, step: Any) -> Any:
+        opened_pages.append(len(stored))
+        return real(self, info, reading, stored, step)
+
+    monkeypatch.setattr(Ingest, "_read", noted)
+    with wide(tmp_path, workers=1) as desk:
+        with held_after(8):
+            desk.submit([report("owl", 20)])
+            reading(desk, "owl.pdf")
+            desk.submit([report("heron", 1)])
+        settled(desk)
+        done = sorted(desk.queue.uploads("done"), key=lambda info: info.changed_at_ms)
+        assert done[0].document == first
+        assert len(done) == 2
+        kept = [0, 0, 9] if first == "heron.pdf" else [0, 0]
+        assert opened_pages == kept, "pages that were read are not read again"
+    assert inventory(settings_in(tmp_path)).pages == 21
+
+
+@pytest.mark.slow
+def test_one_that_is_added_here_and_now_makes_way_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("docmind.ingest.jobs._SHARE_S", 0.0)
+    monkeypatch.setattr("docmind.ingest.jobs._ASKING_S", 0.0)
+    ended: list[str] = []
+    with wide(tmp_path, workers=1) as desk:
+
+        def hand_in(now: Any) -> None:
+            if now.pages_done == 9 and not desk.queue.uploads("waiting"):
+                desk.submit([report("heron", 1)])
+            if now.pages_done == 20:
+                ended.extend(info.document for info in desk.queue.uploads("done"))
+
+        assert [result.status for result in desk.add([report("owl", 20)], progress=hand_in)] == ["added"]
+        assert "heron.pdf" in ended, "it was read before the last page of the long one"
+
+
+@pytest.mark.slow
+def test_a_locked_file_that_makes_way_keeps_its_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("docmind.ingest.jobs._SHARE_S", 0.0)
+    monkeypatch.setattr("docmind.ingest.jobs._ASKING_S", 0.0)
+    with wide(tmp_path, workers=1) as desk:
+        with held_after(0):
+            desk.submit([replace(locked(), password=PASSWORD)])
+            reading(desk, "contract.docx", 0)
+            desk.submit([report("heron", 1)])
+        settled(desk)
+        assert states(desk) == {"contract.docx": "done", "heron.pdf": "done"}
+
+
+def test_short_files_come_first_and_a_long_one_is_not_forgotten(desk: DocMind, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("docmind.ingest.jobs._SHORT_BYTES", 5_000)
+    files = [report("owl", 60), report("heron", 1), report("crane", 1)]
+    assert len(files[0].data) > 5_000 > len(files[1].data)
+    ids = desk.queue.hold(files)
+    long, *short = ids
+    assert desk.queue.in_order(list(ids)) == [*short, long]
+    desk.queue.release(ids)
+    assert [info.upload_id for info in desk.queue._next()] == short[:1]
+    desk.queue._passed = 20
+    assert [info.upload_id for info in desk.queue._next()] == [long]
+
+
+@pytest.mark.slow
+def test_the_same_file_twice_is_read_once(tmp_path: Path) -> None:
+    with wide(tmp_path) as desk:
+        with held_after(2):
+            desk.submit([report("owl", 4), replace(report("owl", 4), name="copy.pdf")])
+            until(lambda: len(desk.queue._currents) == 2)
+            reading(desk, "owl.pdf", 2)
+        settled(desk)
+        assert [info.result for info in desk.queue.uploads("done")] == ["added", "already"]
+    held = inventory(settings_in(tmp_path))
+    assert (held.documents, held.pages, held.page_points) == (1, 4, 4)
+
+
 # --- progress ---------------------------------------------------------------------------------------------------------
 
 
@@ -336,12 +468,12 @@ def test_what_is_left_is_told_only_once_enough_was_seen(monkeypatch: pytest.Monk
     now = [1000.0]
     monkeypatch.setattr("docmind.ingest.jobs.time", type("Clock", (), {"monotonic": lambda: now[0]}))
     pace = _Pace()
-    pace.open(0, 619, 10_000)
+    pace.open(619, 10_000)
     now[0] += 0.5
     pace.keep(8)
     assert pace.eta_ms(611, 0) is None, "half a second says nothing about 619 pages"
     now[0] += 9.5
-    pace.keep(100)
+    pace.keep(92)
     assert pace.eta_ms(519, 0) == pytest.approx(51_900)
     assert pace.eta_ms(519, 10_000) == pytest.approx(51_900 + 61_900), "a file behind it has as many pages a byte"
     now[0] += 10
@@ -490,7 +622,7 @@ def lost_and_doubled(folder: Path, wanted: set[str]) -> tuple[set[str], list[str
 def test_kills_during_twenty_uploads_lose_and_double_none(tmp_path: Path) -> None:
     seed = random.randrange(10**6)
     files = twenty_files(tmp_path / "files", scans=3)
-    killed = Killed(tmp_path, files, seed, DOCMIND_READING__OCR="auto")
+    killed = Killed(tmp_path, files, seed, DOCMIND_READING__OCR="auto", DOCMIND_READING__WORKERS="2")
     killed.run(int(os.environ.get("KILLS", "20")))
     names = {file.name for file in files}
     assert killed.acknowledged == names, f"seed {seed}"

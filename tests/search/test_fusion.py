@@ -363,3 +363,14 @@ def test_pages_found_by_their_look_come_from_the_lists_of_images_alone() -> None
     assert pages(looking_alike(lists, 1)) == ["b1"]
     assert looking_alike({"text": lists["text"]}, 3) == ()
     assert looking_alike(lists, 0) == ()
+
+
+@pytest.mark.parametrize("awaiting", [("table",), ()])
+def test_a_page_that_awaits_its_vectors_counts_as_near_as_its_words_say(awaiting: tuple[str, ...]) -> None:
+    """Without this rule it stands behind the pages that have vectors, which the test can see."""
+    dense = [("near", 0.62), ("other", 0.6), ("third", 0.3), ("fourth", 0.2)]
+    words = {"table": 9.0, "near": 2.0, "other": 1.9, "weak": 0.5}
+    ranked = [page for page, _score in rank_pages(dense, words, weight=0.5, awaiting=awaiting)]
+    assert (ranked[0] == "table") is bool(awaiting)
+    both = rank_pages(dense, words, weight=0.5, awaiting=("near", "not found"))
+    assert both == rank_pages(dense, words, weight=0.5), "a page that has vectors keeps its cosine"

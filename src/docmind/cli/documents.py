@@ -118,35 +118,39 @@ class Adding:
         self._ids = [info.upload_id for info in queue.uploads("waiting", "reading")]
         ids = list(queue.hold(uploads(), total_bytes=sum(size_of_named(file, limit_mb) for file in files)))
         self._pausable(self._ids + ids)
-        self.unread = len(ids)
-        settled: list[int] = []
+        settled: dict[int, AddResult] = {}
         try:
+            self.unread = len(ids)
             self.finished = queue.finish(show)
-            together: dict[int, AddResult] = {}
-            for number in range(len(files)):
-                if number in failed:
-                    self.results.append(failed[number])
-                    continue
-                upload_id, place = ids[len(settled)], (number, len(files))
-                if upload_id not in together:
-                    together |= queue.read_together(ids[len(settled) :], progress=show, place=place)
-                self.results.append(together.get(upload_id) or self._add(upload_id, place, show))
-                settled.append(upload_id)
-                self.unread -= 1
+            self._read_in_order(ids, settled, show, len(failed))
         finally:
-            queue.release(ids, settled)
+            queue.release(ids, list(settled))
+            read = iter(ids)
+            told = [failed.get(number) or settled.get(next(read)) for number in range(len(files))]
+            self.results += [result for result in told if result is not None]
 
     def read(self, ids: Sequence[int], show: Show) -> None:
         """Read these files of the queue. One that fails stays in it."""
         self._pausable(list(ids))
-        self.unread = len(ids)
+        settled: dict[int, AddResult] = {}
+        try:
+            self._read_in_order(ids, settled, show)
+        finally:
+            self.results += [settled[upload_id] for upload_id in ids if upload_id in settled]
+
+    def _read_in_order(
+        self, ids: Sequence[int], settled: dict[int, AddResult], show: Show, done_before: int = 0
+    ) -> None:
+        """Read files, short ones first, and put the result of each into `settled` as soon as it is there."""
+        order = self._desk.queue.in_order(ids)
         together: dict[int, AddResult] = {}
-        for number, upload_id in enumerate(ids):
-            place = number, len(ids)
+        for number, upload_id in enumerate(order):
+            self.unread = len(ids) - number
+            place = done_before + number, done_before + len(ids)
             if upload_id not in together:
-                together |= self._desk.queue.read_together(ids[number:], progress=show, place=place)
-            self.results.append(together.get(upload_id) or self._add(upload_id, place, show))
-            self.unread -= 1
+                together |= self._desk.queue.read_together(order[number:], progress=show, place=place)
+            settled[upload_id] = together.get(upload_id) or self._add(upload_id, place, show)
+        self.unread = 0
 
     def pause(self) -> None:
         """Pause these files, and no others: another command may have handed in some."""
@@ -460,6 +464,9 @@ def status(as_json: bool) -> None:
     if now.pages_to_prepare:
         told = _("{pages} still being prepared for picture search")
         click.echo(told.format(pages=counted_pages(now.pages_to_prepare)))
+    if now.documents_to_prepare:
+        told = _("{documents} still found mostly by words only")
+        click.echo(told.format(documents=counted_documents(now.documents_to_prepare)))
     for part in now.capabilities:
         what = f"{_(part.state):8} {_(part.name)}: {_(part.detail)}"
         click.echo(f"  {what}" + (f" ({_(part.hint)})" if part.hint else ""))

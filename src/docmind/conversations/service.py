@@ -17,6 +17,7 @@ from docmind.embedding import TextEmbedder
 from docmind.errors import DamagedError, NotFoundError, StateRefusedError
 from docmind.llm import LanguageModels
 from docmind.memory import Memories
+from docmind.reading import PagePictures
 from docmind.records.answers import Source
 from docmind.records.conversations import (
     Comparison,
@@ -31,7 +32,7 @@ from docmind.records.conversations import (
 )
 from docmind.records.documents import ArtifactRef
 from docmind.records.search import Filters, ListName
-from docmind.storage import Artifacts, Database
+from docmind.storage import Database
 
 if TYPE_CHECKING:
     from docmind.answers import DirectAnswers, DocumentSearch
@@ -91,7 +92,7 @@ class Conversations:
         self,
         settings: Settings,
         database: Database,
-        artifacts: Artifacts,
+        pictures: PagePictures,
         catalog: Catalog,
         embedder: TextEmbedder,
         search: DocumentSearch,
@@ -100,7 +101,7 @@ class Conversations:
         models: LanguageModels,
         direct: Callable[[], DirectAnswers],
     ) -> None:
-        self._settings, self._database, self._artifacts, self._catalog = settings, database, artifacts, catalog
+        self._settings, self._database, self._pictures, self._catalog = settings, database, pictures, catalog
         self._embedder, self._search, self._epoch, self._memories, self._models, self._direct = (
             embedder, search, epoch, memories, models, direct,
         )  # fmt: skip
@@ -413,8 +414,8 @@ class Conversations:
         Raises `NotFoundError`, `DamagedError`, `TamperedError`.
         """
         if source.image_artifact_id:
-            return self._artifacts.get(ArtifactRef(source.image_artifact_id, source.image_artifact_suffix))
-        return self._artifacts.get(self._catalog.page(source.doc_id, source.page_no).image)
+            return self._pictures.get(ArtifactRef(source.image_artifact_id, source.image_artifact_suffix))
+        return self._pictures.get(self._catalog.page(source.doc_id, source.page_no).image)
 
     def export(self, thread_id: str, format: ExportFormat, checkpoint_id: str | None = None) -> Exported:  # noqa: A002
         """Export a thread to a file, up to one of its points. Raises `NotFoundError`."""
@@ -437,7 +438,7 @@ class Conversations:
 
                 self._talk = Talk(
                     self._settings, self._database, self._sessions, self._catalog, self._embedder, self._search,
-                    self._epoch, self._memories, self._models, self._artifacts.get, self._instructions,
+                    self._epoch, self._memories, self._models, self._pictures.get, self._instructions,
                     self._direct(),
                 )  # fmt: skip
             return self._talk

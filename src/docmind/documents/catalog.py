@@ -42,6 +42,14 @@ class PageRecord:
     def page_id(self) -> str:
         return page_id_of(self.doc_id, self.page_no)
 
+    @property
+    def is_sheet(self) -> bool:
+        """Whether it was not drawn while it was read: picture and thumbnail are drawn from one artifact.
+
+        A small picture whose thumbnail is equal counts too; its vectors come later, nothing else.
+        """
+        return self.image == self.thumbnail
+
 
 _DAMAGED_NAMED = 5  # damaged pages that one search names
 
@@ -413,6 +421,11 @@ class Catalog:
                 )
             return self._changed(db, page.doc_id)
 
+    def note_change(self, doc_id: str) -> int:
+        """Note that what the index holds of a document is to be written again; return the epoch of this change."""
+        with self._db.transaction() as db:
+            return self._changed(db, doc_id)
+
     def page(self, doc_id: str, page_no: int) -> PageRecord:
         """Return one page of a `readable` document. Raises `NotFoundError`, `DamagedError`."""
         sql = f"SELECT {_PAGE_COLUMNS} FROM pages WHERE doc_id = ?1 AND page_no = ?2 AND {_IS_SHOWN}"
@@ -561,8 +574,8 @@ class Catalog:
         return {sha256 for (sha256,) in rows}
 
     def thumbnail_ids(self) -> set[str]:
-        """Return the ids of all artifacts that are thumbnails of pages."""
-        return {sha256 for (sha256,) in self._db.all("SELECT thumbnail FROM pages")}
+        """Return the ids of all artifacts that are thumbnails of pages, not page images too, as a sheet is."""
+        return {sha256 for (sha256,) in self._db.all("SELECT thumbnail FROM pages WHERE thumbnail <> image")}
 
     def names_with(self, artifact_ids: Collection[str]) -> list[str]:
         """Return the names of the documents that any of these artifacts belongs to, each once."""

@@ -15,12 +15,13 @@ import numpy as np
 
 from docmind.errors import DamagedError
 from docmind.records.documents import Modality
-from docmind.storage import Connection, Database, Row
+from docmind.storage import Connection, Database, Preferences, Row
 from docmind.wording import _
 
 _TOKENS = struct.Struct("<BBH")
 _VERSION = 1
 _AT_ONCE = 256  # rows of one query
+_AWAITING = "awaiting_vectors"  # the preference that counts documents whose last vectors are still to be made
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +136,44 @@ class NodeStore:
             if row is not None:
                 found[node_id] = NodeRecord(*row)
         return found
+
+    def find_awaiting(self, fingerprint: str) -> list[str]:
+        """Return the documents with passages on sheets that have no vector of this model yet, and note how many.
+
+        Passages on other pages get theirs while they are read.
+        """
+        rows = self._db.all(
+            "SELECT DISTINCT d.doc_id FROM documents d JOIN pages p ON p.doc_id = d.doc_id"
+            " JOIN nodes n ON n.doc_id = p.doc_id AND n.page_no = p.page_no"
+            " WHERE d.status = 'ready' AND d.deleted_at_ms IS NULL AND p.image = p.thumbnail AND NOT EXISTS"
+            " (SELECT 1 FROM vectors v WHERE v.content_hash = n.content_hash AND v.fingerprint = ?)"
+            " ORDER BY d.doc_id",
+            (fingerprint,),
+        )
+        if len(rows) != self.awaiting():
+            Preferences(self._db).put(_AWAITING, len(rows))
+        return [doc_id for (doc_id,) in rows]
+
+    def without_vectors(self, fingerprint: str, pages: Iterable[tuple[str, int]]) -> set[tuple[str, int]]:
+        """Return those of these pages, by document id and number, of which a passage has no vector of this model."""
+        with self._db.reading() as db:
+            return {
+                page
+                for page in pages
+                if db.execute(
+                    "SELECT 1 FROM nodes n WHERE n.doc_id = ?1 AND n.page_no = ?2 AND NOT EXISTS"
+                    " (SELECT 1 FROM vectors v WHERE v.content_hash = n.content_hash AND v.fingerprint = ?3)",
+                    (*page, fingerprint),
+                ).fetchone()
+            }
+
+    def awaiting(self) -> int:
+        """Return how many documents `find_awaiting` found last; reads one row."""
+        try:
+            count = Preferences(self._db).get(_AWAITING)
+        except DamagedError:  # counted again by the next call
+            return 0
+        return count if isinstance(count, int) else 0
 
     def put_vectors(self, fingerprint: str, vectors: Mapping[bytes, np.ndarray]) -> None:
         """Store vectors as float16 by content hash and model fingerprint, if a node with that content exists.

@@ -12,7 +12,7 @@ from docmind.records.search import Filters
 from docmind.storage import Database
 
 IMAGE_SUFFIX = ".webp.enc"
-"""The suffix of every sealed page image."""
+"""The suffix of every sealed page image: a WebP, or the sheet that it is drawn from (`docmind.reading.drawing`)."""
 
 
 class Place(NamedTuple):

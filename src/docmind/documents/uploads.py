@@ -152,10 +152,10 @@ class Uploads:
         """Return whether there is such a row."""
         return self._db.one("SELECT 1 FROM uploads WHERE upload_id = ?", (upload_id,)) is not None
 
-    def next(self, skip: Collection[int] = ()) -> UploadInfo | None:
-        """Return the first waiting file that is not in `skip`, or None."""
-        waiting = self.waiting(skip)
-        return self.get(waiting[0]) if waiting else None
+    def larger_than(self, size: int) -> set[int]:
+        """Return the ids of the files above so many bytes that are not done."""
+        rows = self._db.all("SELECT upload_id FROM uploads WHERE bytes > ? AND state <> 'done'", (size,))
+        return {upload_id for (upload_id,) in rows}
 
     def waiting(self, skip: Collection[int] = ()) -> list[int]:
         """Return the ids of the waiting files in their order."""

@@ -8,17 +8,15 @@ in   {do: "compare"} + a page image, pairs   out  {likeness, blocks, inliers, qu
 
 from __future__ import annotations
 
-import io
 import os
 from typing import Any, BinaryIO
 
 import numpy as np
-from PIL import Image
 
 from docmind.errors import CorruptFileError, TooLargeError, UnsupportedFileError
 from docmind.image_match.verify import Picture
 from docmind.picture_marks import marks_of_page, marks_of_query
-from docmind.reading import Rules, open_query
+from docmind.reading import Rules, grey_of_page, open_query
 from docmind.runtime import Frame, serve_requests
 from docmind.wording import _
 
@@ -45,7 +43,7 @@ class Eye:
     def answer(self, header: dict[str, Any], blobs: list[bytes]) -> Frame:
         if header["do"] == "page":
             self._step_back()
-            return {}, [marks_of_page(_stored(blobs[0])).pack()]
+            return {}, [marks_of_page(grey_of_page(blobs[0])).pack()]
         if header["do"] == "look":
             return self._look(header, blobs[0])
         return self._compare(*blobs)
@@ -76,10 +74,6 @@ class Eye:
 
     def _compare(self, image: bytes, pairs: bytes) -> Frame:
         assert self._picture is not None
-        found = self._picture.compare(_stored(image), np.frombuffer(pairs, "<f4").reshape(-1, 8))
+        found = self._picture.compare(grey_of_page(image), np.frombuffer(pairs, "<f4").reshape(-1, 8))
         told = {"likeness": found.likeness, "blocks": found.blocks, "inliers": found.inliers}
         return {**told, "quad": [list(corner) for corner in found.quad]}, []
-
-
-def _stored(image: bytes) -> np.ndarray:
-    return np.asarray(Image.open(io.BytesIO(image), formats=["WEBP"]).convert("L"))

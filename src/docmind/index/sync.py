@@ -398,10 +398,17 @@ class IndexSync:
     def _vectors(
         self, label: str, nodes: Sequence[NodeRecord], pages: dict[int, PageRecord]
     ) -> dict[bytes, np.ndarray]:
-        """Return the stored vectors; those of another model are embedded again."""
+        """Return the stored vectors; those of another model are embedded again.
+
+        Nodes on sheets may have none: they are found by their words until `docmind.ingest.later` has made it.
+        """
         fingerprint = self._embedder.fingerprint
         vectors = self._nodes.vectors(fingerprint, (node.content_hash for node in nodes))
-        missing = {node.content_hash: node for node in nodes if node.content_hash not in vectors}
+        missing = {
+            node.content_hash: node
+            for node in nodes
+            if node.content_hash not in vectors and not pages[node.page_no].is_sheet
+        }
         if missing:
             texts = [embedded_text(label, pages[node.page_no].text[node.start : node.end]) for node in missing.values()]
             made = dict(zip(missing, self._embedder.embed_documents(texts), strict=True))
@@ -416,7 +423,12 @@ class IndexSync:
         rows = [(loaded, node, loaded.pages[node.page_no]) for loaded in group for node in loaded.nodes]
         if not rows:
             return []
-        dense = self._blind.dense(np.stack([loaded.vectors[node.content_hash] for loaded, node, _unused in rows]))
+        known = {
+            node.node_id: loaded.vectors[node.content_hash]
+            for loaded, node, _unused in rows
+            if node.content_hash in loaded.vectors
+        }
+        dense = dict(zip(known, self._blind.dense(np.stack(list(known.values()))), strict=True)) if known else {}
         terms = {
             node.node_id: page_terms(without_leaders(page.text), _called(loaded))
             for loaded, node, page in rows
@@ -430,8 +442,10 @@ class IndexSync:
             for (node_id, one), indices in zip(terms.items(), np.split(blinded, ends[:-1]), strict=False)
         }
         points = []
-        for (loaded, node, page), vector in zip(rows, dense, strict=True):
-            made: dict[str, np.ndarray | Sparse] = {"text-dense": vector}
+        for loaded, node, page in rows:
+            made: dict[str, np.ndarray | Sparse] = {}
+            if node.node_id in dense:
+                made["text-dense"] = dense[node.node_id]
             if node.node_id in sparse:
                 made["text-sparse"] = sparse[node.node_id]
             payload = self._payload(loaded.info, page, node.modality, node.language)

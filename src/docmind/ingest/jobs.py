@@ -1,12 +1,18 @@
-"""The job queue of ingestion: files are submitted, read one by one, paused, cancelled and retried.
+"""The job queue of ingestion: files are submitted, read a few at a time, paused, cancelled and retried.
 
 `docmind.documents.uploads.Uploads` holds the rows; this module decides which is read next, and by whom: by the
-background thread, which takes waiting files in order, or by a caller that reads its own files synchronously.
+background threads, or by a caller that reads its own files synchronously.
+
+Short files pass long ones. Where no more files may be read at the same time, a file that has been read for a while
+makes way for a short one: its pages are kept, and it is continued afterwards.
+
+It is above 500 lines because handing in, reading, looking and acting share one lock and one order.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 import time
 from collections import deque
@@ -30,18 +36,26 @@ _AGAIN_S, _AGAIN_MOST_S = 5.0, 120.0  # until a text model that failed is asked 
 _WINDOW_S = 120.0  # how far back the rate is measured: scans and plain text alternate
 _SURE_S, _SURE_PAGES = 5.0, 16  # before that the rate is meaningless: the first pages come out of buffers
 _SLOW_S, _SLOW_PAGES = 15.0, 2  # enough for pages read by OCR, which are slow
+_SHORT_BYTES = 1 << 20  # a file above this size is long from the start
+_SHARE_S = 10.0  # a file that was read for so long is long too, and makes way for a short one that waits
+_ASKING_S = 0.5  # between two questions whether one waits
+_PASSING = 20  # short files that are begun while a long one waits; then it is its turn
 
 
 class IngestQueue:
-    """The queue of files. Thread-safe; one file is read at a time."""
+    """The queue of files. Thread-safe; `files_at_once` files are read at the same time at most."""
 
-    def __init__(self, uploads: Uploads, ingest: Ingest) -> None:
+    def __init__(self, uploads: Uploads, ingest: Ingest, files_at_once: int) -> None:
         self._uploads, self._ingest = uploads, ingest
         self._changed = threading.Condition(threading.RLock())
-        self._thread = Background("queue")
+        self._threads = [Background("queue") for _ in range(files_at_once)]
         self._held: set[int] = set()  # files that a caller reads itself
+        self._taken: set[int] = set()  # files that a background thread has chosen
         self._passwords: dict[int, str] = {}  # each is used once and never kept
-        self._current: _Current | None = None
+        self._currents: tuple[_Current, ...] = ()  # what is being read, in the order in which it began; replaced only
+        self._wanting: list[_Current] = []  # what waits until less is being read
+        self._long: set[int] = set()  # files that have made way
+        self._passed = 0  # short files begun since a long one was
         self._pace = _Pace()
         self._trouble = ""  # why nothing is read although files wait
         self._again_s = self._again_at = 0.0  # when that may be over by itself; 0 where it is for the user
@@ -74,24 +88,25 @@ class IngestQueue:
         Raises `DiskFullError` and `CancelledError`; the files that were not read wait in the queue then.
         """
         ids = self.hold(uploads)
-        results: list[AddResult] = []
+        results: dict[int, AddResult] = {}
         try:
             self.finish(progress)
-            together: dict[int, AddResult] = {}
-            for number, (upload_id, password) in enumerate(ids.items()):
-                place = len(results), files_total or len(ids)
-                if password is None and upload_id not in together:
-                    together |= self.read_together(list(ids)[number:], progress=progress, place=place)
-                result = together.get(upload_id) or self.read(
-                    upload_id, password=password, progress=progress, place=place
-                )
-                results.append(result)
+            order = self.in_order(list(ids))
+            for number, upload_id in enumerate(order):
+                place, password = (len(results), files_total or len(ids)), ids[upload_id]
+                if upload_id in results:
+                    continue
+                if password is None:
+                    results |= self.read_together(order[number:], progress=progress, place=place)
+                if upload_id not in results:
+                    results[upload_id] = self.read(upload_id, password=password, progress=progress, place=place)
                 if progress:
-                    progress(QueueProgress("reading", place[1], len(results), file=results[-1].document))
+                    document = results[upload_id].document
+                    progress(QueueProgress("reading", place[1], len(results), file=document))
         finally:
-            self.release(ids, list(ids)[: len(results)])
+            self.release(ids, list(results))
             self._ingest.commit(lazily=progress is not None)
-        return results
+        return [results[upload_id] for upload_id in ids]
 
     def hold(self, uploads: Iterable[Upload], *, total_bytes: int = 0) -> dict[int, str | None]:
         """Queue files for a caller that calls `read` for each and then `release`.
@@ -117,7 +132,7 @@ class IngestQueue:
         Failed files stay in the queue, because there may be no user to see the results. Raises as `add` does.
         """
         self.adopt()
-        waiting = [] if self._is_working() else self._uploads.waiting(self._held)
+        waiting = [] if self._is_working() else self.in_order(self._uploads.waiting(self._held))
         results = []
         together: dict[int, AddResult] = {}
         for number, upload_id in enumerate(waiting):
@@ -152,7 +167,13 @@ class IngestQueue:
             info = self._uploads.get(upload_id)
             if info.state in ("locked", "failed"):
                 self._uploads.move([upload_id], (info.state,), "waiting")
-            return self._read(_Current([info], self._pace, progress, place), password)
+            while True:
+                current = self._current_of([info], progress, place)
+                try:
+                    return self._read(current, password)
+                except CancelledError:
+                    if not current.has_made_way:
+                        raise
         finally:
             if not is_ours:
                 self._held.discard(upload_id)
@@ -169,7 +190,7 @@ class IngestQueue:
         self._held.update(ours)
         try:
             infos = self._texts_of(upload_ids)
-            return self._read_group(_Current(infos, self._pace, progress, place)) if len(infos) > 1 else {}
+            return self._read_group(self._current_of(infos, progress, place)) if len(infos) > 1 else {}
         finally:
             self._held.difference_update(ours)
             self._ingest.commit(lazily=True)
@@ -182,6 +203,11 @@ class IngestQueue:
         self._uploads.remove(settled, states=("done", "failed", "locked"))
 
     # looking
+
+    def in_order(self, upload_ids: Sequence[int]) -> list[int]:
+        """Return files in the order in which they are read: short ones first, otherwise as they were handed in."""
+        long = self._uploads.larger_than(_SHORT_BYTES) | self._long
+        return sorted(upload_ids, key=lambda upload_id: upload_id in long)
 
     def document_of(self, upload_id: int) -> tuple[str, bool]:
         """Return the document that a file will be, and whether the vault has it, or another file of the queue, already.
@@ -202,10 +228,10 @@ class IngestQueue:
         return self._uploads.counts()
 
     def progress(self) -> QueueProgress:
-        """Return a snapshot of the queue."""
-        batch, current = self._uploads.batch(), self._current
+        """Return a snapshot of the queue. Of several files that are being read it names the one that began first."""
+        batch, currents = self._uploads.batch(), self._currents
         state: QueueState = "idle"
-        if current is not None or (batch.waiting and self._is_working()):
+        if currents or (batch.waiting and self._is_working()):
             state = "reading"
         elif batch.paused or (batch.waiting and self._trouble):
             state = "paused"
@@ -217,7 +243,7 @@ class IngestQueue:
             paused=batch.paused,
             message=self._trouble,
         )
-        return told if current is None else current.on(told, batch.bytes)
+        return currents[0].on(told, batch.bytes, currents[1:]) if currents else told
 
     # acting
 
@@ -230,7 +256,8 @@ class IngestQueue:
                 self.adopt()  # at once, so that the next query shows what waits
             except DocMindError as error:
                 self._give_up(error)
-            self._thread.start(self._work)
+            for thread in self._threads:
+                thread.start(self._work)
             self._changed.notify_all()
 
     def adopt(self) -> None:
@@ -241,7 +268,7 @@ class IngestQueue:
                 self._is_adopted = True
 
     def pause(self, upload_ids: Sequence[int] | None = None) -> list[int]:
-        """Pause these files (None: all) until `resume`; the one being read stops after its page."""
+        """Pause these files (None: all) until `resume`; those being read stop after their page."""
         with self._changed:
             paused = self._uploads.move(upload_ids, ("waiting", "reading"), "paused")
             self._stop(upload_ids)
@@ -282,10 +309,12 @@ class IngestQueue:
         with self._changed:
             self._is_closed = True
             self._passwords.clear()
-            if self._current is not None:
-                self._current.stop.set()
+            for current in self._currents:
+                current.stop.set()
             self._changed.notify_all()
-        self._thread.join(_CLOSING_S)
+        until = time.monotonic() + _CLOSING_S
+        for thread in self._threads:
+            thread.join(max(0.0, until - time.monotonic()))
 
     # inside
 
@@ -297,16 +326,23 @@ class IngestQueue:
         return moved
 
     def _stop(self, upload_ids: Sequence[int] | None) -> None:
-        current = self._current
-        if current is not None and (upload_ids is None or not current.upload_ids.isdisjoint(upload_ids)):
-            current.stop.set()
+        for current in self._currents:
+            if upload_ids is None or not current.upload_ids.isdisjoint(upload_ids):
+                current.stop.set()
 
     def _check_open(self) -> None:
         if self._is_closed:
             raise CancelledError(_("DocMind is being closed."))
 
     def _is_working(self) -> bool:
-        return self._thread.is_running and not self._trouble
+        return not self._trouble and any(thread.is_running for thread in self._threads)
+
+    def _current_of(
+        self, infos: Sequence[UploadInfo], tell: Progress | None = None, place: tuple[int, int] = (0, 1)
+    ) -> _Current:
+        """Return what is about to be read. It asks at every page whether it makes way."""
+        is_long = infos[0].bytes > _SHORT_BYTES or infos[0].upload_id in self._long
+        return _Current(infos, self._pace, self._makes_way, is_long=is_long, tell=tell, place=place)
 
     def _read(self, current: _Current, password: str | None) -> AddResult:
         """Read one file to its end and record the outcome in its row; a mistake of ours costs this file alone."""
@@ -359,12 +395,18 @@ class IngestQueue:
 
     @contextlib.contextmanager
     def _reading(self, current: _Current) -> Iterator[None]:
-        """Wait until nothing else is read, and make this what is read."""
+        """Wait until this may be read, and count it as being read."""
         with self._changed:
-            while self._current is not None:
-                self._changed.wait()
-            self._check_open()
-            self._current = current
+            self._wanting.append(current)
+            try:
+                while not (self._is_closed or self._may_begin(current)):
+                    self._changed.wait()
+                self._check_open()
+            finally:
+                self._wanting.remove(current)
+            current.begin()
+            self._currents = (*self._currents, current)
+            self._passed = 0 if current.is_long else self._passed + 1
         try:
             yield
         except DocMindError:
@@ -373,8 +415,36 @@ class IngestQueue:
             raise
         finally:
             with self._changed:
-                self._current = None
+                self._currents = tuple(one for one in self._currents if one is not current)
                 self._changed.notify_all()
+
+    def _may_begin(self, current: _Current) -> bool:
+        """Return whether fewer files than allowed are being read, and it is the turn of this one."""
+        if len(self._currents) >= len(self._threads):
+            return False
+        return not (current.is_long and self._passed < _PASSING and self._is_short_waiting())
+
+    def _is_short_waiting(self) -> bool:
+        """Return whether somebody is about to read a short file as soon as fewer files are being read."""
+        if any(not one.is_long for one in self._wanting):
+            return True
+        if not self._is_working():
+            return False
+        waiting = self._uploads.waiting(self._held | self._taken)
+        return not self._uploads.larger_than(_SHORT_BYTES).union(self._long).issuperset(waiting)
+
+    def _makes_way(self, current: _Current) -> bool:
+        """Return whether a file that is being read has had its share of time, and stops for a short one that waits."""
+        if current.read_for_s() < _SHARE_S or len(current.upload_ids) > 1:
+            return False
+        with self._changed:
+            if len(self._currents) < len(self._threads) or any(one.has_made_way for one in self._currents):
+                return False
+            if not self._is_short_waiting():
+                return False
+            self._long |= current.upload_ids
+            current.has_made_way = True
+            return True
 
     def _texts_of(self, upload_ids: Sequence[int]) -> list[UploadInfo]:
         """Return the first of these files as far as they may be short plain texts and a group has room for them."""
@@ -391,47 +461,67 @@ class IngestQueue:
         return infos
 
     def _work(self) -> None:
-        """Run the background thread: read one file after another until `close`."""
-        while (info := self._wait()) is not None:
+        """Run a background thread: read one file after another until `close`."""
+        while infos := self._wait():
             try:
-                self._take(info)
+                self._take(infos)
             except CancelledError:
                 continue  # its row says whether it is paused, cancelled, or to be read again
             except DocMindError as error:
-                if not isinstance(error, NotFoundError) or self._uploads.has(info.upload_id):
+                if not isinstance(error, NotFoundError) or self._uploads.has(infos[0].upload_id):
                     self._give_up(error)
+            finally:
+                with self._changed:
+                    self._taken.difference_update(info.upload_id for info in infos)
 
-    def _take(self, info: UploadInfo) -> None:
+    def _take(self, infos: Sequence[UploadInfo]) -> None:
         """Read a file, with those behind it that can share its commit."""
-        infos = self._texts_of(self._uploads.waiting(self._held))
-        is_first = len(infos) > 1 and infos[0].upload_id == info.upload_id
-        results = self._read_group(_Current(infos, self._pace)) if is_first else {}
-        if info.upload_id not in results:
-            self._read(_Current([info], self._pace), self._passwords.pop(info.upload_id, None))
+        upload_id = infos[0].upload_id
+        results = self._read_group(self._current_of(infos)) if len(infos) > 1 else {}
+        if upload_id not in results:
+            current, password = self._current_of(infos[:1]), self._passwords.pop(upload_id, None)
+            try:
+                self._read(current, password)
+            except CancelledError:
+                if current.has_made_way and password is not None:
+                    self._passwords.setdefault(upload_id, password)
+                raise
         self._again_s = 0.0
-        self._ingest.commit(lazily=self._uploads.next(self._held) is not None)
+        self._ingest.commit(lazily=bool(self._uploads.waiting(self._held | self._taken)))
 
-    def _wait(self) -> UploadInfo | None:
-        """Wait for and return the next waiting file; None once `close` was called."""
+    def _wait(self) -> list[UploadInfo]:
+        """Wait for what is to be read next and take it: a file, or texts that share a commit; none after `close`."""
         is_fresh = False
         with self._changed:
             while not self._is_closed:
                 try:
                     self.adopt()
-                    info = None if self._trouble else self._uploads.next(self._held)
+                    infos = [] if self._trouble or len(self._currents) >= len(self._threads) else self._next()
                 except DocMindError as error:
-                    info = None
+                    infos = []
                     self._give_up(error)
-                if info is not None:
-                    if is_fresh:
+                if infos:
+                    if is_fresh and not self._currents:
                         self._pace = _Pace()
-                    return info
+                    self._taken.update(info.upload_id for info in infos)
+                    return infos
                 is_fresh = True
                 if not self._again_at:
                     self._changed.wait()
                 elif not self._changed.wait(max(0.0, self._again_at - time.monotonic())):
                     self._trouble, self._again_at = "", 0.0
-            return None
+            return []
+
+    def _next(self) -> list[UploadInfo]:
+        """Return the first file that waits, with those behind it that can share its commit; a long one in its turn."""
+        waiting = self.in_order(self._uploads.waiting(self._held | self._taken))
+        if waiting and self._passed >= _PASSING:
+            long = self._uploads.larger_than(_SHORT_BYTES) | self._long
+            waiting = [one for one in waiting if one in long] or waiting
+        if not waiting:
+            return []
+        infos = self._texts_of(waiting)
+        return infos if len(infos) > 1 else [self._uploads.get(waiting[0])]
 
     def _give_up(self, error: DocMindError) -> None:
         """Stop the queue for an error that concerns all files, such as a full disk.
@@ -453,12 +543,31 @@ class _Current:
     """
 
     def __init__(
-        self, infos: Sequence[UploadInfo], pace: _Pace, tell: Progress | None = None, place: tuple[int, int] = (0, 1)
+        self,
+        infos: Sequence[UploadInfo],
+        pace: _Pace,
+        makes_way: Callable[[_Current], bool],
+        *,
+        is_long: bool,
+        tell: Progress | None,
+        place: tuple[int, int],
     ) -> None:
         self.upload_ids, self.stop = dict.fromkeys(info.upload_id for info in infos).keys(), threading.Event()
+        self.is_long, self.has_made_way = is_long, False
         self._infos, self._pace, self._tell, self._place = infos, pace, tell, place
+        self._makes_way, self._asked_at = makes_way, 0.0
+        self._began_at = math.inf
         self._at = ("starting", 0, 0)
         self._read = 0  # files of the group that were read
+        self._kept = 0  # pages of the open file that are stored
+
+    def begin(self) -> None:
+        """Note that it is being read from now on."""
+        self._began_at = time.monotonic()
+
+    def read_for_s(self) -> float:
+        """Return the seconds since it began."""
+        return time.monotonic() - self._began_at
 
     def opens(self) -> None:
         """Note that the file is being opened."""
@@ -468,41 +577,52 @@ class _Current:
         """Return the callbacks for the pipeline."""
         from docmind.ingest.pipeline import Step
 
-        return Step(self._page, self._pace.keep, self._file, self._check)
+        return Step(self._page, self._keep, self._file, self._check)
 
-    def on(self, queue: QueueProgress, bytes_left: int) -> QueueProgress:
-        """Add this file's progress to that of the queue.
+    def on(self, queue: QueueProgress, bytes_left: int, others: Sequence[_Current] = ()) -> QueueProgress:
+        """Add this file's progress to that of the queue, and those that are read at the same time.
 
-        `bytes_left` counts all unread files and this one.
+        `bytes_left` counts all unread files, this one and the others.
         """
         stage, done, total = self._at
         read = self._read
         info = self._infos[min(read, len(self._infos) - 1)]
-        gone = sum(one.bytes for one in self._infos[: read + 1])
+        gone = self._bytes_gone() + sum(other._bytes_gone() for other in others)
+        elsewhere = sum(other._read for other in others)
+        left = [total - done for _, done, total in (self._at, *(other._at for other in others)) if total]
         return QueueProgress(
             state=queue.state,
             files_total=queue.files_total,
-            files_done=queue.files_done + read,
-            waiting=max(0, queue.waiting - 1 - read),
+            files_done=queue.files_done + read + elsewhere,
+            waiting=max(0, queue.waiting - 1 - read - len(others) - elsewhere),
             paused=queue.paused,
             file=info.document,
             stage="stopping" if self.stop.is_set() else stage,
             pages_done=done,
             pages_total=total,
-            eta_ms=self._pace.eta_ms(total - done if total else None, max(0, bytes_left - gone)),
+            eta_ms=self._pace.eta_ms(sum(left) if left else None, max(0, bytes_left - gone)),
             message=queue.message,
+            also=len(others),
         )
+
+    def _bytes_gone(self) -> int:
+        return sum(one.bytes for one in self._infos[: self._read + 1])
+
+    def _keep(self, done: int) -> None:
+        self._pace.keep(done - self._kept)
+        self._kept = done
 
     def _page(self, stage: str, done: int, total: int) -> None:
         if not self._at[2]:
-            self._pace.open(done, total, self._infos[0].bytes)
+            self._pace.open(total, self._infos[0].bytes)
+            self._kept = done
         self._at = (stage, done, total)
         self._report()
 
     def _file(self, number: int, pages: int) -> None:
         """Note that one of several texts was read; 0 pages where it was there already."""
         if pages:
-            self._pace.open(0, pages, self._infos[number].bytes)
+            self._pace.open(pages, self._infos[number].bytes)
             self._pace.keep(pages)
         self._at, self._read = ("reading", 0, 1), max(self._read, number + 1)
         self._report()
@@ -515,40 +635,48 @@ class _Current:
     def _check(self) -> None:
         if self.stop.is_set():
             raise CancelledError(_("Stopped."))
+        now = time.monotonic()
+        if now - self._asked_at >= _ASKING_S:
+            self._asked_at = now
+            if self._makes_way(self):
+                raise CancelledError(_("Stopped."))
 
 
 class _Pace:
     """The rate of pages, measured on stored pages, and an estimate of the pages in files not opened yet.
 
-    Written by the reading thread; `eta_ms` may be called from any.
+    Thread-safe.
     """
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._seen: deque[tuple[float, int]] = deque([(time.monotonic(), 0)])
-        self._kept = self._last = 0
+        self._kept = 0
         self._pages, self._bytes = 0, 0
 
-    def open(self, done: int, pages: int, size: int) -> None:
-        """Note that another file is open; `done` of its `pages` were stored before."""
-        if not self._bytes:  # exclude the time of starting the models
-            self._seen[0] = (time.monotonic(), 0)
-        self._last = done
-        self._pages, self._bytes = self._pages + pages, self._bytes + size
+    def open(self, pages: int, size: int) -> None:
+        """Note that another file with so many pages and bytes is open."""
+        with self._lock:
+            if not self._bytes:  # exclude the time of starting the models
+                self._seen[0] = (time.monotonic(), 0)
+            self._pages, self._bytes = self._pages + pages, self._bytes + size
 
-    def keep(self, done: int) -> None:
-        """Note that `done` pages of the open file are stored."""
+    def keep(self, pages: int) -> None:
+        """Note that so many more pages are stored."""
         now = time.monotonic()
-        self._kept, self._last = self._kept + done - self._last, done
-        self._seen.append((now, self._kept))
-        while len(self._seen) > 2 and now - self._seen[0][0] > _WINDOW_S:
-            self._seen.popleft()
+        with self._lock:
+            self._kept += pages
+            self._seen.append((now, self._kept))
+            while len(self._seen) > 2 and now - self._seen[0][0] > _WINDOW_S:
+                self._seen.popleft()
 
     def eta_ms(self, pages_left: int | None, bytes_behind: int) -> float | None:
         """Estimate the time for this file and those behind it, assuming constant pages per byte.
 
         Returns None until enough pages were measured.
         """
-        (since, before), (_, kept) = self._seen[0], self._seen[-1]
+        with self._lock:
+            (since, before), (_, kept) = self._seen[0], self._seen[-1]
         took, pages = time.monotonic() - since, kept - before
         is_sure = (took >= _SURE_S and pages >= _SURE_PAGES) or (took >= _SLOW_S and pages >= _SLOW_PAGES)
         if not is_sure or pages_left is None or not self._bytes:

@@ -231,9 +231,23 @@ class Pipeline:
             disable_cache=True,
             docstore=None,
         )
+        self._cut = IngestionPipeline(
+            transformations=[WindowParser(embedder, include_prev_next_rel=False)], disable_cache=True, docstore=None
+        )
 
     def run(self, pages: Sequence[PageRecord]) -> tuple[list[NodeRecord], Made]:
-        """Return the nodes of these pages, and the vectors made for those that the vault does not hold yet."""
+        """Return the nodes of these pages, and the vectors made for those that the vault does not hold yet.
+
+        Windows of sheets get theirs later (`docmind.ingest.later`).
+        """
+        nodes = self._nodes_of(self._pipeline, [page for page in pages if not page.is_sheet])
+        tokens = self._embed.take()
+        by_hash = {_hash_of(node): node for node in nodes}
+        vectors = {key: np.array(by_hash[key].embedding, np.float32) for key in tokens}
+        nodes += self._nodes_of(self._cut, [page for page in pages if page.is_sheet])
+        return [record_of(node) for node in nodes], Made(vectors, tokens)
+
+    def _nodes_of(self, pipeline: IngestionPipeline, pages: Sequence[PageRecord]) -> list[BaseNode]:
         documents = [
             Document(
                 id_=page.page_id,
@@ -243,11 +257,7 @@ class Pipeline:
             for page in pages
             if page.text.strip()
         ]
-        nodes = self._pipeline.run(documents=documents, show_progress=False) if documents else []
-        tokens = self._embed.take()
-        by_hash = {_hash_of(node): node for node in nodes}
-        vectors = {key: np.array(by_hash[key].embedding, np.float32) for key in tokens}
-        return [record_of(node) for node in nodes], Made(vectors, tokens)
+        return list(pipeline.run(documents=documents, show_progress=False)) if documents else []
 
     def keep(self, made: Made) -> None:
         """Store new vectors in the vault, after their nodes."""

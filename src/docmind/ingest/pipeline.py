@@ -46,6 +46,7 @@ from docmind.errors import (
 )
 from docmind.image_match import ImageMatcher
 from docmind.index import SearchIndex
+from docmind.ingest.later import LaterVectors
 from docmind.reading import Ocr, OcrPass, Reader, Reading, is_plain
 from docmind.records.documents import AddResult, DocumentInfo, ParsedPage, Upload
 from docmind.storage import Artifacts, Database, Sealable
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 
 _GROUP = 8  # texts whose windows are embedded together: both cores have work while the next ones are read
 _BATCH, _BATCH_S = 8, 2.0  # pages per commit, or seconds: the most that a crash can lose, mainly of slow OCR pages
+_SHEETS = 128  # pages per commit that were not drawn: they come fifty times as fast
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ class _Text:
 class Ingest:
     """The writer that adds and deletes documents.
 
-    Thread-safe: it adds one at a time, and deletes at any time.
+    Thread-safe: it adds several at the same time, no document twice at once, and deletes at any time.
     """
 
     def __init__(
@@ -107,7 +109,11 @@ class Ingest:
         self._reader, self._ocr = Reader(settings.reading), Ocr(settings.reading)
         self._embedder, self._index, self._lookalike, self._visual = embedder, index, lookalike, visual
         self._tokens = token_embedder(embedder, settings.retrieve.rerank)
-        self._turn, self._starting = threading.Lock(), threading.Lock()
+        self.later = LaterVectors(database, catalog, nodes, embedder, self._tokens, index)
+        """What makes the vectors that are not made while a document is read."""
+
+        self._turns, self._starting = threading.Condition(), threading.Lock()
+        self._under_way: set[str] = set()  # ids of documents that are being read
         self._rows, self._edits = catalog.naming, Edits(database, catalog)
         self._is_started = False
 
@@ -139,7 +145,7 @@ class Ingest:
         started = time.monotonic()
         self.start()
         self._index.ready()
-        with self._alone(step):
+        with self._alone(step, [file.doc_id]):
             had_pages = self._pages_of(file.doc_id) > 0
             try:
                 try:
@@ -169,7 +175,7 @@ class Ingest:
         started = time.monotonic()
         self.start()
         self._index.ready()
-        with self._alone(step):
+        with self._alone(step, [file.doc_id for file in files]):
             already: dict[int, AddResult] = {}
             fresh: dict[str, tuple[int, HandedIn]] = {}
             for number, file in enumerate(files):
@@ -303,7 +309,7 @@ class Ingest:
         """
         self.start()
         self._index.ready()
-        with self._alone(Step()):
+        with self._alone(Step(), [doc_id]):
             info, upload = self._original_of(doc_id)
             stored = [page for page in self._catalog.pages_of(doc_id) if page.page_no not in page_nos]
             if [page.page_no for page in stored] == list(range(1, info.pages + 1)):
@@ -350,7 +356,7 @@ class Ingest:
         self.start()
         self._index.ready()
         drawn: set[int] = set()
-        with self._alone(Step()):
+        with self._alone(Step(), [doc_id]):
             info, upload = self._original_of(doc_id)
             stored = {page.page_no: page for page in self._catalog.pages_of(doc_id)}
             skip = set(range(1, info.pages + 1)) - set(page_nos)
@@ -384,13 +390,16 @@ class Ingest:
         self._index.started().mirror.commit(lazily=lazily)
         self._lookalike.wake()
         self._visual.wake()
+        self.later.wake()
 
     def warm(self) -> None:
-        """Have a reading process ready before the first document."""
+        """Have a reading process ready before the first document, and make vectors that are awaited."""
         self._reader.warm()
+        self.later.follow(lambda: bool(self._under_way))
 
     def close(self) -> None:
-        """End the reading and OCR processes."""
+        """End the reading and OCR processes, and the making of vectors."""
+        self.later.close()
         self._reader.close()
         self._ocr.close()
 
@@ -422,6 +431,7 @@ class Ingest:
         self._db.settle()
         ready = self._catalog.document(doc_id)
         self._index.started().mirror.put(doc_id)
+        self.later.look()
         return AddResult(upload.name, "added", doc_id, ready.pages, ready.ocr_pages, message=message)
 
     def _read(self, info: DocumentInfo, reading: Reading, stored: list[PageRecord], step: Step) -> tuple[str, str]:
@@ -454,7 +464,8 @@ class Ingest:
                     batch.append(page)
                     done += 1
                     step.page("reading", done, info.pages)
-                    if len(batch) >= _BATCH or time.monotonic() - sealed_at > _BATCH_S:
+                    most = _BATCH if page.thumbnail else _SHEETS
+                    if len(batch) >= most or time.monotonic() - sealed_at > _BATCH_S:
                         languages += self._seal(info, pipeline, batch)
                         batch, sealed_at = [], time.monotonic()
                         step.kept(done)
@@ -489,8 +500,9 @@ class Ingest:
             Sealable(data, ".webp.enc", {"kind": kind, "doc_id": doc_id, "page_no": page.page_no})
             for page in pages
             for kind, data in (("page", page.image), ("thumbnail", page.thumbnail))
+            if data
         ]
-        refs = iter([self._artifacts.ref_of(file.plaintext, file.suffix) for file in files])
+        refs = {id(file.plaintext): self._artifacts.ref_of(file.plaintext, file.suffix) for file in files}
         records = [
             PageRecord(
                 doc_id=doc_id,
@@ -502,8 +514,8 @@ class Ingest:
                 text_source=page.text_source,
                 confidence=page.confidence,
                 language=language_of(page.text),
-                image=next(refs),
-                thumbnail=next(refs),
+                image=refs[id(page.image)],
+                thumbnail=refs[id(page.thumbnail or page.image)],  # a sheet is drawn in both sizes
                 marks=page.marks,
             )
             for page in pages
@@ -540,13 +552,19 @@ class Ingest:
             return None
 
     @contextlib.contextmanager
-    def _alone(self, step: Step) -> Iterator[None]:
-        while not self._turn.acquire(timeout=0.1):
-            step.check()
+    def _alone(self, step: Step, doc_ids: Collection[str]) -> Iterator[None]:
+        """Wait until none of these documents is being read, and count them as being read."""
+        with self._turns:
+            while not self._under_way.isdisjoint(doc_ids):
+                self._turns.wait(0.1)
+                step.check()
+            self._under_way.update(doc_ids)
         try:
             yield
         finally:
-            self._turn.release()
+            with self._turns:
+                self._under_way.difference_update(doc_ids)
+                self._turns.notify_all()
 
 
 def _begun(file: HandedIn, upload: Upload, reading: Reading) -> DocumentInfo:

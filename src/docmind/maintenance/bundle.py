@@ -47,6 +47,7 @@ from docmind.errors import (
 )
 from docmind.ingest import Library
 from docmind.memory import Memories
+from docmind.reading import is_sheet
 from docmind.records.bundles import BundleInfo, BundleReport
 from docmind.records.documents import ArtifactRef
 from docmind.storage import (
@@ -314,7 +315,8 @@ class _Opened:
             check_carried(document)
             for ref in document.artifacts():
                 plaintext, _label = self.artifact(ref)
-                if ref.suffix.startswith(".webp") and (plaintext[:4], plaintext[8:12]) != _WEBP:
+                is_picture = (plaintext[:4], plaintext[8:12]) == _WEBP or is_sheet(plaintext)
+                if ref.suffix.startswith(".webp") and not is_picture:
                     raise DamagedError(_("A page image of {doc_id} isn't an image.").format(doc_id=doc_id))
             yield document
         report(len(rows), len(rows))

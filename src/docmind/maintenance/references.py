@@ -161,11 +161,18 @@ def _can_read(vault: Vault, document: Document) -> bool:
     return not document.is_binned and (name in vault.files or name in vault.aside)
 
 
+_ON_SHEETS = (
+    "SELECT n.content_hash FROM nodes n JOIN pages p ON p.doc_id = n.doc_id AND p.page_no = n.page_no"
+    " WHERE p.image = p.thumbnail"
+)
+
+
 def _search_rows(db: Connection, vault: Vault) -> Iterator[Problem]:
     texts = {row[0] for row in db.execute("SELECT DISTINCT content_hash FROM nodes").fetchall()}
     vectors = {row[0] for row in db.execute("SELECT DISTINCT content_hash FROM vectors").fetchall()}
     tokens = {row[0] for row in db.execute("SELECT DISTINCT content_hash FROM tokens").fetchall()}
-    for content in sorted(texts - vectors):
+    later = {row[0] for row in db.execute(_ON_SHEETS).fetchall()}  # work that DocMind does by itself is no damage
+    for content in sorted(texts - vectors - later):
         row = db.execute("SELECT doc_id, page_no FROM nodes WHERE content_hash = ?", (content,)).fetchone()
         if row[0] in vault.documents:
             can = not vault.documents[row[0]].is_binned
@@ -183,6 +190,7 @@ def _search_rows(db: Connection, vault: Vault) -> Iterator[Problem]:
     ):
         for image in sorted(found - images):
             yield Problem(kind, image, key=image)
+    marked |= _first(db, "SELECT image FROM pages WHERE image = thumbnail")  # a sheet, whose marks are made later
     for (doc_id, page_no), image in vault.pages.items():
         if image not in marked and doc_id in vault.documents:
             yield Problem("marks-missing", image, doc_id, page_no, key=image)

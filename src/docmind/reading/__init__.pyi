@@ -1,22 +1,28 @@
 from .chromium.browser import find_browser
+from .draw_process import grey_of_page
+from .drawing import PagePictures
 from .file_type import has_known_name, is_plain, may_be_plain
 from .formats import Rules
 from .formats.image import open_picture, open_query
 from .llama_reader import FileReader
 from .ocr.engine import Ocr, OcrPass, PictureText, telling, turn_of
 from .reader import Reader, Reading
+from .sheets import is_sheet
 
 __all__ = [
     "FileReader",
     "Ocr",
     "OcrPass",
+    "PagePictures",
     "PictureText",
     "Reader",
     "Reading",
     "Rules",
     "find_browser",
+    "grey_of_page",
     "has_known_name",
     "is_plain",
+    "is_sheet",
     "may_be_plain",
     "open_picture",
     "open_query",

@@ -30,6 +30,7 @@ from docmind.errors import (
 from docmind.picture_marks import Marks
 from docmind.reading.chromium import browser as chromium
 from docmind.reading.file_type import DRAWN, is_plain
+from docmind.reading.sheets import is_sheet
 from docmind.records.documents import ParsedPage, TextSource, Upload
 from docmind.runtime import Frame, Header, Limits, Worker, error_named
 from docmind.wording import _, number_text
@@ -59,6 +60,8 @@ def page_of(frame: Frame, pages: int, before: Collection[int]) -> ParsedPage:
         Words.unpack(words)
         if marks:
             Marks.unpack(marks)
+        if not thumbnail and not is_sheet(image):
+            raise ValueError("a page without a picture")
         page = ParsedPage(text=text.decode(), words=words, image=image, thumbnail=thumbnail, marks=marks, **header)
     except (TypeError, ValueError, DamagedError) as error:
         raise WorkerFailedError("a worker sent a page that cannot be read") from error

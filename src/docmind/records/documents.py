@@ -232,8 +232,8 @@ class HandedIn:
 class QueueProgress:
     """A snapshot of the queue.
 
-    `eta_ms` is None while it is unknown; `waiting` counts the files behind the one being read; `message` says why the
-    queue has paused by itself.
+    `file` is being read, and `also` others at the same time; `waiting` counts the files behind them. `eta_ms` is None
+    while it is unknown; `message` says why the queue has paused by itself.
     """
 
     state: QueueState = "idle"
@@ -247,6 +247,7 @@ class QueueProgress:
     pages_total: int = 0
     eta_ms: float | None = None
     message: str = ""
+    also: int = 0
 
     @property
     def is_busy(self) -> bool:
@@ -254,8 +255,8 @@ class QueueProgress:
 
     @property
     def unread(self) -> int:
-        """The number of files not read yet, including the one being read."""
-        return self.waiting + self.paused + (1 if self.file else 0)
+        """The number of files not read yet, including those being read."""
+        return self.waiting + self.paused + self.also + (1 if self.file else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,6 +330,8 @@ class Status:
     """What the space is used for, the largest first. Models are counted too, which may lie in another folder."""
     pages_to_prepare: int = 0
     """Page images that picture search does not know yet; they are prepared in the background."""
+    documents_to_prepare: int = 0
+    """Long documents of which most is found by its words only; the rest is prepared in the background."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,14 +70,20 @@ def weighted_sum(lists: Sequence[tuple[Mapping[str, float], float]]) -> list[tup
 
 
 def rank_pages(
-    dense: Iterable[tuple[str, float]], sparse: Mapping[str, float], *, weight: float
+    dense: Iterable[tuple[str, float]], sparse: Mapping[str, float], *, weight: float, awaiting: Collection[str] = ()
 ) -> list[tuple[str, float]]:
     """Rank pages, best first, from (page id, cosine) of the nearest windows and BM25 scores of pages.
 
     `weight` is that of BM25, against 1.0 of the cosines. They are standardised, so their scale, which differs between
-    text models, does not matter.
+    text models, does not matter. A page that is `awaiting` its vectors counts as near as its words say, the first by
+    its words as the nearest: with the lowest score it would stand behind every page that has vectors.
     """
-    return weighted_sum([(best_per_page(dense), 1.0), (sparse, weight)])
+    near, best = best_per_page(dense), max(sparse.values(), default=0.0)
+    if awaiting and near and best > 0:
+        low, high = min(near.values()), max(near.values())
+        said = {page: low + (high - low) * sparse[page] / best for page in awaiting if page in sparse}
+        near = {**said, **near}
+    return weighted_sum([(near, 1.0), (sparse, weight)])
 
 
 def rrf(lists: Sequence[Sequence[str]], k: int = 60) -> list[tuple[str, float]]:

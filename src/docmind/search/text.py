@@ -6,7 +6,7 @@ Late interaction reranks where the text model has token vectors, a cross-encoder
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -33,7 +33,7 @@ from docmind.search.cross_encoder import Judge
 from docmind.search.fusion import LATE_WEIGHTS, SPARSE_WEIGHTS, DedupKey, Knows, lift, rank_pages, rrf
 from docmind.search.late_text import PAGES, Rerank
 from docmind.search.measures import Lines, lines_of
-from docmind.wording import _
+from docmind.wording import _, ngettext
 
 _PAGES_PER_WINDOW = 3  # a page has a few windows, and one BM25 vector
 _NAME_CHARS = 120  # of a document's name before a passage that a cross-encoder reads
@@ -132,6 +132,14 @@ class TextSearch:
         at = time.perf_counter()
         lines = lines_of(question) if self._settings.retrieve.expand == "measures" else None
         vector, tokens = self._embed(question, lines, degraded)
+        awaiting = self._nodes.awaiting()
+        if awaiting:
+            told = ngettext(
+                "{n} long document is still being prepared: most of it is found by its words only.",
+                "{n} long documents are still being prepared: most of them is found by its words only.",
+                awaiting,
+            )
+            degraded.append(Degraded("unprepared", told.format(n=awaiting)))
         timings["embed"] = ms_since(at)
         at = time.perf_counter()
         dense, sparse = self._lists(question, lines, vector, filters)
@@ -143,7 +151,7 @@ class TextSearch:
         nearest = [(str(point.payload["page_id"]), point.score) for point in dense]
         worded = [(str(point.payload["page_id"]), point.score) for point in sparse]
         knows = _knows(self._embedder, question)
-        pages = self._fuse(nearest, worded, knows)
+        pages = self._fuse(nearest, worded, knows, self._awaiting(worded) if awaiting else ())
         ranks: dict[Ranking, Mapping[str, Rank]] = {
             "dense": _ranks("dense", nearest),
             "sparse": _ranks("sparse", worded),
@@ -270,12 +278,21 @@ class TextSearch:
         return found.get("dense", []), found.get("sparse", [])
 
     def _fuse(
-        self, dense: list[tuple[str, float]], sparse: list[tuple[str, float]], knows: Knows
+        self,
+        dense: list[tuple[str, float]],
+        sparse: list[tuple[str, float]],
+        knows: Knows,
+        awaiting: Collection[str],
     ) -> list[tuple[str, float]]:
         if self._settings.retrieve.fusion == "rrf":
             ranked = [list(dict.fromkeys(page for page, _unused in scored)) for scored in (dense, sparse)]
             return rrf(ranked, self._settings.retrieve.rrf_k)
-        return rank_pages(dense, dict(sparse), weight=SPARSE_WEIGHTS[knows])
+        return rank_pages(dense, dict(sparse), weight=SPARSE_WEIGHTS[knows], awaiting=awaiting)
+
+    def _awaiting(self, worded: Iterable[tuple[str, float]]) -> set[str]:
+        """Return those of the pages found by their words that still await their vectors."""
+        keys = {_page_key(page_id): page_id for page_id, _unused in worded}
+        return {keys[key] for key in self._nodes.without_vectors(self._embedder.fingerprint, keys)}
 
     def _hits(self, ranking: _Found, k: int, dedup_key: DedupKey) -> tuple[Hit, ...]:
         hits: list[Hit] = []

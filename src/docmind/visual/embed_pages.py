@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 
 from docmind.documents import Catalog, PageList, Place
 from docmind.errors import DiskFullError, NotFoundError, VaultError, VisualModelError
+from docmind.reading import PagePictures
 from docmind.records.models import Description, ModelKind, PagesEmbedded
 from docmind.runtime import Check, Interactive
-from docmind.storage import Artifacts
 from docmind.visual.served import Serving
 from docmind.visual.vector_stores import Store, old_left
 from docmind.wording import _
@@ -73,7 +73,7 @@ class Embedding:
         serving: Serving,
         pages: PageList,
         catalog: Catalog,
-        artifacts: Artifacts,
+        pictures: PagePictures,
         interactive: Interactive,
         chosen: Callable[[Description], None],
     ) -> None:
@@ -81,7 +81,7 @@ class Embedding:
         self._chosen = chosen
         self.kind: ModelKind = kind
         self.store, self.serving, self.pages = store, serving, pages
-        self._catalog, self._artifacts, self._interactive = catalog, artifacts, interactive
+        self._catalog, self._pictures, self._interactive = catalog, pictures, interactive
         self._turn = threading.Lock()
         self.running = ""
         """The fingerprint of the model that is embedding pages now."""
@@ -152,7 +152,7 @@ class Embedding:
     def image_of(self, place: Place) -> bytes | None:
         """Return the page's image; None where the page was deleted. Raises `VaultError` where it cannot be opened."""
         try:
-            return self._artifacts.get(place.ref)
+            return self._pictures.get(place.ref)
         except NotFoundError:
             if self._catalog.pages([(place.doc_id, place.page_no)]):
                 raise VaultError(_("The image of a page is missing.")) from None

@@ -9,6 +9,7 @@ from docmind.config import Settings
 from docmind.documents import Catalog, PageList, PageVectors
 from docmind.index import SearchIndex
 from docmind.model_files import Progress, Pulls, Weights, models_dir_of
+from docmind.reading import PagePictures
 from docmind.records.documents import Capability
 from docmind.records.models import (
     Description,
@@ -20,7 +21,7 @@ from docmind.records.models import (
     PullProgress,
 )
 from docmind.runtime import Check, Interactive
-from docmind.storage import Artifacts, Database, Preferences
+from docmind.storage import Database, Preferences
 from docmind.visual.cards import Benches, Cards
 from docmind.visual.embed_pages import Counts, Embedding
 from docmind.visual.former_paths import name_former_paths
@@ -47,10 +48,10 @@ class Visual:
         settings: Settings,
         database: Database,
         catalog: Catalog,
-        artifacts: Artifacts,
+        pictures: PagePictures,
         index: SearchIndex,
     ) -> None:
-        self._settings, self._catalog, self._artifacts = settings, catalog, artifacts
+        self._settings, self._catalog = settings, catalog
         visual, preferences = settings.visual, Preferences(database)
         self._weights, self.opened = Weights(models_dir_of(settings)), Opened(visual)
         name_former_paths(database, preferences, self._weights)
@@ -69,7 +70,7 @@ class Visual:
         stores: dict[ModelKind, Store] = {"image": seen, "late": self.late_store}
         for kind, store in stores.items():
             embeddings[kind] = Embedding(
-                kind, store, serving[kind], self.pages, catalog, artifacts, self.interactive, self._runs.switched
+                kind, store, serving[kind], self.pages, catalog, pictures, self.interactive, self._runs.switched
             )
         self.by_kind = embeddings
         self._follower = Follower(self._runs.by_themselves, self._begin, self._tidy)

@@ -1,13 +1,19 @@
 """Layout of text without pages onto sheets, which are drawn as pages.
 
 The input is blocks, the output sheets of placed lines. Every word gets a box, so that it can be shown and cited.
+
+Drawing, encoding and marking a page take 0.1 s, and placing its lines a fortieth of that. So only the first pages of a
+document are drawn while it is read; of the others the sheet itself is stored in place of a picture, and drawn when
+somebody looks at it (`docmind.reading.drawing`).
 """
 
 from __future__ import annotations
 
+import json
 import re
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain, islice
 from pathlib import Path
@@ -16,9 +22,10 @@ from typing import Literal
 from PIL import Image, ImageDraw, ImageFont
 
 from docmind.documents import Words
-from docmind.errors import EmptyFileError, TooLargeError
+from docmind.errors import CorruptFileError, EmptyFileError, TooLargeError
 from docmind.reading.formats import Rules
 from docmind.reading.formats.image import encode
+from docmind.reading.sheets import SHEET
 from docmind.records.documents import ParsedPage
 from docmind.wording import _, number_text
 
@@ -34,6 +41,7 @@ _FACES: dict[Face, tuple[str, int]] = {
     "h2": ("DejaVuSans-Bold.ttf", 29),
     "h3": ("DejaVuSans-Bold.ttf", 25),
 }
+_FACE_OF: dict[str, Face] = {face: face for face in _FACES}  # what a stored sheet may name
 _COLUMN_GAP, _NARROWEST, _CELL_MAX = 18, 60, 2_000
 _SAMPLE = 100  # rows that settle the widths of a table's columns
 
@@ -300,9 +308,6 @@ def _columns(rows: Sequence[Sequence[str]]) -> list[tuple[float, float]] | None:
     return edges
 
 
-DRAWN_KEPT = 4
-"""Number of pages kept for later sheets that look the same, 100 KB each."""
-
 _WORD = re.compile(r"\S+")
 # What no font draws and no reader wants; tabs and line ends are handled before.
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u200b\ufeff\ud800-\udfff\ufffe\uffff]")
@@ -324,7 +329,6 @@ class LaidOut:
     def __init__(self, blocks: Iterable[Block], title: str, name: str, rules: Rules) -> None:
         self._sheets = flow(blocks, name, rules.max_pages)
         self._rules = rules
-        self._drawn: dict[tuple[Line, ...], ParsedPage] = {}
         self.title = title
         self.pages = len(self._sheets)
         if not self._sheets:
@@ -334,35 +338,47 @@ class LaidOut:
             )
 
     def page(self, page_no: int) -> ParsedPage:
-        """Return one page. A sheet that looks like one of the last few is not drawn again.
-
-        Drawing and encoding take 0.1 s a sheet: a text of 5 MB that repeats one letter has 1,700 equal ones.
-        """
+        """Return one page: drawn, or with its sheet in place of a picture."""
         sheet = self._sheets[page_no - 1]
-        look = tuple(sheet.lines)
-        page = self._drawn.pop(look, None)
-        page = replace(page, page_no=page_no) if page is not None else self._draw_page(sheet, page_no)
-        self._drawn[look] = page  # the newest is the last
-        while len(self._drawn) > DRAWN_KEPT:
-            del self._drawn[next(iter(self._drawn))]
-        return page
+        draw = self._draw_page if page_no <= self._rules.drawn_pages else self._undrawn_page
+        return draw(sheet, page_no)
 
     def _draw_page(self, sheet: Sheet, page_no: int) -> ParsedPage:
-        height = HEIGHT if self.pages > 1 else _height_of(sheet)
-        image, words = _draw(sheet, height, self._rules.image_side_px / HEIGHT)
-        picture = encode(image, self._rules)
+        tall = HEIGHT if self.pages > 1 else _height_of(sheet)
+        scale = self._rules.image_side_px / HEIGHT
+        picture = encode(_draw(sheet.lines, tall, _size(tall, scale)), self._rules)
         return ParsedPage(
             page_no=page_no,
             width=picture.width,
             height=picture.height,
             text=sheet.text,
-            words=words.pack(),
+            words=_words(sheet, scale).pack(),
             image=picture.image,
             thumbnail=picture.thumbnail,
             marks=picture.marks,
             text_source="layer",
             confidence=1.0,
         )
+
+    def _undrawn_page(self, sheet: Sheet, page_no: int) -> ParsedPage:
+        scale = self._rules.image_side_px / HEIGHT
+        width, height = _size(HEIGHT, scale)
+        return ParsedPage(
+            page_no=page_no,
+            width=width,
+            height=height,
+            text=sheet.text,
+            words=_words(sheet, scale).pack(),
+            image=_packed(sheet.lines, (width, height)),
+            thumbnail=b"",
+            text_source="layer",
+            confidence=1.0,
+        )
+
+
+def _size(tall: int, scale: float) -> tuple[int, int]:
+    """Return width and height of the picture of a sheet of this height."""
+    return round(WIDTH * scale), round(tall * scale)
 
 
 def _height_of(sheet: Sheet) -> int:
@@ -374,25 +390,70 @@ def _height_of(sheet: Sheet) -> int:
     return min(HEIGHT, max(round(bottom) + MARGIN, round(WIDTH / 2**0.5)))
 
 
-def _draw(sheet: Sheet, height: int, scale: float) -> tuple[Image.Image, Words]:
-    """Draw a sheet in grey at the size of the layout, then scale it and its boxes to the requested size."""
-    image = Image.new("L", (WIDTH, height), 255)
-    pen = ImageDraw.Draw(image)
+def _words(sheet: Sheet, scale: float) -> Words:
+    """Return the words of a sheet, with their boxes on its picture."""
     spans: list[tuple[int, int]] = []
     boxes: list[tuple[float, float, float, float]] = []
     for line in sheet.lines:
-        face, tall = font(line.face), line_height(line.face)
-        # A piece of a line is measured again and again in one text; very long ones are not cached.
-        measure = _measure(line.face) if len(line.text) < 400 else face.getlength
-        x, last = line.x, 0
-        for match in _WORD.finditer(line.text):
-            x += measure(line.text[last : match.start()])
-            wide = measure(match.group())
-            pen.text((x, line.y), match.group(), fill=0, font=face)
-            spans.append((line.start + match.start(), line.start + match.end()))
-            boxes.append((x * scale, line.y * scale, wide * scale, 0.9 * tall * scale))
-            x, last = x + wide, match.end()
-    if scale != 1.0:
-        size = (round(WIDTH * scale), round(height * scale))
-        image = image.resize(size, Image.Resampling.BILINEAR, reducing_gap=2.0)
-    return image, Words.of(spans, boxes)
+        tall = 0.9 * line_height(line.face) * scale
+        for start, word, x, wide in _placed(line):
+            spans.append((line.start + start, line.start + start + len(word)))
+            boxes.append((x * scale, line.y * scale, wide * scale, tall))
+    return Words.of(spans, boxes)
+
+
+def _draw(lines: Iterable[Line], tall: int, size: tuple[int, int]) -> Image.Image:
+    """Draw lines in grey on a sheet of this height, at the size of the layout, then scale it to the requested size."""
+    image = Image.new("L", (WIDTH, tall), 255)
+    pen = ImageDraw.Draw(image)
+    for line in lines:
+        face = font(line.face)
+        for _start, word, x, _wide in _placed(line):
+            pen.text((x, line.y), word, fill=0, font=face)
+    return image if image.size == size else image.resize(size, Image.Resampling.BILINEAR, reducing_gap=2.0)
+
+
+def _placed(line: Line) -> Iterator[tuple[int, str, float, float]]:
+    """Yield start, text, left edge and width of each word of a line."""
+    # A piece of a line is measured again and again in one text; very long ones are not cached.
+    measure = _measure(line.face) if len(line.text) < 400 else font(line.face).getlength
+    x, last = line.x, 0
+    for match in _WORD.finditer(line.text):
+        x += measure(line.text[last : match.start()])
+        wide = measure(match.group())
+        yield match.start(), match.group(), x, wide
+        x, last = x + wide, match.end()
+
+
+_LARGEST = 8 << 20  # bytes, unpacked
+_LONGEST_SIDE = 16_383  # pixels, as of a WebP
+_MOST_LINES = 20_000
+
+
+def _packed(lines: Iterable[Line], size: tuple[int, int]) -> bytes:
+    placed = [[line.face, line.x, line.y, line.text] for line in lines]
+    told = {"width": size[0], "height": size[1], "lines": placed}
+    body = json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    return SHEET + zlib.compress(body, 1)
+
+
+def draw_sheet(data: bytes) -> Image.Image:
+    """Return the picture of a stored sheet, in grey. Raises `CorruptFileError`.
+
+    The sheet may come from a process that a hostile file has taken over: it is checked, and drawn in a process that
+    may be killed.
+    """
+    try:
+        unpacker = zlib.decompressobj()
+        told = json.loads(unpacker.decompress(data.removeprefix(SHEET), _LARGEST))
+        width, height = told["width"], told["height"]
+        is_size = all(type(side) is int and 1 <= side <= _LONGEST_SIDE for side in (width, height))
+        if unpacker.unconsumed_tail or not is_size or len(told["lines"]) > _MOST_LINES:
+            raise ValueError
+        lines = [
+            Line(str(text), 0, min(max(float(x), 0.0), WIDTH), min(max(float(y), 0.0), HEIGHT), _FACE_OF[face])
+            for face, x, y, text in told["lines"]
+        ]
+    except (zlib.error, ValueError, TypeError, KeyError, RecursionError) as error:
+        raise CorruptFileError(_("The image of a page is damaged.")) from error
+    return _draw(lines, HEIGHT, (width, height))

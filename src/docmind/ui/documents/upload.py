@@ -426,6 +426,9 @@ def _details(now: QueueProgress) -> str:
         details.append(read.format(done=f"{now.pages_done:,}", pages=f"{now.pages_total:,}"))
     elif now.stage == "starting":
         details.append(_("The text model is being loaded"))
+    if now.also:
+        also = ngettext("{n} more file is being read", "{n} more files are being read", now.also)
+        details.append(also.format(n=f"{now.also:,}"))
     if now.waiting and now.stage != "stopping":
         waiting = ngettext("{n} file is waiting", "{n} files are waiting", now.waiting)
         details.append(waiting.format(n=f"{now.waiting:,}"))

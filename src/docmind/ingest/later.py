@@ -1,0 +1,129 @@
+"""Vectors that are made later: those of passages on sheets, once nothing is being read.
+
+A table of 100,000 rows has 13,000 passages, which take a text model minutes. Its rows are found by their words as soon
+as it is read; the passages get their vectors in the background. What is still to be done are passages without a vector,
+so it is known after a restart too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from docmind.documents import Catalog, NodeRecord, NodeStore
+from docmind.embedding import TextEmbedder, TokenEmbedder, embedded_text, label_of
+from docmind.errors import CancelledError, DamagedError, DocMindError, NotFoundError, VaultError
+from docmind.index import SearchIndex
+from docmind.runtime import Background, log_mistake
+from docmind.storage import Database
+
+if TYPE_CHECKING:
+    from docmind.ingest.llama_nodes import Made
+
+_BATCH = 16  # passages that are embedded together
+_AGAIN_S = 60.0  # until a text model or an index that failed is tried again
+
+
+class LaterVectors:
+    """The maker of these vectors. Thread-safe."""
+
+    def __init__(
+        self,
+        database: Database,
+        catalog: Catalog,
+        nodes: NodeStore,
+        embedder: TextEmbedder,
+        tokens: TokenEmbedder | None,
+        index: SearchIndex,
+    ) -> None:
+        self._catalog, self._nodes, self._embedder, self._tokens = catalog, nodes, embedder, tokens
+        self._db, self._index = database, index
+        self._thread = Background("vectors", "Vectors are not made any more.")
+
+    def look(self) -> list[str]:
+        """Return the documents that await vectors; every search names their number from now on."""
+        return self._nodes.find_awaiting(self._embedder.fingerprint)
+
+    def catch_up(self, check: Callable[[], None] = lambda: None) -> int:
+        """Make all of these vectors; return of how many documents. `check` is called often, and may raise to stop.
+
+        What was made before stays. Raises `TextModelError`, `IndexEngineError`, `VaultError`.
+        """
+        awaiting = self.look()
+        for doc_id in awaiting:
+            check()
+            try:
+                self._make(doc_id, check)
+            except (NotFoundError, DamagedError):  # deleted meanwhile, or told by every search
+                continue
+            self._index.mirror().put(doc_id)
+            self.look()
+        if awaiting:
+            self._index.mirror().commit()
+        return len(awaiting)
+
+    def follow(self, is_busy: Callable[[], bool]) -> None:
+        """Catch up in the background, now and at each call of `wake`, while `is_busy` says no. Idempotent."""
+        self._thread.start(lambda: self._follow(is_busy))
+
+    def wake(self) -> None:
+        """Tell the background thread that there are new documents."""
+        self._thread.wake()
+
+    def close(self) -> None:
+        """End the background thread. Idempotent."""
+        self._thread.close()
+        self._thread.join()
+
+    def _follow(self, is_busy: Callable[[], bool]) -> None:
+        def check() -> None:
+            self._thread.check()
+            while is_busy():
+                self._thread.rest(0.5)
+                self._thread.check()
+
+        while not self._thread.is_closed:
+            timeout_s = None
+            try:
+                check()
+                self.catch_up(check)
+            except CancelledError:
+                continue
+            except (DocMindError, OSError, RuntimeError) as error:
+                if not isinstance(error, VaultError):
+                    log_mistake("docmind.vectors", "vectors were not made", error)
+                timeout_s = _AGAIN_S
+            self._thread.sleep(timeout_s)
+
+    def _make(self, doc_id: str, check: Callable[[], None]) -> None:
+        """Make and store the missing vectors of a document, a few at a time. Raises `NotFoundError`.
+
+        With the last ones its change is noted, so that the index is brought up to date even after a crash.
+        """
+        from docmind.ingest.llama_nodes import keep_vectors  # a second of LlamaIndex
+
+        info = self._catalog.document(doc_id)
+        nodes = {node.content_hash: node for node in self._nodes.nodes_of(doc_id)}
+        known = self._nodes.vectors(self._embedder.fingerprint, nodes)
+        wanted = [node for key, node in nodes.items() if key not in known]
+        label = label_of(info, self._embedder)
+        for at in range(0, len(wanted), _BATCH):
+            check()
+            batch = wanted[at : at + _BATCH]
+            texts = [embedded_text(label, self._text(node)) for node in batch]
+            made = self._made([node.content_hash for node in batch], texts)
+            with self._db.transaction():
+                keep_vectors(self._nodes, self._embedder, self._tokens, made)
+                if batch[-1] is wanted[-1]:
+                    self._catalog.note_change(doc_id)
+
+    def _made(self, hashes: list[bytes], texts: list[str]) -> Made:
+        from docmind.ingest.llama_nodes import Made
+
+        if self._tokens is None:
+            return Made(dict(zip(hashes, self._embedder.embed_documents(texts), strict=True)), {})
+        vectors, tokens = self._tokens.embed_with_tokens(texts)
+        return Made(dict(zip(hashes, vectors, strict=True)), dict(zip(hashes, tokens, strict=True)))
+
+    def _text(self, node: NodeRecord) -> str:
+        return self._catalog.page(node.doc_id, node.page_no).text[node.start : node.end]
