@@ -17,6 +17,7 @@ corpus. WHAT is one of
     distortions  pages of the vault in FOLDER (`FOLDER/data`, `FOLDER/key`), turned, bent, blurred and shrunk
     fit-late     the data of late interaction, from plain text files
     fit-e5       means and directions of language of multilingual-e5-small, from plain text files
+    fit-int8     ranges and outlying channels of the text models in int8, from plain text files
 
 `--vault` keeps the vault, and a second run measures at once.
 """
@@ -43,6 +44,7 @@ WHAT = (
     "distortions",
     "fit-late",
     "fit-e5",
+    "fit-int8",
 )
 
 
@@ -76,6 +78,10 @@ def _run(options: argparse.Namespace) -> None:
         from late_projection import fit
 
         return fit(folder)
+    if options.what == "fit-int8":
+        from int8_activations import fit as fit_activations
+
+        return fit_activations(folder)
     if options.what == "fit-e5":
         from e5_centre import fit as fit_centre
 

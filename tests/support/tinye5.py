@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from docmind.embedding.activations import Activation
+
 HIDDEN, LAYERS, HEADS, INNER, POSITIONS, EPS = 384, 2, 12, 96, 40, 1e-12
 SPECIAL = ("<s>", "<pad>", "</s>", "<unk>")
 WORDS = ("the", "court", "held", "that", "notice", "was", "required", "herons", "pale", "blue", "eggs", "of", "report")
@@ -73,6 +75,17 @@ def e5_file(*, without: Sequence[str] = (), magic: bytes = b"E5S1", seed: int = 
         head += struct.pack("<H", len(name)) + name.encode() + struct.pack("<BIQQ", kind, count, at, len(data))
         at += len(data)
     return head + b"".join(data for _, _, data in kept.values())
+
+
+def activations() -> dict[str, Activation]:
+    """Return ranges that hold for weights of `e5_file`, with some outlying channels where the real model has them."""
+    stream, none = np.arange(3), np.zeros(0, np.int64)
+    found = {"layer0": Activation(stream, -4.5, 4.5), "layer1": Activation(stream, -4.5, 4.5)}
+    for layer in range(1, LAYERS + 1):
+        found[f"layer{layer}.attention"] = Activation(none, -3.0, 3.0)
+        found[f"layer{layer}.mid"] = Activation(stream, -4.5, 4.5)
+        found[f"layer{layer}.gelu"] = Activation(np.arange(7), -0.17, 4.5)
+    return found
 
 
 def published(folder: Path) -> Path:

@@ -23,7 +23,6 @@ from docmind.documents import Catalog, PageRecord, Words
 from docmind.embedding import (
     TextEmbedder,
     VectorCache,
-    embedded_alone,
     is_multilingual,
     name_of,
     prefix,
@@ -294,9 +293,7 @@ class Extractive:
         if nearest_cosine is None:
             return nothing, ()
         try:
-            return self._read.rows(
-                self._embedder.fingerprint, texts, lambda new: embedded_alone(self._embedder, new)
-            ), ()
+            return self._read.rows(self._embedder.fingerprint, texts, self._embedder.embed_documents), ()
         except (DocMindError, OSError, RuntimeError) as error:
             return nothing, (Degraded("dense", _("the text model cannot be used: {error}").format(error=error)),)
 

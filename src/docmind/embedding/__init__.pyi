@@ -7,7 +7,6 @@ from .base import (
     TextEmbedder,
     TokenEmbedder,
     close_text_model,
-    embedded_alone,
     is_multilingual,
     token_embedder,
 )
@@ -53,7 +52,6 @@ __all__ = [
     "VectorCache",
     "automatic",
     "close_text_model",
-    "embedded_alone",
     "embedded_spans",
     "embedded_text",
     "facts_of",

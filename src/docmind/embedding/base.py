@@ -5,9 +5,7 @@ An image model gives one vector per page (SigLIP), a late interaction model one 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -133,29 +131,6 @@ class MultilingualEmbedder(TextEmbedder, Protocol):
 
     @property
     def is_multilingual(self) -> bool: ...
-
-
-@runtime_checkable
-class ScaledEmbedder(TextEmbedder, Protocol):
-    """A text model of which a row depends on the texts beside it, because a run of 8-bit numbers has one scale."""
-
-    @property
-    def scales_by_run(self) -> bool: ...
-
-
-_AT_ONCE = 4  # runs of one text each
-
-
-def embedded_alone(embedder: TextEmbedder, texts: Sequence[str]) -> np.ndarray:
-    """Return the rows of `embed_documents`, where a text has the same row whatever it is embedded with.
-
-    In a run with others a row of DocMind's own models has a cosine of 0.98 to that. A run for each text costs no more
-    on a processor.
-    """
-    if len(texts) < 2 or not (isinstance(embedder, ScaledEmbedder) and embedder.scales_by_run):
-        return embedder.embed_documents(texts)
-    with ThreadPoolExecutor(min(_AT_ONCE, os.cpu_count() or 1), thread_name_prefix="alone") as pool:
-        return np.concatenate(list(pool.map(lambda text: embedder.embed_documents([text]), texts)))
 
 
 def is_multilingual(embedder: TextEmbedder) -> bool:

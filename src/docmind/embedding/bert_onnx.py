@@ -1,38 +1,61 @@
 """Conversion of plain BERT encoders, such as all-MiniLM-L6-v2, to ONNX, without torch.
 
-`build` writes a graph of ONNX Runtime's fused CPU operators straight from the weights, `build_on_vectors` one that is
-given the embeddings of the tokens; `quantize` turns the matrix products into int8 (dynamic, per output channel). The
-graph of `build`:
+`build` writes a graph of ONNX Runtime's CPU operators straight from the weights, `build_on_vectors` one that is given
+the embeddings of the tokens. The graph of `build`:
 
     input_ids, attention_mask (batch, tokens) int64  ->  token_states (batch, tokens, hidden) float32
 
+With the `Activations` of the model the matrix products are in int8, else in float32. The embedding table, the layer
+norms, the softmax and GELU stay float32. In int8
+
+- the range of what goes into a product is fixed, so a text has one vector whatever texts share its run;
+- the few input channels that reach far beyond all others are a small product of their own in float32, because one
+  scale for all channels would leave two or three bits to the others;
+- a weight is one of the 129 whole numbers from -64 to 64, each output channel with a scale and a zero of its own. Two
+  products with an activation of 8 bits then fit 16 bits, where processors without VNNI add them up: they give the sum
+  that all others give, so one file is right and fast on all. It is made by elementwise operations in float32 alone,
+  and so has the same bytes on every machine.
+
 Pooling is done outside (`docmind.embedding.bert_session`), so that late interaction can use the same run. Rows of
-padding hold meaningless values: weight them by the mask.
+padding hold meaningless values: weight them by the mask. See ADR 0090.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from docmind.runtime import quiet
+from docmind.embedding.activations import Activation
 
 MS = "com.microsoft"
 OPSET, IR_VERSION = 17, 9  # the oldest that have every operator used: read by onnxruntime >= 1.16
+_MOST = 64  # of a weight: 2 * 255 * 64 is less than 2**15
+
+
+class _Quantised(NamedTuple):
+    """Outputs of nodes: an activation in uint8, its scale and its zero."""
+
+    values: str
+    scale: str
+    zero: str
 
 
 class _Graph:
-    """A collection of nodes and weights; every method returns the name of its output."""
+    """A collection of nodes and weights; methods return the names of outputs.
 
-    def __init__(self, weights: dict[str, np.ndarray]) -> None:
-        self.weights = weights
+    Where there are `activations`, products are in int8.
+    """
+
+    def __init__(self, weights: Mapping[str, np.ndarray], activations: Mapping[str, Activation] | None) -> None:
+        self.weights, self.activations = weights, activations
         self.nodes: list[onnx.NodeProto] = []
         self.initializers: list[onnx.TensorProto] = []
+        self._quantised: dict[str, _Quantised] = {}
+        self._few: dict[str, str] = {}
 
     def const(self, name: str, array: np.ndarray) -> str:
         self.initializers.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
@@ -41,17 +64,64 @@ class _Graph:
     def weight(self, name: str) -> str:
         return self.const(name, self.weights[name])
 
+    def matrix(self, name: str) -> np.ndarray:
+        """Return a matrix as (in, out)."""
+        return self.weights[name + ".weight"].T
+
     def node(self, op: str, inputs: list[str], output: str, domain: str = "", **attributes: Any) -> str:
         self.nodes.append(helper.make_node(op, inputs, [output], name=output, domain=domain, **attributes))
         return output
 
-    def matmul(self, x: str, names: list[str], output: str) -> str:
-        """Add x @ W with the named (out, in) weights side by side; the next operator adds the bias."""
-        stacked = np.concatenate([self.weights[n + ".weight"] for n in names], axis=0).T
-        return self.node("MatMul", [x, self.const(output + ".weight", stacked)], output)
+    def product(self, x: str, matrix: np.ndarray, output: str) -> str:
+        """Add x @ matrix; the next operator adds the bias."""
+        if self.activations is None:
+            return self.exact(x, matrix, output)
+        few = self.activations[x].few
+        if not len(few):
+            return self._int8(x, matrix, output)
+        most = matrix.copy()
+        most[few] = 0
+        if x not in self._few:  # several products may have one input
+            self._few[x] = self.node("Gather", [x, self.const(x + ".few.channels", few)], x + ".few", axis=-1)
+        parts = [self._int8(x, most, output + ".most"), self.exact(self._few[x], matrix[few], output + ".few")]
+        return self.node("Add", parts, output)
 
-    def bias(self, names: list[str], output: str) -> str:
-        return self.const(output, np.concatenate([self.weights[n + ".bias"] for n in names]))
+    def exact(self, x: str, matrix: np.ndarray, output: str) -> str:
+        """Add x @ matrix in float32."""
+        return self.node("MatMul", [x, self.const(output + ".weight", matrix)], output)
+
+    def _int8(self, x: str, matrix: np.ndarray, output: str) -> str:
+        assert self.activations is not None
+        if x not in self._quantised:
+            scale, zero = self.activations[x].steps()
+            inputs = [x, self.const(x + ".scale", scale), self.const(x + ".zero", zero)]
+            self._quantised[x] = _Quantised(self.node("QuantizeLinear", inputs, x + ".int8"), *inputs[1:])
+        numbers, scales, zeros = quantised(matrix)
+        given = self._quantised[x]
+        inputs = [
+            *(given.values, self.const(output + ".weight", numbers)),
+            *(given.scale, self.const(output + ".scales", scales)),
+            *(given.zero, self.const(output + ".zeros", zeros)),
+        ]
+        return self.node("MatMulIntegerToFloat", inputs, output, MS)
+
+    def inner(self, x: str, up: str, down: str, layer: str) -> str:
+        """Add gelu(x @ up + bias) @ down, without the bias of `down`.
+
+        In int8 the channels of GELU that reach far are computed apart from `x` on: nothing has to be cut out.
+        """
+        bias, first, second = self.weights[up + ".bias"], self.matrix(up), self.matrix(down)
+        name = layer + ".gelu"
+        few = self.activations[name].few if self.activations is not None else np.zeros(0, np.int64)
+        most = np.setdiff1d(np.arange(len(bias)), few)
+        h = self.product(x, first[:, most], layer + ".up")
+        h = self.node("BiasGelu", [h, self.const(layer + ".up.bias", bias[most])], name, MS)
+        if self.activations is None:
+            return self.exact(h, second, layer + ".down")
+        h = self._int8(h, second[most], layer + ".down.most")
+        f = self.exact(x, first[:, few], layer + ".up.apart")
+        f = self.node("BiasGelu", [f, self.const(layer + ".apart.bias", bias[few])], layer + ".gelu.apart", MS)
+        return self.node("Add", [h, self.exact(f, second[few], layer + ".down.apart")], layer + ".down")
 
     def skip_norm(self, x: str, residual: str, bias: str, norm: str, output: str, eps: float) -> str:
         """Add the layer norm of x + bias + residual, unfused: the fused CPU operator is nine times slower."""
@@ -61,9 +131,26 @@ class _Graph:
         return self.node("LayerNormalization", inputs, output, axis=-1, epsilon=eps)
 
 
-def build(weights: dict[str, np.ndarray], *, layers: int, heads: int, eps: float) -> onnx.ModelProto:
-    """Return the float32 graph of a plain BERT encoder. `weights` have the names of BERT's checkpoints."""
-    g = _Graph(weights)
+def quantised(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return int8 numbers (in, out) from -64 to 64, and the scale and the zero of each output channel."""
+    low, high = np.minimum(matrix.min(axis=0), 0), np.maximum(matrix.max(axis=0), 0)
+    scales = ((high - low) / np.float32(2 * _MOST)).astype(np.float32)
+    scales[scales == 0] = 1
+    zeros = np.clip(np.rint(-_MOST - low / scales), -_MOST, _MOST)
+    numbers = np.clip(np.rint(matrix / scales) + zeros, -_MOST, _MOST)
+    return numbers.astype(np.int8), scales, zeros.astype(np.int8)
+
+
+def build(
+    weights: Mapping[str, np.ndarray],
+    *,
+    layers: int,
+    heads: int,
+    eps: float,
+    activations: Mapping[str, Activation] | None = None,
+) -> onnx.ModelProto:
+    """Return the graph of a plain BERT encoder. `weights` have the names of BERT's checkpoints."""
+    g = _Graph(weights, activations)
     g.node("Cast", ["input_ids"], "ids32", to=TensorProto.INT32)
     g.node("Cast", ["attention_mask"], "mask32", to=TensorProto.INT32)
     table = "embeddings.word_embeddings.weight"
@@ -81,13 +168,20 @@ def build(weights: dict[str, np.ndarray], *, layers: int, heads: int, eps: float
     return _encoder(g, ["input_ids", "attention_mask"], layers, heads, eps)
 
 
-def build_on_vectors(weights: dict[str, np.ndarray], *, layers: int, heads: int, eps: float) -> onnx.ModelProto:
-    """Return the float32 graph of a BERT encoder whose input is the sum of each token's embeddings.
+def build_on_vectors(
+    weights: Mapping[str, np.ndarray],
+    *,
+    layers: int,
+    heads: int,
+    eps: float,
+    activations: Mapping[str, Activation] | None = None,
+) -> onnx.ModelProto:
+    """Return the graph of a BERT encoder whose input is the sum of each token's embeddings.
 
     `embeddings` (batch, tokens, hidden) float32 replaces `input_ids`: a large table of words stays outside the graph,
     where only the rows of a text are read. `weights` have the names of BERT's checkpoints.
     """
-    g = _Graph(weights)
+    g = _Graph(weights, activations)
     g.node("Cast", ["attention_mask"], "mask32", to=TensorProto.INT32)
     norm = "embeddings.LayerNorm"
     inputs = ["embeddings", g.weight(norm + ".weight"), g.weight(norm + ".bias")]
@@ -101,15 +195,13 @@ def _encoder(g: _Graph, given: list[str], layers: int, heads: int, eps: float) -
     hidden = len(weights["embeddings.LayerNorm.bias"])
     for i in range(layers):
         p, o = f"encoder.layer.{i}.", f"layer{i + 1}"
-        qkv = [p + f"attention.self.{part}" for part in ("query", "key", "value")]
-        packed = np.concatenate([weights[n + ".weight"] for n in qkv], axis=0).T
-        inputs = [x, g.const(o + ".qkv.weight", packed), g.bias(qkv, o + ".qkv.bias"), "mask32"]
-        a = g.node("Attention", inputs, o + ".attention", MS, num_heads=heads)
-        a = g.matmul(a, [p + "attention.output.dense"], o + ".project")
+        qkv = {part: f"{p}attention.self.{part}" for part in ("query", "key", "value")}
+        a = [g.product(x, g.matrix(name), f"{o}.{part}") for part, name in qkv.items()]
+        bias = g.const(o + ".qkv.bias", np.concatenate([weights[name + ".bias"] for name in qkv.values()]))
+        a = g.node("MultiHeadAttention", [*a, bias, "mask32"], o + ".attention", MS, num_heads=heads)
+        a = g.product(a, g.matrix(p + "attention.output.dense"), o + ".project")
         x = g.skip_norm(a, x, p + "attention.output.dense.bias", p + "attention.output.LayerNorm", o + ".mid", eps)
-        h = g.matmul(x, [p + "intermediate.dense"], o + ".up")
-        h = g.node("BiasGelu", [h, g.weight(p + "intermediate.dense.bias")], o + ".gelu", MS)
-        h = g.matmul(h, [p + "output.dense"], o + ".down")
+        h = g.inner(x, p + "intermediate.dense", p + "output.dense", o)
         last = i == layers - 1
         x = g.skip_norm(h, x, p + "output.dense.bias", p + "output.LayerNorm", "token_states" if last else o, eps)
 
@@ -123,19 +215,11 @@ def _encoder(g: _Graph, given: list[str], layers: int, heads: int, eps: float) -
     return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="docmind")
 
 
-def quantize(model: onnx.ModelProto, target: Path, *, signed: bool = True, reduce_range: bool = False) -> None:
-    """Write the int8 form: weights int8 per output channel, activations quantised at run time.
-
-    The embedding table, the layer norms and the softmax stay float32.
-    """
-    quiet.import_onnxruntime()
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-
-    with TemporaryDirectory() as folder:
-        source = Path(folder) / "float32.onnx"
-        onnx.save(model, source)
-        quantize_dynamic(
-            source, target, op_types_to_quantize=["MatMul", "Attention"], per_channel=True,
-            weight_type=QuantType.QInt8 if signed else QuantType.QUInt8, reduce_range=reduce_range,
-            extra_options={"DefaultTensorType": TensorProto.FLOAT},
-        )  # fmt: skip
+def watched(model: onnx.ModelProto) -> tuple[onnx.ModelProto, list[str]]:
+    """Return a float32 graph that also gives what goes into its products with weights, and the names of these."""
+    held = {one.name for one in model.graph.initializer}
+    names = sorted({n.input[0] for n in model.graph.node if n.op_type == "MatMul" and n.input[1] in held})
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    copy.graph.output.extend(helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in names)
+    return copy, names

