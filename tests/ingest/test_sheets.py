@@ -101,7 +101,7 @@ def test_a_damaged_sheet_is_told(docmind: DocMind) -> None:
 def test_an_erased_table_leaves_no_sheet(tmp_path: Path) -> None:
     with opened(tmp_path) as desk:
         (result,) = desk.add([LONG])
-        desk.delete(result.doc_id or "")
+        desk.erase([result.doc_id or ""])
         assert not list((tmp_path / "data" / "artifacts").iterdir())
     assert inventory(settings_in(tmp_path)).files == 0
 
@@ -169,4 +169,4 @@ def test_they_are_made_once_nothing_is_read(docmind: DocMind) -> None:
 def test_reindex_makes_them(docmind: DocMind) -> None:
     docmind.reindex()
     assert without_vectors(docmind) == 0
-    assert docmind._nodes.awaiting() == 0
+    assert docmind._vault.nodes.awaiting() == 0
