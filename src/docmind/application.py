@@ -749,7 +749,7 @@ class DocMind:
                 self._settings.data_dir, self._catalog.thumbnail_ids(), models_dir_of(self._settings)
             ),
             pages_to_prepare=self.lookalike.missing(),
-            documents_to_prepare=self._nodes.awaiting(),
+            documents_to_prepare=self._vault.nodes.awaiting(),
         )
 
 

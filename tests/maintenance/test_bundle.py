@@ -151,7 +151,7 @@ def test_what_is_there_is_merged_by_id(bundle: Path, tmp_path: Path) -> None:
 
 def test_its_own_vault_takes_back_what_it_lost(bundle: Path, old: DocMind) -> None:
     doc = old.find_document("birds.pdf")
-    old.delete(doc.doc_id)
+    old.erase([doc.doc_id])
     told = old.bundles.read(bundle, PASSPHRASE, quiet, with_erased=True)
     assert (told.documents, told.known) == (1, 1)
     assert old.document(doc.doc_id).document == "birds.pdf"

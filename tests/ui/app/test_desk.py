@@ -186,7 +186,7 @@ def test_the_recovery_code_opens_and_sets_a_passphrase(locked_by_words: AppState
         state.recover("AAAAA-AAAAA-AAAAA-AAAAA-AAAAA-AAAAA", SECOND)
     opened = state.recover(code.lower(), SECOND)
     assert opened.recovery_code() not in (None, code)
-    assert opened._given.keys.recovery_code is None
+    assert opened._vault.settings.keys.recovery_code is None
     assert len(opened.documents()) == 1
     del opened
     assert state.lock()
