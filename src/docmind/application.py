@@ -36,6 +36,7 @@ from docmind.errors import (
     DamagedError,
     DiskFullError,
     ExtraMissingError,
+    NotFoundError,
     VaultError,
 )
 from docmind.ingest import Progress, one_named
@@ -211,8 +212,9 @@ class DocMind:
         return rotation
 
     def _forget(self) -> None:
-        """Drop what is kept in memory of documents: questions, passages, outlines, example questions."""
+        """Drop what is kept in memory of documents: questions, passages, pictures, outlines, example questions."""
         self._queries.clear()
+        self._services.pictures.forget()
         if (direct := self.__dict__.get("_direct")) is not None:
             direct.forget()
         self.library.forget_outlines()
@@ -478,9 +480,14 @@ class DocMind:
     def find_document(self, name: str) -> DocumentInfo:
         """Return the one document with this id, start of an id, or file name.
 
-        Raises `NotFoundError`.
+        A document of the bin is found by its whole id, where a snapshot holds it. Raises `NotFoundError`.
         """
-        return one_named(self._catalog.documents(), name, listed="docmind list")
+        try:
+            return one_named(self._catalog.documents(), name, listed="docmind list")
+        except NotFoundError:
+            with suppress(NotFoundError):
+                return self._catalog.readable(name)
+            raise
 
     def page(self, doc_id: str, page_no: int) -> PageView:
         """Return a page. Raises `NotFoundError`."""

@@ -216,6 +216,9 @@ HOSTILE: list[tuple[str, dict[str, Any]]] = [
     ("search", {"question": "x", "limits": {"text": -1}}),
     ("search", {"question": "x", "documents": ["no such document"]}),
     ("search", {"question": "x", "collections": ["none"]}),
+    ("search", {"question": "x", "as_of": "no such snapshot"}),
+    ("search", {"picture": "A" * 400, "modalities": ["image"]}),
+    ("search", {"picture": "A" * 400, "limits": {"image": 3}}),
     ("search", {"picture": "not base64!"}),
     ("search", {"picture": base64.b64encode(b"no picture").decode()}),
     ("search", {"picture": "A" * 15_000_000}),
@@ -247,6 +250,29 @@ def test_hostile_arguments_are_refused_in_a_sentence(docmind: DocMind) -> None:
             for uri in ("file:///etc/passwd", "docmind://page/../1", "docmind://document/none"):
                 with pytest.raises(MCPError):
                     await client.read_resource(uri)
+
+    run_async(session())
+
+
+def test_a_document_of_the_bin_is_asked_as_of_a_snapshot(docmind: DocMind) -> None:
+    async def session() -> None:
+        taken = docmind.snapshots.create("Before spring")
+        (doc_id,) = (info.doc_id for info in docmind.documents() if info.document == "herons.pdf")
+        docmind.library.delete([doc_id])
+        try:
+            async with asked(docmind) as client:
+                now = await record(client, "search", question="tall trees")
+                assert "herons.pdf" not in {hit["document"] for hit in now["hits"]}
+                then = await record(client, "search", question="tall trees", as_of="Before spring")
+                (hit, *_others) = [hit for hit in then["hits"] if hit["document"] == "herons.pdf"]
+                page = await record(client, "get_page", document=hit["doc_id"], page_no=hit["page_no"])
+                assert page["page"]["document"] == "herons.pdf"
+                answer = await record(client, "ask", question="Where do herons nest?", as_of=taken.snapshot_id)
+                assert {source["document"] for source in answer["sources"]} == {"herons.pdf"}
+                await refusal(client, "get_page", document="herons.pdf", page_no=1)
+        finally:
+            docmind.library.restore([doc_id])
+            docmind.snapshots.delete(taken.snapshot_id)
 
     run_async(session())
 

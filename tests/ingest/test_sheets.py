@@ -53,6 +53,15 @@ def test_the_rows_of_a_long_table_are_found_and_their_pages_open(docmind: DocMin
     assert np.asarray(word).min() < 128, "there is ink in the box of the word"
 
 
+def test_an_erasure_forgets_pictures_that_were_drawn(tmp_path: Path, library: Library) -> None:
+    with library.opened(tmp_path) as docmind:
+        (info,) = docmind.documents()
+        docmind.page_image(info.doc_id, info.pages)
+        assert docmind._services.pictures._kept
+        docmind.erase([info.doc_id])
+        assert not docmind._services.pictures._kept
+
+
 def test_marks_follow_and_a_picture_finds_such_a_page(docmind: DocMind) -> None:
     (info,) = docmind.documents()
     docmind.lookalike.catch_up()

@@ -478,7 +478,7 @@ def older(folder: Path) -> int:
     """Take the last migration back, as if an older DocMind had written the vault; return the number before it."""
     with opened(folder) as docmind:
         with docmind._database.outside() as db:
-            db.execute("DROP TABLE api_tokens")
+            db.execute("DROP INDEX pages_sheets")
             db.execute("DELETE FROM migrations WHERE number = ?", (len(MIGRATIONS),))
         return len(MIGRATIONS) - 1
 

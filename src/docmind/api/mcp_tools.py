@@ -145,6 +145,7 @@ _FILTERS: dict[str, str] = {
     "collections": "Only documents of these collections, by their names.",
     "languages": "Only pages in these languages: codes of two letters.",
     "tags": "Only documents with one of these tags.",
+    "as_of": "Only documents of this snapshot, those in the bin too: its id, or its title.",
 }
 _LISTS = "Where to search: text, code, image (whole page images), visual (parts of page images). Empty: as configured."
 
@@ -155,15 +156,16 @@ class SearchRequest:
 
     question: Question = _told("What to search for, in words.", "")
     picture: str = _told("A picture to search by, as base64 (PNG, JPEG, WebP), with or without words.", "")
-    modalities: _Lists = _told(f"{_LISTS} A picture is looked up in all.", ())
+    modalities: _Lists = _told(f"{_LISTS} Not with a picture.", ())
     merge: MergeStrategy | None = _told("How the lists are merged. Left out: as configured.", None)
     documents: _Names = _told(_FILTERS["documents"], ())
     collections: _Names = _told(_FILTERS["collections"], ())
     languages: _Languages = _told(_FILTERS["languages"], ())
     tags: _Tags = _told(_FILTERS["tags"], ())
+    as_of: Title = _told(_FILTERS["as_of"], "")
     k: _Hits = _told("How many hits, at most.", 8)
     limits: Mapping[_List, Count] = field(
-        default_factory=dict, metadata={"about": "How deep each list is searched, by its name."}
+        default_factory=dict, metadata={"about": "How deep each list is searched, by its name. Not with a picture."}
     )
     include_images: bool = _told("Attach the images of the first pages that were found.", False)
     images: Annotated[int, Bounds(1, MOST_PICTURES)] = _told("How many page images to attach.", 3)
@@ -175,6 +177,11 @@ def search(library: Library, asked: SearchRequest, _context: Context) -> Outcome
     """Search by words, by a picture, or by both."""
     if not asked.question.strip() and not asked.picture:
         raise ConfigError(_("There is nothing to search for."), hint=_("Give a question or a picture."))
+    if asked.picture and (asked.modalities or asked.limits):
+        raise ConfigError(
+            _("`modalities` and `limits` don't work with a picture, which is looked up in all lists."),
+            hint=_("Leave them out."),
+        )
     filters = _filters(library, asked)
     lists: tuple[ListName, ...] = asked.modalities
     if not asked.include_code:
@@ -221,6 +228,7 @@ class AskRequest:
     collections: _Names = _told(_FILTERS["collections"], ())
     languages: _Languages = _told(_FILTERS["languages"], ())
     tags: _Tags = _told(_FILTERS["tags"], ())
+    as_of: Title = _told(_FILTERS["as_of"], "")
     k: _Hits | None = _told("How many pages to read. Left out: as configured.", None)
 
 
@@ -534,9 +542,10 @@ TOOLS = (
 def _filters(library: Library, asked: Any) -> Filters:
     doc_ids = tuple(library.find_document(name).doc_id for name in getattr(asked, "documents", ()))
     collections = tuple(library.library.collection(name).collection_id for name in asked.collections)
+    as_of = getattr(asked, "as_of", "")
     return Filters(
         doc_ids=doc_ids, languages=tuple(code.lower() for code in asked.languages), tags=tuple(asked.tags),
-        collections=collections,
+        collections=collections, snapshots=(library.snapshots.find(as_of).snapshot_id,) if as_of else (),
     )  # fmt: skip
 
 

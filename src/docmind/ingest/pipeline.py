@@ -431,7 +431,8 @@ class Ingest:
         self._db.settle()
         ready = self._catalog.document(doc_id)
         self._index.started().mirror.put(doc_id)
-        self.later.look()
+        if self._nodes.has_sheets(doc_id):
+            self.later.look()
         return AddResult(upload.name, "added", doc_id, ready.pages, ready.ocr_pages, message=message)
 
     def _read(self, info: DocumentInfo, reading: Reading, stored: list[PageRecord], step: Step) -> tuple[str, str]:

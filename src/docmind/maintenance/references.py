@@ -162,7 +162,7 @@ def _can_read(vault: Vault, document: Document) -> bool:
 
 
 _ON_SHEETS = (
-    "SELECT n.content_hash FROM nodes n JOIN pages p ON p.doc_id = n.doc_id AND p.page_no = n.page_no"
+    "SELECT n.content_hash FROM pages p CROSS JOIN nodes n ON p.doc_id = n.doc_id AND p.page_no = n.page_no"
     " WHERE p.image = p.thumbnail"
 )
 

@@ -52,11 +52,15 @@ class PagePictures:
                     self._kept.popitem(last=False)
         return made[1 if thumbnail else 0]
 
+    def forget(self) -> None:
+        """Drop the pictures that are kept in memory."""
+        with self._lock:
+            self._kept.clear()
+
     def close(self) -> None:
         """End the process, and forget what was drawn. Idempotent."""
         self._client.end()
-        with self._lock:
-            self._kept.clear()
+        self.forget()
 
     def _draw(self, sheet: bytes) -> tuple[bytes, bytes]:
         try:

@@ -322,6 +322,11 @@ def m017_api_tokens(db: Connection) -> None:
     )
 
 
+def m018_sheets(db: Connection) -> None:
+    """Create the index of pages that are drawn when they are looked at: their image and thumbnail are one file."""
+    db.execute("CREATE INDEX pages_sheets ON pages (doc_id) WHERE image = thumbnail")
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     m001_documents,
     m002_epochs,
@@ -340,4 +345,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     m015_ages,
     m016_snapshots,
     m017_api_tokens,
+    m018_sheets,
 )
