@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import random
 import shutil
@@ -19,9 +20,12 @@ import pytest
 import forked
 from conftest import require
 from docmind.errors import DiskFullError, IndexEngineError, VaultBusyError
+from docmind.index import edge_process
 from docmind.index.blinding import Blinder
 from docmind.index.edge import EdgeIndex
 from docmind.index.engine import NO_EPOCH, Point, Sparse
+from docmind.runtime import write_frame
+from docmind.storage import hold
 from index.points import axis, names, near, point, terms
 
 DIM = 64
@@ -169,6 +173,49 @@ def test_a_killed_owner_loses_nothing_acknowledged(tmp_path: Path) -> None:
         assert index.count("text") >= (last + 1) * 50
         index.commit(last)
         index.close()
+
+
+class Hanging(io.BytesIO):
+    """The pipe to an owner that dies while its third request is answered."""
+
+    frames = 0
+
+    def flush(self) -> None:
+        self.frames += 1
+        if self.frames == 3:
+            raise BrokenPipeError
+
+
+@pytest.mark.crash
+def test_shards_are_closed_before_their_lock_is_free_where_the_owner_died(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dropped with their lock, they wrote their last files while the next owner opened them."""
+    index = open_index(tmp_path / "index")
+    index.rebuild("model-1")
+    index.upsert("text", batch(1))
+    index.commit(1)
+    assert index._active is not None
+    directory, collections = index._active.directory, index._active._collections
+    index.close()
+    incoming = io.BytesIO()
+    write_frame(incoming, {"directory": str(directory), "collections": collections})
+    write_frame(incoming, {"do": "flush"})
+    incoming.seek(0)
+    closed: list[bool] = []
+    close = edge_process.Shards.close
+
+    def noting(shards: edge_process.Shards) -> None:
+        close(shards)
+        closed.append(hold(directory / "lock") is None)
+
+    monkeypatch.setattr(edge_process.Shards, "close", noting)
+    with pytest.raises(BrokenPipeError):
+        edge_process.serve(incoming, Hanging())
+    assert closed == [True]
+    again = open_index(tmp_path / "index")
+    assert again.count("text") == 50
+    again.close()
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from __future__ import annotations
 import shutil
 import time
 from array import array
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -115,8 +116,10 @@ class Shards:
         return {"done": done}
 
     def close(self) -> None:
-        for shard in self._shards.values():
-            shard.close()
+        """Close the shards, while the generation is still locked: dropping them closes them too, but after the lock."""
+        with ExitStack() as closing:  # each of them, even where another fails
+            for shard in self._shards.values():
+                closing.callback(shard.close)
 
     def _path(self, name: str) -> Path:
         return self._root / self._collections[name]["role"]
@@ -172,8 +175,10 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
                 raise
             return _failure(error, "engine"), []
 
-    serve_requests(incoming, outgoing, answer)
-    shards.close()
+    try:
+        serve_requests(incoming, outgoing, answer)
+    finally:  # also where the owner died and an answer could not be sent
+        shards.close()
 
 
 def _is_engines(error: BaseException) -> bool:
