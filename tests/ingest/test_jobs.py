@@ -440,9 +440,9 @@ def test_the_same_file_twice_is_read_once(tmp_path: Path) -> None:
         with held_after(2):
             desk.submit([report("owl", 4), replace(report("owl", 4), name="copy.pdf")])
             until(lambda: len(desk.queue._currents) == 2)
-            reading(desk, "owl.pdf", 2)
+            until(lambda: desk.queue.progress().pages_done > 2)  # of either: whichever came first
         settled(desk)
-        assert [info.result for info in desk.queue.uploads("done")] == ["added", "already"]
+        assert sorted(info.result for info in desk.queue.uploads("done")) == ["added", "already"]
     held = inventory(settings_in(tmp_path))
     assert (held.documents, held.pages, held.page_points) == (1, 4, 4)
 

@@ -228,7 +228,7 @@ class IngestQueue:
         return self._uploads.counts()
 
     def progress(self) -> QueueProgress:
-        """Return a snapshot of the queue. Of several files that are being read it names the one that began first."""
+        """Return a snapshot of the queue. Of several files that are being read it names the one that was opened first."""
         batch, currents = self._uploads.batch(), self._currents
         state: QueueState = "idle"
         if currents or (batch.waiting and self._is_working()):
@@ -243,7 +243,10 @@ class IngestQueue:
             paused=batch.paused,
             message=self._trouble,
         )
-        return currents[0].on(told, batch.bytes, currents[1:]) if currents else told
+        if not currents:
+            return told
+        shown = next((one for one in currents if one.is_opened), currents[0])  # one may wait for its twin
+        return shown.on(told, batch.bytes, [one for one in currents if one is not shown])
 
     # acting
 
@@ -572,6 +575,11 @@ class _Current:
     def opens(self) -> None:
         """Note that the file is being opened."""
         self._at = ("opening", 0, 0)
+
+    @property
+    def is_opened(self) -> bool:
+        """Whether its pages are known."""
+        return self._at[2] > 0
 
     def step(self) -> Step:
         """Return the callbacks for the pipeline."""
