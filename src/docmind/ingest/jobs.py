@@ -228,7 +228,7 @@ class IngestQueue:
         return self._uploads.counts()
 
     def progress(self) -> QueueProgress:
-        """Return a snapshot of the queue. Of several files that are being read it names the one that was opened first."""
+        """Return a snapshot of the queue; of several files that are read it names the one that was opened first."""
         batch, currents = self._uploads.batch(), self._currents
         state: QueueState = "idle"
         if currents or (batch.waiting and self._is_working()):
