@@ -21,9 +21,13 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(1200)]
 PASSWORD = "opensesame"
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    server = App(tmp_path, DOCMIND_EMBEDDING__MODEL="fake", DOCMIND_READING__OCR="off")
+@pytest.fixture(params=[2])
+def server(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Server]:
+    """Serve an app that reads so many files at a time."""
+    server = App(
+        tmp_path, DOCMIND_EMBEDDING__MODEL="fake", DOCMIND_READING__OCR="off",
+        DOCMIND_READING__WORKERS=str(request.param),
+    )  # fmt: skip
     server.start()
     yield server
     server.stop()
@@ -60,6 +64,7 @@ def press(one: Tab, key: str) -> None:
 
 
 @pytest.mark.crash
+@pytest.mark.parametrize("server", [1], indirect=True)
 def test_files_wait_over_a_kill_and_failed_ones_stay_until_they_are_dealt_with(browser: Any, server: Server) -> None:
     with patient(browser, server) as one:
         one.open("Documents")
@@ -103,6 +108,7 @@ def on_a_phone(one: Tab, name: str) -> None:
     one.page.set_viewport_size(WINDOW)
 
 
+@pytest.mark.parametrize("server", [1], indirect=True)
 def test_pause_resume_and_cancel_keep_what_was_read(browser: Any, server: Server) -> None:
     with patient(browser, server) as one:
         one.open("Documents")
@@ -167,13 +173,14 @@ def test_every_upload_counts_once_and_a_followed_folder_is_read(browser: Any, se
 
 def every_upload_counts_once_however_fast_they_come(one: Tab) -> None:
     """Files arrive while another is read, while the page is redrawn, and during the previous upload."""
-    drop(one, paper("long.pdf", 60))
-    one.page.get_by_text(re.compile(r"\d+ of 60 pages read")).wait_for()
+    drop(one, paper("long.pdf", 60), paper("as long.pdf", 60))
+    one.page.get_by_text(re.compile(r"\d+ of 60 pages read · 1 more file is being read")).wait_for()
+    take(one, "queue-two")
     for number in range(5):
         drop(one, locked(f"contract {number}.docx"))
         one.page.wait_for_timeout(200 * number)
     one.page.get_by_text("5 files need a password").wait_for()
-    one.page.get_by_text("1 added").wait_for()
+    one.page.get_by_text("2 added").wait_for()
     one.idle()
     assert one.page.locator("input[type=password]").count() == 5
     assert not one.page.locator('[data-testid="stFileChip"]').locator("visible=true").count(), "the box looks empty"
@@ -192,7 +199,7 @@ def the_files_of_a_followed_folder_are_read(one: Tab, folder: Path) -> None:
     for name in ("owls.txt", "grey.txt"):
         one.page.locator(".lib-row", has_text=name).wait_for()
     one.idle()
-    one.page.get_by_text("3 documents, 62 pages").wait_for()  # and long.pdf, below what is drawn
+    one.page.get_by_text("4 documents, 122 pages").wait_for()  # and the long ones, below what is drawn
     one.page.get_by_text("1 folder is followed").click()
     one.page.get_by_text(re.compile("^2 files · without")).wait_for()
     assert (folder / "owls.txt").read_text("utf-8") == "Owls hunt at night."

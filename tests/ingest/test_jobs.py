@@ -26,6 +26,7 @@ from desks import NOTHING, environment_of, held_after, inventory, opened, report
 from docmind.application import DocMind
 from docmind.config import ReadingSettings, StorageSettings
 from docmind.errors import CancelledError, DiskFullError, NotFoundError
+from docmind.index import IndexSync
 from docmind.ingest.jobs import _Pace
 from docmind.ingest.pipeline import Ingest
 from docmind.records.documents import Upload
@@ -442,9 +443,33 @@ def test_the_same_file_twice_is_read_once(tmp_path: Path) -> None:
             until(lambda: len(desk.queue._currents) == 2)
             until(lambda: desk.queue.progress().pages_done > 2)  # of either: whichever came first
         settled(desk)
-        assert sorted(info.result for info in desk.queue.uploads("done")) == ["added", "already"]
+        assert sorted(str(info.result) for info in desk.queue.uploads("done")) == ["added", "already"]
     held = inventory(settings_in(tmp_path))
     assert (held.documents, held.pages, held.page_points) == (1, 4, 4)
+
+
+@pytest.mark.slow
+def test_a_file_is_being_read_until_searches_find_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who waits for a file asks for it next: a program that waits over REST does."""
+    written, goes_on, put = threading.Event(), threading.Event(), IndexSync.put
+
+    def late(mirror: IndexSync, doc_id: str) -> None:
+        written.set()
+        goes_on.wait(60)
+        put(mirror, doc_id)
+
+    monkeypatch.setattr(IndexSync, "put", late)
+    with wide(tmp_path) as desk:
+        (upload_id,) = desk.submit([report("owl", 2)])
+        assert written.wait(60)
+        assert desk.queue._uploads.get(upload_id).state == "done"  # the row alone says so too early
+        assert [info.state for info in desk.queue.uploads()] == ["reading"]
+        assert [info.upload_id for info in desk.queue.uploads("waiting", "reading")] == [upload_id]
+        assert not desk.queue.uploads("done")
+        goes_on.set()
+        settled(desk)
+        assert [info.state for info in desk.queue.uploads("done")] == ["done"]
+        assert desk.search("owl").hits
 
 
 # --- progress ---------------------------------------------------------------------------------------------------------

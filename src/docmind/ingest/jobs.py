@@ -17,6 +17,8 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 
 from docmind.documents import HandedIn, Uploads, refused
 from docmind.errors import CancelledError, DamagedError, DocMindError, NotFoundError, TextModelError
@@ -219,9 +221,21 @@ class IngestQueue:
     def uploads(self, *states: UploadState, newest: int = 0) -> tuple[UploadInfo, ...]:
         """Return the files in these states (all where none is named), in order.
 
-        With `newest`, it returns only the last so many.
+        With `newest`, it returns only the last so many. A file is being read until searches find its document.
         """
-        return tuple(self._uploads.all(*states, newest=newest))
+        under_way = self._ids_under_way()
+        found = {info.upload_id: info for info in self._uploads.all(*states, newest=newest)}
+        for upload_id in under_way | self._ids_under_way():  # some may have begun meanwhile
+            with suppress(NotFoundError):  # removed meanwhile
+                info = self._uploads.get(upload_id)
+                if info.state == "done" and info.result == "added":
+                    found.pop(upload_id, None)
+                    if not states or "reading" in states:
+                        found[upload_id] = replace(info, state="reading")
+        return tuple(found[upload_id] for upload_id in sorted(found))
+
+    def _ids_under_way(self) -> set[int]:
+        return {upload_id for current in self._currents for upload_id in current.upload_ids}
 
     def counts(self) -> dict[UploadState, int]:
         """Return the number of files in each state."""
