@@ -15,8 +15,6 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
-from desks import opened
-from docmind.config import EmbeddingSettings
 from docmind.embedding import minilm
 from docmind.embedding.activations import Activations
 from docmind.embedding.bert_session import open_session
@@ -29,8 +27,7 @@ from docmind.embedding.minilm import (
 )
 from docmind.embedding.minilm_weights import PUBLISHED, SMALL, Source, tokenizer
 from docmind.embedding.token_vectors import Projection
-from docmind.errors import ConfigError, DamagedError, ExtraMissingError, IndexMismatchError
-from docmind.records.documents import Upload
+from docmind.errors import ConfigError, DamagedError, ExtraMissingError
 
 
 def published() -> Path:
@@ -200,22 +197,9 @@ def test_a_file_of_an_earlier_form_is_not_taken(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("*.onnx"))) == 2
 
 
-@pytest.mark.slow
-def test_a_library_with_vectors_of_the_earlier_form_asks_for_reindex(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    chosen, earlier = EmbeddingSettings(model="minilm"), f"minilm:{PUBLISHED.sha256[:16]}:int8:mean:256"
-    with monkeypatch.context() as patch:
-        patch.setattr(MiniLM, "fingerprint", earlier)
-        with opened(tmp_path, embedding=chosen, cache_dir=default_cache_dir()) as desk:
-            desk.add([Upload("birds.txt", b"Herons nest in tall poplar trees.")])
-    with opened(tmp_path, embedding=chosen, cache_dir=default_cache_dir()) as desk:
-        with pytest.raises(IndexMismatchError, match=f"{earlier}.*:int8-") as caught:
-            desk.search("herons")
-        assert caught.value.exit_code == 31
-        assert "docmind reindex" in caught.value.hint
-        assert desk.reindex() == 1
-        assert [hit.document for hit in desk.search("herons").hits] == ["birds.txt"]
+def test_a_library_of_an_earlier_form_goes_on(cache: Path) -> None:
+    """Its vectors stay comparable, so that an update asks for no hour of embedding (`tests/test_compatibility.py`)."""
+    assert MiniLM(cache, source=PUBLISHED).fingerprint == f"minilm:{PUBLISHED.sha256[:16]}:int8:mean:256"
 
 
 def test_token_states_are_what_pooling_starts_from(cache: Path) -> None:

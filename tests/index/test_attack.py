@@ -129,7 +129,7 @@ def attack(folder: Path, scratch: Path, mine: Known, secret: Known) -> Loot:
     pairs = [
         (MODEL.embed_query(texts[point.payload["node_id"]]), np.asarray(point.vector["text-dense"], np.float32))
         for point in text_points
-        if point.payload["node_id"] in texts
+        if point.payload["node_id"] in texts and "text-dense" in point.vector  # those of sheets come later
     ]
     cosines = []
     if pairs:

@@ -114,9 +114,14 @@ class BertText(ABC):
         """Yield what the graph is given of each text alone."""
 
     @property
+    def precision(self) -> Literal["float32", "int8"]:
+        """The precision, as fingerprints have it: vectors of all forms of int8 are comparable, by a cosine of .99."""
+        return "float32" if self._activations is None else "int8"
+
+    @property
     def _form(self) -> str:
-        """The precision, and in int8 by which data: part of fingerprints and of the names of converted files."""
-        return "float32" if self._activations is None else f"int8-{self._activations.fingerprint}"
+        """The precision, and in int8 by which data: part of the names of converted files."""
+        return self.precision if self._activations is None else f"int8-{self._activations.fingerprint}"
 
     def _open_session(self, name: str) -> onnxruntime.InferenceSession:
         """Open the converted file, whose name begins with `name`; convert where there is none."""

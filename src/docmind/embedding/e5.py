@@ -148,7 +148,7 @@ class E5(BertText):
     def fingerprint(self) -> str:
         """Model, weights, precision, pooling and centre: must be equal for two vectors to be comparable."""
         centre = f"centre{CENTRED:g}:{CENTRE_SHA256[:16]}"
-        return f"multilingual-e5-small:{self._sum}:{self._form}:mean:{MAX_TOKENS}:{centre}"
+        return f"multilingual-e5-small:{self._sum}:{self.precision}:mean:{MAX_TOKENS}:{centre}"
 
     def embed_documents(self, texts: Sequence[str]) -> np.ndarray:
         """Return `(n, 384)` float32, each row of length 1. Texts are truncated after 512 tokens."""

@@ -63,7 +63,7 @@ class MiniLM(BertText):
     @property
     def fingerprint(self) -> str:
         """Model, weights, precision and pooling: must be equal for two vectors to be comparable."""
-        return f"minilm:{self._source.sha256[:16]}:{self._form}:mean:{MAX_TOKENS}"
+        return f"minilm:{self._source.sha256[:16]}:{self.precision}:mean:{MAX_TOKENS}"
 
     def graph(self, activations: Mapping[str, Activation] | None = None) -> onnx.ModelProto:
         """Return the graph in float32, or with `activations` in int8. Raises as `Source.weights` does."""
