@@ -85,7 +85,11 @@ class Walk:
         for theme in THEMES:
             for width in WIDTHS if os.environ.get("EVERY_LOOK") else (next(self._widths),):
                 self._wear(theme, width)
-                self.faults += faults(self.one, f"{what}, {theme}, at {width}")
+                if found := faults(self.one, f"{what}, {theme}, at {width}"):
+                    self.one.idle()  # colours fade from one theme to the other: a fault is what stays
+                    self.one.page.wait_for_timeout(1_000)
+                    found = faults(self.one, f"{what}, {theme}, at {width}")
+                self.faults += found
         self._wear("light", WINDOW["width"])
 
     def _wear(self, theme: str, width: int) -> None:
