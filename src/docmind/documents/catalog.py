@@ -421,11 +421,6 @@ class Catalog:
                 )
             return self._changed(db, page.doc_id)
 
-    def note_change(self, doc_id: str) -> int:
-        """Note that what the index holds of a document is to be written again; return the epoch of this change."""
-        with self._db.transaction() as db:
-            return self._changed(db, doc_id)
-
     def page(self, doc_id: str, page_no: int) -> PageRecord:
         """Return one page of a `readable` document. Raises `NotFoundError`, `DamagedError`."""
         sql = f"SELECT {_PAGE_COLUMNS} FROM pages WHERE doc_id = ?1 AND page_no = ?2 AND {_IS_SHOWN}"

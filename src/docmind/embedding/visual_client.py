@@ -141,8 +141,8 @@ class LateVision(Vision):
 def _check(description: Description, kind: ModelKind) -> None:
     if description.kind != kind:
         raise ConfigError(
-            _("{name} isn't a model of the kind {kind!r}, but {kind2!r}.").format(
-                name=description.name, kind=kind, kind2=description.kind
+            _("{name} isn't a model of the kind {kind!r}, but {other_kind!r}.").format(
+                name=description.name, kind=kind, other_kind=description.kind
             ),
             hint=_("Run `docmind models list` to see which is which."),
         )

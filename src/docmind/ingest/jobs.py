@@ -208,7 +208,7 @@ class IngestQueue:
 
     def in_order(self, upload_ids: Sequence[int]) -> list[int]:
         """Return files in the order in which they are read: short ones first, otherwise as they were handed in."""
-        long = self._uploads.larger_than(_SHORT_BYTES) | self._long
+        long = self._long_ids()
         return sorted(upload_ids, key=lambda upload_id: upload_id in long)
 
     def document_of(self, upload_id: int) -> tuple[str, bool]:
@@ -448,7 +448,11 @@ class IngestQueue:
         if not self._is_working():
             return False
         waiting = self._uploads.waiting(self._held | self._taken)
-        return not self._uploads.larger_than(_SHORT_BYTES).union(self._long).issuperset(waiting)
+        return not self._long_ids().issuperset(waiting)
+
+    def _long_ids(self) -> set[int]:
+        """Return the files that others may pass: those that are large, and those that have made way."""
+        return self._uploads.larger_than(_SHORT_BYTES) | self._long
 
     def _makes_way(self, current: _Current) -> bool:
         """Return whether a file that is being read has had its share of time, and stops for a short one that waits."""
@@ -533,7 +537,7 @@ class IngestQueue:
         """Return the first file that waits, with those behind it that can share its commit; a long one in its turn."""
         waiting = self.in_order(self._uploads.waiting(self._held | self._taken))
         if waiting and self._passed >= _PASSING:
-            long = self._uploads.larger_than(_SHORT_BYTES) | self._long
+            long = self._long_ids()
             waiting = [one for one in waiting if one in long] or waiting
         if not waiting:
             return []

@@ -115,7 +115,7 @@ class LaterVectors:
             with self._db.transaction():
                 keep_vectors(self._nodes, self._embedder, self._tokens, made)
                 if batch[-1] is wanted[-1]:
-                    self._catalog.note_change(doc_id)
+                    self._catalog.touch(doc_id)
 
     def _made(self, hashes: list[bytes], texts: list[str]) -> Made:
         from docmind.ingest.llama_nodes import Made

@@ -9,7 +9,6 @@ import hashlib
 import json
 import os
 import platform
-import stat
 import time
 from contextlib import suppress
 from importlib import metadata
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from docmind.errors import VaultError
-from docmind.storage import write_private
+from docmind.storage import reading, write_private
 
 _DAYS = 30
 _DAY_S = 86_400
@@ -51,9 +50,7 @@ class KnownKernels:
 
     def _entries(self) -> dict[str, Any]:
         with suppress(OSError, ValueError, RecursionError):
-            if not stat.S_ISREG(self._path.lstat().st_mode):
-                return {}
-            with self._path.open("rb") as file:
+            with reading(self._path) as file:
                 kept = json.loads(file.read(_MOST_BYTES))
             if isinstance(kept, dict) and kept.get("machine") == _machine() and isinstance(kept.get("kernels"), dict):
                 return kept["kernels"]
