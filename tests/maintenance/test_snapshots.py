@@ -327,6 +327,9 @@ def test_documents_of_the_bin_are_asked_as_of_a_snapshot(tmp_path: Path) -> None
         assert found_in(docmind, as_of, picture) == everywhere
         assert found_in(docmind, Filters(), picture) == nowhere
         assert found_in(docmind, Filters(doc_ids=(doc_id,)), picture) == nowhere
+        told = docmind.ask(f"Summarize {HERONS}", filters=as_of)
+        assert HERON in (told.answer or "")
+        assert HERON not in (docmind.ask(f"Summarize {HERONS}").answer or "")
         result = docmind.search("heron nest", filters=as_of)
         assert not result.degraded
         assert docmind.page(result.hits[0].doc_id, 1).document == HERONS

@@ -275,7 +275,7 @@ class DirectAnswers:
         parts: list[Source | str] = []
         degraded: list[Degraded] = []
         for doc_id in intent.doc_ids:
-            info = self._catalog.document(doc_id)
+            info = self._catalog.readable(doc_id)
             summary = self.summarizer.summarize(info, most)
             parts.append((lead if summary.parts else nothing).format(name=one_line(info.document)))
             degraded += summary.degraded

@@ -62,7 +62,7 @@ class Rerank:
         if tokens is None:
             return []
         text = self._catalog.page(node.doc_id, node.page_no).text[node.start : node.end]
-        label = label_of(self._catalog.document(node.doc_id), self._embedder)
+        label = label_of(self._catalog.readable(node.doc_id), self._embedder)
         spans = self._embedder.token_spans(embedded_text(label, text))
         if len(spans) != len(tokens):  # it was embedded with another label
             return []
