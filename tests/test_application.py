@@ -56,7 +56,7 @@ def until(condition: Callable[[], bool]) -> None:
 
 
 def test_a_new_vault_is_empty_and_answers(desk: DocMind) -> None:
-    assert desk.documents() == ()
+    assert desk.documents.all() == ()
     assert desk.search("herons").hits == ()
     assert not desk.ask("Where do herons wait?").found
     now = desk.status()
@@ -65,20 +65,20 @@ def test_a_new_vault_is_empty_and_answers(desk: DocMind) -> None:
 
 def test_the_recovery_code_is_kept_until_it_is_confirmed(tmp_path: Path) -> None:
     with opened(tmp_path) as desk:
-        code = desk.recovery_code()
+        code = desk.keys.recovery_code()
         assert code
-        assert desk.recovery_code() == code
+        assert desk.keys.recovery_code() == code
     with opened(tmp_path) as desk:
-        assert desk.recovery_code() == code
+        assert desk.keys.recovery_code() == code
         with pytest.raises(WrongKeyError, match="nor its last five characters"):
-            desk.confirm_recovery_code(code[:5])
-        assert desk.recovery_code() == code
-        desk.confirm_recovery_code(code[-5:].lower())
-        assert desk.recovery_code() is None
-        desk.confirm_recovery_code("anything")  # idempotent
+            desk.keys.confirm_recovery_code(code[:5])
+        assert desk.keys.recovery_code() == code
+        desk.keys.confirm_recovery_code(code[-5:].lower())
+        assert desk.keys.recovery_code() is None
+        desk.keys.confirm_recovery_code("anything")  # idempotent
     with opened(tmp_path) as desk:
-        assert desk.recovery_code() is None
-        assert desk.new_recovery_code() == desk.recovery_code() != code
+        assert desk.keys.recovery_code() is None
+        assert desk.keys.new_recovery_code() == desk.keys.recovery_code() != code
 
 
 @pytest.mark.slow
@@ -155,18 +155,23 @@ def test_the_database_of_another_vault_is_refused(tmp_path: Path, desk: DocMind)
 @pytest.mark.slow
 def test_documents_are_named_by_id_beginning_or_name(desk: DocMind) -> None:
     desk.add([report("heron", 1), report("owl", 1)])
-    info = desk.find_document("heron.pdf")
-    assert desk.find_document(info.doc_id) == desk.find_document(info.doc_id[:8]) == desk.document(info.doc_id) == info
+    info = desk.documents.find("heron.pdf")
+    assert (
+        desk.documents.find(info.doc_id)
+        == desk.documents.find(info.doc_id[:8])
+        == desk.documents.get(info.doc_id)
+        == info
+    )
     for name in ("", "her", info.doc_id[:3], "heron"):
         with pytest.raises(NotFoundError):
-            desk.find_document(name)
+            desk.documents.find(name)
 
 
 @pytest.mark.slow
 def test_two_documents_of_one_name_need_their_ids(desk: DocMind) -> None:
     desk.add([Upload("a.txt", b"Herons wait in the water."), Upload("a.txt", b"Owls hunt at night.")])
     with pytest.raises(NotFoundError, match="2 documents") as caught:
-        desk.find_document("a.txt")
+        desk.documents.find("a.txt")
     assert "id" in caught.value.hint
 
 
@@ -186,16 +191,16 @@ def test_filters_narrow_what_is_found(desk: DocMind) -> None:
 def test_a_page_is_shown_with_its_image_and_words(desk: DocMind) -> None:
     (result,) = desk.add([report("heron", 2)])
     assert result.doc_id
-    view = desk.page(result.doc_id, 2)
+    view = desk.documents.page(result.doc_id, 2)
     assert (view.page_no, view.pages, view.text_source) == (2, 2, "layer")
     assert view.text.startswith("The heron report, page 1, counts 37")
     assert view.words[1][0] == "heron"
-    assert desk.page_image(result.doc_id, 2)[8:12] == b"WEBP"
-    whole, small = (desk.page_image(result.doc_id, 2, thumbnail=is_small) for is_small in (False, True))
+    assert desk.documents.page_image(result.doc_id, 2)[8:12] == b"WEBP"
+    whole, small = (desk.documents.page_image(result.doc_id, 2, thumbnail=is_small) for is_small in (False, True))
     assert Image.open(io.BytesIO(small)).width < Image.open(io.BytesIO(whole)).width
     for missing in (0, 3, -1):
         with pytest.raises(NotFoundError):
-            desk.page(result.doc_id, missing)
+            desk.documents.page(result.doc_id, missing)
 
 
 @pytest.mark.slow
@@ -203,14 +208,14 @@ def test_hits_and_quotes_stand_on_the_page_they_name(desk: DocMind) -> None:
     desk.add([report("heron", 5), report("owl", 5)])
     found = desk.search("owl report page 3")
     for hit in found.hits:
-        view = desk.page(hit.doc_id, hit.page_no)
+        view = desk.documents.page(hit.doc_id, hit.page_no)
         assert hit.text in view.text
         assert hit.boxes
         for box in hit.boxes:
             assert 0 <= box.x <= box.x + box.w <= view.width
             assert 0 <= box.y <= box.y + box.h <= view.height
     for source in desk.ask("What does the owl report count on page 3?").sources:
-        assert source.quote in desk.page(source.doc_id, source.page_no).text
+        assert source.quote in desk.documents.page(source.doc_id, source.page_no).text
 
 
 @pytest.mark.parametrize("question", ["", "  \n\t "])
@@ -225,7 +230,7 @@ def test_an_empty_question_is_refused(desk: DocMind, question: str) -> None:
 def test_any_question_is_only_a_question(tmp_path: Path, question: str) -> None:
     with HERON.opened(tmp_path) as desk:
         assert desk.search(question).query
-        assert len(desk.documents()) == 1
+        assert len(desk.documents.all()) == 1
 
 
 # --- the queue --------------------------------------------------------------------------------------------------------
@@ -233,7 +238,7 @@ def test_any_question_is_only_a_question(tmp_path: Path, question: str) -> None:
 
 @pytest.mark.slow
 def test_files_are_read_in_the_background_with_results_in_rows(desk: DocMind) -> None:
-    ids = desk.submit([report("heron", 10), Upload("empty.pdf", b""), report("owl", 2)])
+    ids = desk.queue.submit([report("heron", 10), Upload("empty.pdf", b""), report("owl", 2)])
     end = settled(desk)
     assert (end.state, end.files_done, end.files_total, end.unread) == ("idle", 3, 3, 0)
     files = desk.queue.uploads()
@@ -252,18 +257,18 @@ def test_files_are_read_in_the_background_with_results_in_rows(desk: DocMind) ->
 @pytest.mark.slow
 def test_cancelling_keeps_pages_and_names_what_was_not_read(tmp_path: Path, desk: DocMind) -> None:
     with held_after(8):
-        desk.submit([report("heron", 2), report("owl", 20), report("crane", 2)])
+        desk.queue.submit([report("heron", 2), report("owl", 20), report("crane", 2)])
         until(lambda: desk.queue.progress().file == "owl.pdf" and desk.queue.progress().pages_done > 8)
         cancelled = desk.queue.cancel()
         assert len(cancelled) == 2
         assert settled(desk).state == "idle"
     assert [info.document for info in desk.queue.uploads("cancelled")] == ["owl.pdf", "crane.pdf"]
-    (stopped,) = [info for info in desk.documents() if info.document == "owl.pdf"]
+    (stopped,) = [info for info in desk.documents.all() if info.document == "owl.pdf"]
     assert stopped.status == "stopped"
     assert 8 < stopped.pages_done < 20
     desk.queue.retry()  # "go on" and "add again"
     settled(desk)
-    assert {info.document: (info.status, info.pages_done) for info in desk.documents()} == {
+    assert {info.document: (info.status, info.pages_done) for info in desk.documents.all()} == {
         "heron.pdf": ("ready", 2), "owl.pdf": ("ready", 20), "crane.pdf": ("ready", 2),
     }  # fmt: skip
     desk.close()
@@ -274,11 +279,11 @@ def test_cancelling_keeps_pages_and_names_what_was_not_read(tmp_path: Path, desk
 @pytest.mark.slow
 def test_closing_in_the_middle_loses_no_file_that_was_handed_in(tmp_path: Path, desk: DocMind) -> None:
     with held_after(8):
-        desk.submit([report("owl", 20), report("crane", 2)])
+        desk.queue.submit([report("owl", 20), report("crane", 2)])
         until(lambda: desk.queue.progress().pages_done > 8)
         desk.close()
     with opened(tmp_path) as again:
-        assert [info.status for info in again.documents()] == ["reading"]
+        assert [info.status for info in again.documents.all()] == ["reading"]
         assert again.queue.progress().unread == 2
         again.queue.start()
         end = settled(again)
@@ -290,7 +295,7 @@ def test_closing_in_the_middle_loses_no_file_that_was_handed_in(tmp_path: Path, 
 @pytest.mark.slow
 def test_adding_from_two_sides_at_once_adds_each_once(tmp_path: Path, desk: DocMind) -> None:
     uploads = [report(name, 9) for name in ("heron", "owl", "crane")]
-    desk.submit(uploads)
+    desk.queue.submit(uploads)
     here: list[AddResult] = []
     thread = threading.Thread(target=lambda: here.extend(desk.add(reversed(uploads))))
     thread.start()
@@ -356,7 +361,7 @@ def test_kills_at_random_moments_lose_double_and_leave_nothing(tmp_path: Path) -
             process.send_signal(signal.SIGKILL)
             process.wait()
         with opened(folder) as desk:  # what was acknowledged once must stay
-            ready = {info.doc_id for info in desk.documents() if info.status == "ready"}
+            ready = {info.doc_id for info in desk.documents.all() if info.status == "ready"}
             assert ready_before <= ready, f"seed {seed}, kill {kill}"
             ready_before = ready
             if kill % 3 == 2:
@@ -365,8 +370,8 @@ def test_kills_at_random_moments_lose_double_and_leave_nothing(tmp_path: Path) -
         assert process.wait(PATIENCE) == 0, process.stderr and process.stderr.read()
     assert inventory(settings_in(folder)) == wanted, f"seed {seed}"
     with opened(folder) as desk:
-        for info in list(desk.documents()):
-            desk.erase([info.doc_id])
+        for info in list(desk.documents.all()):
+            desk.erasures.erase([info.doc_id])
     assert inventory(settings_in(folder)) == NOTHING
 
 
@@ -388,7 +393,7 @@ def test_a_kill_before_the_index_update_is_repaired_by_a_search(tmp_path: Path) 
     killed = forked.run([sys.executable, "-c", script], env=environment, capture_output=True, timeout=PATIENCE)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     with opened(tmp_path) as desk:
-        assert [info.status for info in desk.documents()] == ["ready"]
+        assert [info.status for info in desk.documents.all()] == ["ready"]
         assert [hit.document for hit in desk.search("herons").hits] == ["a.txt"]
 
 
@@ -409,18 +414,20 @@ def test_a_full_disk_loses_nothing_and_is_well_again_with_room(tmp_path: Path) -
             with pytest.raises(DiskFullError) as caught:
                 add_for_ever(desk, acknowledged)
             assert "MB" in str(caught.value)
-            assert {info.document for info in desk.documents() if info.status == "ready"} >= set(acknowledged)
+            assert {info.document for info in desk.documents.all() if info.status == "ready"} >= set(acknowledged)
             assert desk.search("first report page 2").hits
-            receipt = desk.erase([desk.find_document("first.pdf").doc_id])[0]  # deleting frees space, so it must work
+            receipt = desk.erasures.erase([desk.documents.find("first.pdf").doc_id])[
+                0
+            ]  # deleting frees space, so it must work
             assert (receipt.pages, dict(receipt.erased)["files"]) == (3, 7)
             acknowledged.remove("first.pdf")
         with DocMind(settings) as desk:
-            assert {info.document for info in desk.documents() if info.status == "ready"} >= set(acknowledged)
+            assert {info.document for info in desk.documents.all() if info.status == "ready"} >= set(acknowledged)
             ballast.unlink()
             assert desk.add([report("last", 3)])[0].status == "added"
-            names = {info.document for info in desk.documents()}
+            names = {info.document for info in desk.documents.all()}
             assert names >= {*acknowledged, "last.pdf"}
-            assert {info.status for info in desk.documents()} == {"ready"}
+            assert {info.status for info in desk.documents.all()} == {"ready"}
             assert "first.pdf" not in names
             assert desk.search("last report page 1").hits[0].document == "last.pdf"
         held = inventory(settings)
@@ -447,7 +454,7 @@ def test_settings_made_here_apply_once_reopened_also_with_a_passphrase(tmp_path:
         desk.settings.put({"answer.quotes": 1})
         desk.reopen()
         assert desk.settings.now.answer.quotes == 1
-        assert len(desk.documents()) == 1
+        assert len(desk.documents.all()) == 1
         assert desk.ask("herons").question == "herons"
         desk.reopen(unset=["answer.quotes"])
         assert desk.settings.now.answer.quotes == 5

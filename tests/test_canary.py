@@ -123,16 +123,16 @@ def use(settings: Settings) -> None:
         assert talks.threads(IN_QUESTION)
         assert desk.memories.list(IN_MEMORY).memories
         assert talks.export(thread_id, "pdf").data
-        info = desk.find_document(f"{IN_NAME} manual.pdf")
+        info = desk.documents.find(f"{IN_NAME} manual.pdf")
         assert info.tags == (IN_TAG,)
-        assert IN_TEXT in desk.page(info.doc_id, 1).text
-        wait_for(lambda: desk._database._settling is None)  # a fold that waits for its time would still come
+        assert IN_TEXT in desk.documents.page(info.doc_id, 1).text
+        wait_for(lambda: desk.vault.database._settling is None)  # a fold that waits for its time would still come
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Database, "_fold", lambda self: None)  # what is written now stays in the log
             desk.memories.add(f"The engine stands beside the {IN_MEMORY}, on oak.")
             assert (settings.data_dir / "vault.db-wal").stat().st_size
             assert readable(settings.data_dir) == []
-        working = desk._services.index.started().index
+        working = desk.index.started().index
         assert isinstance(working, EphemeralIndex)
         assert readable(working.private_folder) == [], "nor in memory or the temporary folder, where the index works"
         assert readable(settings.data_dir) == []
@@ -140,8 +140,8 @@ def use(settings: Settings) -> None:
         assert readable(settings.data_dir) == []
     assert readable(settings.data_dir) == []
     with DocMind(settings) as desk:
-        for info in desk.documents():
-            desk.erase([info.doc_id])
+        for info in desk.documents.all():
+            desk.erasures.erase([info.doc_id])
         for thread in desk.conversations.threads():
             desk.conversations.purge(thread.thread_id)
         desk.memories.purge()
@@ -178,5 +178,5 @@ def test_no_canary_can_be_read_after_a_crash(tmp_path: Path) -> None:
 
         with pytest.raises(KeyError):
             desk.add([Upload("a.pdf", text_pdf([f"{IN_TEXT} {n}" for n in range(60)], title=IN_TITLE))], progress=stop)
-        assert [info.status for info in desk.documents()] == ["reading"]
+        assert [info.status for info in desk.documents.all()] == ["reading"]
         assert readable(tmp_path) == []

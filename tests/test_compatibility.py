@@ -38,13 +38,16 @@ def settings(tmp_path: Path) -> Settings:
 
 def test_an_old_vault_answers_as_it_did(settings: Settings) -> None:
     with DocMind(settings) as docmind:
-        assert {info.document: info.pages_done for info in docmind.documents()} == {"harbour.md": 1, "warranty.pdf": 2}
+        assert {info.document: info.pages_done for info in docmind.documents.all()} == {
+            "harbour.md": 1,
+            "warranty.pdf": 2,
+        }
         assert docmind.search("fee for a night").hits[0].document == "harbour.md"
         answer = docmind.ask(WARRANTY)
         assert answer.answer == "“The warranty lasts for twenty-four months from delivery.” [1]"
         source = answer.sources[0]
         assert (source.document, source.page_no, len(source.boxes)) == ("warranty.pdf", 1, 1)
-        assert docmind.page_image(source.doc_id, source.page_no)
+        assert docmind.documents.page_image(source.doc_id, source.page_no)
         assert not answer.degraded
 
 
@@ -64,8 +67,8 @@ def test_an_old_vault_takes_documents_and_gives_them_back(settings: Settings) ->
         docmind.add([Upload("dogs.txt", b"Dogs need the written consent of the landlord.")])
     with DocMind(settings) as docmind:
         assert docmind.search("written consent for dogs").hits[0].document == "dogs.txt"
-        docmind.erase([docmind.find_document("warranty.pdf").doc_id])
-        assert {info.document for info in docmind.documents()} == {"dogs.txt", "harbour.md"}
+        docmind.erasures.erase([docmind.documents.find("warranty.pdf").doc_id])
+        assert {info.document for info in docmind.documents.all()} == {"dogs.txt", "harbour.md"}
 
 
 def test_a_vault_that_cannot_be_read_is_refused(settings: Settings) -> None:

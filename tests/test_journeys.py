@@ -56,9 +56,9 @@ def test_the_four_journeys(tmp_path: Path) -> None:
             run_id = desk.conversations.start("Where do herons nest?", thread_id=thread_id)
             answer = desk.conversations.wait(run_id, 60).turn
             assert answer is not None
-        doc_id = desk.documents()[0].doc_id
+        doc_id = desk.documents.all()[0].doc_id
         with entered(seen["a page image is shown"]):
-            image = desk.page_image(doc_id, 1)
+            image = desk.documents.page_image(doc_id, 1)
         with entered(seen["a picture finds its page"]):
             desk.see(image, read=False)
     assert set(told) == set(seen)

@@ -49,7 +49,7 @@ def test_a_copy_answers_as_a_new_vault_does(tmp_path: Path) -> None:
     with talking(tmp_path / "new") as new:
         assert [result.status for result in new.add(DOCUMENTS)] == ["added"] * 3
     with talking(tmp_path / "new") as new, THREE_DOCUMENTS.opened(tmp_path / "copy") as copy:
-        assert {one.document for one in copy.documents()} == {one.document for one in new.documents()}
+        assert {one.document for one in copy.documents.all()} == {one.document for one in new.documents.all()}
         for question in QUESTIONS:
             found = [(hit.document, hit.page_no, hit.score) for hit in copy.search(question).hits]
             assert found == places(new.search(question).hits)
@@ -63,16 +63,16 @@ def test_a_copy_is_whole_and_keeps_its_identity(docmind: DocMind, tmp_path: Path
     assert (tmp_path / "data" / "reserve").stat().st_size == SIZE
     with THREE_DOCUMENTS.opened(tmp_path / "other") as other:
         assert other.status().vault_id == docmind.status().vault_id
-        assert [one.doc_id for one in other.documents()] == [one.doc_id for one in docmind.documents()]
+        assert [one.doc_id for one in other.documents.all()] == [one.doc_id for one in docmind.documents.all()]
 
 
 def test_copies_are_independent(tmp_path: Path) -> None:
     before = contents(THREE_DOCUMENTS.built())
     with THREE_DOCUMENTS.opened(tmp_path / "one") as one, THREE_DOCUMENTS.opened(tmp_path / "two") as two:
-        one.erase([one.find_document("lease.txt").doc_id])
+        one.erasures.erase([one.documents.find("lease.txt").doc_id])
         one.memories.add("The lease is gone")
         one.conversations.create("Birds")
-        assert (len(one.documents()), len(two.documents())) == (2, 3)
+        assert (len(one.documents.all()), len(two.documents.all())) == (2, 3)
         assert two.memories.everything() == ()
         assert two.conversations.threads() == ()
         assert two.ask("How long is the notice period of the lease?").found
@@ -81,20 +81,20 @@ def test_copies_are_independent(tmp_path: Path) -> None:
 
 def test_the_standard_libraries_hold_what_they_are_named_after(tmp_path: Path) -> None:
     with EMPTY.opened(tmp_path / "empty") as empty:
-        assert empty.counts() == (0, 0, 0)
+        assert empty.documents.counts() == (0, 0, 0)
     with TEN_TURNS.opened(tmp_path / "turns") as docmind:
         (thread,) = docmind.conversations.threads()
         turns = docmind.conversations.view(thread.thread_id).turns
         assert [turn.question for turn in turns] == list(QUESTIONS)
         assert len(turns) == 10
-        assert len(docmind.documents()) == 3
+        assert len(docmind.documents.all()) == 3
 
 
 def test_settings_may_change_and_a_copy_is_opened_again(tmp_path: Path) -> None:
     with THREE_DOCUMENTS.opened(tmp_path, answer=AnswerSettings(threshold=0)) as docmind:
-        docmind.erase([docmind.find_document("lease.txt").doc_id])
+        docmind.erasures.erase([docmind.documents.find("lease.txt").doc_id])
     with talking(tmp_path) as docmind:
-        assert len(docmind.documents()) == 2
+        assert len(docmind.documents.all()) == 2
 
 
 def test_what_decides_the_contents_decides_the_name(monkeypatch: pytest.MonkeyPatch) -> None:

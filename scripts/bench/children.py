@@ -78,7 +78,7 @@ def _in_an_app(way: str) -> None:
             for number in range(_FILES):
                 before = client.queue.progress().pages_done
                 with pages.one():
-                    (upload_id,) = client.submit([Upload(f"{number}.pdf", paper(_PAGES, seed=number))])
+                    (upload_id,) = client.queue.submit([Upload(f"{number}.pdf", paper(_PAGES, seed=number))])
                     while client.queue.progress().pages_done == before:
                         time.sleep(0.005)
                 client.wait_for([upload_id])

@@ -41,7 +41,7 @@ def bench_library(options: argparse.Namespace) -> None:
         with opened_stores(settings) as (database, artifacts):
             _fill(database, artifacts, number)
         with DocMind(settings, models=OneModel()) as docmind:
-            made = timed(lambda: docmind.documents(), 5).median
+            made = timed(lambda: docmind.documents.all(), 5).median
             body = rows_of(docmind)[1]
         print(f"{number:,} documents: read in {made:.0f} ms, {len(body) / 1e6:.1f} MB of rows")
         with app_over(settings) as (port, _), chromium_page() as page:

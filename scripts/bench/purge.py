@@ -23,7 +23,7 @@ def bench_purge(options: argparse.Namespace) -> None:
             docmind.search("warm")
             thread_id = docmind.conversations.create().thread_id
             docmind.conversations.ask("What did the free cash flow do in 2022?", thread_id=thread_id)
-            doc_id = docmind.documents()[0].doc_id
+            doc_id = docmind.documents.all()[0].doc_id
             mb = (settings.data_dir / "vault.db").stat().st_size / 1e6
             steps: list[tuple[str, float]] = []
             before = memory_of_tree_mb()
@@ -37,7 +37,7 @@ def bench_purge(options: argparse.Namespace) -> None:
             sampler = threading.Thread(target=sample)
             sampler.start()
             began = time.perf_counter()
-            (receipt,) = docmind.erase(
+            (receipt,) = docmind.erasures.erase(
                 [doc_id], progress=lambda step, _number, _total: steps.append((step, time.perf_counter()))
             )
             took = time.perf_counter() - began

@@ -51,7 +51,7 @@ def bench_reader() -> None:
 
 
 def _search(docmind: DocMind) -> None:
-    doc_id = docmind.find_document("birds.pdf").doc_id
+    doc_id = docmind.documents.find("birds.pdf").doc_id
     times = Times()
     for number in range(_RUNS):
         with times.one():

@@ -68,7 +68,7 @@ def bench_retrieve() -> None:
     with filled_vault(documents=_DOCUMENTS, nodes=_NODES) as settings, DocMind(settings) as docmind:
         docmind.search("warm")
         plainly = settings.model_copy(update={"retrieve": RetrieveSettings(rerank="off")})
-        whole = docmind._services.text
+        whole = docmind.text_search
         without = TextSearch(plainly, whole._catalog, whole._nodes, whole._index, whole._embedder)
         for question in questions(120):  # by turns: both meet the same moments of this machine
             for times, retrieve in ((late, whole), (off, without)):
@@ -101,12 +101,12 @@ def bench_index() -> None:
                     aside[at_rest].rename(place)
                 docmind = DocMind(chosen)
                 with times[at_rest]["open" if turn else "build"].one():
-                    docmind._services.index.ready()
+                    docmind.index.ready()
                 for question in questions(40):
                     with times[at_rest]["search"].one():
                         docmind.search(question)
                 if turn == 2:  # a change, so that the next closing seals
-                    docmind.erase([docmind.documents()[0].doc_id])
+                    docmind.erasures.erase([docmind.documents.all()[0].doc_id])
                 with times[at_rest]["close"].one():
                     docmind.close()
                 place.rename(aside[at_rest])
@@ -163,7 +163,7 @@ def _in_turn(docmind: DocMind, asked: list[str], *searches: Callable[[str], obje
     times = [Times() for _ in searches]
     for question in asked:
         for search, of in zip(searches, times, strict=True):
-            docmind._queries.clear()
+            docmind.queries.clear()
             with of.one():
                 search(question)
     return times

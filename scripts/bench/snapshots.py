@@ -24,7 +24,7 @@ PAGES = 10_000
 def bench_snapshots(options: argparse.Namespace) -> None:
     """Take two snapshots of an unchanged library, check one, erase a document and go back."""
     with _filled(options) as settings, DocMind(settings, models=OneModel()) as docmind:
-        documents, pages, _nodes = docmind.counts()
+        documents, pages, _nodes = docmind.documents.counts()
         docmind.search("warm")
         before = _bytes(settings, docmind)
         print(f"{documents:,} documents, {pages:,} pages, {before / 1e6:.1f} MB")
@@ -40,7 +40,7 @@ def bench_snapshots(options: argparse.Namespace) -> None:
             check = docmind.snapshots.verify(info.snapshot_id, deep=deep)
             took = time.perf_counter() - began
             print(f"checked{', deep' if deep else ''}: {took:.2f} s, problems {len(check.problems)}")
-        docmind.erase([docmind.documents()[0].doc_id])
+        docmind.erasures.erase([docmind.documents.all()[0].doc_id])
         began = time.perf_counter()
         done = docmind.snapshots.activate(info.snapshot_id)
         print(
@@ -49,7 +49,7 @@ def bench_snapshots(options: argparse.Namespace) -> None:
 
 
 def _bytes(settings: Settings, docmind: DocMind) -> int:
-    docmind._database.fold()
+    docmind.vault.database.fold()
     return folder_bytes(settings.data_dir)
 
 

@@ -138,7 +138,7 @@ def logistic(
 
 def _labelled(docmind: DocMind, folder: Path, questions: Sequence[Question]) -> Iterator[Row]:
     """Ask the questions of a folder; those over small files count as everyday questions of their own set."""
-    known = {info.document: info.doc_id for info in docmind.documents()}
+    known = {info.document: info.doc_id for info in docmind.documents.all()}
     is_small = not any(one.pages for one in questions)
     of_set = f"{folder.name}: "
 
@@ -165,7 +165,7 @@ def _never(document: str, page_no: int, quote: str) -> bool:
 def _everyday(docmind: DocMind) -> Iterator[Row]:
     told = json.loads(EVERYDAY.read_text("utf-8"))
     list(docmind.add(everyday_uploads(told["files"])))
-    known = {info.document: info.doc_id for info in docmind.documents()}
+    known = {info.document: info.doc_id for info in docmind.documents.all()}
     for one in told["questions"]:
         text, file, words = one["question"], one["file"], one["quote"]
         others = tuple(doc_id for name, doc_id in known.items() if name != file)
@@ -196,7 +196,7 @@ def everyday_uploads(files: dict[str, str]) -> Iterator[Upload]:
 def _row(
     docmind: DocMind, of_set: str, kind: Kind, group: str, text: str, found: SearchResult, is_right: IsRight
 ) -> Row:
-    extractive = Extractive(AnswerSettings(), docmind._catalog, docmind._embedder)
+    extractive = Extractive(AnswerSettings(), docmind.vault.catalog, docmind.embedder)
     ranked = extractive.rank(text, found)
     if ranked is None:
         return Row(of_set, kind, group, text, np.zeros(EVIDENCE), is_right=False, is_fitting=False)

@@ -38,7 +38,7 @@ def opened(place: Path, retrieve: RetrieveSettings | None = None) -> Iterator[Do
 def add_missing(docmind: DocMind, folder: Path) -> None:
     """Read the documents of a folder, in `docs` or `files`, that the vault does not have yet, and say how many."""
     docs = next((place for name in ("docs", "files") if (place := folder / name).is_dir()), folder)
-    known = {info.document for info in docmind.documents() if info.status == "ready"}
+    known = {info.document for info in docmind.documents.all() if info.status == "ready"}
     files = [file for file in sorted(docs.iterdir()) if file.is_file() and file.name not in known]
     started = time.monotonic()
 
@@ -50,7 +50,7 @@ def add_missing(docmind: DocMind, folder: Path) -> None:
     for result in docmind.add(uploads, files_total=len(files), progress=show if sys.stdout.isatty() else None):
         if result.status == "refused":
             print(f"refused {result.document}: {result.message}")
-    found, seconds = docmind.documents(), time.monotonic() - started
+    found, seconds = docmind.documents.all(), time.monotonic() - started
     print(f"{len(found)} documents, {sum(info.pages for info in found)} pages; {len(files)} added in {seconds:.0f} s")
 
 

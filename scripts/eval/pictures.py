@@ -57,7 +57,7 @@ def evaluate_images(docmind: DocMind, pictures: Sequence[Shown], *, ocr_sample: 
     if count := docmind.lookalike.catch_up():
         seconds = time.monotonic() - started
         print(f"looked at {count} page images in {seconds:.0f} s, {seconds / count * 1000:.0f} ms each")
-    names = {info.document: info.doc_id for info in docmind.documents()}
+    names = {info.document: info.doc_id for info in docmind.documents.all()}
     ranks: dict[str, list[int]] = {}
     times, unfound = Times(), 0
     for shown in pictures:
@@ -117,7 +117,7 @@ def _each_list(docmind: DocMind, pictures: Sequence[Shown], *, show_misses: bool
 
 def _combined(docmind: DocMind, shown: Shown, text: str) -> dict[str, Sequence[MultimodalHit]]:
     """Return the hits of each list, and of pairs where there are three."""
-    modalities = docmind._modalities
+    modalities = docmind.lists
     lists: dict[ListName, Listed] = {
         "lookalike": Listed([listed(hit, "lookalike") for hit in docmind.lookalike.search(shown.data, k=DEPTH).hits]),
         "text": modalities._lists.words(telling(text), "text", DEPTH, Filters()) if text else Listed(()),
@@ -169,10 +169,10 @@ _ORIENTATION = 0x0112  # the EXIF tag
 def evaluate_distortions(docmind: DocMind, sample: int) -> None:
     """Print R@1, R@5 and the share that is said to be found, for each distortion of the same pages."""
     docmind.lookalike.catch_up()
-    places = sorted((info.doc_id, number + 1) for info in docmind.documents() for number in range(info.pages))
+    places = sorted((info.doc_id, number + 1) for info in docmind.documents.all() for number in range(info.pages))
     chosen = places[:: max(1, len(places) // sample)][:sample]
     print(f"{len(chosen)} of {len(places)} pages\n{'distortion':24} {'R@1':>6} {'R@5':>6} {'found':>6} {'median':>9}")
-    pages = [(place, Image.open(io.BytesIO(docmind.page_image(*place))).convert("RGB")) for place in chosen]
+    pages = [(place, Image.open(io.BytesIO(docmind.documents.page_image(*place))).convert("RGB")) for place in chosen]
     for name, distort in DISTORTIONS.items():
         ranks, found, times = [], 0, Times()
         for place, page in pages:

@@ -36,7 +36,9 @@ def draw(folder: Path, place: Path, questions: list[Question], count: int, seed:
             drawn += 1
             source = chance.choice(sources)
             print(f"\n=== {drawn}. {question.text}\n{answer.outcome}, {source.document}, page {source.page_no}")
-            print(textwrap.indent(in_context(source, docmind.page(source.doc_id, source.page_no).text), "    "))
+            print(
+                textwrap.indent(in_context(source, docmind.documents.page(source.doc_id, source.page_no).text), "    ")
+            )
         if drawn < count:
             print(f"\n{drawn} of {count}: no other question has a quote.")
 

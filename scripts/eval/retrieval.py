@@ -35,7 +35,7 @@ def evaluate(folder: Path, place: Path, questions: list[Question], *, show_misse
             if not chosen:
                 add_missing(docmind, folder)
                 scans = frozenset(
-                    info.document for info in docmind.documents() if info.pages and info.ocr_pages * 2 > info.pages
+                    info.document for info in docmind.documents.all() if info.pages and info.ocr_pages * 2 > info.pages
                 )
             _table(docmind, name, questions, scans, show_misses=show_misses and not chosen)
             if not chosen:
@@ -91,7 +91,7 @@ def _answers(docmind: DocMind, folder: Path, questions: list[Question]) -> None:
         f"first quote on a labelled page {first / count:.3f}, any {anywhere / count:.3f}, {quotes / count:.1f} quotes"
     )
     print(f"ask: {times}")
-    everything = {info.document: info.doc_id for info in docmind.documents()}
+    everything = {info.document: info.doc_id for info in docmind.documents.all()}
     left_out: Counter[str] = Counter()
     for question in questions:
         others = tuple(doc_id for name, doc_id in everything.items() if name not in question.documents)
@@ -116,8 +116,8 @@ def _ocr(docmind: DocMind, path: Path) -> None:
     rates = []
     for line in path.read_text("utf-8").splitlines():
         row = json.loads(line)
-        info = docmind.find_document(Path(row["doc"]).name)
-        rates.append(character_error_rate(row["text"], docmind.page(info.doc_id, row["page"]).text))
+        info = docmind.documents.find(Path(row["doc"]).name)
+        rates.append(character_error_rate(row["text"], docmind.documents.page(info.doc_id, row["page"]).text))
     rates.sort()
     print(
         f"\nOCR: character error rate over {len(rates)} pages:"

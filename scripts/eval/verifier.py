@@ -67,7 +67,7 @@ class Case:
 def evaluate(docmind: DocMind, questions: Sequence[Question], seed: int, *, show_misses: bool) -> None:
     """Build the set, check it, print the tables."""
     cases = list(_cases(docmind, questions, seed))
-    times = _check(cases, docmind._embedder)
+    times = _check(cases, docmind.embedder)
     _report([item for case in cases for item in case.items], times, show_misses=show_misses)
 
 
@@ -84,9 +84,9 @@ def fit(docmind: DocMind, questions: Sequence[Question], seed: int) -> None:
 
 def _cases(docmind: DocMind, questions: Sequence[Question], seed: int) -> Iterator[Case]:
     """Make one case for each question, the same at every run."""
-    random, catalog = Random(seed), docmind._catalog  # noqa: S311
-    corpus = {info.document: catalog.pages_of(info.doc_id) for info in reversed(docmind.documents())}
-    languages = {info.document: info.language or "es" for info in docmind.documents()}
+    random, catalog = Random(seed), docmind.vault.catalog  # noqa: S311
+    corpus = {info.document: catalog.pages_of(info.doc_id) for info in reversed(docmind.documents.all())}
+    languages = {info.document: info.language or "es" for info in docmind.documents.all()}
     names = {name: alter.names_of(" ".join(page.text for page in pages)) for name, pages in corpus.items()}
     rows = [json.loads(line) for line in BY_HAND.read_text("utf-8").splitlines() if line.strip()]
     for question in questions:
@@ -278,7 +278,7 @@ def _rows(docmind: DocMind, cases: Sequence[Case]) -> tuple[np.ndarray, np.ndarr
     x, truths, weights = [], [], []
     for case in cases:
         items = [item for item in case.items if item.document in fitted]
-        evidence = Evidence(docmind._embedder, leaves_of(case.passages))
+        evidence = Evidence(docmind.embedder, leaves_of(case.passages))
         evidence.limit = 100_000
         claims = [Claim(item.text.removeprefix("- ")) for item in items]
         for item, (spans, _) in zip(items, evidence.candidates(claims), strict=True):

@@ -1,102 +1,303 @@
-"""Services of an open vault, wired together once; each starts at first use."""
+"""The parts of an open library, wired once, in the order of the layers; each starts when it is first needed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
+from docmind import __version__
+from docmind.access import ApiTokens
 from docmind.config import Settings
-from docmind.documents import Catalog, NodeStore, Uploads
-from docmind.embedding import TextEmbedder, VectorCache
-from docmind.folders import Folders
+from docmind.conversations import Conversations
+from docmind.documents import Reader, Uploads
+from docmind.embedding import TextEmbedder, VectorCache, close_text_model
 from docmind.image_match import ImageMatcher
-from docmind.index import Report, SearchIndex
-from docmind.ingest import Ingest, IngestQueue, Library
+from docmind.index import SearchIndex
+from docmind.ingest import Folders, Ingest, IngestQueue, Library, WebPages
+from docmind.llm import LanguageModels
+from docmind.maintenance import GarbageCollection, Keys, Purge, Reindexing, Rotation, Snapshots, TextModels
+from docmind.memory import Memories
+from docmind.model_files import LanguageFiles, models_dir_of
+from docmind.network import Ledger, network_ledger
 from docmind.reading import PagePictures
-from docmind.search import PageSearch, TextSearch
-from docmind.storage import Artifacts, Database, Reserve
+from docmind.runtime import Caches
+from docmind.search import MultimodalSearch, PageSearch, TextSearch
+from docmind.storage import Preferences, UserSettings
+from docmind.vault import Vault
 from docmind.visual import Visual
 
+if TYPE_CHECKING:
+    from docmind.answers import DirectAnswers, Examples
+    from docmind.maintenance import Bundles, Doctor
 
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Services:
-    """The services of search and ingestion. Thread-safe."""
+    """Every part of an open library. Thread-safe.
 
-    def __init__(
-        self,
-        settings: Settings,
-        index_key: bytes,
-        database: Database,
-        artifacts: Artifacts,
-        catalog: Catalog,
-        nodes: NodeStore,
-        embedder: TextEmbedder,
-        queries: VectorCache,
-        reserve: Reserve,
-        on_new_key: Callable[[], None] | None = None,
-    ) -> None:
-        """Wire the services; `on_new_key` is as in `SearchIndex`."""
-        self._database = database
-        self.index = SearchIndex(settings, index_key, database, catalog, nodes, embedder, on_new_key)
-        self.lookalike = ImageMatcher(settings.reading, database, catalog, artifacts)
-        self.pictures = PagePictures(settings.reading, artifacts)
-        self.visual = Visual(settings, database, catalog, self.pictures, self.index)
-        self.index.take_pages_from(self.visual.images, self.visual.late)
-        uploads = Uploads(settings, database, catalog, artifacts)
-        self.ingest = Ingest(
-            settings, database, catalog, nodes, artifacts, uploads, embedder, self.index, self.lookalike, self.visual
+    `vault` and `configured`, the settings in force since it was opened, are what the parts are made of.
+    """
+
+    vault: Vault
+    configured: Settings
+    caches: Caches
+    embedder: TextEmbedder
+    queries: VectorCache
+    """The embeddings of questions."""
+
+    network: Ledger
+    """What tried to reach other machines since DocMind was started."""
+
+    reader: Reader
+    tokens: ApiTokens
+    pictures: PagePictures
+    index: SearchIndex
+    lookalike: ImageMatcher
+    visual: Visual
+    memories: Memories
+    models: LanguageModels
+    language_files: LanguageFiles
+    ingest: Ingest
+    queue: IngestQueue
+    documents: Library
+    folders: Folders
+    web_pages: WebPages
+    text_search: TextSearch
+    page_search: PageSearch
+    lists: MultimodalSearch
+    """The search over every kind of list."""
+
+    conversations: Conversations
+    settings: UserSettings
+    """The settings that the user makes in DocMind."""
+
+    keys: Keys
+    rotation: Rotation
+    snapshots: Snapshots
+    reindexing: Reindexing
+    text_models: TextModels
+    erasures: Purge
+    garbage: GarbageCollection
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether the library is open for reading only."""
+        return self.vault.is_read_only
+
+    @cached_property
+    def direct(self) -> DirectAnswers:
+        from docmind.answers import DirectAnswers
+
+        return DirectAnswers(
+            self.configured.answer, self.vault.catalog, self.vault.nodes, self.embedder, self.lists.search,
+            least_certainty=self.configured.reading.ocr_min_confidence,
+            requested=self.memories.requested, note=self.memories.add,
+            expand=lambda text, thread_id: self.memories.expand(text, thread_id=thread_id),
+        )  # fmt: skip
+
+    def examples(self, *, timeout_s: float = 0.0) -> tuple[str, ...] | None:
+        """Return at most three questions that the documents answer; empty without documents.
+
+        None while they are being made, in the background; `timeout_s` waits for them.
+        """
+        return self._examples.wait(timeout_s) if timeout_s else self._examples.get()
+
+    @cached_property
+    def _examples(self) -> Examples:
+        from docmind.answers import Examples
+
+        ask = self.ask  # pyright: ignore
+        return Examples(self.vault.catalog, lambda: self.direct.summarizer, ask, lambda: self.queue.progress().is_busy)
+
+    @cached_property
+    def bundles(self) -> Bundles:
+        """The writing and reading of files that carry the library to another computer."""
+        from docmind.maintenance import Bundles
+
+        return Bundles(
+            __version__,
+            vault=self.vault,
+            memories=self.memories,
+            embedder=self.embedder,
+            library=self.documents,
+            conversations=self.conversations,
         )
-        self.queue = IngestQueue(uploads, self.ingest, settings.reading.workers)
-        self.library = Library(
-            database, catalog, artifacts, self.ingest, self.visual, reserve, settings.storage.bin_days
+
+    @cached_property
+    def doctor(self) -> Doctor:
+        """The checks of the library, and their repairs."""
+        from docmind.maintenance import Doctor, Repairs
+
+        repairs = Repairs(
+            vault=self.vault,
+            queue=self.queue,
+            ingest=self.ingest,
+            lookalike=self.lookalike,
+            visual=self.visual,
+            reindexing=self.reindexing,
         )
-        self.folders = Folders(
-            settings,
-            database,
-            catalog,
-            self.queue,
-            delete=lambda doc_id: self.library.delete([doc_id]),
-            rename=lambda doc_id, name: self.library.rename(doc_id, document=name),
+        return Doctor(
+            self.configured,
+            vault=self.vault,
+            index=self.index,
+            lookalike=self.lookalike,
+            visual=self.visual,
+            snapshots=self.snapshots,
+            repairs=repairs,
         )
-        self.text = TextSearch(settings, catalog, nodes, self.index, embedder, queries)
-        self.pages = PageSearch(settings, self.index, catalog, self.visual, queries)
 
     def warm(self) -> None:
-        """Start search, and from now on process page images in the background."""
+        """Start the index engine and the text model, and update the index.
+
+        Also look for language models, load LangGraph, and process page images in the background; files that nothing
+        refers to are removed there too.
+        """
         self.index.ready()
         self.start_models()
-        if not self._database.is_read_only:
+        if not self.is_read_only:
             self.ingest.warm()
             self.lookalike.follow()
             self.visual.follow()
             self.folders.follow()
-            self.library.follow()
+            self.documents.follow()
+        self.models.warm()
+        self.conversations.warm()
+        self.garbage.follow(lambda: self.queue.progress().is_busy or self.conversations.is_busy)
 
     def start_models(self) -> None:
-        """Start the models that searches use in the background, where they are not ready."""
-        self.text.warm()
-        self.pages.begin()
+        """Start the models that searches use, in the background, where they are not ready: those idle have ended.
 
-    def reindex(self, report: Report | None) -> int:
-        """Compute missing token vectors, rebuild the index, and process new page images.
-
-        Returns how many documents the index holds. The index is built even where the vectors cannot be computed.
+        Without it the first search waits for them, up to `retrieve.start_timeout_s`.
         """
-        self._database.check_writable()
-        self.index.started()
-        try:
-            if self.text.rerank is not None:
-                self.text.rerank.fill(report)
-        finally:
-            documents = self.index.rebuild(report)
-        self.ingest.later.catch_up()
-        self.lookalike.renew()
-        return documents
+        self.text_search.warm()
+        self.page_search.begin()
 
     def close(self) -> None:
-        """Make the index durable and end every child process. Idempotent."""
-        self.library.close()
-        self.lookalike.close()
-        self.visual.close()
-        self.pictures.close()
-        self.ingest.close()
-        self.text.close()
-        self.index.close()
+        """Stop jobs, end child processes, close the stores and release the vault. Idempotent."""
+        with ExitStack() as closing:  # each of them, even where another fails; the last one is closed first
+            closing.callback(self.vault.close)
+            closing.callback(close_text_model, self.embedder)
+            for part in (
+                self.index,
+                self.text_search,
+                self.ingest,
+                self.pictures,
+                self.visual,
+                self.lookalike,
+                self.documents,
+                self.models,
+                self.language_files,
+                self.lists,
+                self.queue,
+                self.folders,
+                self.conversations,
+                self.garbage,
+                self.erasures,
+                self.rotation,
+            ):
+                closing.callback(part.close)
+
+
+def build(
+    vault: Vault,
+    settings: Settings,
+    *,
+    user_settings: UserSettings,
+    embedder: TextEmbedder,
+    rotation: Rotation,
+    models: LanguageModels | None,
+    is_model_set: bool,
+) -> Services:
+    """Make all parts of an open vault, the lowest first; a part takes those below it and calls none above.
+
+    `models` replaces the configured language models. With `is_model_set` the text model is named by the environment.
+    """
+    caches = Caches()
+    late = list[Services]()
+    queries = caches.join(VectorCache())
+    pictures = caches.join(PagePictures(settings.reading, vault.artifacts))
+    index = SearchIndex(settings, vault=vault, key=rotation.index_key(), embedder=embedder)
+    lookalike = ImageMatcher(settings.reading, vault.database, vault.catalog, vault.artifacts)
+    visual = Visual(settings, vault.database, vault.catalog, pictures, index)
+    index.take_pages_from(visual.images, visual.late)
+    memories = Memories(settings.memory, vault.database, embedder)
+    gguf_folder = models_dir_of(settings) / "language"
+    language_models = models or LanguageModels(settings.llm, Preferences(vault.database), folder=gguf_folder)
+    uploads = Uploads(settings, vault.database, vault.catalog, vault.artifacts)
+    ingest = Ingest(
+        settings, vault=vault, uploads=uploads, embedder=embedder, index=index, lookalike=lookalike, visual=visual
+    )
+    queue = IngestQueue(uploads, ingest, settings.reading.workers)
+    documents = caches.join(
+        Library(vault=vault, ingest=ingest, pictures=pictures, visual=visual, bin_days=settings.storage.bin_days)
+    )
+    text_search = TextSearch(settings, vault.catalog, vault.nodes, index, embedder, queries)
+    page_search = PageSearch(settings, index, vault.catalog, visual, queries)
+    lists = MultimodalSearch(settings, vault.catalog, vault.nodes, text_search.search, lookalike, page_search, queries)
+    conversations = Conversations(
+        settings, vault.database, pictures, vault.catalog, embedder, lists.search, vault.catalog.epoch, memories,
+        language_models, lambda: late[0].direct,
+    )  # fmt: skip
+    snapshots = Snapshots(
+        settings.snapshots, vault=vault, settings=user_settings, library=documents, index=index, embedder=embedder
+    )
+    made = Services(
+        vault=vault,
+        configured=settings,
+        caches=caches,
+        embedder=embedder,
+        queries=queries,
+        network=network_ledger(),
+        reader=Reader(vault.catalog),
+        tokens=ApiTokens(vault.database),
+        pictures=pictures,
+        index=index,
+        lookalike=lookalike,
+        visual=visual,
+        memories=memories,
+        models=language_models,
+        language_files=LanguageFiles(gguf_folder, settings.visual.hub_url, language_models.take),
+        ingest=ingest,
+        queue=queue,
+        documents=documents,
+        folders=Folders(settings, vault=vault, queue=queue, library=documents),
+        web_pages=WebPages(user_settings, vault=vault, queue=queue),
+        text_search=text_search,
+        page_search=page_search,
+        lists=lists,
+        conversations=conversations,
+        settings=user_settings,
+        keys=Keys(vault),
+        rotation=rotation,
+        snapshots=snapshots,
+        reindexing=Reindexing(
+            vault=vault,
+            embedder=embedder,
+            index=index,
+            lookalike=lookalike,
+            ingest=ingest,
+            text=text_search,
+            snapshots=snapshots,
+        ),
+        text_models=TextModels(
+            settings, vault=vault, embedder=embedder, snapshots=snapshots, is_set=is_model_set
+        ),
+        erasures=Purge(
+            vault=vault,
+            ingest=ingest,
+            index=index,
+            visual=visual,
+            memories=memories,
+            conversations=conversations,
+            snapshots=snapshots,
+            caches=caches,
+        ),
+        garbage=GarbageCollection(
+            vault.database, vault.catalog, vault.artifacts, vault.clock, settings.storage.keep_aside_days,
+            (vault.catalog.artifact_ids,),
+        ),
+    )  # fmt: skip
+    late.append(made)
+    return made

@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import os
 import threading
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from docmind.config import Settings
@@ -18,11 +20,13 @@ from docmind.storage import (
     Artifacts,
     AskPassphrase,
     Database,
+    Keyset,
     Mark,
     OpenedKeys,
     OwnClock,
     OwnerLock,
     Reserve,
+    change_passphrase,
     check_folder,
     check_whole,
     keep_database,
@@ -36,6 +40,14 @@ from docmind.wording import _
 _log = logging.getLogger(__name__)
 _NAMED = 5  # lost documents that an error names
 _PLACE = "Check the folder and its permissions, or choose another with DOCMIND_DATA_DIR."
+
+
+@dataclass(frozen=True, slots=True)
+class IndexKey:
+    """The key of the index; where it `is_new`, the index on the disk still has the key before."""
+
+    key: bytes = field(repr=False)
+    is_new: bool = False
 
 
 class Vault:
@@ -60,6 +72,7 @@ class Vault:
         acknowledged changes, that is a `BehindError`, unless `accept` continues with what is there. Raises `VaultError`
         and its kinds, `ConfigError`; nothing is open then.
         """
+        self._asked_read_only, self._accept = read_only, accept
         keep_private()
         start_children(settings.processes.start)
         data_dir = settings.data_dir
@@ -87,6 +100,10 @@ class Vault:
             self.clock = OwnClock(self.database)
             opened.pop_all()
 
+    def reopened(self) -> Vault:
+        """Open the library again, as it was opened before and with the same keys; call it after `close`."""
+        return Vault(self.settings, keys=self.keys, read_only=self._asked_read_only, accept=self._accept)
+
     def close(self) -> None:
         """Close the stores and release the lock, each of them even where another fails. Idempotent."""
         with ExitStack() as closing:
@@ -95,6 +112,34 @@ class Vault:
                 closing.callback(self.reserve.close)
             closing.callback(self.database.close)
             closing.callback(self.artifacts.close)
+
+    def change_passphrase(self, now: str, new: str) -> None:
+        """Exchange the passphrase, and the recovery code with it; raises as `storage.change_passphrase`."""
+        with self.keys_lock:
+            self.keys = change_passphrase(self.settings.data_dir, self.keys, now, new)
+
+    def begin_rotation(self) -> None:
+        """Make new keys beside those in use; what is sealed from now on has the new one."""
+        with self.keys_lock:
+            self.keys.recovery.begin_rotation()
+            self.artifacts.use(self.keys.keyset)
+
+    def change_keys(self, change: Callable[[Keyset], Keyset]) -> None:
+        """Write the keys that `change` returns for those of a rotation; nothing where no rotation is left.
+
+        The rotation ends with the change after which no key is left to exchange.
+        """
+        with self.keys_lock:
+            if self.keys.keyset.next is None:  # another thread made the last change meanwhile
+                return
+            self.keys.recovery.change_keys(lambda keyset: _settled(change(keyset)))
+            self.artifacts.use(self.keys.keyset)
+
+    def note_index_key(self) -> None:
+        """Note that the index was built with the new key of a rotation."""
+        self.change_keys(
+            lambda keyset: replace(keyset, own_index_key=keyset.next.index_key) if keyset.next is not None else keyset
+        )
 
     def _opened_database(self, *, accept: bool) -> Database:
         """Open `vault.db` and check it against its mark.
@@ -190,3 +235,11 @@ def _is_writable(data_dir: Path) -> bool:
 def _without_code(settings: Settings) -> Settings:
     keys = settings.keys.model_copy(update={"recovery_code": None})
     return settings.model_copy(update={"keys": keys})
+
+
+def _settled(keyset: Keyset) -> Keyset:
+    """Return the keyset without the keys to come, where nothing is left to change."""
+    new = keyset.next
+    if new is None or not new.is_sealed or keyset.db_key != new.db_key or keyset.own_index_key != new.index_key:
+        return keyset
+    return replace(keyset, next=None)

@@ -103,7 +103,7 @@ def test_all_documents_come_with_their_first_passage(desk: DocMind) -> None:
 
 
 def test_filters_narrow_the_list(desk: DocMind) -> None:
-    lease = desk.find_document("lease.md")
+    lease = desk.documents.find("lease.md")
     within = Filters(doc_ids=(lease.doc_id,))
     assert named(desk.ask("What documents do I have?", filters=within)) == ["lease.md"]
     assert named(desk.ask("Which documents do I have about pancakes?", filters=within)) == []
@@ -136,7 +136,7 @@ def test_a_summary_is_made_of_whole_sentences_in_order(desk: DocMind, question: 
 
 
 def test_what_is_meant_by_this(desk: DocMind) -> None:
-    lease, boiler = desk.find_document("lease.md"), desk.find_document("boiler.md")
+    lease, boiler = desk.documents.find("lease.md"), desk.documents.find("boiler.md")
     within = Filters(doc_ids=(boiler.doc_id,))
     assert set(named(desk.ask("What is this about?", filters=within))) == {"boiler.md"}
     assert desk.ask("What is this about?").outcome != "summary", "nothing says which of the documents"

@@ -75,7 +75,7 @@ def test_examples_are_answered_by_their_documents(tmp_path: Path) -> None:
             assert "not" not in question.split()
             assert desk.ask(question).outcome in ("answer", "summary", "documents")
         assert desk.examples() == found, "they are kept for this state of the vault"
-        desk.erase([desk.find_document("lease.md").doc_id])
+        desk.erasures.erase([desk.documents.find("lease.md").doc_id])
         later = desk.examples(timeout_s=60)
         assert later is not None
         assert not any("lease" in question for question in later)

@@ -75,7 +75,7 @@ def test_a_question_for_a_measure_needs_no_word_of_measure(form: str) -> None:
 
 def test_quotes_are_verbatim_and_boxes_lie_over_their_words(desk: DocMind) -> None:
     for source in desk.ask("How much is the monthly rent that the tenant pays?").sources:
-        page = desk.page(source.doc_id, source.page_no)
+        page = desk.documents.page(source.doc_id, source.page_no)
         assert source.quote in page.text
         quoted = [box for text, box in page.words if text in source.quote]
         for word in quoted:
@@ -113,7 +113,7 @@ class Counting(FakeEmbedder):
 def test_passages_are_read_once_whatever_is_asked_of_their_pages(desk: DocMind) -> None:
     question, other = "Within how many days does the landlord repair the heating?", "Who repairs the heating?"
     model = Counting()
-    extractive = Extractive(AnswerSettings(), desk._catalog, model)
+    extractive = Extractive(AnswerSettings(), desk.vault.catalog, model)
     first = extractive.extract(question, desk.search(question))
     assert len(model.read) > 2
     assert extractive.extract(question, desk.search(question)) == first
@@ -130,9 +130,9 @@ def test_what_was_read_of_an_erased_document_is_forgotten(tmp_path: Path) -> Non
     with opened(tmp_path) as mind:
         mind.add([BIRDS])
         assert mind.ask("Where do herons nest?").found
-        kept = mind._direct._read._kept
+        kept = mind.direct._read._kept
         assert kept
-        mind.erase([info.doc_id for info in mind.documents()])
+        mind.erasures.erase([info.doc_id for info in mind.documents.all()])
         assert not kept
 
 
@@ -146,13 +146,13 @@ class Missing(FakeEmbedder):
 def test_without_the_text_model_words_alone_decide(desk: DocMind) -> None:
     question = "Within how many days does the landlord repair the heating?"
     found = replace(desk.search(question), nearest_cosine=None)
-    extract = Extractive(AnswerSettings(), desk._catalog, Missing()).extract(question, found)
+    extract = Extractive(AnswerSettings(), desk.vault.catalog, Missing()).extract(question, found)
     assert extract.sources[0].page_no == 2
     assert extract.degraded == ()  # the search has said so
-    gone = Extractive(AnswerSettings(), desk._catalog, Missing()).extract(question, desk.search(question))
+    gone = Extractive(AnswerSettings(), desk.vault.catalog, Missing()).extract(question, desk.search(question))
     assert gone.sources == extract.sources
     assert [each.stage for each in gone.degraded] == ["dense"]
-    nothing = Extractive(AnswerSettings(), desk._catalog, Missing()).extract("Who won the 1998 World Cup?", found)
+    nothing = Extractive(AnswerSettings(), desk.vault.catalog, Missing()).extract("Who won the 1998 World Cup?", found)
     assert nothing.sources == ()
 
 
@@ -172,7 +172,9 @@ def test_what_is_deleted_meanwhile_is_not_quoted(tmp_path: Path) -> None:
         mind.add([BIRDS])
         found = mind.search("herons nest in poplar trees")
         assert found.hits
-        extract = Extractive(AnswerSettings(), Deleting(mind._database), FakeEmbedder()).extract(found.query, found)
+        extract = Extractive(AnswerSettings(), Deleting(mind.vault.database), FakeEmbedder()).extract(
+            found.query, found
+        )
         assert (extract.sources, extract.confidence) == ((), 0.0)
 
 
@@ -195,7 +197,7 @@ def test_lines_of_which_ocr_is_not_sure_are_not_quoted(tmp_path: Path) -> None:
     with opened(tmp_path) as mind:
         mind.add([Upload("birds.pdf", text_pdf([text]))])
         found = mind.search("Where do herons nest?")
-        catalog = Misread(mind._database)
+        catalog = Misread(mind.vault.database)
 
         def quotes(least: float) -> str:
             extractive = Extractive(AnswerSettings(threshold=0.0), catalog, FakeEmbedder(), least_certainty=least)
@@ -221,7 +223,7 @@ def test_what_was_quoted_before_gives_way(tmp_path: Path) -> None:
     with opened(tmp_path) as mind:
         mind.add([Upload("a.pdf", text_pdf(["Herons nest in poplar trees. Young herons leave the nest in June."]))])
         found = mind.search("herons nest trees")
-        extractive = Extractive(AnswerSettings(threshold=0.0), mind._catalog, FakeEmbedder())
+        extractive = Extractive(AnswerSettings(threshold=0.0), mind.vault.catalog, FakeEmbedder())
         first = extractive.extract(found.query, found).sources[0].quote
         others = extractive.extract(found.query, found, (first,)).sources
         assert others
@@ -232,7 +234,7 @@ def test_what_was_quoted_before_gives_way(tmp_path: Path) -> None:
 
 def quoting(desk: DocMind, monkeypatch: pytest.MonkeyPatch, chosen: AnswerSettings) -> None:
     """Have the desk quote by these settings."""
-    monkeypatch.setattr(desk._direct, "extractive", Extractive(chosen, desk._catalog, desk._embedder))
+    monkeypatch.setattr(desk.direct, "extractive", Extractive(chosen, desk.vault.catalog, desk.embedder))
 
 
 def test_no_more_quotes_than_set(desk: DocMind, monkeypatch: pytest.MonkeyPatch) -> None:

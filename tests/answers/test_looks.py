@@ -24,7 +24,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
 
 
 def seen(desk: DocMind, page_no: int, doc_id: str = "") -> PageHit:
-    info = desk.find_document("colours.tiff")
+    info = desk.documents.find("colours.tiff")
     doc_id = doc_id or info.doc_id
     place = f"{doc_id}::page::{page_no}"
     return PageHit(
@@ -34,7 +34,7 @@ def seen(desk: DocMind, page_no: int, doc_id: str = "") -> PageHit:
 
 
 def catalog_of(desk: DocMind) -> Catalog:
-    return desk._catalog  # pyright: ignore[reportPrivateUsage]
+    return desk.vault.catalog  # pyright: ignore[reportPrivateUsage]
 
 
 def quote(desk: DocMind, page_no: int) -> Source:

@@ -66,8 +66,8 @@ def desk(tmp_path: Path) -> Iterator[DocMind]:
 
 @pytest.mark.slow
 def test_words_decide_where_the_text_model_is_lost(desk: DocMind) -> None:
-    summarizer = Summarizer(desk._catalog, desk._vault.nodes, BrokenEmbedder())
-    summary = summarizer.summarize(desk.find_document("storks.txt"))
+    summarizer = Summarizer(desk.vault.catalog, desk.vault.nodes, BrokenEmbedder())
+    summary = summarizer.summarize(desk.documents.find("storks.txt"))
     assert [part.stage for part in summary.degraded] == ["dense"]
     said = [" ".join(source.quote.split()) for _, source in summary.parts]
     assert said

@@ -375,9 +375,9 @@ def test_a_found_page_of_a_vault_is_cited_with_its_boxes(tmp_path_factory: pytes
     with DocMind(settings) as desk:
         desk.add([Upload("lease.pdf", text_pdf([line, "Herons nest in tall poplar trees near the river."]))])
         hits = desk.search("How much is the rent?").hits
-        pages = Catalog(desk._database).pages((hit.doc_id, hit.page_no) for hit in hits)
+        pages = Catalog(desk.vault.database).pages((hit.doc_id, hit.page_no) for hit in hits)
         found = [Passage(hit, pages[hit.doc_id, hit.page_no], 0, len(hit.text)) for hit in hits]
-        verified = Verifier(desk._embedder).verify("The rent is 1,450 euros a month. It is 1,540 euros.", found)
+        verified = Verifier(desk.embedder).verify("The rent is 1,450 euros a month. It is 1,540 euros.", found)
     assert [sentence.supported for sentence in verified.sentences] == [True, False]
     assert verified.sources[0].quote == line
     assert verified.sources[0].boxes[0].w > 100

@@ -66,10 +66,10 @@ def test_a_process_of_the_user_is_let_in(docmind: DocMind, tmp_path: Path, is_pr
         pytest.skip("there are no such sockets")
     with serving(docmind, tmp_path, is_private=is_private) as (_, app):
         assert is_alive(app)
-        assert Client(app).counts() == docmind.counts()
+        assert Client(app).counts() == docmind.documents.counts()
         reader = docmind.tokens.new(f"reader {is_private}", scope="read")
         narrowed = Client(app, token=reader.secret)
-        assert narrowed.counts() == docmind.counts()
+        assert narrowed.counts() == docmind.documents.counts()
         with pytest.raises(NotPermittedError):
             narrowed.tokens.list()
         with pytest.raises(AppNotOpenError, match="401"):
@@ -151,11 +151,11 @@ def test_it_serves_programs_alone(docmind: DocMind, tmp_path: Path) -> None:
 def test_it_closes_once_nothing_is_asked_for_a_moment(docmind: DocMind, tmp_path: Path) -> None:
     with serving(docmind, tmp_path) as (made, app):
         client = Client(app)
-        client.counts()
+        client.documents.counts()
         made.stop()
         for _ in range(3):  # a command that sends several requests
             time.sleep(0.1)
-            client.counts()
+            client.documents.counts()
         until = time.monotonic() + 10
         while is_alive(app) and time.monotonic() < until:  # one that asks for ever is not waited for
             time.sleep(0.1)

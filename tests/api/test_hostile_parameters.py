@@ -110,9 +110,9 @@ def _plain(value: Any) -> str:
 
 @pytest.fixture
 def real(docmind: DocMind) -> dict[str, Any]:
-    info = docmind.documents()[0]
+    info = docmind.documents.all()[0]
     thread = docmind.conversations.create(title="Boilers")
-    collection = docmind.library.new_collection("Heating", [info.doc_id])
+    collection = docmind.documents.new_collection("Heating", [info.doc_id])
     snapshot = docmind.snapshots.create()
     return {
         "doc_id": info.doc_id, "doc_ids": [info.doc_id], "page_no": 1, "thread_id": thread.thread_id,
@@ -177,4 +177,4 @@ def test_no_parameter_is_answered_with_an_error_of_the_server(docmind: DocMind, 
 
 
 def _index_process(docmind: DocMind) -> int | None:
-    return docmind._services.index.started().index.pid  # type: ignore[attr-defined]
+    return docmind.index.started().index.pid  # type: ignore[attr-defined]

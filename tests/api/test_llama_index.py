@@ -62,7 +62,7 @@ def test_a_stock_query_engine_answers_from_the_vault(desk: DocMind) -> None:
     first = response.source_nodes[0]
     assert first.text == "Their eggs are pale blue"
     assert (first.metadata["document"], first.metadata["page_no"]) == ("herons.pdf", 2)
-    assert first.metadata["doc_id"] == desk.find_document("herons.pdf").doc_id
+    assert first.metadata["doc_id"] == desk.documents.find("herons.pdf").doc_id
     # MockLLM repeats its prompt: the passage was read with its document and page, and without the rest.
     assert "document: herons.pdf\npage_no: 2\n\nTheir eggs are pale blue" in str(response)
     assert "page_width" not in str(response)
@@ -81,7 +81,7 @@ def test_a_box_encloses_the_boxes_of_the_passage(desk: DocMind) -> None:
 
 
 def test_filters_and_keys_reach_the_search(desk: DocMind) -> None:
-    only = Filters(doc_ids=(desk.find_document("bread.txt").doc_id,))
+    only = Filters(doc_ids=(desk.documents.find("bread.txt").doc_id,))
     assert {node.metadata["document"] for node in TextRetriever(desk, filters=only).retrieve("eggs")} == {"bread.txt"}
     documents = [node.metadata["document"] for node in TextRetriever(desk, dedup_key="doc_id").retrieve("eggs bread")]
     assert len(documents) == len(set(documents)) >= 2
@@ -166,10 +166,10 @@ def test_nodes_made_outside_have_the_vectors_of_the_vault(tmp_path: Path, desk: 
     embedder = FakeEmbedder()
     pipeline = IngestionPipeline(transformations=[WindowParser(embedder), TextEmbedding(embedder)])
     nodes = pipeline.run(documents=pages)
-    rows = desk._vault.nodes.nodes_of(desk.find_document("herons.pdf").doc_id)
+    rows = desk.vault.nodes.nodes_of(desk.documents.find("herons.pdf").doc_id)
     assert [node.get_content(MetadataMode.NONE) for node in nodes] == [page.text for page in pages]
     assert [node.metadata["content_hash"] for node in nodes] == [row.content_hash.hex() for row in rows]
-    stored = desk._vault.nodes.vectors(embedder.fingerprint, [row.content_hash for row in rows])
+    stored = desk.vault.nodes.vectors(embedder.fingerprint, [row.content_hash for row in rows])
     for node, row in zip(nodes, rows, strict=True):
         assert node.embedding == pytest.approx(stored[row.content_hash].tolist(), abs=1e-3)  # stored as float16
     again = pipeline.run(documents=pages)  # from the cache of the pipeline

@@ -257,8 +257,8 @@ def test_hostile_arguments_are_refused_in_a_sentence(docmind: DocMind) -> None:
 def test_a_document_of_the_bin_is_asked_as_of_a_snapshot(docmind: DocMind) -> None:
     async def session() -> None:
         taken = docmind.snapshots.create("Before spring")
-        (doc_id,) = (info.doc_id for info in docmind.documents() if info.document == "herons.pdf")
-        docmind.library.delete([doc_id])
+        (doc_id,) = (info.doc_id for info in docmind.documents.all() if info.document == "herons.pdf")
+        docmind.documents.delete([doc_id])
         try:
             async with asked(docmind) as client:
                 now = await record(client, "search", question="tall trees")
@@ -271,7 +271,7 @@ def test_a_document_of_the_bin_is_asked_as_of_a_snapshot(docmind: DocMind) -> No
                 assert {source["document"] for source in answer["sources"]} == {"herons.pdf"}
                 await refusal(client, "get_page", document="herons.pdf", page_no=1)
         finally:
-            docmind.library.restore([doc_id])
+            docmind.documents.restore([doc_id])
             docmind.snapshots.delete(taken.snapshot_id)
 
     run_async(session())
@@ -322,9 +322,9 @@ def test_only_files_in_allowed_folders_are_added(docmind: DocMind, tmp_path: Pat
                 client, "ingest", paths=[str(inbox / "deep" / "wren.txt")], wait_s=60, language="en", tags=["loud"]
             )
             assert [one["status"] for one in again["results"]] == ["already"]
-        wren = docmind.find_document("wren.txt")
+        wren = docmind.documents.find("wren.txt")
         assert (wren.language, wren.tags) == ("en", ("loud",))
-        docmind.erase([wren.doc_id])
+        docmind.erasures.erase([wren.doc_id])
 
     run_async(session())
 
@@ -360,7 +360,7 @@ def test_a_home_that_is_allowed_keeps_its_secrets(
             assert {one["document"]: one["status"] for one in report["results"]} == {
                 "wren.txt": "added", "key of another library": "refused",
             }  # fmt: skip
-        docmind.erase([docmind.find_document("wren.txt").doc_id])
+        docmind.erasures.erase([docmind.documents.find("wren.txt").doc_id])
 
     run_async(session())
 

@@ -50,12 +50,12 @@ def folder(tmp_path: Path) -> Path:
 def test_the_library_is_held_during_a_call_and_given_back_when_idle(folder: Path) -> None:
     reach = OnDemand(settings_in(folder), idle_s=0.0)
     with reach.library() as library:
-        assert library.counts()[0] == 1
+        assert library.documents.counts()[0] == 1
         time.sleep(2 * on_demand._LOOK_S)
         assert not is_free(folder)  # a call is going on, however long
     wait_until_free(folder)
     with reach.library() as library:
-        assert library.counts()[0] == 1
+        assert library.documents.counts()[0] == 1
     reach.close()
     assert is_free(folder)
     with pytest.raises(VaultError), reach.library():
@@ -75,7 +75,7 @@ def test_calls_at_once_share_one_library(folder: Path) -> None:
 
     def call() -> None:
         with reach.library() as library:
-            counts.append(library.counts()[0])
+            counts.append(library.documents.counts()[0])
 
     threads = [threading.Thread(target=call) for _ in range(8)]
     for thread in threads:
@@ -91,7 +91,7 @@ def test_another_owner_is_told(folder: Path) -> None:
     with opened(folder), pytest.raises(VaultBusyError, match="at the moment"), reach.library():
         pass
     with reach.library() as library:
-        assert library.counts()[0] == 1
+        assert library.documents.counts()[0] == 1
     reach.close()
 
 
@@ -107,7 +107,7 @@ def test_an_app_that_was_killed_is_not_waited_for(folder: Path) -> None:
     announce(folder / "data", app)  # its file is left, and nothing listens there
     reach = OnDemand(settings_in(folder))
     with reach.library() as library:
-        assert library.counts()[0] == 1
+        assert library.documents.counts()[0] == 1
     with pytest.raises(AppNotOpenError, match="was closed") as error, reach.library():
         raise AppNotOpenError("the app ended during a call")
     assert "Call the tool again" in error.value.hint

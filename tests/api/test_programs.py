@@ -94,7 +94,7 @@ def test_a_reading_token_reads_and_searches_alone(server: Server, client: Client
     secret = client.tokens.new("reader").secret
     assert asked(server, secret, "/api/v1/search", "POST", {"question": "tall trees"})[0] == 200
     assert asked(server, secret, "/api/v1/ask", "POST", {"question": "Where do herons nest?"})[0] == 200
-    doc_id = client.documents()[0].doc_id
+    doc_id = client.documents.all()[0].doc_id
     refused = [
         ("/api/v1/ask", "POST", {"question": "Remember that the heron year is 2026."}),
         ("/api/v1/bin", "POST", {"doc_ids": [doc_id]}),
@@ -108,7 +108,7 @@ def test_a_reading_token_reads_and_searches_alone(server: Server, client: Client
     for path, verb, body in refused:
         status, told = asked(server, secret, path, verb, body)
         assert (status, told["error"]["kind"]) == (403, "NotPermittedError"), path
-    assert client.documents()[0].title == ""
+    assert client.documents.all()[0].title == ""
     assert not client.memories.list().memories
     client.tokens.revoke("reader")
 
@@ -185,8 +185,8 @@ def test_the_client_raises_what_is_not_permitted(server: Server, client: Client)
     secret = client.tokens.new("reader").secret
     reader = connect(server._folder / "data", token=secret)
     with pytest.raises(NotPermittedError):
-        reader.library.delete([client.documents()[0].doc_id])
-    assert reader.counts() == client.counts()
+        reader.documents.delete([client.documents.all()[0].doc_id])
+    assert reader.documents.counts() == client.documents.counts()
     client.tokens.revoke("reader")
 
 

@@ -146,7 +146,7 @@ def test_the_references_of_every_hit_open(door: str, app: App, kept: DocMind, tm
         "shell": lambda: _of_shell(shell),
     }
     asked = by_name[door]()
-    picture = kept.page_image(kept.find_document("herons.pdf").doc_id, 2)
+    picture = kept.documents.page_image(kept.documents.find("herons.pdf").doc_id, 2)
     hits = {name: asked.search(name) for name in LISTS}
     hits |= {"lookalike": asked.see(picture), "nearest": asked.nearest("Who won the 1998 World Cup?")}
     for name, of_list in hits.items():
@@ -154,6 +154,8 @@ def test_the_references_of_every_hit_open(door: str, app: App, kept: DocMind, tm
         for hit in of_list:
             assert hit["image"] is not None, (name, hit["document"])
             image, thumbnail = (ArtifactRef(**hit[each]) for each in ("image", "thumbnail"))
-            page = kept.page_image(hit["doc_id"], hit["page_no"])
-            assert kept._artifacts.get(image) == page
-            assert kept._artifacts.get(thumbnail) == kept.page_image(hit["doc_id"], hit["page_no"], thumbnail=True)
+            page = kept.documents.page_image(hit["doc_id"], hit["page_no"])
+            assert kept.vault.artifacts.get(image) == page
+            assert kept.vault.artifacts.get(thumbnail) == kept.documents.page_image(
+                hit["doc_id"], hit["page_no"], thumbnail=True
+            )

@@ -23,7 +23,7 @@ FILES = [
 
 def _collect(docmind: DocMind) -> None:
     confirm(docmind)
-    docmind.library.new_collection("Waders", [docmind.find_document("herons.txt").doc_id])
+    docmind.documents.new_collection("Waders", [docmind.documents.find("herons.txt").doc_id])
 
 
 WADERS = Library("collections", [Upload(*file) for file in FILES], _collect)

@@ -55,7 +55,7 @@ class Pictured(App):
 
 def screenshot(mind: DocMind, doc_id: str, page_no: int = 1) -> bytes:
     """Return a part of a page as PNG."""
-    page = Image.open(io.BytesIO(mind.page_image(doc_id, page_no))).convert("RGB")
+    page = Image.open(io.BytesIO(mind.documents.page_image(doc_id, page_no))).convert("RGB")
     return png(page.crop((0, round(TOP * page.height), page.width, round(BOTTOM * page.height))))
 
 
@@ -77,9 +77,9 @@ def server(tmp_path: Path) -> Iterator[Pictured]:
         plain_in,
     )
     with library.opened(tmp_path) as mind:
-        report = mind.find_document("quarterly report.pdf")
+        report = mind.documents.find("quarterly report.pdf")
         server = Pictured(
-            tmp_path, screenshot(mind, report.doc_id, 2), screenshot(mind, mind.find_document(HOSTILE).doc_id)
+            tmp_path, screenshot(mind, report.doc_id, 2), screenshot(mind, mind.documents.find(HOSTILE).doc_id)
         )
     server.start()
     yield server

@@ -37,7 +37,7 @@ def locked(name: str = "contract.docx") -> Upload:
 def left(shell: Shell, *uploads: Upload) -> None:
     """Submit files without reading them, as an interrupted run does."""
     with opened(shell.folder) as desk:
-        desk.confirm_recovery_code(desk.recovery_code() or "")
+        desk.keys.confirm_recovery_code(desk.keys.recovery_code() or "")
         desk.queue.hold(uploads)
 
 

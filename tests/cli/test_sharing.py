@@ -109,7 +109,7 @@ def test_commands_are_answered_while_another_one_adds(shell: Shell, how: str) ->
         assert shell.json("search", "nest in tall trees")["hits"][0]["document"] == "herons.pdf"
         shell.run("tag", "herons.pdf", "--add", "water")
         with connect(shell.folder / "data") as client:
-            assert client.counts()[0] >= 2
+            assert client.documents.counts()[0] >= 2
         refused = shell.run("reindex", code=11)
         assert "in use by another DocMind" in refused.stderr
         assert process.poll() is None

@@ -55,7 +55,7 @@ def client(folder: Path) -> Client:
 
 
 def herons(docmind: Any) -> str:
-    return docmind.find_document("herons.pdf").doc_id
+    return docmind.documents.find("herons.pdf").doc_id
 
 
 SAME: dict[str, Callable[[Any], Any]] = {
@@ -66,21 +66,23 @@ SAME: dict[str, Callable[[Any], Any]] = {
     "multimodal": lambda docmind: [
         (hit.page_no, hit.source, hit.rank) for hit in docmind.multimodal_search("shallow water", lists=["text"]).hits
     ],
-    "page": lambda docmind: docmind.page(herons(docmind), 1).text,
-    "page image": lambda docmind: docmind.page_image(herons(docmind), 2, thumbnail=True)[:4],
-    "original": lambda docmind: docmind.library.original(herons(docmind)),
+    "page": lambda docmind: docmind.documents.page(herons(docmind), 1).text,
+    "page image": lambda docmind: docmind.documents.page_image(herons(docmind), 2, thumbnail=True)[:4],
+    "original": lambda docmind: docmind.documents.original(herons(docmind)),
     "ask": lambda docmind: docmind.ask("Where do herons nest?").answer,
-    "see": lambda docmind: docmind.see(docmind.page_image(herons(docmind), 1), read=False, k=2, merge="rrf").merge,
-    "rename": lambda docmind: (
-        docmind.library.rename(herons(docmind), title="Grey herons").title,
-        docmind.document(herons(docmind)).shown_title,
+    "see": lambda docmind: (
+        docmind.see(docmind.documents.page_image(herons(docmind), 1), read=False, k=2, merge="rrf").merge
     ),
-    "tags": lambda docmind: (docmind.library.tag([herons(docmind)], add=["birds"]), docmind.library.tags()),
+    "rename": lambda docmind: (
+        docmind.documents.rename(herons(docmind), title="Grey herons").title,
+        docmind.documents.get(herons(docmind)).shown_title,
+    ),
+    "tags": lambda docmind: (docmind.documents.tag([herons(docmind)], add=["birds"]), docmind.documents.tags()),
     "bin": lambda docmind: (
-        [info.document for info in docmind.library.delete([herons(docmind)])],
-        docmind.documents(),
-        docmind.library.restore([docmind.library.find_binned("herons.pdf").doc_id]),
-        docmind.counts(),
+        [info.document for info in docmind.documents.delete([herons(docmind)])],
+        docmind.documents.all(),
+        docmind.documents.restore([docmind.documents.find_binned("herons.pdf").doc_id]),
+        docmind.documents.counts(),
     ),
     "memories": lambda docmind: (
         docmind.memories.add("The heron year is 2026.").text,
@@ -95,7 +97,7 @@ SAME: dict[str, Callable[[Any], Any]] = {
     "jobs": lambda docmind: docmind.queue.uploads("waiting", "paused"),
     "a setting": lambda docmind: docmind.settings.info("reading.max_file_mb"),
     "an image model": lambda docmind: docmind.visual.is_on("late"),
-    "days in the bin": lambda docmind: docmind.library.bin_days,
+    "days in the bin": lambda docmind: docmind.documents.bin_days,
 }
 
 
@@ -107,9 +109,9 @@ def test_client_and_facade_give_the_same(facade: DocMind, client: Client, name: 
 @pytest.mark.parametrize(
     ("call", "error"),
     [
-        (lambda docmind: docmind.document("no such id"), NotFoundError),
+        (lambda docmind: docmind.documents.get("no such id"), NotFoundError),
         (lambda docmind: docmind.search("  "), ConfigError),
-        (lambda docmind: docmind.page(herons(docmind), 9), NotFoundError),
+        (lambda docmind: docmind.documents.page(herons(docmind), 9), NotFoundError),
         (lambda docmind: docmind.conversations.run("none"), NotFoundError),
     ],
 )
@@ -138,12 +140,12 @@ def test_each_call_is_a_method_of_the_facade(facade: DocMind) -> None:
 def test_files_read_before_the_next_one_comes_are_reported(client: Client) -> None:
     ids = []
     for number in range(3):
-        ids += client.submit([Upload(f"note{number}.txt", f"Owls hunt at night, note {number}.".encode())])
+        ids += client.queue.submit([Upload(f"note{number}.txt", f"Owls hunt at night, note {number}.".encode())])
         client.wait_for(ids[-1:])
     results = client.wait_for(ids)
     assert [(result.document, result.status) for result in results] == [(f"note{n}.txt", "added") for n in range(3)]
     for result in results:
-        client.erase([result.doc_id])
+        client.erasures.erase([result.doc_id])
 
 
 def test_an_answer_is_streamed(client: Client) -> None:

@@ -25,7 +25,7 @@ HERONS = text_pdf(["Herons wait in shallow water for fish.", "Herons nest in tal
 
 
 def herons(docmind: Any) -> str:
-    return docmind.find_document("herons.pdf").doc_id
+    return docmind.documents.find("herons.pdf").doc_id
 
 
 def over(talk: Any, run_id: str) -> None:
@@ -35,60 +35,60 @@ def over(talk: Any, run_id: str) -> None:
 
 
 def looking(docmind: Any) -> None:
-    assert docmind.counts() == (1, 2, 2)
+    assert docmind.documents.counts() == (1, 2, 2)
     assert docmind.status().documents == 1
-    (info,) = docmind.documents()
-    assert docmind.document(info.doc_id) == docmind.find_document("herons.pdf") == info
-    page = docmind.page(info.doc_id, 2)
+    (info,) = docmind.documents.all()
+    assert docmind.documents.get(info.doc_id) == docmind.documents.find("herons.pdf") == info
+    page = docmind.documents.page(info.doc_id, 2)
     assert (page.text, page.pages) == ("Herons nest in tall trees.", 2)
-    assert docmind.page_image(info.doc_id, 2)[8:12] == b"WEBP"
-    assert docmind.page_image(info.doc_id, 2, thumbnail=True) != docmind.page_image(info.doc_id, 2)
-    assert docmind.library.original(info.doc_id) == HERONS
-    assert docmind.library.original_name(info.doc_id) == "herons.pdf"
+    assert docmind.documents.page_image(info.doc_id, 2)[8:12] == b"WEBP"
+    assert docmind.documents.page_image(info.doc_id, 2, thumbnail=True) != docmind.documents.page_image(info.doc_id, 2)
+    assert docmind.documents.original(info.doc_id) == HERONS
+    assert docmind.documents.original_name(info.doc_id) == "herons.pdf"
 
 
 def editing(docmind: Any) -> None:
     doc_id = herons(docmind)
-    assert docmind.library.rename(doc_id, title="Grey herons").title == "Grey herons"
-    docmind.library.rename(doc_id, title="")
-    docmind.library.tag([doc_id], add=["birds", "water"])
-    assert docmind.library.tags() == {"birds": 1, "water": 1}
-    docmind.library.tag([doc_id], remove=["birds", "water"])
-    assert docmind.library.tags() == {}
-    docmind.library.set_language([doc_id], "pt")
-    assert docmind.document(doc_id).language == "pt"
-    docmind.library.set_language([doc_id], "en")
+    assert docmind.documents.rename(doc_id, title="Grey herons").title == "Grey herons"
+    docmind.documents.rename(doc_id, title="")
+    docmind.documents.tag([doc_id], add=["birds", "water"])
+    assert docmind.documents.tags() == {"birds": 1, "water": 1}
+    docmind.documents.tag([doc_id], remove=["birds", "water"])
+    assert docmind.documents.tags() == {}
+    docmind.documents.set_language([doc_id], "pt")
+    assert docmind.documents.get(doc_id).language == "pt"
+    docmind.documents.set_language([doc_id], "en")
 
 
 def the_bin(docmind: Any) -> None:
-    (gone,) = docmind.library.delete([herons(docmind)])
-    assert docmind.documents() == ()
-    assert docmind.library.binned()[0].doc_id == gone.doc_id
-    assert docmind.library.bin_days == 30.0
-    docmind.library.restore([docmind.library.find_binned("herons.pdf").doc_id])
-    assert docmind.counts() == (1, 2, 2)
+    (gone,) = docmind.documents.delete([herons(docmind)])
+    assert docmind.documents.all() == ()
+    assert docmind.documents.binned()[0].doc_id == gone.doc_id
+    assert docmind.documents.bin_days == 30.0
+    docmind.documents.restore([docmind.documents.find_binned("herons.pdf").doc_id])
+    assert docmind.documents.counts() == (1, 2, 2)
 
 
 def erasing(docmind: Any) -> None:
-    before = len(docmind.receipts())
+    before = len(docmind.erasures.receipts())
     (added,) = docmind.add([Upload("owls.txt", b"Owls hunt at night and swallow their prey whole.")])
-    (receipt,) = docmind.erase([added.doc_id])
+    (receipt,) = docmind.erasures.erase([added.doc_id])
     assert receipt.is_clean
-    assert len(docmind.receipts()) == before + 1
+    assert len(docmind.erasures.receipts()) == before + 1
     with pytest.raises(NotFoundError):
-        docmind.document(added.doc_id)
+        docmind.documents.get(added.doc_id)
 
 
 def collections(docmind: Any) -> None:
-    made = docmind.library.new_collection("Birds")
-    docmind.library.collect(made.collection_id, [herons(docmind)])
-    assert docmind.library.collection("Birds").documents == 1
+    made = docmind.documents.new_collection("Birds")
+    docmind.documents.collect(made.collection_id, [herons(docmind)])
+    assert docmind.documents.collection("Birds").documents == 1
     assert docmind.search("tall trees", filters=Filters(collections=(made.collection_id,))).hits
-    docmind.library.collect(made.collection_id, [herons(docmind)], leave=True)
-    docmind.library.rename_collection(made.collection_id, "Waders")
-    assert [one.name for one in docmind.library.collections()] == ["Waders"]
-    docmind.library.delete_collection(made.collection_id)
-    assert not docmind.library.collections()
+    docmind.documents.collect(made.collection_id, [herons(docmind)], leave=True)
+    docmind.documents.rename_collection(made.collection_id, "Waders")
+    assert [one.name for one in docmind.documents.collections()] == ["Waders"]
+    docmind.documents.delete_collection(made.collection_id)
+    assert not docmind.documents.collections()
 
 
 def the_queue(docmind: Any) -> None:
@@ -110,7 +110,7 @@ def searching(docmind: Any) -> None:
     both = docmind.multimodal_search("shallow water", lists=["text"], limits={"text": 5}, k=1)
     assert [(one.page_no, one.source) for one in both.hits] == [(1, "text")]
     assert not docmind.search("fish", filters=Filters(languages=("xx",))).hits
-    seen = docmind.see(docmind.page_image(herons(docmind), 1), read=False, k=2)
+    seen = docmind.see(docmind.documents.page_image(herons(docmind), 1), read=False, k=2)
     assert (seen.found, seen.hits[0].page_no) == (True, 1)
     with pytest.raises(ConfigError) as error:
         docmind.search("  ")
@@ -208,11 +208,11 @@ def snapshots(docmind: Any) -> None:
     assert docmind.snapshots.kept_in(herons(docmind)) == (made.snapshot_id,)
     assert docmind.snapshots.verify(made.snapshot_id, deep=True).problems == ()
     assert docmind.search("herons", filters=Filters(snapshots=(made.snapshot_id,))).hits
-    docmind.library.tag([herons(docmind)], add=["moved"])
+    docmind.documents.tag([herons(docmind)], add=["moved"])
     (changed,) = docmind.snapshots.compare(made.snapshot_id).changed
     assert changed.document == "herons.pdf"
     docmind.snapshots.activate(made.snapshot_id)
-    assert docmind.document(herons(docmind)).tags == ()
+    assert docmind.documents.get(herons(docmind)).tags == ()
     (before,) = [one for one in docmind.snapshots.list() if one.snapshot_id != made.snapshot_id]
     assert docmind.snapshots.pin(made.snapshot_id, pinned=True).is_pinned
     assert docmind.snapshots.prune(keep=0, days=0.0, dry_run=True) == (before,)
@@ -229,11 +229,11 @@ def snapshots(docmind: Any) -> None:
 def care(docmind: Any) -> None:
     assert docmind.doctor.examine("quick").is_well
     assert docmind.doctor.repair("quick").mended == ()
-    report = docmind.prune(dry_run=True)
+    report = docmind.garbage.prune(dry_run=True)
     assert (report.files, report.is_dry_run) == ((), True)
     with pytest.raises(ConfigError):
-        docmind.prune(0, 1.0)
-    assert docmind.network_ledger().since_ms > 0
+        docmind.garbage.prune(0, 1.0)
+    assert docmind.network.report().since_ms > 0
 
 
 def paths(docmind: Any) -> None:
@@ -251,7 +251,7 @@ def paths(docmind: Any) -> None:
         ("storks.txt", "added", 0), ("none.pdf", "refused", NotFoundError.exit_code), ("owls.txt", "added", 0),
         ("gulls.txt", "added", 0),
     ]  # fmt: skip
-    docmind.erase([result.doc_id for result in results if result.status == "added"])
+    docmind.erasures.erase([result.doc_id for result in results if result.status == "added"])
 
 
 def retrievers(docmind: Any) -> None:
@@ -267,7 +267,7 @@ def retrievers(docmind: Any) -> None:
     assert (first.metadata["page_no"], first.metadata["source"]) == (1, "text")
     with TemporaryDirectory() as place:
         picture = Path(place, "page.webp")
-        picture.write_bytes(docmind.page_image(herons(docmind), 1))
+        picture.write_bytes(docmind.documents.page_image(herons(docmind), 1))
         asked = QueryBundle("herons in water", image_path=str(picture))
         pages = PictureRetriever(docmind, k=2, read=False).retrieve(asked)
     assert pages[0].metadata["document"] == "herons.pdf"

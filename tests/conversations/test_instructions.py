@@ -124,7 +124,7 @@ def test_those_of_a_purged_conversation_leave_nothing(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_damaged_choice_is_told_and_the_question_answered(docmind: DocMind) -> None:
     docmind.conversations.instruct("Be brief.")
-    with docmind._database.transaction() as db:
+    with docmind.vault.database.transaction() as db:
         db.execute("UPDATE preferences SET value = '{' WHERE name = 'instructions'")
     answer = asked(docmind, FakeChatModel(TRUE))
     assert answer.sentences[0].supported

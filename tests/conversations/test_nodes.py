@@ -85,17 +85,17 @@ def test_a_page_without_a_word_is_found_and_kept(mind: DocMind) -> None:
 def test_few_bound_pages_without_words_are_shown(mind: DocMind) -> None:
     """Of fewer than four pages none can stand apart; nothing but their look finds them."""
     mind.add([album("few", "red", "purple")])
-    few = mind.find_document("few.tiff")
+    few = mind.documents.find("few.tiff")
     mind.visual.embed("fake-image", [few.doc_id])
     try:
         bound = Filters(doc_ids=(few.doc_id,))
         _, answer = asked(mind, "Is there a boat?", filters=bound)
         assert sorted(places(answer)) == [("few.tiff", 1, "look"), ("few.tiff", 2, "look")]
         assert (answer.found, answer.outcome) == (True, "not found")
-        both = Filters(doc_ids=(few.doc_id, mind.find_document("spring.pdf").doc_id))
+        both = Filters(doc_ids=(few.doc_id, mind.documents.find("spring.pdf").doc_id))
         assert not mind.multimodal_search(HERONS, filters=both).looks  # four pages, of which none stands apart
     finally:
-        mind.erase([few.doc_id])
+        mind.erasures.erase([few.doc_id])
 
 
 @pytest.mark.slow

@@ -132,7 +132,7 @@ def test_a_page_found_by_its_look_alone_has_a_place() -> None:
 
 def test_images_take_half_of_the_room_and_deleted_pages_none(mind: DocMind) -> None:
     found = mind.search(HERONS, k=3)
-    catalog, artifacts = mind._catalog, mind._artifacts
+    catalog, artifacts = mind.vault.catalog, mind.vault.artifacts
     records = catalog.pages((hit.doc_id, hit.page_no) for hit in found.hits)
     pictures, degraded = pictures_of(found.hits, records, artifacts.get, side=SIDE, room=100_000)
     assert len(pictures) == 3
@@ -168,7 +168,7 @@ def test_images_arrive_in_order_in_size_and_in_form(mind: DocMind, server: LLMSe
     hits = mind.search(HERONS).hits
     assert pages == [str(hit.page_no) for hit in hits[:2]]
     for (_, data), hit in zip(images, hits, strict=False):
-        whole = Image.open(io.BytesIO(mind.page_image(hit.doc_id, hit.page_no))).convert("L")
+        whole = Image.open(io.BytesIO(mind.documents.page_image(hit.doc_id, hit.page_no))).convert("L")
         seen = Image.open(io.BytesIO(data)).convert("L")
         assert max(whole.size) > SIDE
         apart = [abs(a - b) for a, b in zip(seen.tobytes(), whole.resize(seen.size).tobytes(), strict=True)]

@@ -413,7 +413,7 @@ def test_without_a_thread_nothing_is_kept(docmind: DocMind) -> None:
 
 @pytest.mark.slow
 def test_filters_are_kept_with_the_question(docmind: DocMind) -> None:
-    autumn = docmind.find_document("autumn.pdf").doc_id
+    autumn = docmind.documents.find("autumn.pdf").doc_id
     thread_id = docmind.conversations.create().thread_id
     turn = ask(docmind, HERONS, thread_id, filters=Filters(doc_ids=(autumn,)))
     assert turn.filters == Filters(doc_ids=(autumn,))
@@ -427,7 +427,7 @@ def test_old_answers_outlive_their_document(docmind: DocMind) -> None:
     turn = ask(docmind, HERONS, thread_id)
     assert turn.answer is not None
     spring = next(source for source in turn.answer.sources if source.document == "spring.pdf")
-    docmind.erase([spring.doc_id], conversations=False)
+    docmind.erasures.erase([spring.doc_id], conversations=False)
     (kept,) = docmind.conversations.view(thread_id).turns
     assert kept.answer is not None
     assert kept.answer.answer == turn.answer.answer
@@ -663,7 +663,7 @@ def test_a_new_topic_asks_the_documents_of_the_conversation_first(tmp_path: Path
     settings = {"embedding": EmbeddingSettings(), "cache_dir": default_cache_dir()}
     with talking(tmp_path, **settings) as docmind:
         docmind.add([Upload("lease.md", lease.encode()), Upload("shop.md", shop.encode())])
-        lease_id = docmind.find_document("lease.md").doc_id
+        lease_id = docmind.documents.find("lease.md").doc_id
         thread_id = docmind.conversations.create().thread_id
         ask(docmind, "How much is the deposit of the lease?", thread_id)
         ask(docmind, "And the boiler?", thread_id)

@@ -106,14 +106,14 @@ def test_the_original_is_returned_as_it_was_added(docmind: DocMind) -> None:
     data = pdf([lines("Some text of a paper")])
     (result,) = docmind.add([Upload("paper.pdf", data)])
     assert result.doc_id
-    assert docmind.library.original(result.doc_id) == data
+    assert docmind.documents.original(result.doc_id) == data
 
 
 def test_what_is_gone_is_not_found(docmind: DocMind) -> None:
     for look in (
         lambda: docmind.reader.page("0123", 1),
         lambda: docmind.reader.find("0123", "text"),
-        lambda: docmind.library.original("0123"),
+        lambda: docmind.documents.original("0123"),
         lambda: docmind.reader.quads("0123", 1, ()),
     ):
         with pytest.raises(NotFoundError):

@@ -39,24 +39,24 @@ def test_a_file_with_too_many_tags_is_refused_and_the_library_answers(tmp_path: 
             docmind.add([Upload("kettle.txt", b"The kettle is descaled in June.", tags=tuple(MANY))])
         assert not docmind.queue.uploads()
         docmind.add([Upload("kettle.txt", b"The kettle is descaled in June.", tags=tuple(MANY[:64]))])
-        (info,) = docmind.documents()
+        (info,) = docmind.documents.all()
         with pytest.raises(ConfigError, match="these are 65"):
-            docmind.library.tag([info.doc_id], add=["one more"])
-        docmind.library.tag([info.doc_id], add=["one more"], remove=["tag 0"])
-        assert len(docmind.document(info.doc_id).tags) == 64
+            docmind.documents.tag([info.doc_id], add=["one more"])
+        docmind.documents.tag([info.doc_id], add=["one more"], remove=["tag 0"])
+        assert len(docmind.documents.get(info.doc_id).tags) == 64
         assert docmind.search("kettle").hits
 
 
 @pytest.mark.slow
 def test_an_old_library_with_more_tags_is_searched_and_indexed(tmp_path: Path) -> None:
     with THREE_DOCUMENTS.opened(tmp_path / "library") as docmind:
-        info = docmind.documents()[0]
-        with docmind._database.transaction() as db:
+        info = docmind.documents.all()[0]
+        with docmind.vault.database.transaction() as db:
             db.execute("UPDATE documents SET tags = ? WHERE doc_id = ?", (json.dumps(MANY), info.doc_id))
-        docmind.library.rename(info.doc_id, title="Another title")
+        docmind.documents.rename(info.doc_id, title="Another title")
         assert docmind.reindex() == 3
-        result = docmind.search(docmind.page(info.doc_id, 1).text[:40])
+        result = docmind.search(docmind.documents.page(info.doc_id, 1).text[:40])
         assert info.doc_id in {hit.doc_id for hit in result.hits}
         assert not result.degraded
-        docmind.library.tag([info.doc_id], remove=["tag 3"])  # and one can be removed
+        docmind.documents.tag([info.doc_id], remove=["tag 3"])  # and one can be removed
         assert docmind.doctor.examine("full").is_well

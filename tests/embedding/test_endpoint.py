@@ -192,8 +192,8 @@ def test_words_are_searched_while_the_server_is_gone_and_files_wait(tmp_path: Pa
         assert found.hits[0].text == "Herons nest in tall poplar trees"
         [lack] = found.degraded
         assert (lack.stage, "cannot be reached" in lack.reason) == ("dense", True)
-        assert isinstance(desk._embedder, EndpointModel)
-        desk._embedder._pause = lambda seconds: None
+        assert isinstance(desk.embedder, EndpointModel)
+        desk.embedder._pause = lambda seconds: None
         with pytest.raises(TextModelError, match="cannot be reached"):
             desk.add([BREAD])
         [waiting] = desk.queue.uploads("waiting", "reading")

@@ -116,16 +116,16 @@ def test_a_vault_remembers_its_model(tmp_path: Path, monkeypatch: pytest.MonkeyP
     absent(monkeypatch)
     auto = EmbeddingSettings(model="auto")
     with opened(tmp_path, embedding=auto) as desk:
-        assert desk._embedder.name == MiniLM.name
+        assert desk.embedder.name == MiniLM.name
     present(monkeypatch)  # the weights of the other model are installed later
     with opened(tmp_path, embedding=auto) as desk:
-        assert desk._embedder.name == MiniLM.name
+        assert desk.embedder.name == MiniLM.name
         [told] = [part for part in desk.status().capabilities if part.name == "text model"]
         assert MiniLM.name in told.detail
     with opened(tmp_path, embedding=EmbeddingSettings(model="fake")) as desk:
-        assert desk._embedder.name == "fake"
+        assert desk.embedder.name == "fake"
     with opened(tmp_path, embedding=auto) as desk:
-        assert desk._embedder.name == "fake"
+        assert desk.embedder.name == "fake"
 
 
 @pytest.mark.slow

@@ -50,15 +50,15 @@ def test_a_choice_is_kept_by_name_and_used_at_the_next_opening(tmp_path: Path) -
     with DocMind(fixed) as desk:
         desk.add([Upload("herons.pdf", text_pdf(["Their eggs are pale blue"]))])
         with pytest.raises(ConfigError, match="set by DOCMIND_EMBEDDING__MODEL"):
-            desk.choose_text_model("own")
+            desk.text_models.choose("own")
     free = settings_in(tmp_path, visual=visual, embedding=EmbeddingSettings(device="cpu", threads=1))
     with DocMind(free) as desk:
         with pytest.raises(ConfigError, match=r"no text model '\.\./own'"):
-            desk.choose_text_model("../own")
+            desk.text_models.choose("../own")
         with pytest.raises(TextModelError, match=r"config\.json is missing"):
-            desk.choose_text_model("broken")
-        desk.choose_text_model("own")
+            desk.text_models.choose("broken")
+        desk.text_models.choose("own")
     with DocMind(free) as desk:
-        assert [card.name for card in desk.text_models() if card.in_use] == ["own"]
+        assert [card.name for card in desk.text_models.all() if card.in_use] == ["own"]
         desk.reindex()
         assert desk.search("pale blue eggs").degraded == ()

@@ -103,8 +103,8 @@ class Expected:
 
 def missing(docmind: DocMind, expected: Expected, folder: Path) -> list[str]:
     """Return acknowledged data that is missing or doubled, and deleted data that still exists."""
-    documents = collections.Counter(info.document for info in docmind.documents())
-    binned = {info.document for info in docmind.library.binned()}
+    documents = collections.Counter(info.document for info in docmind.documents.all())
+    binned = {info.document for info in docmind.documents.binned()}
     waiting = {upload.document for upload in docmind.queue.uploads() if upload.state != "done"}
     lost = [f"document {name} is lost" for name in expected.present if not documents[name] and name not in waiting]
     lost += [f"document {name} is lost from the bin" for name in expected.binned if name not in binned]
@@ -217,7 +217,7 @@ class Work:
         return Upload(f"{name}.txt", f"Note {name}: the harbour opens at {self._chance.randrange(24)}.".encode())
 
     def _ready(self) -> list[Any]:
-        return [info for info in self._docmind.documents() if info.status == "ready"]
+        return [info for info in self._docmind.documents.all() if info.status == "ready"]
 
     def _add(self, number: int) -> None:
         if len(self._ready()) <= MOST:
@@ -227,24 +227,24 @@ class Work:
     def _submit(self, number: int) -> None:
         if self._docmind.queue.progress().state != "reading" and len(self._ready()) <= MOST:
             many = [self._upload(f"s{number}-{n}") for n in range(FILES)]
-            self._do(number, "add", [one.name for one in many], lambda: self._docmind.submit(many))
+            self._do(number, "add", [one.name for one in many], lambda: self._docmind.queue.submit(many))
 
     def _erase(self, number: int) -> None:
         ready = self._ready()
         if len(ready) > 4:
             info = self._chance.choice(ready)
-            self._do(number, "erase", [info.document], lambda: self._docmind.erase([info.doc_id]))
+            self._do(number, "erase", [info.document], lambda: self._docmind.erasures.erase([info.doc_id]))
 
     def _bin(self, number: int) -> None:
         ready = self._ready()
         if len(ready) > 4:
             info = self._chance.choice(ready)
-            self._do(number, "bin", [info.document], lambda: self._docmind.library.delete([info.doc_id]))
+            self._do(number, "bin", [info.document], lambda: self._docmind.documents.delete([info.doc_id]))
 
     def _restore(self, number: int) -> None:
-        if binned := self._docmind.library.binned():
+        if binned := self._docmind.documents.binned():
             info = self._chance.choice(binned)
-            self._do(number, "restore", [info.document], lambda: self._docmind.library.restore([info.doc_id]))
+            self._do(number, "restore", [info.document], lambda: self._docmind.documents.restore([info.doc_id]))
 
     def _ask(self, number: int) -> None:
         threads = self._docmind.conversations.threads()
@@ -274,7 +274,7 @@ class Work:
         self._do(number, "setting", [str(value)], lambda: self._docmind.settings.put({"reading.max_pages": value}))
 
     def _aside(self, number: int) -> None:
-        self._do(number, "aside", [], self._docmind.set_aside)
+        self._do(number, "aside", [], self._docmind.ingest.set_aside)
 
     def _write(self, number: int) -> None:
         name = f"out{number % BUNDLES}.docmind"
@@ -285,7 +285,7 @@ class Work:
     def _read(self, number: int) -> None:
         """Read a bundle of one document that this vault lacks at first, and has afterwards, erased before or not."""
         path, name = self._folder / "in.docmind", "gulls.pdf"
-        if all(info.document != name for info in self._docmind.library.binned()):  # it would stay in the bin
+        if all(info.document != name for info in self._docmind.documents.binned()):  # it would stay in the bin
             read = functools.partial(self._docmind.bundles.read, path, PASSPHRASE, quiet, with_erased=True)
             self._do(number, "add", [name], read)
 
@@ -320,17 +320,17 @@ def finish(folder: str) -> list[str]:
         # A file whose process was killed at two tries is not tried again by itself: the user is told, and asks for it.
         docmind.queue.retry([one.upload_id for one in docmind.queue.uploads("failed")])
         settled(docmind, SETTLE_S)
-        docmind.finish_erasures()
-        docmind.set_aside()
+        docmind.erasures.finish()
+        docmind.ingest.set_aside()
         wrong = missing(docmind, Expected(journal), place)
-        wrong += [f"not ready: {info.document}: {info.status} {info.message}" for info in docmind.documents()
+        wrong += [f"not ready: {info.document}: {info.status} {info.message}" for info in docmind.documents.all()
                   if info.status != "ready"]  # fmt: skip
         wrong += [f"not read: {one.document}: {one.state} {one.message}" for one in docmind.queue.uploads()
                   if one.state != "done"]  # fmt: skip
-        for info in docmind.documents():
+        for info in docmind.documents.all():
             for page_no in range(1, info.pages + 1):
-                docmind.page_image(info.doc_id, page_no)
-        for receipt in docmind.receipts():
+                docmind.documents.page_image(info.doc_id, page_no)
+        for receipt in docmind.erasures.receipts():
             if not receipt.is_clean:
                 wrong.append(f"an erasure left something: {receipt}")
         docmind.reindex()

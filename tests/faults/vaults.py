@@ -46,7 +46,7 @@ class Opened:
     folder: Path
 
     def id_of(self, name: str) -> str:
-        return self.docmind.find_document(name).doc_id
+        return self.docmind.documents.find(name).doc_id
 
     @property
     def thread_id(self) -> str:
@@ -98,7 +98,7 @@ def _add_texts(at: Opened) -> None:
 
 
 def _submit(at: Opened) -> None:
-    at.docmind.submit([Upload("storks.txt", b"The storks walk in wet meadows.")])
+    at.docmind.queue.submit([Upload("storks.txt", b"The storks walk in wet meadows.")])
 
 
 def _ask(at: Opened) -> None:
@@ -123,12 +123,12 @@ def _read_bundle(at: Opened) -> None:
 
 
 def _erase(at: Opened) -> None:
-    (receipt,) = at.docmind.erase([at.id_of("herons.txt")])
+    (receipt,) = at.docmind.erasures.erase([at.id_of("herons.txt")])
     note(receipt=receipt.is_clean)
 
 
 def _set_aside(at: Opened) -> None:
-    at.docmind.set_aside()
+    at.docmind.ingest.set_aside()
 
 
 def _settings(at: Opened) -> None:
@@ -136,7 +136,7 @@ def _settings(at: Opened) -> None:
 
 
 def _passphrase(at: Opened) -> None:
-    at.docmind.change_passphrase(PASSPHRASE, OTHER_PASSPHRASE)
+    at.docmind.keys.change_passphrase(PASSPHRASE, OTHER_PASSPHRASE)
 
 
 def _activate(at: Opened) -> None:
@@ -146,20 +146,20 @@ def _activate(at: Opened) -> None:
 def _collect(at: Opened) -> None:
     """Remove the file that no row names, as if it had been known for two days."""
     day_s = 24 * 60 * 60
-    at.docmind.prune(0, day_s)
-    with at.docmind._database.transaction() as db:
+    at.docmind.garbage.prune(0, day_s)
+    with at.docmind.vault.database.transaction() as db:
         db.execute("UPDATE ages SET since_ms = since_ms - ?", (2 * day_s * 1000,))
-    at.docmind.prune(0, day_s)
+    at.docmind.garbage.prune(0, day_s)
 
 
 def _recovery(at: Opened) -> None:
-    code = at.docmind.recovery_code()
+    code = at.docmind.keys.recovery_code()
     assert code is not None
-    at.docmind.confirm_recovery_code(code)
+    at.docmind.keys.confirm_recovery_code(code)
 
 
 def _library(at: Opened) -> None:
-    at.docmind.library.new_collection("Birds", [at.id_of("herons.txt")])
+    at.docmind.documents.new_collection("Birds", [at.id_of("herons.txt")])
 
 
 def _fresh(folder: Path) -> None:
@@ -174,13 +174,13 @@ def _plain_index() -> dict[str, Any]:
 
 OPERATIONS: dict[str, Operation] = {
     "create a library": Operation(lambda at: None, is_opening=True, prepare=_fresh),
-    "open": Operation(lambda at: at.docmind.documents(), is_opening=True),
+    "open": Operation(lambda at: at.docmind.documents.all(), is_opening=True),
     "add a document": Operation(_add),
     "add texts together": Operation(_add_texts, is_in_parts=True),
     "hand in a file": Operation(_submit),
-    "move to the bin": Operation(lambda at: at.docmind.library.delete([at.id_of("report.pdf")])),
+    "move to the bin": Operation(lambda at: at.docmind.documents.delete([at.id_of("report.pdf")])),
     "restore from the bin": Operation(
-        lambda at: at.docmind.library.restore([info.doc_id for info in at.docmind.library.binned()])
+        lambda at: at.docmind.documents.restore([info.doc_id for info in at.docmind.documents.binned()])
     ),
     "erase": Operation(_erase, erased="herons.txt"),
     "set aside unnamed files": Operation(_set_aside),
@@ -229,8 +229,8 @@ def prepare(folder: str) -> None:
             docmind.conversations.ask(QUESTION, thread_id=thread_id)
             docmind.memories.add("I like herons.")
             docmind.snapshots.create("Start")
-            docmind.library.delete([docmind.find_document("binned.txt").doc_id])
-            docmind._artifacts.put(b"a file that no row names", ".webp")
+            docmind.documents.delete([docmind.documents.find("binned.txt").doc_id])
+            docmind.vault.artifacts.put(b"a file that no row names", ".webp")
             docmind.search("herons")
         shutil.copy(home / "in.docmind", vault)
         (vault / "mine.txt").write_text(NOT_OURS)
@@ -343,17 +343,17 @@ def session(
 def observed(docmind: DocMind, folder: Path) -> dict[str, Any]:
     """Return all that a user has: documents with texts and images, the bin, turns, memories, settings, bundles."""
     found: dict[str, Any] = {"documents": {}, "binned": {}, "turns": {}, "receipts": {}, "bundles": {}}
-    for info in docmind.documents():
+    for info in docmind.documents.all():
         if info.status != "ready":  # it is being read, or waits for it
             found["documents"][info.document] = [info.status]
             continue
-        pages = [docmind.page(info.doc_id, number) for number in range(1, info.pages + 1)]
+        pages = [docmind.documents.page(info.doc_id, number) for number in range(1, info.pages + 1)]
         images = [
             _image(docmind, info.doc_id, number, small) for number in range(1, info.pages + 1) for small in (0, 1)
         ]
-        original = hashlib.sha256(docmind.library.original(info.doc_id)).hexdigest()
+        original = hashlib.sha256(docmind.documents.original(info.doc_id)).hexdigest()
         found["documents"][info.document] = [info.status, [page.text for page in pages], images, original]
-    for info in docmind.library.binned():
+    for info in docmind.documents.binned():
         found["binned"][info.document] = info.pages
     for thread in docmind.conversations.threads():
         turns = docmind.conversations.view(thread.thread_id).turns
@@ -363,11 +363,11 @@ def observed(docmind: DocMind, folder: Path) -> dict[str, Any]:
             if turn.answer is not None
         ]
     found["memories"] = {memory.text: 1 for memory in docmind.memories.everything()}
-    found["collections"] = {one.name: one.documents for one in docmind.library.collections()}
+    found["collections"] = {one.name: one.documents for one in docmind.documents.collections()}
     found["snapshots"] = {one.title: one.documents for one in docmind.snapshots.list()}
     found["settings"] = {"max_pages": docmind.settings.now.reading.max_pages}
-    found["recovery"] = {"is_confirmed": docmind.recovery_code() is None}
-    for receipt in docmind.receipts():
+    found["recovery"] = {"is_confirmed": docmind.keys.recovery_code() is None}
+    for receipt in docmind.erasures.receipts():
         found["receipts"][receipt.doc_id] = receipt.is_clean
     for path in sorted(folder.glob("out*.docmind")):
         found["bundles"][path.name] = verify_bundle(path, PASSPHRASE, quiet).documents
@@ -376,7 +376,7 @@ def observed(docmind: DocMind, folder: Path) -> dict[str, Any]:
 
 def _image(docmind: DocMind, doc_id: str, page_no: int, is_small: int) -> str:
     try:
-        return hashlib.sha256(docmind.page_image(doc_id, page_no, thumbnail=bool(is_small))).hexdigest()
+        return hashlib.sha256(docmind.documents.page_image(doc_id, page_no, thumbnail=bool(is_small))).hexdigest()
     except NotFoundError:
         return _NO_IMAGE
 
@@ -392,7 +392,7 @@ def finish(docmind: DocMind) -> None:
     """Let go on what goes on by itself after an interruption: files that wait, and erasures."""
     docmind.queue.start()
     settled(docmind)
-    docmind.finish_erasures()
+    docmind.erasures.finish()
 
 
 def outcome(template: str, operation: str, folder: str) -> list[dict[str, Any]]:
@@ -470,7 +470,7 @@ def check(
         lost = _lost(found, before, after, is_acknowledged=is_acknowledged)
         wrong += [f"before it has gone on: {one}" for one in lost]
         finish(docmind)
-        docmind.set_aside()
+        docmind.ingest.set_aside()
         found = json.loads(json.dumps(observed(docmind, place)))
         found = _excused(found, before, "" if is_acknowledged else about.erased)
         wrong += differences(found, before, after, must=is_acknowledged, parts=parts or about.is_in_parts)
@@ -491,7 +491,7 @@ def _used(docmind: DocMind, documents: int) -> list[str]:
     docmind.add([Upload("afterwards.txt", b"Kingfishers wait above the water.")])
     if not any(hit.document == "afterwards.txt" for hit in docmind.search("kingfishers").hits):
         wrong.append("a document that was added afterwards is not found")
-    if len(docmind.documents()) != documents + 1:
+    if len(docmind.documents.all()) != documents + 1:
         wrong.append("a document that was added afterwards is not there")
     return wrong
 

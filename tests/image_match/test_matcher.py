@@ -181,7 +181,7 @@ def test_what_is_not_there_is_not_found(desk: DocMind, absent: bytes) -> None:
 
 @pytest.mark.slow
 def test_filters_narrow_it(desk: DocMind) -> None:
-    ids = {info.document: info.doc_id for info in desk.documents()}
+    ids = {info.document: info.doc_id for info in desk.documents.all()}
     picture = jpeg(sheet(3))
     others = Filters(doc_ids=tuple(doc_id for name, doc_id in ids.items() if name != "words-3.png"))
     assert not desk.lookalike.search(picture, filters=others).found

@@ -34,7 +34,7 @@ def add(desk: DocMind, name: str, image: Image.Image) -> str:
 
 def forget(desk: DocMind) -> None:
     """Make the library one of an earlier version: no page has marks of this one."""
-    with desk._database.transaction() as db:
+    with desk.vault.database.transaction() as db:
         db.execute("UPDATE looks SET version = version - 1")
 
 
@@ -85,10 +85,10 @@ def test_pages_that_look_the_same_share_their_marks(desk: DocMind, tmp_path: Pat
     assert again not in (None, first)
     found = desk.lookalike.search(jpeg(sheet(1)))
     assert {hit.document for hit in found.hits if hit.found} == {"first.png", "again.bmp"}
-    desk.erase([first])
+    desk.erasures.erase([first])
     assert [hit.document for hit in desk.lookalike.search(jpeg(sheet(1))).hits] == ["again.bmp"]
     assert again
-    desk.erase([again])
+    desk.erasures.erase([again])
     assert desk.lookalike.search(jpeg(sheet(1))).hits == ()
     desk.close()
     assert looks_in(tmp_path) == 0
@@ -118,7 +118,7 @@ def test_reindex_looks_at_what_is_missing(desk: DocMind) -> None:
 @pytest.mark.slow
 def test_the_app_looks_at_pages_in_the_background(desk: DocMind) -> None:
     desk.warm()
-    desk.submit([Upload("later.png", png(sheet(5)))])
+    desk.queue.submit([Upload("later.png", png(sheet(5)))])
     deadline = time.monotonic() + 60
     while not desk.lookalike.search(jpeg(sheet(5))).found and time.monotonic() < deadline:
         time.sleep(0.1)

@@ -90,8 +90,8 @@ class Loot:
 
 
 def known(desk: DocMind, name: str) -> Known:
-    info = desk.find_document(name)
-    return Known(info, tuple(desk.page(info.doc_id, n) for n in range(1, info.pages + 1)))
+    info = desk.documents.find(name)
+    return Known(info, tuple(desk.documents.page(info.doc_id, n) for n in range(1, info.pages + 1)))
 
 
 def points_of(folder: Path, scratch: Path) -> Iterator[Any]:

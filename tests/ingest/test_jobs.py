@@ -78,7 +78,7 @@ def test_a_file_is_sealed_and_has_its_row_before_submit_returns(tmp_path: Path, 
         assert again.queue.progress().unread == 2
         again.queue.start()
         settled(again)
-        assert {info.document for info in again.documents()} == {"heron.pdf", "owl.pdf"}
+        assert {info.document for info in again.documents.all()} == {"heron.pdf", "owl.pdf"}
 
 
 def test_equal_bytes_share_one_artifact_and_one_document(tmp_path: Path, desk: DocMind) -> None:
@@ -96,7 +96,7 @@ def test_equal_bytes_share_one_artifact_and_one_document(tmp_path: Path, desk: D
 def test_one_that_is_here_already_is_not_sealed_again(tmp_path: Path, desk: DocMind) -> None:
     desk.add([report("heron", 1)])
     before = sorted((tmp_path / "data" / "artifacts").iterdir())
-    desk.submit([replace(report("heron", 1), name="copy.pdf")])
+    desk.queue.submit([replace(report("heron", 1), name="copy.pdf")])
     settled(desk)
     (info,) = desk.queue.uploads()
     assert (info.state, info.result) == ("done", "already")
@@ -107,7 +107,7 @@ def test_one_that_is_here_already_is_not_sealed_again(tmp_path: Path, desk: DocM
 def test_without_room_nothing_counts(tmp_path: Path) -> None:
     with opened(tmp_path, storage=StorageSettings(min_free_mb=10**9)) as desk:
         with pytest.raises(DiskFullError, match="MB free"):
-            desk.submit([report("heron", 1), report("owl", 1)])
+            desk.queue.submit([report("heron", 1), report("owl", 1)])
         assert desk.queue.uploads() == ()
         assert not list((tmp_path / "data" / "artifacts").iterdir())
 
@@ -119,20 +119,20 @@ def test_a_hand_in_that_breaks_off_leaves_none_of_its_files(desk: DocMind) -> No
         raise DiskFullError("The disk is full.")
 
     with pytest.raises(DiskFullError):
-        desk.submit(uploads())
+        desk.queue.submit(uploads())
     assert desk.queue.uploads() == ()
 
 
 def test_the_room_for_all_is_looked_for_before_the_first(tmp_path: Path, desk: DocMind) -> None:
     with pytest.raises(DiskFullError):
-        desk.submit((report(f"heron{number}", 1) for number in range(9)), total_bytes=2**60)
+        desk.queue.submit((report(f"heron{number}", 1) for number in range(9)), total_bytes=2**60)
     assert not list((tmp_path / "data" / "artifacts").iterdir())
 
 
 def test_after_close_nothing_is_handed_in(desk: DocMind) -> None:
     desk.queue.close()
     with pytest.raises(CancelledError):
-        desk.submit([report("heron", 1)])
+        desk.queue.submit([report("heron", 1)])
     assert desk.queue.uploads() == ()
     desk.queue.close()  # idempotent
 
@@ -142,7 +142,7 @@ def test_after_close_nothing_is_handed_in(desk: DocMind) -> None:
 
 @pytest.mark.slow
 def test_failed_and_locked_files_stay_with_their_reason(tmp_path: Path, desk: DocMind) -> None:
-    desk.submit([Upload("broken.pdf", b"%PDF-1.4 broken"), locked(), report("heron", 1)])
+    desk.queue.submit([Upload("broken.pdf", b"%PDF-1.4 broken"), locked(), report("heron", 1)])
     settled(desk)
     desk.close()
     with opened(tmp_path) as again:
@@ -161,7 +161,7 @@ def test_failed_and_locked_files_stay_with_their_reason(tmp_path: Path, desk: Do
         until(lambda: again.queue.uploads("locked") and not again.queue.progress().is_busy)
         assert "does not open" in again.queue.uploads("locked")[0].message
         again.queue.unlock(contract.upload_id, PASSWORD)
-        until(lambda: len(again.documents()) == 2)
+        until(lambda: len(again.documents.all()) == 2)
         settled(again)
         assert again.queue._passwords == {}, "a password is used once"
     assert inventory(settings_in(tmp_path)).ready == 2
@@ -170,7 +170,7 @@ def test_failed_and_locked_files_stay_with_their_reason(tmp_path: Path, desk: Do
 @pytest.mark.slow
 def test_a_failed_file_that_is_added_again_takes_its_own_place(desk: DocMind) -> None:
     for _ in range(2):
-        desk.submit([Upload("broken.pdf", b"%PDF-1.4 broken")])
+        desk.queue.submit([Upload("broken.pdf", b"%PDF-1.4 broken")])
         settled(desk)
     assert [info.state for info in desk.queue.uploads()] == ["failed"]
 
@@ -187,13 +187,13 @@ def test_what_add_refuses_is_told_and_not_kept(tmp_path: Path, desk: DocMind) ->
 @pytest.mark.slow
 def test_deleting_a_document_takes_its_files_in_the_queue(tmp_path: Path, desk: DocMind) -> None:
     with held_after(8):
-        desk.submit([report("owl", 20)])
+        desk.queue.submit([report("owl", 20)])
         reading(desk, "owl.pdf")
         desk.queue.cancel()
         settled(desk)
-    (info,) = desk.documents()
+    (info,) = desk.documents.all()
     assert info.status == "stopped"
-    desk.erase([info.doc_id])
+    desk.erasures.erase([info.doc_id])
     assert desk.queue.uploads() == ()
     desk.close()
     assert inventory(settings_in(tmp_path)) == NOTHING
@@ -212,7 +212,7 @@ def test_a_bug_costs_one_file_and_is_logged_without_text(
 
     monkeypatch.setattr(Ingest, "read", mistaken)
     with caplog.at_level(logging.ERROR):
-        desk.submit([report("heron", 1), report("owl", 1)])
+        desk.queue.submit([report("heron", 1), report("owl", 1)])
         settled(desk)
     assert states(desk) == {"heron.pdf": "failed", "owl.pdf": "done"}
     assert "mistake in DocMind (ValueError)" in desk.queue.uploads("failed")[0].message
@@ -231,7 +231,7 @@ def test_a_full_disk_stops_all_until_resumed_and_says_why(desk: DocMind, monkeyp
 
     monkeypatch.setattr(Ingest, "read", without_room)
     is_full.set()
-    desk.submit([report("heron", 1), report("owl", 1)])
+    desk.queue.submit([report("heron", 1), report("owl", 1)])
     end = settled(desk)
     assert (end.state, end.unread, end.message) == ("paused", 2, "The disk is full. Make room.")
     is_full.clear()
@@ -246,25 +246,25 @@ def test_a_full_disk_stops_all_until_resumed_and_says_why(desk: DocMind, monkeyp
 @pytest.mark.slow
 def test_pause_keeps_pages_and_outlives_a_restart(tmp_path: Path, desk: DocMind) -> None:
     with held_after(8):
-        desk.submit([report("owl", 20), report("crane", 2)])
+        desk.queue.submit([report("owl", 20), report("crane", 2)])
         reading(desk, "owl.pdf")
         assert len(desk.queue.pause()) == 2
         paused = settled(desk)
     assert (paused.state, paused.unread, paused.files_total) == ("paused", 2, 2)
-    (info,) = desk.documents()
+    (info,) = desk.documents.all()
     assert info.status == "paused"
     assert 8 < info.pages_done < 20
     desk.close()
     with opened(tmp_path) as again:
         again.queue.start()
         assert settled(again).state == "paused"
-        assert again.document(info.doc_id).pages_done == info.pages_done
-        later = again.submit([report("stork", 1)])
+        assert again.documents.get(info.doc_id).pages_done == info.pages_done
+        later = again.queue.submit([report("stork", 1)])
         until(lambda: again.queue.uploads("done"))
         assert [done.upload_id for done in again.queue.uploads("done")] == list(later), "what comes later is read"
         again.queue.resume()
         assert settled(again).state == "idle"
-        assert {one.document: one.status for one in again.documents()} == dict.fromkeys(
+        assert {one.document: one.status for one in again.documents.all()} == dict.fromkeys(
             ("owl.pdf", "crane.pdf", "stork.pdf"), "ready"
         )
     held = inventory(settings_in(tmp_path))
@@ -274,7 +274,7 @@ def test_pause_keeps_pages_and_outlives_a_restart(tmp_path: Path, desk: DocMind)
 @pytest.mark.slow
 def test_a_file_paused_before_its_turn_is_passed_over(desk: DocMind) -> None:
     with held_after(0):
-        _first, second, _third = desk.submit([report("owl", 2), report("crane", 2), report("stork", 2)])
+        _first, second, _third = desk.queue.submit([report("owl", 2), report("crane", 2), report("stork", 2)])
         desk.queue.pause([second])
     settled(desk)
     assert states(desk) == {"owl.pdf": "done", "crane.pdf": "paused", "stork.pdf": "done"}
@@ -329,9 +329,9 @@ def wide(folder: Path, workers: int = 2) -> DocMind:
 def test_a_small_file_is_readable_while_a_large_one_is_read(tmp_path: Path, workers: int) -> None:
     """With one worker, and before a file has had its share of time, the small one waits: the test can see it."""
     with wide(tmp_path, workers) as desk, held_after(8):
-        desk.submit([report("owl", 20)])
+        desk.queue.submit([report("owl", 20)])
         reading(desk, "owl.pdf")
-        desk.submit([report("heron", 2)])
+        desk.queue.submit([report("heron", 2)])
         if workers == 1:
             assert states(desk)["heron.pdf"] == "waiting"
             assert desk.queue.progress().waiting == 1
@@ -348,7 +348,7 @@ def test_a_small_file_is_readable_while_a_large_one_is_read(tmp_path: Path, work
 def test_two_files_are_counted_while_both_are_read(tmp_path: Path) -> None:
     with wide(tmp_path) as desk:
         with held_after(8):
-            desk.submit([report("owl", 20), report("crane", 20), report("heron", 2)])
+            desk.queue.submit([report("owl", 20), report("crane", 20), report("heron", 2)])
             until(lambda: len(desk.queue._currents) == 2 and all(one._at[1] > 8 for one in desk.queue._currents))
             now = desk.queue.progress()
             assert (now.files_total, now.files_done, now.waiting, now.also, now.unread) == (3, 0, 1, 1, 3)
@@ -380,9 +380,9 @@ def test_a_file_makes_way_for_a_short_one_and_is_continued(
     monkeypatch.setattr(Ingest, "_read", noted)
     with wide(tmp_path, workers=1) as desk:
         with held_after(8):
-            desk.submit([report("owl", 20)])
+            desk.queue.submit([report("owl", 20)])
             reading(desk, "owl.pdf")
-            desk.submit([report("heron", 1)])
+            desk.queue.submit([report("heron", 1)])
         settled(desk)
         done = sorted(desk.queue.uploads("done"), key=lambda info: info.changed_at_ms)
         assert done[0].document == first
@@ -401,7 +401,7 @@ def test_one_that_is_added_here_and_now_makes_way_too(tmp_path: Path, monkeypatc
 
         def hand_in(now: Any) -> None:
             if now.pages_done == 9 and not desk.queue.uploads("waiting"):
-                desk.submit([report("heron", 1)])
+                desk.queue.submit([report("heron", 1)])
             if now.pages_done == 20:
                 ended.extend(info.document for info in desk.queue.uploads("done"))
 
@@ -415,9 +415,9 @@ def test_a_locked_file_that_makes_way_keeps_its_password(tmp_path: Path, monkeyp
     monkeypatch.setattr("docmind.ingest.jobs._ASKING_S", 0.0)
     with wide(tmp_path, workers=1) as desk:
         with held_after(0):
-            desk.submit([replace(locked(), password=PASSWORD)])
+            desk.queue.submit([replace(locked(), password=PASSWORD)])
             reading(desk, "contract.docx", 0)
-            desk.submit([report("heron", 1)])
+            desk.queue.submit([report("heron", 1)])
         settled(desk)
         assert states(desk) == {"contract.docx": "done", "heron.pdf": "done"}
 
@@ -439,7 +439,7 @@ def test_short_files_come_first_and_a_long_one_is_not_forgotten(desk: DocMind, m
 def test_the_same_file_twice_is_read_once(tmp_path: Path) -> None:
     with wide(tmp_path) as desk:
         with held_after(2):
-            desk.submit([report("owl", 4), replace(report("owl", 4), name="copy.pdf")])
+            desk.queue.submit([report("owl", 4), replace(report("owl", 4), name="copy.pdf")])
             until(lambda: len(desk.queue._currents) == 2)
             until(lambda: desk.queue.progress().pages_done > 2)  # of either: whichever came first
         settled(desk)
@@ -460,7 +460,7 @@ def test_a_file_is_being_read_until_searches_find_it(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(IndexSync, "put", late)
     with wide(tmp_path) as desk:
-        (upload_id,) = desk.submit([report("owl", 2)])
+        (upload_id,) = desk.queue.submit([report("owl", 2)])
         assert written.wait(60)
         assert desk.queue._uploads.get(upload_id).state == "done"  # the row alone says so too early
         assert [info.state for info in desk.queue.uploads()] == ["reading"]
@@ -478,14 +478,14 @@ def test_a_file_is_being_read_until_searches_find_it(tmp_path: Path, monkeypatch
 @pytest.mark.slow
 def test_progress_counts_files_and_pages(desk: DocMind) -> None:
     with held_after(8):
-        desk.submit([report("heron", 2), Upload("empty.pdf", b""), report("owl", 20), report("crane", 2)])
+        desk.queue.submit([report("heron", 2), Upload("empty.pdf", b""), report("owl", 20), report("crane", 2)])
         reading(desk, "owl.pdf")
         now = desk.queue.progress()
         assert (now.state, now.files_total, now.files_done, now.waiting, now.pages_total) == ("reading", 4, 2, 1, 20)
         assert now.unread == 2
     end = settled(desk)
     assert (end.files_total, end.files_done, end.unread, end.file) == (4, 4, 0, "")
-    desk.submit([report("stork", 1)])
+    desk.queue.submit([report("stork", 1)])
     assert settled(desk).files_total == 1, "a new batch is counted by itself"
 
 
@@ -520,7 +520,7 @@ if __name__ == "__main__":
         desk.queue.start()
         print("opened", flush=True)
         for path in map(Path, json.loads(sys.argv[1])):
-            desk.submit([Upload(path.name, path.read_bytes())])
+            desk.queue.submit([Upload(path.name, path.read_bytes())])
             print(path.name, flush=True)
         print("reading", flush=True)
         while desk.queue.progress().is_busy:
@@ -635,7 +635,7 @@ class Killed:
 def lost_and_doubled(folder: Path, wanted: set[str]) -> tuple[set[str], list[str]]:
     """Files that were acknowledged and are neither a document nor in the queue with a reason; names that are twice."""
     with opened(folder) as desk:
-        names = [info.document for info in desk.documents()]
+        names = [info.document for info in desk.documents.all()]
         kept = {*names, *(info.document for info in desk.queue.uploads())}
     return wanted - kept, sorted(name for name in set(names) if names.count(name) > 1)
 
@@ -655,12 +655,12 @@ def test_kills_during_twenty_uploads_lose_and_double_none(tmp_path: Path) -> Non
     with opened(tmp_path, reading=ReadingSettings(ocr="auto", image_side_px=400, workers=1)) as desk:
         desk.queue.retry()  # a file whose reading process was killed too often says so
         desk.queue.finish()
-        assert {info.document: info.status for info in desk.documents()} == dict.fromkeys(names, "ready"), (
+        assert {info.document: info.status for info in desk.documents.all()} == dict.fromkeys(names, "ready"), (
             f"seed {seed}"
         )
         # A kill of the index engine just before the end leaves no copy of the index. The first search builds it again.
         assert desk.search("storks").hits, f"seed {seed}"
-        pages = {info.document: info.pages_done for info in desk.documents()}
+        pages = {info.document: info.pages_done for info in desk.documents.all()}
     assert all(pages[f"paper{number:02d}.pdf"] == 1 + number * 2 for number in range(14)), f"seed {seed}"
     held = inventory(settings_in(tmp_path))
     assert (held.ready, held.page_points) == (20, held.pages), f"seed {seed}"
@@ -693,13 +693,13 @@ def test_an_older_vault_gets_rows_for_its_unfinished_documents(tmp_path: Path) -
         desk.queue.release(desk.queue.hold([report("crane", 12)]))
         with pytest.raises(KeyboardInterrupt):
             desk.queue.finish(_raise_at(9))
-        (info,) = desk.documents()
-        with desk._database.transaction() as db:
+        (info,) = desk.documents.all()
+        with desk.vault.database.transaction() as db:
             db.execute("DELETE FROM uploads")
     with opened(tmp_path) as desk:
         desk.queue.start()
         settled(desk)
-        assert desk.document(info.doc_id).status == "ready"
+        assert desk.documents.get(info.doc_id).status == "ready"
     assert inventory(settings_in(tmp_path)).pages == 12
 
 

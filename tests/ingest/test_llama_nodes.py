@@ -73,7 +73,7 @@ def test_only_the_embedded_text_begins_with_the_label() -> None:
 def test_a_node_is_the_row_of_the_vault(desk: DocMind) -> None:
     (result,) = desk.add([report("heron", 2)])
     assert result.doc_id
-    info = desk.document(result.doc_id)
+    info = desk.documents.get(result.doc_id)
     text = " ".join(f"w{number}" for number in range(400))
     about = {"doc_id": info.doc_id, "document": info.document, "title": info.title, "kind": info.kind}
     rows = [record_of(node) for node in parsed(page_of(text, 2, **about))]
@@ -100,12 +100,12 @@ def test_pages_of_other_readers_are_split_too() -> None:
 def test_the_vault_stores_the_embeddings_of_the_nodes(desk: DocMind) -> None:
     (result,) = desk.add([report("heron", 2)])
     assert result.doc_id
-    info, pages = desk.document(result.doc_id), desk._catalog.pages_of(result.doc_id)
-    rows = desk._vault.nodes.nodes_of(result.doc_id)
-    stored = desk._vault.nodes.vectors(FAKE.fingerprint, [row.content_hash for row in rows])
-    with desk._database.transaction():
-        desk._vault.nodes.replace(result.doc_id, [])  # and their vectors
-    pipeline = Pipeline([info], desk._vault.nodes, FAKE, FAKE)
+    info, pages = desk.documents.get(result.doc_id), desk.vault.catalog.pages_of(result.doc_id)
+    rows = desk.vault.nodes.nodes_of(result.doc_id)
+    stored = desk.vault.nodes.vectors(FAKE.fingerprint, [row.content_hash for row in rows])
+    with desk.vault.database.transaction():
+        desk.vault.nodes.replace(result.doc_id, [])  # and their vectors
+    pipeline = Pipeline([info], desk.vault.nodes, FAKE, FAKE)
     again, made = pipeline.run(pages)
     assert again == rows
     assert made.vectors.keys() == made.tokens.keys() == stored.keys()
@@ -113,11 +113,11 @@ def test_the_vault_stores_the_embeddings_of_the_nodes(desk: DocMind) -> None:
         embedded = FAKE.embed_documents([embedded_text(label_of(info, FAKE), _text_of(desk, row.page_no))])[0]
         assert np.array_equal(made.vectors[row.content_hash], embedded)
         assert np.array_equal(embedded.astype("<f2").astype(np.float32), stored[row.content_hash])
-    with desk._database.transaction():
-        desk._vault.nodes.put(again)
+    with desk.vault.database.transaction():
+        desk.vault.nodes.put(again)
         pipeline.keep(made)
     assert not pipeline.run(pages)[1].vectors  # those that are stored are not made again
 
 
 def _text_of(desk: DocMind, page_no: int) -> str:
-    return desk.page(desk.documents()[0].doc_id, page_no).text
+    return desk.documents.page(desk.documents.all()[0].doc_id, page_no).text

@@ -54,8 +54,8 @@ class Other(FakeEmbedder):
 
 
 def writer_of(desk: DocMind) -> Ingest:
-    desk._services.ingest.start()
-    return desk._services.ingest
+    desk.ingest.start()
+    return desk.ingest
 
 
 @pytest.mark.slow
@@ -63,17 +63,17 @@ def test_a_document_comes_in_whole_and_goes_whole(tmp_path: Path, desk: DocMind)
     (result,) = desk.add([report("crane", 11)])
     assert (result.status, result.pages, result.error) == ("added", 11, "")
     assert result.doc_id
-    info = desk.document(result.doc_id)
+    info = desk.documents.get(result.doc_id)
     assert (info.status, info.pages, info.pages_done, info.kind) == ("ready", 11, 11, "pdf")
     desk.close()
     held = inventory(settings_in(tmp_path))
     assert (held.ready, held.pages, held.nodes, held.vectors) == (1, 11, 11, 11)
     assert (held.text_points, held.page_points, held.files) == (11, 11, 23)
     with opened(tmp_path) as again:
-        erased = dict(again.erase([result.doc_id])[0].erased)
+        erased = dict(again.erasures.erase([result.doc_id])[0].erased)
         assert (erased["pages"], erased["passages"], erased["files"]) == (11, 11, 23)
         with pytest.raises(NotFoundError):
-            again.erase([result.doc_id])
+            again.erasures.erase([result.doc_id])
     assert inventory(settings_in(tmp_path)) == NOTHING
 
 
@@ -85,7 +85,7 @@ def test_the_same_bytes_are_one_document_under_any_name(tmp_path: Path, desk: Do
     assert first.doc_id == second.doc_id == third.doc_id
     assert third.document == "copy.pdf"
     assert "crane.pdf" in third.message
-    assert len(desk.documents()) == 1
+    assert len(desk.documents.all()) == 1
 
 
 @pytest.mark.slow
@@ -123,7 +123,7 @@ def test_an_error_half_way_leaves_the_file_and_nothing_else(tmp_path: Path) -> N
 
         result = read(desk, report("crane", 20), Step(page=kill))
         assert (kept.status, result.status, result.error) == ("added", "refused", "ReaderFailedError")
-        assert [info.document for info in desk.documents()] == ["kept.pdf"]
+        assert [info.document for info in desk.documents.all()] == ["kept.pdf"]
     held = inventory(settings_in(tmp_path))
     assert (held.documents, held.pages, held.nodes, held.files, held.page_points) == (1, 1, 1, 4, 1)
     with opened(tmp_path) as desk:
@@ -139,7 +139,7 @@ def test_a_stop_keeps_every_page_that_was_read(tmp_path: Path, after: int) -> No
         read(desk, report("kept", 1))
         with pytest.raises(CancelledError):
             read(desk, report("crane", 20), Step(page=Stop(after).page))
-        (stopped,) = [info for info in desk.documents() if info.document == "crane.pdf"]
+        (stopped,) = [info for info in desk.documents.all() if info.document == "crane.pdf"]
         assert (stopped.status, stopped.pages_done) == ("reading", after)
         writer_of(desk).commit()
     held = inventory(settings_in(tmp_path))
@@ -160,7 +160,7 @@ def test_a_stop_before_the_first_page_leaves_the_file_only(tmp_path: Path) -> No
     with opened(tmp_path) as desk:
         with pytest.raises(CancelledError):
             read(desk, report("crane", 20), Step(page=Stop(0).page))
-        assert desk.documents() == ()
+        assert desk.documents.all() == ()
         assert [info.document for info in desk.queue.uploads()] == ["crane.pdf"]
         assert [result.status for result in desk.queue.finish()] == ["added"]
 
@@ -176,11 +176,11 @@ def test_a_book_begun_as_text_restarts_once_it_can_be_drawn(tmp_path: Path) -> N
     with DocMind(plain) as desk, pytest.raises(KeyError):
         read(desk, upload, Step(page=Stop(9, KeyError).page))
     with DocMind(settings) as desk:
-        (begun,) = desk.documents()
+        (begun,) = desk.documents.all()
         (result,) = desk.queue.finish()
         assert (result.status, result.message) == ("added", "")
         assert 0 < begun.pages_done < begun.pages < result.pages
-        pages = [desk.page(begun.doc_id, number + 1) for number in range(result.pages)]
+        pages = [desk.documents.page(begun.doc_id, number + 1) for number in range(result.pages)]
         assert sum(page.text.split().count("tree.") for page in pages) == 5 * 900
         assert {page.width for page in pages} == {pages[0].width}
     with DocMind(settings) as desk:
@@ -195,7 +195,10 @@ def test_an_unfinished_document_is_finished_before_the_next_one(tmp_path: Path) 
         read(desk, report("crane", 12), Step(page=Stop(9, KeyError).page))
     with opened(tmp_path) as desk:
         assert [result.document for result in desk.add([report("stork", 1)])] == ["stork.pdf"]
-        assert {info.document: info.status for info in desk.documents()} == {"crane.pdf": "ready", "stork.pdf": "ready"}
+        assert {info.document: info.status for info in desk.documents.all()} == {
+            "crane.pdf": "ready",
+            "stork.pdf": "ready",
+        }
         assert desk.queue.uploads("waiting", "reading") == ()
 
 
@@ -211,11 +214,11 @@ def test_an_unfinished_file_says_why_and_delays_no_other(tmp_path: Path) -> None
     with opened(tmp_path) as desk:
         (result,) = desk.add([report("stork", 1)])
         assert result.status == "added"
-        (failed,) = [info for info in desk.documents() if info.status == "failed"]
+        (failed,) = [info for info in desk.documents.all() if info.status == "failed"]
         assert "its checksum is wrong" in failed.message
         (healed,) = desk.add([upload])  # the file is at hand again
         assert (healed.status, healed.pages) == ("added", 12)
-        assert desk.document(failed.doc_id).message == ""
+        assert desk.documents.get(failed.doc_id).message == ""
     held = inventory(settings_in(tmp_path))
     assert (held.documents, held.ready, held.pages) == (2, 2, 13)
 
@@ -226,11 +229,11 @@ def test_one_that_became_too_large_meanwhile_is_kept_as_failed(tmp_path: Path) -
         read(desk, report("crane", 12), Step(page=Stop(9, KeyError).page))
     with opened(tmp_path, reading=ReadingSettings(ocr="off", max_pages=5)) as desk:
         desk.add([])
-        (info,) = desk.documents()
+        (info,) = desk.documents.all()
         assert info.status == "failed"
         assert "12" in info.message
         assert 0 < info.pages_done <= 8, "a slow machine commits fewer pages at a time"
-        assert desk.erase([info.doc_id])[0].pages == info.pages_done
+        assert desk.erasures.erase([info.doc_id])[0].pages == info.pages_done
     assert inventory(settings_in(tmp_path)) == NOTHING
 
 
@@ -241,7 +244,7 @@ def test_a_document_deleted_while_read_does_not_stop_the_next(tmp_path: Path) ->
 
         def delete(_stage: str, done: int, _total: int) -> None:
             if done == 10:
-                writer.delete(desk.documents()[0].doc_id)
+                writer.delete(desk.documents.all()[0].doc_id)
 
         result = read(desk, report("crane", 20), Step(page=delete))
         assert result.status == "cancelled"
@@ -258,7 +261,7 @@ def test_a_document_deleted_while_it_is_resumed_stays_deleted(tmp_path: Path, mo
         read(desk, report("crane", 12), Step(page=Stop(9, KeyError).page))
     with opened(tmp_path) as desk:
         writer = writer_of(desk)
-        (info,) = desk.documents()
+        (info,) = desk.documents.all()
         (waiting,) = desk.queue.uploads()
         open_file = writer._reader.read
 
@@ -268,7 +271,7 @@ def test_a_document_deleted_while_it_is_resumed_stays_deleted(tmp_path: Path, mo
 
         monkeypatch.setattr(writer._reader, "read", delete_and_read)
         assert read_again(desk, waiting.upload_id).status == "cancelled"
-        assert desk.documents() == ()
+        assert desk.documents.all() == ()
         assert desk.queue.uploads() == ()
     assert inventory(settings_in(tmp_path)) == NOTHING
 
@@ -289,8 +292,8 @@ def test_deleting_needs_neither_room_nor_the_model_of_the_index(
         with pytest.raises((DiskFullError, IndexMismatchError)):
             desk.search("cranes")
         assert result.doc_id
-        assert desk.erase([result.doc_id])[0].pages == 2
-        assert desk.documents() == ()
+        assert desk.erasures.erase([result.doc_id])[0].pages == 2
+        assert desk.documents.all() == ()
     with opened(tmp_path) as desk:
         assert desk.search("cranes").hits == ()
     assert inventory(settings_in(tmp_path)) == NOTHING
@@ -306,13 +309,13 @@ def test_what_two_documents_share_outlives_one_of_them(tmp_path: Path, desk: Doc
     )
     assert one.doc_id
     assert two.doc_id
-    receipt = desk.erase([one.doc_id])[0]
+    receipt = desk.erasures.erase([one.doc_id])[0]
     assert dict(receipt.erased)["files"] == 3  # original, and image and thumbnail of the page of its own
     for page_no in (1, 2, 3):
-        assert desk.page_image(two.doc_id, page_no)
-        assert desk.page_image(two.doc_id, page_no, thumbnail=True)
+        assert desk.documents.page_image(two.doc_id, page_no)
+        assert desk.documents.page_image(two.doc_id, page_no, thumbnail=True)
     assert [hit.doc_id for hit in desk.search("herons count").hits][:1] == [two.doc_id]
-    desk.erase([two.doc_id])
+    desk.erasures.erase([two.doc_id])
     desk.close()
     assert inventory(settings_in(tmp_path)) == NOTHING
 
@@ -325,7 +328,7 @@ def test_deleting_beside_adding_takes_no_page_that_is_shared(tmp_path: Path, mon
         first = read(desk, Upload("one.pdf", text_pdf(["one", "", ""])))
         assert first.doc_id
         deleting = threading.Thread(target=writer.delete, args=(first.doc_id,))
-        put_many = desk._artifacts.put_many
+        put_many = desk.vault.artifacts.put_many
 
         def put_and_wait(items: Sequence[Sealable]) -> list[ArtifactRef]:
             refs = put_many(items)
@@ -334,13 +337,13 @@ def test_deleting_beside_adding_takes_no_page_that_is_shared(tmp_path: Path, mon
                 deleting.join(0.5)  # between sealing and the rows: now it must have to wait
             return refs
 
-        monkeypatch.setattr(desk._artifacts, "put_many", put_and_wait)
+        monkeypatch.setattr(desk.vault.artifacts, "put_many", put_and_wait)
         second = read(desk, Upload("two.pdf", text_pdf(["two", "", ""])))
         deleting.join()
         assert second.doc_id
         for page_no in (1, 2, 3):
-            assert desk.page_image(second.doc_id, page_no)
-        assert [info.document for info in desk.documents()] == ["two.pdf"]
+            assert desk.documents.page_image(second.doc_id, page_no)
+        assert [info.document for info in desk.documents.all()] == ["two.pdf"]
     held = inventory(settings_in(tmp_path))  # opens every artifact that a row names
     assert (held.ready, held.pages, held.page_points) == (1, 3, 3)
 
@@ -348,7 +351,7 @@ def test_deleting_beside_adding_takes_no_page_that_is_shared(tmp_path: Path, mon
 @pytest.mark.slow
 def test_what_a_crash_left_without_a_row_is_set_aside(tmp_path: Path, desk: DocMind) -> None:
     desk.add([report("crane", 2)])
-    orphan = desk._artifacts.put(b"a page whose row was never written", ".webp.enc")
+    orphan = desk.vault.artifacts.put(b"a page whose row was never written", ".webp.enc")
     desk.close()
     with opened(tmp_path) as again:
         again.add([])
@@ -363,7 +366,7 @@ def test_a_name_may_be_any_bytes(desk: DocMind) -> None:
     name = b"caf\xe9 \x1b[31m.txt".decode("utf-8", "surrogateescape")
     (result,) = desk.add([Upload(name, b"Herons stand in the shallow water and wait.")])
     assert result.status == "added"
-    assert desk.documents()[0].document == "caf? \x1b[31m.txt"
+    assert desk.documents.all()[0].document == "caf? \x1b[31m.txt"
 
 
 @pytest.mark.slow
@@ -381,7 +384,7 @@ def test_too_little_room_is_told_before_anything_is_begun(tmp_path: Path) -> Non
         with pytest.raises(DiskFullError) as caught:
             desk.add([report("crane", 2)])
         assert "MB" in str(caught.value)
-        assert desk.documents() == ()
+        assert desk.documents.all() == ()
 
 
 @pytest.mark.slow
@@ -414,7 +417,7 @@ def test_token_vectors_come_from_the_same_run_as_vectors(tmp_path: Path, monkeyp
     monkeypatch.setitem(TEXT_MODELS, "fake", lambda _settings: model)
     with opened(tmp_path) as mind:
         mind.add([report("crane", 3)])
-        counted = mind._database.one("SELECT (SELECT count(*) FROM vectors), (SELECT count(*) FROM tokens)")
+        counted = mind.vault.database.one("SELECT (SELECT count(*) FROM vectors), (SELECT count(*) FROM tokens)")
         assert counted == (3, 3)
         assert [run for run in model.runs if run > 0] == [3]
         assert sum(run for run in model.runs if run < 0) == -3, "what the fake's own run asks for"

@@ -31,21 +31,21 @@ def library() -> Library:
 
 
 def stored(desk: DocMind, doc_id: str, page_no: int) -> bytes:
-    return desk._artifacts.get(desk._catalog.page(doc_id, page_no).image)
+    return desk.vault.artifacts.get(desk.vault.catalog.page(doc_id, page_no).image)
 
 
 def test_the_rows_of_a_long_table_are_found_and_their_pages_open(docmind: DocMind) -> None:
-    (info,) = docmind.documents()
+    (info,) = docmind.documents.all()
     assert info.pages > 18
     assert [is_sheet(stored(docmind, info.doc_id, page_no)) for page_no in (1, 16, 17, info.pages)] == [
         False, False, True, True,
     ]  # fmt: skip
     (hit, *_others) = docmind.search(f"heron{ROWS - 1}").hits
     assert hit.page_no == info.pages
-    page = docmind.page(info.doc_id, hit.page_no)
-    picture = Image.open(io.BytesIO(docmind.page_image(info.doc_id, hit.page_no)))
+    page = docmind.documents.page(info.doc_id, hit.page_no)
+    picture = Image.open(io.BytesIO(docmind.documents.page_image(info.doc_id, hit.page_no)))
     assert (picture.format, picture.size) == ("WEBP", (page.width, page.height))
-    thumbnail = Image.open(io.BytesIO(docmind.page_image(info.doc_id, hit.page_no, thumbnail=True)))
+    thumbnail = Image.open(io.BytesIO(docmind.documents.page_image(info.doc_id, hit.page_no, thumbnail=True)))
     assert thumbnail.format == "WEBP"
     assert max(thumbnail.size) == 320
     box = next(box for word, box in page.words if word == str(ROWS - 1))
@@ -55,18 +55,18 @@ def test_the_rows_of_a_long_table_are_found_and_their_pages_open(docmind: DocMin
 
 def test_an_erasure_forgets_pictures_that_were_drawn(tmp_path: Path, library: Library) -> None:
     with library.opened(tmp_path) as docmind:
-        (info,) = docmind.documents()
-        docmind.page_image(info.doc_id, info.pages)
-        assert docmind._services.pictures._kept
-        docmind.erase([info.doc_id])
-        assert not docmind._services.pictures._kept
+        (info,) = docmind.documents.all()
+        docmind.documents.page_image(info.doc_id, info.pages)
+        assert docmind.pictures._kept
+        docmind.erasures.erase([info.doc_id])
+        assert not docmind.pictures._kept
 
 
 def test_marks_follow_and_a_picture_finds_such_a_page(docmind: DocMind) -> None:
-    (info,) = docmind.documents()
+    (info,) = docmind.documents.all()
     docmind.lookalike.catch_up()
     assert docmind.lookalike.missing() == 0
-    found = docmind.lookalike.search(docmind.page_image(info.doc_id, info.pages - 1))
+    found = docmind.lookalike.search(docmind.documents.page_image(info.doc_id, info.pages - 1))
     assert found.hits[0].page_no == info.pages - 1
 
 
@@ -87,30 +87,30 @@ def test_the_doctor_finds_nothing_and_a_bundle_carries_them(docmind: DocMind, tm
     (tmp_path / "new").mkdir()
     with opened(tmp_path / "new") as new:
         assert new.bundles.read(tmp_path / "all.docmind", "a passphrase of words", lambda *_: None).documents == 1
-        (info,) = new.documents()
-        assert new.page_image(info.doc_id, info.pages)[:4] == b"RIFF"
+        (info,) = new.documents.all()
+        assert new.documents.page_image(info.doc_id, info.pages)[:4] == b"RIFF"
 
 
 def test_a_damaged_sheet_is_told(docmind: DocMind) -> None:
-    (info,) = docmind.documents()
-    name = docmind._catalog.page(info.doc_id, info.pages).image.file_name
-    file = next(docmind._artifacts._root.glob(name))
+    (info,) = docmind.documents.all()
+    name = docmind.vault.catalog.page(info.doc_id, info.pages).image.file_name
+    file = next(docmind.vault.artifacts._root.glob(name))
     data = bytearray(file.read_bytes())
     data[80] ^= 1
     file.write_bytes(data)
     with pytest.raises(DamagedError):
-        docmind.page_image(info.doc_id, info.pages)
+        docmind.documents.page_image(info.doc_id, info.pages)
     assert "image-damaged" in dict(docmind.doctor.examine("full").counts)
     docmind.doctor.repair("full")
     assert is_sheet(stored(docmind, info.doc_id, info.pages))
-    assert docmind.page_image(info.doc_id, info.pages)[:4] == b"RIFF"
+    assert docmind.documents.page_image(info.doc_id, info.pages)[:4] == b"RIFF"
     assert docmind.doctor.examine("deep").counts == ()
 
 
 def test_an_erased_table_leaves_no_sheet(tmp_path: Path) -> None:
     with opened(tmp_path) as desk:
         (result,) = desk.add([LONG])
-        desk.erase([result.doc_id or ""])
+        desk.erasures.erase([result.doc_id or ""])
         assert not list((tmp_path / "data" / "artifacts").iterdir())
     assert inventory(settings_in(tmp_path)).files == 0
 
@@ -119,7 +119,7 @@ def test_an_erased_table_leaves_no_sheet(tmp_path: Path) -> None:
 
 
 def without_vectors(desk: DocMind) -> int:
-    row = desk._database.one(
+    row = desk.vault.database.one(
         "SELECT count(*) FROM nodes n WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.content_hash = n.content_hash)"
     )
     assert row is not None
@@ -131,19 +131,19 @@ def degraded(desk: DocMind) -> set[str]:
 
 
 def test_rows_are_found_by_their_words_before_they_have_vectors(docmind: DocMind) -> None:
-    (info,) = docmind.documents()
+    (info,) = docmind.documents.all()
     assert 0 < without_vectors(docmind) <= info.pages - 16
     (hit, *_others) = docmind.search(f"heron{ROWS - 1}").hits
     assert hit.page_no == info.pages
     assert "unprepared" in degraded(docmind)
     assert docmind.status().documents_to_prepare == 1
-    assert docmind._services.ingest.later.catch_up() == 1
+    assert docmind.ingest.later.catch_up() == 1
     assert without_vectors(docmind) == 0
     assert "unprepared" not in degraded(docmind)
     assert docmind.status().documents_to_prepare == 0
     (hit, *_others) = docmind.search(f"heron{ROWS - 1}").hits
     assert hit.page_no == info.pages
-    assert docmind._services.ingest.later.catch_up() == 0, "nothing is made twice"
+    assert docmind.ingest.later.catch_up() == 0, "nothing is made twice"
     assert docmind.doctor.examine("full").counts == ()
 
 
@@ -152,18 +152,18 @@ def test_an_index_made_later_has_the_vectors_after_a_restart(tmp_path: Path) -> 
         (result,) = desk.add([LONG])
     with opened(tmp_path) as desk:
         assert "unprepared" in degraded(desk), "what is still to be done is known after a restart"
-        engine = desk._services.index.ready().index
+        engine = desk.index.ready().index
         assert engine.count("text", having="text-dense") < engine.count("text")
-        desk._services.ingest.later.catch_up()
+        desk.ingest.later.catch_up()
     with opened(tmp_path) as desk:
-        engine = desk._services.index.ready().index
+        engine = desk.index.ready().index
         assert engine.count("text", having="text-dense") == engine.count("text") >= result.pages
 
 
 def test_they_are_made_once_nothing_is_read(docmind: DocMind) -> None:
     is_busy = threading.Event()
     is_busy.set()
-    later = docmind._services.ingest.later
+    later = docmind.ingest.later
     later.follow(is_busy.is_set)
     assert not threading.Event().wait(0.3)
     assert without_vectors(docmind) > 0
@@ -178,4 +178,4 @@ def test_they_are_made_once_nothing_is_read(docmind: DocMind) -> None:
 def test_reindex_makes_them(docmind: DocMind) -> None:
     docmind.reindex()
     assert without_vectors(docmind) == 0
-    assert docmind._vault.nodes.awaiting() == 0
+    assert docmind.vault.nodes.awaiting() == 0

@@ -73,25 +73,25 @@ def test_a_group_gives_the_documents_that_single_files_give(tmp_path: Path) -> N
     with opened(tmp_path / "one") as desk:
         for upload in files:
             desk.add([upload])
-        alone = {info.document: desk.page(info.doc_id, 1).text for info in desk.documents()}
+        alone = {info.document: desk.documents.page(info.doc_id, 1).text for info in desk.documents.all()}
     with opened(tmp_path / "all") as desk:
         results = desk.add(files)
         assert [result.document for result in results] == [upload.name for upload in files]
         assert results[-1].status == "already"
-        assert {info.document: desk.page(info.doc_id, 1).text for info in desk.documents()} == alone
+        assert {info.document: desk.documents.page(info.doc_id, 1).text for info in desk.documents.all()} == alone
         assert desk.search("storks of note 3").hits
     assert inventory(settings_in(tmp_path / "all")) == inventory(settings_in(tmp_path / "one"))
 
 
 def test_a_group_shares_one_commit(desk: DocMind) -> None:
     desk.add(notes(1))
-    before = desk._database.one("SELECT max(seq) FROM ledger")
+    before = desk.vault.database.one("SELECT max(seq) FROM ledger")
     ids = list(desk.queue.hold(notes(20)[1:]))
-    handed_in = desk._database.one("SELECT max(seq) FROM ledger")
+    handed_in = desk.vault.database.one("SELECT max(seq) FROM ledger")
     assert before is not None
     assert handed_in is not None
     results = desk.queue.read_together(ids)
-    after = desk._database.one("SELECT max(seq) FROM ledger")
+    after = desk.vault.database.one("SELECT max(seq) FROM ledger")
     assert after is not None
     assert len(results) == 19
     assert after[0] - handed_in[0] == 1
@@ -100,7 +100,7 @@ def test_a_group_shares_one_commit(desk: DocMind) -> None:
 
 def test_a_pause_in_a_group_loses_none_of_it(desk: DocMind, monkeypatch: pytest.MonkeyPatch) -> None:
     ids = list(desk.queue.hold(notes(12)))
-    read, real = [], desk._services.ingest._read_text
+    read, real = [], desk.ingest._read_text
 
     def slowly(file):
         read.append(file)
@@ -108,37 +108,37 @@ def test_a_pause_in_a_group_loses_none_of_it(desk: DocMind, monkeypatch: pytest.
             desk.queue.pause()
         return real(file)
 
-    monkeypatch.setattr(desk._services.ingest, "_read_text", slowly)
+    monkeypatch.setattr(desk.ingest, "_read_text", slowly)
     with pytest.raises(CancelledError):
         desk.queue.read_together(ids)
-    assert desk.documents() == ()
+    assert desk.documents.all() == ()
     assert desk.queue.counts() == {"paused": 12}
     desk.queue.release(ids)
     desk.queue.resume()
     assert len(desk.queue.finish()) == 12
-    assert len(desk.documents()) == 12
+    assert len(desk.documents.all()) == 12
 
 
 def test_a_text_of_the_bin_is_restored_among_new_ones(desk: DocMind) -> None:
     first, second = (result.doc_id or "" for result in desk.add(notes(2)))
-    desk.library.delete([second])
-    assert {info.doc_id for info in desk.documents()} == {first}
+    desk.documents.delete([second])
+    assert {info.doc_id for info in desk.documents.all()} == {first}
     results = desk.add([*notes(5), notes(2)[1]])
     assert [result.status for result in results] == ["already", "already", "added", "added", "added", "already"]
     assert results[1].doc_id == results[5].doc_id == second
     assert [number for number, result in enumerate(results) if "back in the library" in result.message] == [1]
-    assert desk.library.binned() == ()
-    assert {info.document for info in desk.documents()} == {upload.name for upload in notes(5)}
+    assert desk.documents.binned() == ()
+    assert {info.document for info in desk.documents.all()} == {upload.name for upload in notes(5)}
     assert "note 1.txt" in {hit.document for hit in desk.search("storks of note 1").hits}
 
 
 def test_the_background_queue_restores_a_text_of_the_bin(desk: DocMind) -> None:
     _, binned, _ = (result.doc_id or "" for result in desk.add(notes(3)))
-    desk.library.delete([binned])
-    desk.submit(notes(6))
+    desk.documents.delete([binned])
+    desk.queue.submit(notes(6))
     assert settled(desk).state == "idle"
-    assert desk.library.binned() == ()
-    assert len(desk.documents()) == 6
+    assert desk.documents.binned() == ()
+    assert len(desk.documents.all()) == 6
     assert binned in {hit.doc_id for hit in desk.search("storks of note 1").hits}
 
 
@@ -149,7 +149,7 @@ def test_pages_of_a_group_have_their_picture_marks_at_once(desk: DocMind, monkey
     results = desk.queue.read_together(ids)
     assert [result.status for result in results.values()] == ["added"] * 6
     assert desk.lookalike.missing() == 0
-    shown = desk.lookalike.search(desk.page_image(results[ids[-1]].doc_id or "", 1))
+    shown = desk.lookalike.search(desk.documents.page_image(results[ids[-1]].doc_id or "", 1))
     assert (shown.hits[0].document, shown.found, shown.degraded) == ("crane.txt", True, ())
     desk.queue.release(ids, ids)
 
@@ -180,18 +180,18 @@ if __name__ == "__main__":
     ended = forked.run([sys.executable, "-c", script], env=environment, check=False, timeout=120)
     assert ended.returncode == -signal.SIGKILL
     with opened(tmp_path) as desk:
-        assert desk.documents() == (), "the group was one transaction"
+        assert desk.documents.all() == (), "the group was one transaction"
         assert desk.queue.progress().unread == 40
         desk.queue.finish()
-        assert len({info.document for info in desk.documents()}) == 40
-        assert {info.status for info in desk.documents()} == {"ready"}
+        assert len({info.document for info in desk.documents.all()}) == 40
+        assert {info.status for info in desk.documents.all()} == {"ready"}
         assert desk.search("note 33").hits
 
 
 def test_a_text_model_that_comes_back_goes_on_by_itself(desk: DocMind, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("docmind.ingest.jobs._AGAIN_S", 0.2)
     failed = threading.Event()
-    real = desk._services.ingest._embedder.embed_documents
+    real = desk.ingest._embedder.embed_documents
 
     def once(texts):
         if not failed.is_set():
@@ -199,14 +199,14 @@ def test_a_text_model_that_comes_back_goes_on_by_itself(desk: DocMind, monkeypat
             raise TextModelError("The server of the text model does not answer.")
         return real(texts)
 
-    ingest = desk._services.ingest
+    ingest = desk.ingest
     monkeypatch.setattr(ingest, "_tokens", None)
     monkeypatch.setattr(ingest._embedder, "embed_documents", once, raising=True)
-    desk.submit([report("stork", 1)])
+    desk.queue.submit([report("stork", 1)])
     assert failed.wait(60)
     deadline = threading.Event()
     for _ in range(600):
-        if any(info.status == "ready" for info in desk.documents()):
+        if any(info.status == "ready" for info in desk.documents.all()):
             break
         deadline.wait(0.1)
-    assert [info.status for info in desk.documents()] == ["ready"]
+    assert [info.status for info in desk.documents.all()] == ["ready"]

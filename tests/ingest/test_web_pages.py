@@ -31,7 +31,7 @@ def allowed(folder: Path) -> DocMind:
 
 
 def added(desk: DocMind, address: str) -> AddResult:
-    (result,) = desk.add([desk.web_page(address)])
+    (result,) = desk.add([desk.web_pages.fetch(address)])
     return result
 
 
@@ -39,60 +39,60 @@ def test_a_page_is_read_with_its_title_address_and_date(tmp_path: Path, site: Si
     with allowed(tmp_path) as desk:
         result = added(desk, f"{site.url}/bees")
         assert result.status == "added"
-        info = desk.document(result.doc_id or "")
+        info = desk.documents.get(result.doc_id or "")
         assert (info.shown_title, info.kind, info.address) == ("How bees make honey", "html", f"{site.url}/bees")
         assert abs(info.fetched_at_ms - time.time() * 1000) < 600_000
         assert desk.ask("What do bees fan?").sources[0].document == "127.0.0.1 bees.html"
-        assert desk.library.original(info.doc_id) == PAGE
+        assert desk.documents.original(info.doc_id) == PAGE
     assert [path for path, _ in site.asked] == ["/bees"]  # and nothing that it names
     with opened(tmp_path) as desk:
-        assert desk.documents()[0].address == f"{site.url}/bees"
+        assert desk.documents.all()[0].address == f"{site.url}/bees"
     assert site.url.encode() not in (tmp_path / "data" / "vault.db").read_bytes()
 
 
 def test_the_same_page_again_is_already_here_and_a_changed_one_is_another_document(tmp_path: Path, site: Site) -> None:
     with allowed(tmp_path) as desk:
         first = added(desk, f"{site.url}/bees")
-        fetched_at_ms = desk.documents()[0].fetched_at_ms
+        fetched_at_ms = desk.documents.all()[0].fetched_at_ms
         again = added(desk, f"{site.url}/bees")
         assert (again.status, again.doc_id) == ("already", first.doc_id)
-        assert desk.documents()[0].fetched_at_ms == fetched_at_ms
+        assert desk.documents.all()[0].fetched_at_ms == fetched_at_ms
         site.pages["/bees"] = (200, {"Content-Type": "text/html"}, PAGE.replace(b"nectar", b"syrup"))
         assert added(desk, f"{site.url}/bees").status == "added"
-        assert {info.address for info in desk.documents()} == {f"{site.url}/bees"}
-        assert len(desk.documents()) == 2
+        assert {info.address for info in desk.documents.all()} == {f"{site.url}/bees"}
+        assert len(desk.documents.all()) == 2
 
 
 def test_what_is_deleted_takes_its_address_along(tmp_path: Path, site: Site) -> None:
     with allowed(tmp_path) as desk:
         doc_id = added(desk, f"{site.url}/bees").doc_id or ""
-        desk.library.delete([doc_id])
-        assert desk.library.binned()[0].address
-        desk.library.restore([doc_id])
-        assert desk.document(doc_id).address
-        desk.erase([doc_id])
-        assert desk._database.one("SELECT count(*) FROM web_pages") == (0,)
-        (upload_id,) = desk.queue.hold([desk.web_page(f"{site.url}/bees")])
-        assert desk._database.one("SELECT count(*) FROM web_pages") == (1,)
+        desk.documents.delete([doc_id])
+        assert desk.documents.binned()[0].address
+        desk.documents.restore([doc_id])
+        assert desk.documents.get(doc_id).address
+        desk.erasures.erase([doc_id])
+        assert desk.vault.database.one("SELECT count(*) FROM web_pages") == (0,)
+        (upload_id,) = desk.queue.hold([desk.web_pages.fetch(f"{site.url}/bees")])
+        assert desk.vault.database.one("SELECT count(*) FROM web_pages") == (1,)
         desk.queue.release([upload_id])
         desk.queue.remove([upload_id])
-        assert desk._database.one("SELECT count(*) FROM web_pages") == (0,)
+        assert desk.vault.database.one("SELECT count(*) FROM web_pages") == (0,)
 
 
 def test_a_file_has_no_address(tmp_path: Path) -> None:
     with allowed(tmp_path) as desk:
         desk.add([Upload("bees.txt", b"Bees dance in the hive. " * 9)])
-        assert (desk.documents()[0].address, desk.documents()[0].fetched_at_ms) == ("", 0)
+        assert (desk.documents.all()[0].address, desk.documents.all()[0].fetched_at_ms) == ("", 0)
 
 
 def test_nothing_is_fetched_without_permission_or_for_reading_only(tmp_path: Path, site: Site) -> None:
     with opened(tmp_path) as desk:
         with pytest.raises(ConfigError, match="not allowed"):
-            desk.web_page(f"{site.url}/bees")
+            desk.web_pages.fetch(f"{site.url}/bees")
         desk.settings.put({"web.pages": "on"})  # takes effect at once
-        assert desk.web_page(f"{site.url}/bees").data == PAGE
+        assert desk.web_pages.fetch(f"{site.url}/bees").data == PAGE
     site.asked.clear()
-    reading = DocMind(desk._vault.settings.model_copy(update={"web": WebSettings(pages="on")}), read_only=True)
+    reading = DocMind(desk.vault.settings.model_copy(update={"web": WebSettings(pages="on")}), read_only=True)
     with reading, pytest.raises(VaultError):
-        reading.web_page(f"{site.url}/bees")
+        reading.web_pages.fetch(f"{site.url}/bees")
     assert site.asked == []

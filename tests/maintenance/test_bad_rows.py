@@ -77,14 +77,14 @@ PLANTED = {
 }
 
 OPERATIONS: dict[str, Callable[[DocMind], object]] = {
-    "documents": lambda docmind: [docmind.document(info.doc_id) for info in docmind.documents()],
-    "find": lambda docmind: docmind.find_document(docmind.documents()[-1].document),
+    "documents": lambda docmind: [docmind.documents.get(info.doc_id) for info in docmind.documents.all()],
+    "find": lambda docmind: docmind.documents.find(docmind.documents.all()[-1].document),
     "search": lambda docmind: docmind.search("boiler"),
     "search all lists": lambda docmind: docmind.multimodal_search("boiler"),
     "ask": lambda docmind: docmind.ask("When is the boiler serviced?"),
     "ask for documents": lambda docmind: docmind.ask("Which documents do I have?"),
-    "tags": lambda docmind: docmind.library.tags(),
-    "bin": lambda docmind: docmind.library.binned(),
+    "tags": lambda docmind: docmind.documents.tags(),
+    "bin": lambda docmind: docmind.documents.binned(),
     "queue": lambda docmind: docmind.queue.uploads(),
     "finish the queue": lambda docmind: docmind.queue.finish(),
     "add": lambda docmind: docmind.add([Upload("kettle.txt", b"The kettle is descaled in June.")]),
@@ -95,7 +95,7 @@ OPERATIONS: dict[str, Callable[[DocMind], object]] = {
     "memories": lambda docmind: docmind.memories.list(),
     "recall": lambda docmind: docmind.memories.told("boiler"),
     "jobs": lambda docmind: docmind.visual.embeddings(),
-    "receipts": lambda docmind: (docmind.receipts(), docmind.finish_erasures()),
+    "receipts": lambda docmind: (docmind.erasures.receipts(), docmind.erasures.finish()),
     "snapshots": lambda docmind: docmind.snapshots.list(),
     "a new snapshot": lambda docmind: docmind.snapshots.create(),
     "status": lambda docmind: docmind.status(),
@@ -113,9 +113,9 @@ def test_one_bad_row_costs_itself_alone(library: Library, tmp_path: Path, kind: 
         docmind.memories.add("The boiler is serviced by Rui.")
         docmind.memories.add("The cat is called Tom.")
         docmind.snapshots.create()
-        documents, settings = docmind.documents(), docmind._vault.settings
+        documents, settings = docmind.documents.all(), docmind.vault.settings
         bad = min(documents, key=lambda info: info.doc_id)
-        with docmind._database.transaction() as db:
+        with docmind.vault.database.transaction() as db:
             assert db.execute(planted.sql).rowcount >= 1
     failed = {}
     with DocMind(settings) as docmind:
@@ -127,7 +127,7 @@ def test_one_bad_row_costs_itself_alone(library: Library, tmp_path: Path, kind: 
             except Exception as error:  # noqa: BLE001 - all of them are told together
                 failed[name] = repr(error)
         assert not failed
-        assert len(docmind.documents()) == len(documents) + 1
+        assert len(docmind.documents.all()) == len(documents) + 1
         assert docmind.search("kettle").hits[0].document == "kettle.txt"
         found = docmind.doctor.examine("full")
         assert planted.kind in dict(found.counts), found.counts
@@ -135,28 +135,28 @@ def test_one_bad_row_costs_itself_alone(library: Library, tmp_path: Path, kind: 
         assert planted.told in told, told
         if planted.told:
             assert bad.document in told
-        receipts = docmind.erase([bad.doc_id])
+        receipts = docmind.erasures.erase([bad.doc_id])
         assert all(receipt.is_finished for receipt in receipts)
 
 
 def test_a_document_that_the_index_refuses_is_named_until_it_is_taken(library: Library, tmp_path: Path) -> None:
     with library.opened(tmp_path / "library") as docmind:
         docmind.search("boiler")  # from now on the index follows each change
-        bad = docmind.documents()[0]
+        bad = docmind.documents.all()[0]
         change = "UPDATE pages SET language = ? WHERE doc_id = ?"
-        with docmind._database.transaction() as db:
+        with docmind.vault.database.transaction() as db:
             db.execute(change, ("not a language", bad.doc_id))
-        docmind.library.rename(bad.doc_id, title="Another title")  # written again, alone
+        docmind.documents.rename(bad.doc_id, title="Another title")  # written again, alone
         found = docmind.doctor.examine().findings
         assert [(finding.kind, finding.document) for finding in found] == [("document-refused", bad.document)]
-        assert docmind.document(bad.doc_id).message
+        assert docmind.documents.get(bad.doc_id).message
         assert not any(hit.doc_id == bad.doc_id for hit in docmind.search("boiler pump filter").hits)
-        settings = docmind._vault.settings
+        settings = docmind.vault.settings
     with DocMind(settings) as docmind:
         assert bad.document in " ".join(one.reason for one in docmind.search("boiler").degraded)
-        with docmind._database.transaction() as db:
+        with docmind.vault.database.transaction() as db:
             db.execute(change, ("en", bad.doc_id))
         repaired = docmind.doctor.repair()
         assert dict(repaired.mended) == {"document-refused": 1}
-        assert not docmind.document(bad.doc_id).message
+        assert not docmind.documents.get(bad.doc_id).message
         assert not docmind.search("boiler").degraded

@@ -39,7 +39,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("home")
     with opened(home) as old:
         old.add([Upload("birds.pdf", text_pdf(LINES), tags=("nature",)), report("yearly", 3)])
-        old.library.new_collection("Shelf", [old.find_document("birds.pdf").doc_id])
+        old.documents.new_collection("Shelf", [old.documents.find("birds.pdf").doc_id])
         thread = old.conversations.create()
         for question in QUESTIONS:
             old.conversations.ask(question, thread_id=thread.thread_id)
@@ -92,12 +92,12 @@ def test_a_bundle_answers_the_same_elsewhere(bundle: Path, old: DocMind, tmp_pat
         assert [(t.question, t.answer and t.answer.answer) for t in before] == [
             (t.question, t.answer and t.answer.answer) for t in after
         ]
-        doc = new.find_document("birds.pdf")
+        doc = new.documents.find("birds.pdf")
         assert doc.tags == ("nature",)
         sources = [source for turn in after if turn.answer for source in turn.answer.sources]
         assert {source.doc_id for source in sources} == {doc.doc_id}
         assert all(new.conversations.source_image(source) for source in sources)
-        assert [item.name for item in new.library.collections()] == ["Shelf"]
+        assert [item.name for item in new.documents.collections()] == ["Shelf"]
         assert [item.text for item in new.memories.list().memories] == ["Our fiscal year starts in April"]
     assert inventory(settings_in(tmp_path / "new")) == inventory(settings_in(tmp_path / "old"))
 
@@ -112,8 +112,8 @@ def test_nothing_is_embedded_again(bundle: Path, tmp_path: Path) -> None:
 
 
 def test_an_erased_document_comes_back_on_request_only(bundle: Path, old: DocMind) -> None:
-    birds, thread_id = old.find_document("birds.pdf").doc_id, old.conversations.threads()[0].thread_id
-    old.erase([birds])
+    birds, thread_id = old.documents.find("birds.pdf").doc_id, old.conversations.threads()[0].thread_id
+    old.erasures.erase([birds])
     old.conversations.delete(thread_id)
     old.conversations.purge(thread_id)  # so that the bundle brings the conversation, with quotes of the document
     told = old.bundles.read(bundle, PASSPHRASE, quiet)
@@ -126,8 +126,8 @@ def test_an_erased_document_comes_back_on_request_only(bundle: Path, old: DocMin
 
 
 def test_kept_quotes_of_an_erased_document_stay(bundle: Path, old: DocMind) -> None:
-    birds = old.find_document("birds.pdf").doc_id
-    old.erase([birds], conversations=False)
+    birds = old.documents.find("birds.pdf").doc_id
+    old.erasures.erase([birds], conversations=False)
     assert old.bundles.read(bundle, PASSPHRASE, quiet).erased == ("birds.pdf",)
     assert all(source.quote for turn in turns_of(old) if turn.answer for source in turn.answer.sources)
 
@@ -142,28 +142,28 @@ def test_reading_again_adds_nothing(bundle: Path, tmp_path: Path) -> None:
 def test_what_is_there_is_merged_by_id(bundle: Path, tmp_path: Path) -> None:
     with opened(tmp_path / "new") as new:
         new.add([Upload("my birds.pdf", text_pdf(LINES)), report("other", 1)])
-        shelf = new.library.new_collection("shelf")
+        shelf = new.documents.new_collection("shelf")
         told = new.bundles.read(bundle, PASSPHRASE, quiet)
         assert (told.documents, told.known) == (1, 1)
-        assert {info.document for info in new.documents()} == {"my birds.pdf", "other.pdf", "yearly.pdf"}
-        assert [item.collection_id for item in new.library.collections()] == [shelf.collection_id]
+        assert {info.document for info in new.documents.all()} == {"my birds.pdf", "other.pdf", "yearly.pdf"}
+        assert [item.collection_id for item in new.documents.collections()] == [shelf.collection_id]
 
 
 def test_its_own_vault_takes_back_what_it_lost(bundle: Path, old: DocMind) -> None:
-    doc = old.find_document("birds.pdf")
-    old.erase([doc.doc_id])
+    doc = old.documents.find("birds.pdf")
+    old.erasures.erase([doc.doc_id])
     told = old.bundles.read(bundle, PASSPHRASE, quiet, with_erased=True)
     assert (told.documents, told.known) == (1, 1)
-    assert old.document(doc.doc_id).document == "birds.pdf"
+    assert old.documents.get(doc.doc_id).document == "birds.pdf"
     assert old.ask(QUESTIONS[0]).found
 
 
 def test_the_bin_and_damaged_documents_stay_behind(tmp_path: Path) -> None:
     with opened(tmp_path / "old") as old:
         old.add([report("kept", 1), report("binned", 1), report("broken", 2)])
-        old.library.delete([old.find_document("binned.pdf").doc_id])
-        broken = old.find_document("broken.pdf").doc_id
-        (tmp_path / "old" / "data" / "artifacts" / old._catalog.page(broken, 2).image.file_name).unlink()
+        old.documents.delete([old.documents.find("binned.pdf").doc_id])
+        broken = old.documents.find("broken.pdf").doc_id
+        (tmp_path / "old" / "data" / "artifacts" / old.vault.catalog.page(broken, 2).image.file_name).unlink()
         info = old.bundles.write(tmp_path / "some.docmind", PASSPHRASE, quiet)
     assert (info.documents, info.pages, info.left_out) == (1, 1, ("broken.pdf",))
     with opened(tmp_path / "new") as new:
@@ -236,7 +236,7 @@ def test_any_changed_byte_is_refused(bundle: Path, tmp_path: Path) -> None:
             changed.write_bytes(data[:cut])
             with pytest.raises((TamperedError, VaultFormatError)):
                 new.bundles.read(changed, PASSPHRASE, quiet)
-        assert new.documents() == ()
+        assert new.documents.all() == ()
     assert sealed_files(tmp_path / "new") == []
 
 
@@ -404,7 +404,7 @@ def test_a_forged_bundle_is_refused(what: str, bundle: Path, forged: tuple[DocMi
     with pytest.raises(DocMindError) as refused:
         new.bundles.read(folder / "forged.docmind", PASSPHRASE, quiet)
     assert refused.value.hint
-    assert new.documents() == ()
+    assert new.documents.all() == ()
     assert new.conversations.threads() == ()
     assert sealed_files(folder) == []
     assert not list((folder / "data" / "staging").glob("*"))

@@ -34,7 +34,7 @@ def docmind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
         docmind.add(
             [Upload("herons.pdf", text_pdf(HERONS), tags=("birds",)), Upload("owls.txt", b"Owls hunt at night.")]
         )
-        docmind.library.new_collection("Birds", [doc_of(docmind)])
+        docmind.documents.new_collection("Birds", [doc_of(docmind)])
         thread = docmind.conversations.create("About birds", documents=[doc_of(docmind)])
         docmind.conversations.ask(QUESTION, thread_id=thread.thread_id)
         docmind.memories.add("My notes are in /home/ana/notes")
@@ -44,7 +44,7 @@ def docmind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
 
 
 def doc_of(docmind: DocMind, name: str = "herons.pdf") -> str:
-    return docmind.find_document(name).doc_id
+    return docmind.documents.find(name).doc_id
 
 
 def kinds_of(report: CheckReport) -> set[str]:
@@ -54,20 +54,20 @@ def kinds_of(report: CheckReport) -> set[str]:
 
 def run(docmind: DocMind, sql: str, *parameters: object) -> None:
     """Run one statement behind the back of all that keeps rows together."""
-    with docmind._database.outside() as db:
+    with docmind.vault.database.outside() as db:
         db.execute("PRAGMA foreign_keys = OFF")
         db.execute(sql, parameters)
         db.execute("PRAGMA foreign_keys = ON")
 
 
 def one(docmind: DocMind, sql: str, *parameters: object) -> Any:
-    row = docmind._database.one(sql, parameters)
+    row = docmind.vault.database.one(sql, parameters)
     assert row is not None
     return row[0]
 
 
 def data_of(docmind: DocMind) -> Path:
-    return docmind._settings.data_dir
+    return docmind.configured.data_dir
 
 
 def image_of(docmind: DocMind, column: str = "image", page_no: int = 2) -> Path:
@@ -76,7 +76,7 @@ def image_of(docmind: DocMind, column: str = "image", page_no: int = 2) -> Path:
 
 
 def original_of(docmind: DocMind) -> Path:
-    return data_of(docmind) / "artifacts" / docmind._catalog.original(doc_of(docmind)).file_name
+    return data_of(docmind) / "artifacts" / docmind.vault.catalog.original(doc_of(docmind)).file_name
 
 
 def changed(path: Path, data: bytes) -> Undo:
@@ -106,13 +106,13 @@ def inserted(docmind: DocMind, table: str, **row: object) -> Undo:
 
 def updated(docmind: DocMind, table: str, column: str, value: object, where: str = "1") -> Undo:
     """Change a column of the first row; return what changes it back."""
-    number, before = docmind._database.all(f"SELECT rowid, {column} FROM {table} WHERE {where} ORDER BY rowid")[0]
+    number, before = docmind.vault.database.all(f"SELECT rowid, {column} FROM {table} WHERE {where} ORDER BY rowid")[0]
     run(docmind, f"UPDATE {table} SET {column} = ? WHERE rowid = ?", value, number)
     return lambda: run(docmind, f"UPDATE {table} SET {column} = ? WHERE rowid = ?", before, number)
 
 
 def lost_document(docmind: DocMind) -> Undo:
-    with docmind._database.transaction() as db:
+    with docmind.vault.database.transaction() as db:
         db.execute("DELETE FROM documents WHERE doc_id = ?", (doc_of(docmind),))
     return None
 
@@ -157,7 +157,7 @@ def with_late(docmind: DocMind) -> Path:
 
 
 def erased_original(docmind: DocMind) -> Undo:
-    ref = docmind._artifacts.put(b"erased on purpose", ORIGINAL, {"name": "erased.txt"})
+    ref = docmind.vault.artifacts.put(b"erased on purpose", ORIGINAL, {"name": "erased.txt"})
     return inserted(
         docmind, "erasures", doc_id=ref.sha256[:32], begun_at_ms=1, counts="{}", plan="{}", traces=b"",
         receipt='{"conversations": true}',
@@ -179,8 +179,8 @@ def bad_upload(docmind: DocMind) -> Undo:
 
 
 def refused_document(docmind: DocMind) -> Undo:
-    docmind._catalog.note_refusal(doc_of(docmind), is_refused=True)
-    index = docmind._services.index
+    docmind.vault.catalog.note_refusal(doc_of(docmind), is_refused=True)
+    index = docmind.index
     for collection in (index.names.qdrant_text_collection, index.names.qdrant_image_collection):
         index.started().index.delete(collection, doc_of(docmind))
     return None
@@ -204,11 +204,11 @@ def damaged_mark(docmind: DocMind) -> Undo:
 
 
 def index_of(docmind: DocMind) -> Any:
-    return docmind._services.index.ready().index
+    return docmind.index.ready().index
 
 
 def index_ahead(docmind: DocMind) -> Undo:
-    index_of(docmind).commit(docmind._catalog.epoch() + 5)
+    index_of(docmind).commit(docmind.vault.catalog.epoch() + 5)
     return None
 
 
@@ -231,7 +231,7 @@ def lone_vector(docmind: DocMind) -> Undo:
 
 def broken_image(docmind: DocMind) -> Undo:
     """Plant a file that opens as a picture's, and is none."""
-    ref = docmind._artifacts.put(b"not a picture", ".webp.enc")
+    ref = docmind.vault.artifacts.put(b"not a picture", ".webp.enc")
     return run(docmind, "UPDATE pages SET image = ? WHERE doc_id = ? AND page_no = 2", ref.sha256, doc_of(docmind))
 
 
@@ -296,7 +296,7 @@ CASES = {
                           "original-lost", mends=False),
     "rotten original": case(lambda d: flipped(original_of(d)), "original-damaged", "full", mends=False),
     "lost upload": case(lost_upload, "upload-lost", mends=False),
-    "unnamed file": case(lambda d: d._artifacts.put(b"left over", ".webp.enc") and None, "file-unnamed"),
+    "unnamed file": case(lambda d: d.vault.artifacts.put(b"left over", ".webp.enc") and None, "file-unnamed"),
     "erased file": case(erased_original, "file-erased"),
     "collection": case(lambda d: inserted(d, "collected", collection_id="x", doc_id="x"), "collection-broken"),
     "bound conversation": case(
@@ -404,16 +404,16 @@ def test_text_that_looks_like_paths_is_no_violation(tmp_path: Path, seed: int) -
             docmind.add(
                 Upload(f"{path_like(chance)[:60]} {number} {at}.txt", text.encode()) for at, text in enumerate(texts)
             )
-            doc_id = docmind.documents()[0].doc_id
-            docmind.library.rename(doc_id, title=path_like(chance))
-            docmind.library.tag([doc_id], add=[path_like(chance)[:40]])
-            docmind.library.new_collection(f"{path_like(chance)[:40]} {number}", [doc_id])
+            doc_id = docmind.documents.all()[0].doc_id
+            docmind.documents.rename(doc_id, title=path_like(chance))
+            docmind.documents.tag([doc_id], add=[path_like(chance)[:40]])
+            docmind.documents.new_collection(f"{path_like(chance)[:40]} {number}", [doc_id])
             docmind.memories.add(path_like(chance))
             thread = docmind.conversations.create(path_like(chance))
             if number % 3 == 0:
                 docmind.conversations.ask(path_like(chance), thread_id=thread.thread_id)
             if number % 5 == 4:
-                docmind.library.delete([doc_id])
+                docmind.documents.delete([doc_id])
             report = docmind.doctor.examine("full")
             assert kinds_of(report) == set(), f"seed {seed}, state {number}"
             assert dict(report.looked_at)["documents"] == 2 * (number + 1)
@@ -423,26 +423,28 @@ def test_an_erased_document_does_not_come_back(tmp_path: Path) -> None:
     """Not even from its file, which somebody copied back into the folder."""
     with opened(tmp_path) as docmind:
         docmind.add([Upload("owls.txt", b"Owls hunt at night.")])
-        original = data_of(docmind) / "artifacts" / docmind._catalog.original(doc_of(docmind, "owls.txt")).file_name
+        original = (
+            data_of(docmind) / "artifacts" / docmind.vault.catalog.original(doc_of(docmind, "owls.txt")).file_name
+        )
         copy = original.read_bytes()
-        docmind.erase([doc_of(docmind, "owls.txt")])
+        docmind.erasures.erase([doc_of(docmind, "owls.txt")])
         original.write_bytes(copy)
         assert kinds_of(docmind.doctor.examine()) == {"file-erased"}
         done = docmind.doctor.repair()
         assert done.mended == (("file-erased", 1),)
         assert not original.exists()
-        assert docmind.documents() == ()
+        assert docmind.documents.all() == ()
 
 
 def test_a_lost_document_that_cannot_be_read_is_kept(tmp_path: Path) -> None:
     """Its file is in the queue afterwards, with the reason; nothing of it is deleted."""
     with opened(tmp_path) as docmind:
-        ref = docmind._artifacts.put(b"%PDF-1.7 and nothing else", ORIGINAL, {"name": "broken.pdf"})
+        ref = docmind.vault.artifacts.put(b"%PDF-1.7 and nothing else", ORIGINAL, {"name": "broken.pdf"})
         done = docmind.doctor.repair()
         assert done.mended == (("document-lost", 1),)
         (note,) = done.notes
         assert "broken.pdf" in note
-        assert docmind._artifacts.opens(ref)
+        assert docmind.vault.artifacts.opens(ref)
         assert [info.state for info in docmind.queue.uploads()] == ["failed"]
 
 
@@ -450,7 +452,9 @@ def test_a_lost_original_is_back_once_the_file_is_added_again(tmp_path: Path) ->
     with opened(tmp_path) as docmind:
         upload = Upload("owls.txt", b"Owls hunt at night.")
         docmind.add([upload])
-        original = data_of(docmind) / "artifacts" / docmind._catalog.original(doc_of(docmind, "owls.txt")).file_name
+        original = (
+            data_of(docmind) / "artifacts" / docmind.vault.catalog.original(doc_of(docmind, "owls.txt")).file_name
+        )
         original.unlink()
         assert kinds_of(docmind.doctor.examine()) == {"original-lost"}
         assert docmind.add([upload])[0].status == "already"
@@ -505,16 +509,16 @@ def test_what_only_a_snapshot_holds_belongs_to_it(tmp_path: Path) -> None:
         docmind.add(
             [Upload("herons.txt", b"Herons nest beside the river."), Upload("owls.txt", b"Owls hunt at night.")]
         )
-        herons = docmind.find_document("herons.txt").doc_id
+        herons = docmind.documents.find("herons.txt").doc_id
         before = {path.name for path in (tmp_path / "data" / "artifacts").iterdir()}
         snapshot_id = docmind.snapshots.create("Birds").snapshot_id
-        docmind.erase([herons])
+        docmind.erasures.erase([herons])
         for level in ("quick", "deep"):
             assert docmind.doctor.examine(level).is_well
         docmind.doctor.repair("quick")
         assert {path.name for path in (tmp_path / "data" / "artifacts").iterdir()} == before
         assert docmind.snapshots.verify(snapshot_id, deep=True).problems == ()
-        held = {row[0] for row in docmind._database.all("SELECT sha256 FROM segment_files")}
+        held = {row[0] for row in docmind.vault.database.all("SELECT sha256 FROM segment_files")}
         lone = next(name for name in sorted(before) if name[:64] in held - docmind_refs(docmind))
         (tmp_path / "data" / "artifacts" / lone).unlink()
         report = docmind.doctor.examine("quick")
@@ -539,4 +543,4 @@ def test_a_damaged_segment_is_found_at_the_full_level(tmp_path: Path) -> None:
 def docmind_refs(docmind: DocMind) -> set[str]:
     """Return the ids of artifacts that documents refer to."""
     sql = "SELECT image FROM pages UNION SELECT thumbnail FROM pages UNION SELECT original FROM documents"
-    return {row[0] for row in docmind._database.all(sql)}
+    return {row[0] for row in docmind.vault.database.all(sql)}

@@ -338,33 +338,33 @@ def test_an_accepted_vault_begins_all_ages_again(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with opened(tmp_path) as docmind:
         docmind.add([report("heron", 1)])
-        docmind.library.delete([docmind.documents()[0].doc_id])
-        docmind._artifacts.put(b"lost", ".webp.enc")
-        docmind.prune()
-        with docmind._database.transaction() as db:  # both are old by the own clock
+        docmind.documents.delete([docmind.documents.all()[0].doc_id])
+        docmind.vault.artifacts.put(b"lost", ".webp.enc")
+        docmind.garbage.prune()
+        with docmind.vault.database.transaction() as db:  # both are old by the own clock
             db.execute("UPDATE ages SET since_ms = -99 * 86400000")
             db.execute("UPDATE documents SET binned_own_ms = -99 * 86400000")
-        assert len(docmind.prune(dry_run=True).files) == 1
+        assert len(docmind.garbage.prune(dry_run=True).files) == 1
     older = (data / "vault.db").read_bytes()
-    with opened(tmp_path, storage=docmind._vault.settings.storage.model_copy(update={"bin_days": 999.0})) as docmind:
-        docmind.library.restore([docmind.library.binned()[0].doc_id])  # the copy put back does not know of this
+    with opened(tmp_path, storage=docmind.vault.settings.storage.model_copy(update={"bin_days": 999.0})) as docmind:
+        docmind.documents.restore([docmind.documents.binned()[0].doc_id])  # the copy put back does not know of this
     (data / "vault.db").write_bytes(older)
     for accept in (True, False):
-        with type(docmind)(docmind._vault.settings, accept=accept) as again:
-            assert len(again.library.binned()) == 1
-            assert again.prune(dry_run=True).files == ()
+        with type(docmind)(docmind.vault.settings, accept=accept) as again:
+            assert len(again.documents.binned()) == 1
+            assert again.garbage.prune(dry_run=True).files == ()
 
 
 @pytest.mark.slow
 def test_a_bin_is_not_emptied_by_a_clock_that_jumps(tmp_path: Path) -> None:
     with opened(tmp_path) as docmind:
         docmind.add([report("heron", 1)])
-        docmind.library.delete([docmind.documents()[0].doc_id])
+        docmind.documents.delete([docmind.documents.all()[0].doc_id])
     for years in (-10, 10, 10, -10):  # as if the computer's clock was set while DocMind was closed
         with opened(tmp_path) as docmind:
-            assert len(docmind.library.binned()) == 1
-            docmind._vault.clock.keep()
-            with docmind._database.transaction() as db:
+            assert len(docmind.documents.binned()) == 1
+            docmind.vault.clock.keep()
+            with docmind.vault.database.transaction() as db:
                 db.execute(
                     "UPDATE preferences SET value = json_set(value, '$.wall_ms', json_extract(value, '$.wall_ms') + ?)"
                     " WHERE name = 'own-clock'",
@@ -372,7 +372,7 @@ def test_a_bin_is_not_emptied_by_a_clock_that_jumps(tmp_path: Path) -> None:
                 )
                 db.execute("UPDATE documents SET deleted_at_ms = deleted_at_ms - ?", (years * 365 * DAY_S * 1000,))
     with opened(tmp_path) as docmind:
-        assert len(docmind.library.binned()) == 1
+        assert len(docmind.documents.binned()) == 1
 
 
 def test_a_busy_library_is_given_way(vault: Vault) -> None:
@@ -448,7 +448,7 @@ def killed(self, file):
 
 Artifacts.unlink = killed
 with opened(Path(sys.argv[1])) as docmind:
-    docmind.prune()
+    docmind.garbage.prune()
 """
 
 
@@ -458,9 +458,9 @@ with opened(Path(sys.argv[1])) as docmind:
 def test_a_killed_collection_is_finished_by_the_next(tmp_path: Path) -> None:
     with opened(tmp_path) as docmind:
         docmind.add([report("heron", 1)])
-        lost = [docmind._artifacts.put(b"lost %d" % number, ".webp.enc") for number in range(6)]
-        docmind.prune()
-        with docmind._database.transaction() as db:
+        lost = [docmind.vault.artifacts.put(b"lost %d" % number, ".webp.enc") for number in range(6)]
+        docmind.garbage.prune()
+        with docmind.vault.database.transaction() as db:
             db.execute("UPDATE ages SET since_ms = -99 * 86400000")
     process = forked.run(
         [sys.executable, "-c", _KILLED, str(tmp_path)],
@@ -469,12 +469,12 @@ def test_a_killed_collection_is_finished_by_the_next(tmp_path: Path) -> None:
     )  # fmt: skip
     assert process.returncode == -signal.SIGKILL, process.stderr
     with opened(tmp_path) as docmind:
-        assert sum(docmind._artifacts.exists(ref) for ref in lost) == 3
-        assert len(docmind.prune().files) == 3
-        assert not any(docmind._artifacts.exists(ref) for ref in lost)
-        assert docmind.page_image(docmind.documents()[0].doc_id, 1)
-        docmind.prune()
-        assert docmind._database.one("SELECT count(*) FROM ages") == (0,)
+        assert sum(docmind.vault.artifacts.exists(ref) for ref in lost) == 3
+        assert len(docmind.garbage.prune().files) == 3
+        assert not any(docmind.vault.artifacts.exists(ref) for ref in lost)
+        assert docmind.documents.page_image(docmind.documents.all()[0].doc_id, 1)
+        docmind.garbage.prune()
+        assert docmind.vault.database.one("SELECT count(*) FROM ages") == (0,)
 
 
 @pytest.mark.crash

@@ -57,7 +57,7 @@ LIBRARY = Library("a secret and herons with turns", uploads(), converse)
 def ids_of(docmind: DocMind) -> tuple[str, str]:
     """Return the ids of the document and of the thread in a copy of the library."""
     (thread,) = docmind.conversations.threads()
-    return docmind.find_document(NAME).doc_id, thread.thread_id
+    return docmind.documents.find(NAME).doc_id, thread.thread_id
 
 
 def readable(folder: Path) -> dict[str, int]:
@@ -80,7 +80,7 @@ def test_no_word_of_it_is_left_in_any_file(tmp_path: Path, monkeypatch: pytest.M
     assert set(readable(tmp_path)) == (set(WORDS) if is_clear else set())
     with opened(tmp_path) as docmind:
         docmind.memories.forget(docmind.memories.everything()[0].memory_id)
-        (receipt,) = docmind.erase([doc_id])
+        (receipt,) = docmind.erasures.erase([doc_id])
         assert receipt.is_clean, receipt
         assert receipt.sequences >= 2
         assert readable(tmp_path) == {}
@@ -92,11 +92,11 @@ def test_a_turn_stays_and_says_that_its_evidence_is_erased(tmp_path: Path) -> No
     with LIBRARY.opened(tmp_path) as docmind:
         doc_id, thread_id = ids_of(docmind)
         runs = docmind.conversations.view(thread_id).runs
-        docmind.library.delete([doc_id])
+        docmind.documents.delete([doc_id])
         binned = docmind.conversations.view(thread_id).turns[0].answer
         assert binned is not None
         assert {source.gone for source in binned.sources if source.doc_id == doc_id} == {"binned"}
-        docmind.erase([doc_id])
+        docmind.erasures.erase([doc_id])
         for run in runs:  # on every branch
             view = docmind.conversations.view(thread_id, run.checkpoint_id)
             said = [f"{turn.question} {turn.answer}" for turn in view.turns]
@@ -128,7 +128,7 @@ def test_a_models_sentences_about_it_are_erased(tmp_path: Path) -> None:
     says = "It needs Fjordvexil oil twice a year [1]. Buy Quokkazephyrine spares too."
     with DocMind(settings_in(tmp_path), models=OneModel(FakeChatModel(says, loop=True))) as docmind:
         doc_id, thread_id = filled(docmind)
-        docmind.erase([doc_id])
+        docmind.erasures.erase([doc_id])
         for turn in docmind.conversations.view(thread_id).turns:
             assert turn.answer is not None
             assert not [word for word in WORDS if word in turn.answer.answer]
@@ -137,7 +137,7 @@ def test_a_models_sentences_about_it_are_erased(tmp_path: Path) -> None:
 def test_quotes_stay_where_they_are_to_be_kept(tmp_path: Path) -> None:
     with LIBRARY.opened(tmp_path) as docmind:
         doc_id, thread_id = ids_of(docmind)
-        (receipt,) = docmind.erase([doc_id], conversations=False)
+        (receipt,) = docmind.erasures.erase([doc_id], conversations=False)
         assert not receipt.conversations
         answer = docmind.conversations.view(thread_id).turns[0].answer
         assert answer is not None
@@ -151,7 +151,7 @@ def test_memories_drawn_from_it_are_forgotten_if_asked(tmp_path: Path) -> None:
         doc_id, _thread_id = ids_of(docmind)
         for fact in facts:
             docmind.memories.add(fact)
-        (receipt,) = docmind.erase([doc_id], memories=True)
+        (receipt,) = docmind.erasures.erase([doc_id], memories=True)
         assert dict(receipt.erased)["memories"] == 2
         assert [memory.text for memory in docmind.memories.everything()] == ["I like herons"]
 
@@ -164,31 +164,31 @@ def test_a_page_image_that_another_document_shows_stays(tmp_path: Path) -> None:
                 Upload("second.pdf", text_pdf(["One common page of both"])),
             ]
         )
-        first, second = (docmind.find_document(f"{name}.pdf").doc_id for name in ("first", "second"))
-        before = docmind.page_image(second, 1)
-        (receipt,) = docmind.erase([first])
+        first, second = (docmind.documents.find(f"{name}.pdf").doc_id for name in ("first", "second"))
+        before = docmind.documents.page_image(second, 1)
+        (receipt,) = docmind.erasures.erase([first])
         assert receipt.is_clean, receipt
         assert dict(receipt.erased)["files"] == 3, "the other page, its thumbnail, the original"
-        assert docmind.page_image(second, 1) == before
+        assert docmind.documents.page_image(second, 1) == before
 
 
 def test_a_document_of_the_bin_and_an_expired_one_get_receipts(tmp_path: Path) -> None:
     with LIBRARY.opened(tmp_path) as docmind:
         doc_id, _thread_id = ids_of(docmind)
-        other = docmind.find_document("herons.txt").doc_id
-        docmind.library.delete([doc_id, other])
-        with docmind._database.transaction() as db:  # 40 days ago, by the vault's own clock
-            days = docmind._vault.clock.now_ms() - 40 * 86_400_000
+        other = docmind.documents.find("herons.txt").doc_id
+        docmind.documents.delete([doc_id, other])
+        with docmind.vault.database.transaction() as db:  # 40 days ago, by the vault's own clock
+            days = docmind.vault.clock.now_ms() - 40 * 86_400_000
             db.execute("UPDATE documents SET binned_own_ms = ? WHERE doc_id = ?", (days, other))
-        docmind.erase([doc_id])
+        docmind.erasures.erase([doc_id])
         with pytest.raises(NotFoundError):
-            docmind.erase([doc_id])
+            docmind.erasures.erase([doc_id])
     with opened(tmp_path) as docmind:
-        docmind.finish_erasures()
-        receipts = docmind.receipts()
+        docmind.erasures.finish()
+        receipts = docmind.erasures.receipts()
         assert [receipt.doc_id for receipt in receipts] == [other, doc_id]
         assert all(receipt.is_clean for receipt in receipts)
-        assert docmind.documents() == ()
+        assert docmind.documents.all() == ()
 
 
 def test_an_index_in_clear_is_built_again(tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ def test_an_index_in_clear_is_built_again(tmp_path: Path) -> None:
     with opened(tmp_path, index=IndexSettings(at_rest="blinded")) as docmind:
         doc_id, _thread_id = filled(docmind)
         before = {path.name for path in (settings_in(tmp_path).data_dir / "index").iterdir() if path.is_dir()}
-        (receipt,) = docmind.erase([doc_id])
+        (receipt,) = docmind.erasures.erase([doc_id])
         after = {path.name for path in (settings_in(tmp_path).data_dir / "index").iterdir() if path.is_dir()}
         assert receipt.is_clean, receipt
         assert before
@@ -208,10 +208,10 @@ def test_an_index_in_clear_is_built_again(tmp_path: Path) -> None:
 def test_a_document_that_is_added_again_is_no_erased_one(tmp_path: Path) -> None:
     with LIBRARY.opened(tmp_path) as docmind:
         doc_id, _thread_id = ids_of(docmind)
-        docmind._services.ingest.delete(doc_id)
+        docmind.ingest.delete(doc_id)
         docmind.add(uploads())
-        assert docmind.finish_erasures() == ()
-        assert docmind.document(doc_id).pages == 2
+        assert docmind.erasures.finish() == ()
+        assert docmind.documents.get(doc_id).pages == 2
 
 
 KILLED = """
@@ -225,7 +225,7 @@ def stop(*_args, **_named):
 
 where, doc_id = sys.argv[2], sys.argv[3]
 with opened(Path(sys.argv[1])) as docmind:
-    docmind._services.index.ready()
+    docmind.index.ready()
     if where == "unlinking":
         Artifacts.delete = stop
     elif where == "before the switch":
@@ -234,7 +234,7 @@ with opened(Path(sys.argv[1])) as docmind:
         Database._reopen = stop
     elif where == "before the receipt":
         docmind._purge._erasures.finish = stop
-    docmind.erase([doc_id], progress=lambda step, number, total: where == str(number) and stop())
+    docmind.erasures.erase([doc_id], progress=lambda step, number, total: where == str(number) and stop())
 """
 PLACES = ("1", "unlinking", "2", "3", "4", "before the switch", "after the switch", "5", "before the receipt")
 
@@ -254,14 +254,14 @@ def test_an_erasure_that_was_killed_is_finished(tmp_path: Path, place: str) -> N
     kill_at(tmp_path, place, doc_id)
     with opened(tmp_path) as docmind:
         if place == "1":  # nothing was begun
-            assert docmind.document(doc_id).pages == 2
+            assert docmind.documents.get(doc_id).pages == 2
             return
-        docmind.finish_erasures()
-        (receipt,) = docmind.receipts()
+        docmind.erasures.finish()
+        (receipt,) = docmind.erasures.receipts()
         assert receipt.is_clean, receipt
         assert not [word for word in WORDS if word in str(docmind.conversations.view(thread_id))]
         assert docmind.search("heron").hits
-        assert docmind._database.one("PRAGMA integrity_check") == ("ok",)
+        assert docmind.vault.database.one("PRAGMA integrity_check") == ("ok",)
     assert not list(tmp_path.rglob("vault.db-new*"))
     assert readable(tmp_path) == {}
 
@@ -283,7 +283,7 @@ def test_what_is_planted_in_a_file_is_in_the_receipt(tmp_path: Path) -> None:
         planted = settings_in(tmp_path).data_dir / "aside" / "note.txt"
         planted.parent.mkdir(exist_ok=True)
         planted.write_text(SECRET)
-        (receipt,) = docmind.erase([doc_id])
+        (receipt,) = docmind.erasures.erase([doc_id])
         assert receipt.is_finished
         assert not receipt.is_clean
         assert dict(receipt.found)["texts_in_files"] == 1
@@ -294,7 +294,7 @@ def test_each_step_is_told(tmp_path: Path) -> None:
     told: list[tuple[str, int, int]] = []
     with LIBRARY.opened(tmp_path) as docmind:
         doc_id, _thread_id = ids_of(docmind)
-        docmind.erase([doc_id], progress=lambda step, number, total: told.append((step, number, total)))
+        docmind.erasures.erase([doc_id], progress=lambda step, number, total: told.append((step, number, total)))
     assert told == [(step, number, 5) for number, step in enumerate(STEPS, 1)]
 
 
@@ -304,21 +304,21 @@ def names_of(receipts: Sequence[ErasureReceipt]) -> list[str]:
 
 def test_several_are_erased_together(tmp_path: Path) -> None:
     with LIBRARY.opened(tmp_path) as docmind:
-        ids = [info.doc_id for info in docmind.documents()]
-        receipts = docmind.erase(ids)
+        ids = [info.doc_id for info in docmind.documents.all()]
+        receipts = docmind.erasures.erase(ids)
         assert set(names_of(receipts)) == {NAME, "herons.txt"}
         assert all(receipt.is_clean for receipt in receipts)
         with pytest.raises(TamperedError):
-            docmind.verify_receipt(docmind.receipt_text(receipts[0]).replace('"files": ', '"files": 1').encode())
+            docmind.erasures.verify(docmind.erasures.text_of(receipts[0]).replace('"files": ', '"files": 1').encode())
 
 
 def test_a_damaged_state_hinders_nothing_and_is_counted(tmp_path: Path) -> None:
     with LIBRARY.opened(tmp_path) as docmind:
         doc_id, _thread_id = ids_of(docmind)
-        with docmind._database.transaction() as db:
+        with docmind.vault.database.transaction() as db:
             row = db.execute("SELECT max(rowid) FROM checkpoints").fetchone()
             db.execute("UPDATE checkpoints SET checkpoint = ? WHERE rowid = ?", (b"\xc1" + doc_id.encode(), row[0]))
-        (receipt,) = docmind.erase([doc_id])
+        (receipt,) = docmind.erasures.erase([doc_id])
         assert receipt.is_finished
         assert {name for name, number in receipt.found if number} == {"quotes"}
         assert dict(receipt.found)["quotes"] == 1

@@ -73,13 +73,13 @@ def test_what_is_no_receipt_is_refused(data: bytes) -> None:
 
 
 def test_the_library_keeps_its_receipts(docmind: DocMind) -> None:
-    (info,) = docmind.documents()
-    (receipt,) = docmind.erase([info.doc_id])
+    (info,) = docmind.documents.all()
+    (receipt,) = docmind.erasures.erase([info.doc_id])
     assert receipt.document == NAME
-    (kept,) = docmind.receipts()
-    assert docmind.receipt_text(kept) == docmind.receipt_text(receipt)
+    (kept,) = docmind.erasures.receipts()
+    assert docmind.erasures.text_of(kept) == docmind.erasures.text_of(receipt)
     assert kept.document == ""
-    row = docmind._database.one("SELECT plan, traces FROM erasures")
+    row = docmind.vault.database.one("SELECT plan, traces FROM erasures")
     assert row == ("{}", b"")
 
 

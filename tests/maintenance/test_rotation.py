@@ -56,8 +56,8 @@ def shown(docmind: DocMind) -> list[object]:
         found.append([(hit.document, hit.page_no, hit.text) for hit in hits])
         answer = docmind.ask(question)
         found.append((answer.answer, [source.quote for source in answer.sources]))
-    for info in sorted(docmind.documents(), key=lambda one: one.document):
-        found += [docmind.page_image(info.doc_id, page_no) for page_no in range(1, info.pages + 1)]
+    for info in sorted(docmind.documents.all(), key=lambda one: one.document):
+        found += [docmind.documents.page_image(info.doc_id, page_no) for page_no in range(1, info.pages + 1)]
     return found
 
 
@@ -71,7 +71,7 @@ def headers(folder: Path) -> set[bytes]:
 def test_everything_is_the_same_under_new_keys(tmp_path: Path, at_rest: Any) -> None:
     with opened(tmp_path, index=IndexSettings(at_rest=at_rest)) as docmind:
         docmind.add(uploads())
-        before, old_code = shown(docmind), docmind.recovery_code()
+        before, old_code = shown(docmind), docmind.keys.recovery_code()
         receipts_key = keyset_of(tmp_path).id_key
     old = keyset_of(tmp_path)
     with opened(tmp_path, index=IndexSettings(at_rest=at_rest)) as docmind:
@@ -79,7 +79,7 @@ def test_everything_is_the_same_under_new_keys(tmp_path: Path, at_rest: Any) -> 
         assert report.files == len(list((tmp_path / "data" / "artifacts").glob("*.enc")))
         assert not report.damaged
         assert shown(docmind) == before
-        assert docmind.recovery_code() not in (None, old_code)
+        assert docmind.keys.recovery_code() not in (None, old_code)
         assert not docmind.rotation.is_unfinished
         docmind.add([Upload("later.txt", b"A wagtail by the weir.")])
     new = keyset_of(tmp_path)
@@ -89,7 +89,7 @@ def test_everything_is_the_same_under_new_keys(tmp_path: Path, at_rest: Any) -> 
     assert headers(tmp_path) == {new.primary} == set(new.data_keys)
     with opened(tmp_path, index=IndexSettings(at_rest=at_rest)) as docmind:
         assert docmind.search("wagtail").hits[0].document == "later.txt"
-        docmind.erase([docmind.find_document("later.txt").doc_id])
+        docmind.erasures.erase([docmind.documents.find("later.txt").doc_id])
         assert shown(docmind) == before
 
 
@@ -115,11 +115,11 @@ def test_an_old_copy_of_the_description_opens_nothing_new(tmp_path: Path) -> Non
 
 def test_the_new_recovery_code_opens_and_the_old_one_does_not(tmp_path: Path) -> None:
     with LIBRARY.opened(tmp_path) as docmind:
-        old = docmind.recovery_code()
+        old = docmind.keys.recovery_code()
         docmind.rotation.run()
-        code = docmind.recovery_code()
+        code = docmind.keys.recovery_code()
         assert code is not None
-        docmind.confirm_recovery_code(code)  # in the middle of it: the index is left
+        docmind.keys.confirm_recovery_code(code)  # in the middle of it: the index is left
     (tmp_path / "docmind.key").unlink()
     for given in (old or "", code):
         keys = KeySettings(source="file", file=tmp_path / "docmind.key", recovery_code=SecretStr(given))
@@ -134,8 +134,8 @@ def test_the_new_recovery_code_opens_and_the_old_one_does_not(tmp_path: Path) ->
 
 def test_a_damaged_file_keeps_its_key_and_is_named(tmp_path: Path) -> None:
     with LIBRARY.opened(tmp_path) as docmind:
-        doc_id = docmind.find_document("manual.pdf").doc_id
-        image = docmind._catalog.page(doc_id, 1).image
+        doc_id = docmind.documents.find("manual.pdf").doc_id
+        image = docmind.vault.catalog.page(doc_id, 1).image
     path = tmp_path / "data" / "artifacts" / image.file_name
     data = bytearray(path.read_bytes())
     data[100] ^= 1
@@ -144,55 +144,55 @@ def test_a_damaged_file_keeps_its_key_and_is_named(tmp_path: Path) -> None:
     with opened(tmp_path) as docmind:
         report = docmind.rotate_keys()
         assert (report.damaged, report.damaged_files) == (("manual.pdf",), 1)
-        assert docmind.page_image(doc_id, 2)
+        assert docmind.documents.page_image(doc_id, 2)
         with pytest.raises(DamagedError):
-            docmind.page_image(doc_id, 1)
+            docmind.documents.page_image(doc_id, 1)
     new = keyset_of(tmp_path)
     assert set(new.data_keys) == {old.primary, new.primary}
     assert new.next is None
     data[100] ^= 1  # its backup is put back
     path.write_bytes(data)
     with opened(tmp_path) as docmind:
-        assert docmind.page_image(doc_id, 1)
+        assert docmind.documents.page_image(doc_id, 1)
         docmind.rotate_keys()
-        assert docmind.page_image(doc_id, 1)
+        assert docmind.documents.page_image(doc_id, 1)
     assert len(keyset_of(tmp_path).data_keys) == 1
 
 
 def test_a_file_set_aside_is_sealed_again(tmp_path: Path) -> None:
     with LIBRARY.opened(tmp_path) as docmind:
-        ref = docmind._artifacts.put(b"of no row", ".webp.enc")
-        docmind._artifacts.set_aside(docmind._catalog.artifact_ids())
+        ref = docmind.vault.artifacts.put(b"of no row", ".webp.enc")
+        docmind.vault.artifacts.set_aside(docmind.vault.catalog.artifact_ids())
         assert list((tmp_path / "data" / "aside").iterdir())
         docmind.rotate_keys()
         assert len(headers(tmp_path)) == 1
-        assert docmind._artifacts.get(ref) == b"of no row"
+        assert docmind.vault.artifacts.get(ref) == b"of no row"
 
 
 def test_files_are_added_deleted_and_read_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("docmind.maintenance.rotation._BATCH", 1)
     with LIBRARY.opened(tmp_path) as docmind:
         docmind.add([Upload(f"{n}.txt", f"Otter number {n}.".encode()) for n in range(4)])
-        doomed = docmind.find_document("notes.txt").doc_id
-        before = docmind.page_image(docmind.find_document("manual.pdf").doc_id, 1)
+        doomed = docmind.documents.find("notes.txt").doc_id
+        before = docmind.documents.page_image(docmind.documents.find("manual.pdf").doc_id, 1)
         at: list[int] = []
 
         def meanwhile(now: Any) -> None:
             if now.step != STEPS[1]:
                 return
             at.append(now.done)
-            assert docmind.page_image(docmind.find_document("manual.pdf").doc_id, 1) == before
+            assert docmind.documents.page_image(docmind.documents.find("manual.pdf").doc_id, 1) == before
             if len(at) == 2:
                 docmind.add([Upload("new.txt", b"A kestrel hovers.")])
             if len(at) == 4:
-                docmind.erase([doomed])
+                docmind.erasures.erase([doomed])
 
         report = docmind.rotation.run(meanwhile)
         assert at == sorted(at)
         assert not report.damaged
         assert docmind.search("kestrel").hits
         assert not [hit for hit in docmind.search("badger").hits if hit.document == "notes.txt"]
-        assert docmind.set_aside() == 0, "no file of the erased document came back"
+        assert docmind.ingest.set_aside() == 0, "no file of the erased document came back"
     assert headers(tmp_path) == {keyset_of(tmp_path).primary}
 
 
@@ -205,7 +205,7 @@ def test_it_is_paused_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert not docmind.rotation.needs_opening
         assert len(headers(tmp_path)) == 2
         assert shown(docmind)
-        primary = docmind._vault.keys.keyset.primary
+        primary = docmind.vault.keys.keyset.primary
         docmind.rotate_keys()
     assert keyset_of(tmp_path).primary == primary, "it went on, and began no other one"
     assert headers(tmp_path) == {primary}
@@ -230,11 +230,11 @@ def test_a_full_disk_stops_it_and_it_goes_on(tmp_path: Path, monkeypatch: pytest
 
 def test_it_runs_in_the_background_and_after_the_next_start(tmp_path: Path) -> None:
     with LIBRARY.opened(tmp_path) as docmind:
-        docmind._vault.keys.recovery.begin_rotation()
+        docmind.vault.keys.recovery.begin_rotation()
     with opened(tmp_path) as docmind:
         docmind.rotation._work.join(60)
         assert docmind.rotation.report is not None
-        docmind._services.index.ready()  # by the opening, it has the new key already
+        docmind.index.ready()  # by the opening, it has the new key already
         assert not docmind.rotation.is_unfinished
     assert headers(tmp_path) == {keyset_of(tmp_path).primary}
 
@@ -243,14 +243,14 @@ def test_a_changed_passphrase_keeps_a_rotation_going(tmp_path: Path) -> None:
     keys = KeySettings(source="passphrase")
     with DocMind(settings_in(tmp_path, keys=keys), ask_passphrase=lambda: "correct horse") as docmind:
         docmind.add(uploads())
-        docmind._vault.keys.recovery.begin_rotation()
-        docmind.change_passphrase("correct horse", "battery staple")
-        docmind.new_recovery_code()
+        docmind.vault.keys.recovery.begin_rotation()
+        docmind.keys.change_passphrase("correct horse", "battery staple")
+        docmind.keys.new_recovery_code()
         docmind.rotate_keys()
-        docmind.confirm_recovery_code(docmind.recovery_code() or "")
+        docmind.keys.confirm_recovery_code(docmind.keys.recovery_code() or "")
     with DocMind(settings_in(tmp_path, keys=keys), ask_passphrase=lambda: "battery staple") as docmind:
         assert docmind.search("badger").hits
-        assert docmind._vault.keys.keyset.next is None
+        assert docmind.vault.keys.keyset.next is None
 
 
 def test_a_write_under_the_old_key_is_waited_for(tmp_path: Path) -> None:
@@ -307,8 +307,8 @@ def test_vectors_of_page_patches_have_the_new_key(tmp_path: Path) -> None:
 
     random = np.random.default_rng(3)
     with LIBRARY.opened(tmp_path) as docmind:
-        doc_id = docmind.find_document("manual.pdf").doc_id
-        images = [docmind._catalog.page(doc_id, number).image.sha256 for number in (1, 2)]
+        doc_id = docmind.documents.find("manual.pdf").doc_id
+        images = [docmind.vault.catalog.page(doc_id, number).image.sha256 for number in (1, 2)]
         late = docmind.visual.late_store.pages()
         given = random.normal(size=(2, 16, 128)).astype(np.float32)
         given /= np.linalg.norm(given, axis=2, keepdims=True)
@@ -360,7 +360,7 @@ before = lambda plain: stop
 place, number = sys.argv[2], int(sys.argv[3])
 rotation._BATCH = 2
 with opened(Path(sys.argv[1])) as docmind:
-    docmind._services.index.ready()
+    docmind.index.ready()
     if place == "vault.json":
         at_call(RecoveryCode, "_write", number, before)
     elif place == "after vault.json":
@@ -417,8 +417,8 @@ def test_a_rotation_that_was_killed_is_finished(
     with opened(folder) as docmind:
         assert shown(docmind) == before
         assert not docmind.rotation.is_unfinished
-        assert docmind._database.one("PRAGMA integrity_check") == ("ok",)
-        assert docmind.recovery_code()
+        assert docmind.vault.database.one("PRAGMA integrity_check") == ("ok",)
+        assert docmind.keys.recovery_code()
     new = keyset_of(folder)
     assert new.next is None
     assert not all_keys(old) & all_keys(new)

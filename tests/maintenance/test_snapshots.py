@@ -37,35 +37,35 @@ def uploads() -> list[Upload]:
 
 def state_of(docmind: DocMind) -> dict[str, tuple[object, ...]]:
     """Return what a person sees of the documents: names, titles, tags, collections, texts."""
-    names = {one.collection_id: one.name for one in docmind.library.collections()}
+    names = {one.collection_id: one.name for one in docmind.documents.collections()}
     return {
         info.doc_id: (
             info.document, info.title, info.tags, info.language, sorted(names[one] for one in info.collections),
-            tuple(docmind.page(info.doc_id, number).text for number in range(1, info.pages + 1)),
-            tuple(docmind.page_image(info.doc_id, number) for number in range(1, info.pages + 1)),
-            docmind.library.original(info.doc_id),
+            tuple(docmind.documents.page(info.doc_id, number).text for number in range(1, info.pages + 1)),
+            tuple(docmind.documents.page_image(info.doc_id, number) for number in range(1, info.pages + 1)),
+            docmind.documents.original(info.doc_id),
         )
-        for info in docmind.documents()
+        for info in docmind.documents.all()
     }  # fmt: skip
 
 
 def change(docmind: DocMind) -> None:
     """Change everything that a snapshot holds: erase, rename, tag, collect, set a language, add."""
-    herons = docmind.find_document("herons.txt").doc_id
-    docmind.erase([docmind.find_document(NAME).doc_id])
-    docmind.library.rename(herons, document="birds.txt", title="Birds")
-    docmind.library.tag([herons], add=["new"], remove=["old"])
-    docmind.library.set_language([herons], "fr")
-    docmind.library.delete_collection(docmind.library.collection("Nature").collection_id)
-    docmind.library.new_collection("Later", [herons])
+    herons = docmind.documents.find("herons.txt").doc_id
+    docmind.erasures.erase([docmind.documents.find(NAME).doc_id])
+    docmind.documents.rename(herons, document="birds.txt", title="Birds")
+    docmind.documents.tag([herons], add=["new"], remove=["old"])
+    docmind.documents.set_language([herons], "fr")
+    docmind.documents.delete_collection(docmind.documents.collection("Nature").collection_id)
+    docmind.documents.new_collection("Later", [herons])
     docmind.add([Upload("otters.txt", OTTER.encode())])
 
 
 def arrange(docmind: DocMind) -> None:
     """Tag a document and put it into a collection."""
-    herons = docmind.find_document("herons.txt").doc_id
-    docmind.library.tag([herons], add=["old"])
-    docmind.library.new_collection("Nature", [herons])
+    herons = docmind.documents.find("herons.txt").doc_id
+    docmind.documents.tag([herons], add=["old"])
+    docmind.documents.new_collection("Nature", [herons])
 
 
 def filled(docmind: DocMind) -> None:
@@ -97,7 +97,7 @@ def test_activating_brings_everything_back(tmp_path: Path) -> None:
         assert (done.restored, done.binned, done.changed, done.unchanged) == (1, 1, 1, 0)
         assert state_of(docmind) == before
         assert docmind.snapshots.compare(taken.snapshot_id).is_empty
-        assert [info.document for info in docmind.library.binned()] == ["otters.txt"]
+        assert [info.document for info in docmind.documents.binned()] == ["otters.txt"]
         assert docmind.search("engine oil").hits[0].document == NAME
         assert {hit.document for hit in docmind.search("otter bridge").hits} <= {NAME, "herons.txt"}
         back = docmind.snapshots.activate(done.before)
@@ -118,7 +118,7 @@ def test_an_unchanged_library_shares_all_segments(tmp_path: Path) -> None:
         assert len(files) == 2
         assert (first.corpus, first.config) == (second.corpus, second.config)
         assert second.own_bytes < first.own_bytes
-        docmind.library.tag([docmind.documents()[0].doc_id], add=["more"])
+        docmind.documents.tag([docmind.documents.all()[0].doc_id], add=["more"])
         third = docmind.snapshots.create("three")
         assert segments(tmp_path) == files, "a tag is no other text"
         assert third.corpus != second.corpus
@@ -127,53 +127,53 @@ def test_an_unchanged_library_shares_all_segments(tmp_path: Path) -> None:
         assert segments(tmp_path) == files
         docmind.snapshots.delete(second.snapshot_id)
         assert segments(tmp_path) == set()
-        assert docmind._database.all("SELECT count(*) FROM segment_keys") == [(0,)]
+        assert docmind.vault.database.all("SELECT count(*) FROM segment_keys") == [(0,)]
         assert docmind.snapshots.list() == ()
-        assert len(docmind.documents()) == 2
+        assert len(docmind.documents.all()) == 2
 
 
 def test_files_stay_while_a_snapshot_holds_them(tmp_path: Path) -> None:
     with LIBRARY.opened(tmp_path) as docmind:
         taken = docmind.snapshots.create("held")
-        docmind.erase([docmind.find_document(NAME).doc_id])
-        assert docmind.set_aside() == 0
+        docmind.erasures.erase([docmind.documents.find(NAME).doc_id])
+        assert docmind.ingest.set_aside() == 0
         assert docmind.snapshots.verify(taken.snapshot_id, deep=True).problems == ()
         there = len(list((tmp_path / "data" / "artifacts").iterdir()))
         docmind.snapshots.delete(taken.snapshot_id)
         assert len(list((tmp_path / "data" / "artifacts").iterdir())) == there - 5
     with opened(tmp_path) as docmind:
-        assert docmind.set_aside() == 0
+        assert docmind.ingest.set_aside() == 0
 
 
 def test_what_is_in_the_bin_is_not_held(tmp_path: Path) -> None:
     with LIBRARY.opened(tmp_path) as docmind:
-        docmind.library.delete([docmind.find_document(NAME).doc_id])
+        docmind.documents.delete([docmind.documents.find(NAME).doc_id])
         taken = docmind.snapshots.create()
         assert taken.documents == 1
-        docmind.library.restore([docmind.library.binned()[0].doc_id])
+        docmind.documents.restore([docmind.documents.binned()[0].doc_id])
         docmind.snapshots.activate(taken.snapshot_id)
-        assert [info.document for info in docmind.library.binned()] == [NAME]
+        assert [info.document for info in docmind.documents.binned()] == [NAME]
 
 
 def test_a_document_that_is_being_read_stops_the_activation(tmp_path: Path) -> None:
     with LIBRARY.opened(tmp_path) as docmind:
         taken = docmind.snapshots.create()
-        docmind.library.rename(docmind.find_document("herons.txt").doc_id, document="birds.txt")
-        with docmind._database.transaction() as db:
+        docmind.documents.rename(docmind.documents.find("herons.txt").doc_id, document="birds.txt")
+        with docmind.vault.database.transaction() as db:
             db.execute("UPDATE documents SET status = 'reading' WHERE document = ?", (NAME,))
         with pytest.raises(ConfigError, match="being read"):
             docmind.snapshots.activate(taken.snapshot_id)
-        assert docmind.find_document("birds.txt")
+        assert docmind.documents.find("birds.txt")
 
 
 def test_a_collection_that_a_conversation_is_bound_to_stays(tmp_path: Path) -> None:
     with LIBRARY.opened(tmp_path) as docmind:
         taken = docmind.snapshots.create()
-        bound = docmind.library.new_collection("Bound", [docmind.documents()[0].doc_id])
-        docmind.library.new_collection("Loose")
+        bound = docmind.documents.new_collection("Bound", [docmind.documents.all()[0].doc_id])
+        docmind.documents.new_collection("Loose")
         thread = docmind.conversations.create(collections=[bound.collection_id])
         docmind.snapshots.activate(taken.snapshot_id)
-        assert {one.name for one in docmind.library.collections()} == {"Nature", "Bound"}
+        assert {one.name for one in docmind.documents.collections()} == {"Nature", "Bound"}
         assert docmind.conversations.thread(thread.thread_id).bound.collections == (bound.collection_id,)
 
 
@@ -214,13 +214,13 @@ def test_damage_is_found_and_nothing_is_activated(tmp_path: Path, part: str) -> 
         elif part == "missing":
             segment.unlink()
         elif part == "artifact":
-            docmind._artifacts.delete([docmind._catalog.original(docmind.find_document(NAME).doc_id)])
+            docmind.vault.artifacts.delete([docmind.vault.catalog.original(docmind.documents.find(NAME).doc_id)])
         else:
             damaged(next(folder.glob("state-*")) if part == "state" else segment)
         assert docmind.snapshots.verify(taken.snapshot_id).problems
         with pytest.raises(DamagedError):
             docmind.snapshots.activate(taken.snapshot_id)
-        assert len(docmind.documents()) == 2
+        assert len(docmind.documents.all()) == 2
         if part in ("segment", "missing"):  # the next one writes it again
             again = docmind.snapshots.create()
             assert bool(docmind.snapshots.verify(again.snapshot_id).problems) == (part == "segment")
@@ -277,7 +277,7 @@ def test_asked_as_of_a_snapshot(tmp_path: Path) -> None:
         found = docmind.search("otter bridge", filters=as_of)
         assert "otters.txt" not in {hit.document for hit in found.hits}
         assert not found.degraded
-        docmind.erase([docmind.find_document(NAME).doc_id])
+        docmind.erasures.erase([docmind.documents.find(NAME).doc_id])
         for result in (
             docmind.search("engine oil", filters=as_of),
             docmind.multimodal_search("engine oil", filters=as_of),
@@ -318,12 +318,12 @@ def found_in(docmind: DocMind, filters: Filters, picture: bytes) -> list[bool]:
 def test_documents_of_the_bin_are_asked_as_of_a_snapshot(tmp_path: Path) -> None:
     with LIBRARY.opened(tmp_path) as docmind:
         taken = docmind.snapshots.create()
-        doc_id = docmind.find_document(HERONS).doc_id
-        picture = docmind.page_image(doc_id, 1)
+        doc_id = docmind.documents.find(HERONS).doc_id
+        picture = docmind.documents.page_image(doc_id, 1)
         as_of = Filters(snapshots=(taken.snapshot_id,))
         everywhere, nowhere = found_in(docmind, as_of, picture), [False] * 6
         assert everywhere == [True] * 6
-        docmind.library.delete([doc_id])
+        docmind.documents.delete([doc_id])
         assert found_in(docmind, as_of, picture) == everywhere
         assert found_in(docmind, Filters(), picture) == nowhere
         assert found_in(docmind, Filters(doc_ids=(doc_id,)), picture) == nowhere
@@ -332,7 +332,7 @@ def test_documents_of_the_bin_are_asked_as_of_a_snapshot(tmp_path: Path) -> None
         assert HERON not in (docmind.ask(f"Summarize {HERONS}").answer or "")
         result = docmind.search("heron nest", filters=as_of)
         assert not result.degraded
-        assert docmind.page(result.hits[0].doc_id, 1).document == HERONS
+        assert docmind.documents.page(result.hits[0].doc_id, 1).document == HERONS
         assert docmind.reader.find(doc_id, "heron").places
         assert not docmind.doctor.examine("full").findings
         docmind.reindex()
@@ -343,9 +343,9 @@ def test_documents_of_the_bin_are_asked_as_of_a_snapshot(tmp_path: Path) -> None
         docmind.snapshots.delete(taken.snapshot_id)
         assert found_in(docmind, Filters(), picture) == nowhere
         with pytest.raises(NotFoundError, match="in the bin"):
-            docmind.page(doc_id, 1)
+            docmind.documents.page(doc_id, 1)
         assert not docmind.doctor.examine("full").findings, "the index follows"
-        docmind.library.restore([doc_id])
+        docmind.documents.restore([doc_id])
         assert found_in(docmind, Filters(), picture) == everywhere
 
 
@@ -369,13 +369,13 @@ def test_no_word_is_left_in_snapshots_where_asked(
     with opened(tmp_path) as docmind:
         filled(docmind)
         first, second = (docmind.snapshots.create(name).snapshot_id for name in ("one", "two"))
-        doc_id = docmind.find_document(NAME).doc_id
-        (receipt,) = docmind.erase([doc_id])
+        doc_id = docmind.documents.find(NAME).doc_id
+        (receipt,) = docmind.erasures.erase([doc_id])
         assert receipt.snapshots == (second, first)
         assert receipt.is_clean != is_clear, "in clear the search finds what the snapshots hold"
-        assert docmind.verify_receipt(docmind.receipt_text(receipt).encode()).snapshots == (second, first)
+        assert docmind.erasures.verify(docmind.erasures.text_of(receipt).encode()).snapshots == (second, first)
         assert readable(tmp_path / "data" / "snapshots") == (set(WORDS[:2]) if is_clear else set())
-        (again,) = docmind.erase([doc_id], snapshots=True)
+        (again,) = docmind.erasures.erase([doc_id], snapshots=True)
         assert again.is_clean, again
         assert (again.document, again.snapshots) == (NAME, ())
         assert again.sequences >= 2, "what is searched for comes from the snapshots"
@@ -388,33 +388,33 @@ def test_no_word_is_left_in_snapshots_where_asked(
         assert manifest.count("erased_at_ms") == 1
         assert [one.document for one in docmind.snapshots.documents(first)] == ["herons.txt"]
         docmind.snapshots.activate(first)
-        assert [info.document for info in docmind.documents()] == ["herons.txt"]
+        assert [info.document for info in docmind.documents.all()] == ["herons.txt"]
         with pytest.raises(NotFoundError):
-            docmind.erase([doc_id], snapshots=True)
+            docmind.erasures.erase([doc_id], snapshots=True)
     assert readable(tmp_path) == set()
 
 
 def test_a_copy_of_a_segment_cannot_be_read_afterwards(tmp_path: Path) -> None:
     with LIBRARY.opened(tmp_path) as docmind:
         taken = docmind.snapshots.create()
-        doc_id = docmind.find_document(NAME).doc_id
+        doc_id = docmind.documents.find(NAME).doc_id
         folder = tmp_path / "data" / "snapshots"
         (member,) = [one for one in docmind.snapshots._rows.members(taken.snapshot_id) if one.doc_id == doc_id]
         copies = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
         assert docmind.snapshots._key(doc_id)
-        docmind.erase([doc_id], snapshots=True)
+        docmind.erasures.erase([doc_id], snapshots=True)
         for path, data in copies.items():
             path.write_bytes(data)
         with pytest.raises(DamagedError, match="key"):
             docmind.snapshots._key(doc_id)
         assert [one.document for one in docmind.snapshots.documents(taken.snapshot_id)] == ["herons.txt"]
-        assert not docmind._database.one("SELECT 1 FROM segments WHERE address = ?", (member.address,))
+        assert not docmind.vault.database.one("SELECT 1 FROM segments WHERE address = ?", (member.address,))
 
 
 def test_a_document_is_erased_from_the_library_and_snapshots_at_once(tmp_path: Path) -> None:
     with LIBRARY.opened(tmp_path) as docmind:
         docmind.snapshots.create()
-        (receipt,) = docmind.erase([docmind.find_document(NAME).doc_id], snapshots=True)
+        (receipt,) = docmind.erasures.erase([docmind.documents.find(NAME).doc_id], snapshots=True)
         assert receipt.is_clean
         assert (receipt.snapshots, dict(receipt.erased)["snapshots"], dict(receipt.erased)["files"]) == ((), 1, 5)
 
@@ -423,7 +423,7 @@ def test_pruning_keeps_the_newest_the_young_and_the_pinned(tmp_path: Path) -> No
     limits = SnapshotSettings(keep=2, keep_days=30, automatic=1)
     with LIBRARY.opened(tmp_path, snapshots=limits) as docmind:
         ids = [docmind.snapshots.create(str(number)).snapshot_id for number in range(5)]
-        with docmind._database.transaction() as db:
+        with docmind.vault.database.transaction() as db:
             db.executemany(
                 "UPDATE snapshots SET created_at_ms = ? WHERE snapshot_id = ?",
                 [(1_000 + number, one) for number, one in enumerate(ids[:4])],
@@ -454,16 +454,17 @@ def test_names_of_snapshots(tmp_path: Path) -> None:
 
 def test_a_text_model_is_switched_with_a_snapshot(tmp_path: Path) -> None:
     with LIBRARY.opened(tmp_path) as docmind:
-        model, index = docmind._embedder, docmind._services.index
+        model, index = docmind.embedder, docmind.index
         docmind.reindex()
         assert docmind.snapshots.list() == ()
         made = index.built_by()
-        docmind._services.index._embedder = docmind._embedder = _Other(model)  # type: ignore[assignment]
+        other = _Other(model)
+        docmind.index._embedder = docmind.reindexing._embedder = other  # type: ignore[assignment]
         docmind.snapshots._text_model = ("other", "another model")
         docmind.reindex()
         (taken,) = docmind.snapshots.list()
         assert (taken.reason, taken.text_model, taken.documents) == ("text model", made, 2)
-        docmind._services.index._embedder = docmind._embedder = model
+        docmind.index._embedder = docmind.reindexing._embedder = model
 
 
 class _Other:
@@ -480,7 +481,7 @@ class _Other:
 def older(folder: Path) -> int:
     """Take the last migration back, as if an older DocMind had written the vault; return the number before it."""
     with opened(folder) as docmind:
-        with docmind._database.outside() as db:
+        with docmind.vault.database.outside() as db:
             db.execute("DROP INDEX pages_sheets")
             db.execute("DELETE FROM migrations WHERE number = ?", (len(MIGRATIONS),))
         return len(MIGRATIONS) - 1
@@ -508,7 +509,7 @@ def test_a_copy_is_kept_before_the_schema_changes_and_put_back(tmp_path: Path) -
     then.close()
     roll_back(settings_in(tmp_path), replaced.name)
     with opened(tmp_path) as docmind:
-        assert len(docmind.documents()) == 3
+        assert len(docmind.documents.all()) == 3
         assert replaced.name in {one.name for one in docmind.snapshots.databases()}
 
 
@@ -517,10 +518,10 @@ def test_a_kept_database_that_holds_an_erased_document_is_named(tmp_path: Path) 
     older(tmp_path)
     with opened(tmp_path) as docmind:
         (kept,) = docmind.snapshots.databases()
-        doc_id = docmind.find_document(NAME).doc_id
-        (receipt,) = docmind.erase([doc_id])
+        doc_id = docmind.documents.find(NAME).doc_id
+        (receipt,) = docmind.erasures.erase([doc_id])
         assert receipt.snapshots == (kept.name,)
-        (receipt,) = docmind.erase([doc_id], snapshots=True)
+        (receipt,) = docmind.erasures.erase([doc_id], snapshots=True)
         assert (receipt.is_clean, receipt.snapshots) == (True, ())
         assert docmind.snapshots.databases() == ()
 
@@ -536,7 +537,7 @@ def test_a_full_disk_stops_before_the_schema_changes(tmp_path: Path, monkeypatch
     then.close()
     with opened(tmp_path, snapshots=SnapshotSettings(before_migration="off")) as docmind:
         assert docmind.snapshots.databases() == ()
-        assert len(docmind.documents()) == 2
+        assert len(docmind.documents.all()) == 2
 
 
 def test_old_copies_of_the_database_are_removed(tmp_path: Path) -> None:
@@ -547,7 +548,7 @@ def test_old_copies_of_the_database_are_removed(tmp_path: Path) -> None:
             (folder / name).write_bytes(b"x")
     with opened(tmp_path) as docmind:
         (kept,) = docmind.snapshots.databases()  # whatever time its name says, it is seen for the first time
-        with docmind._database.transaction() as db:
+        with docmind.vault.database.transaction() as db:
             db.execute("UPDATE ages SET since_ms = since_ms - ? WHERE name = ?", (31 * 86_400_000, kept.name))
     with opened(tmp_path) as docmind:
         assert docmind.snapshots.databases() == ()
@@ -595,21 +596,21 @@ with opened(Path(sys.argv[1])) as docmind:
         snapshots.create("killed")
     elif place.startswith("remove"):
         name = place.split(" ")[1]
-        part = files if hasattr(files, name) else docmind._artifacts if name == "unlink" else rows
+        part = files if hasattr(files, name) else docmind.vault.artifacts if name == "unlink" else rows
         name = "delete" if name == "unlink" else name
         setattr(part, name, after(getattr(part, name)) if place.endswith("after") else stop)
         snapshots.delete(snapshot_id)
     elif place.startswith("erase"):
         name = place.split(" ")[1]
         setattr(files, name, stop)
-        docmind.erase([doc_id], snapshots=True)
+        docmind.erasures.erase([doc_id], snapshots=True)
     else:
         if place == "before the transaction":
             rows.put_back = stop
         elif place == "inside the transaction":
             rows.put_back = after(rows.put_back)
         else:
-            docmind._database.settle = stop
+            docmind.vault.database.settle = stop
             snapshots._remove = lambda one: None
         snapshots.activate(snapshot_id)
 """
@@ -625,8 +626,8 @@ def is_clean(docmind: DocMind, folder: Path) -> bool:
     """Return whether files and rows of snapshots agree, and nothing of an unfinished one is left."""
     known = {one.snapshot_id for one in docmind.snapshots.list()}
     there = {path.name for path in (folder / "data" / "snapshots").iterdir()} - {"segments"}
-    rows = {f"{address}.segment" for (address,) in docmind._database.all("SELECT address FROM segments")}
-    is_whole = not docmind._database.all("SELECT 1 FROM snapshots WHERE state <> 'whole'")
+    rows = {f"{address}.segment" for (address,) in docmind.vault.database.all("SELECT address FROM segments")}
+    is_whole = not docmind.vault.database.all("SELECT 1 FROM snapshots WHERE state <> 'whole'")
     return known == there and rows == segments(folder) and is_whole
 
 
@@ -655,20 +656,20 @@ def test_an_activation_that_is_killed_is_done_or_not(tmp_path: Path, place: str)
 def test_what_is_killed_leaves_nothing(tmp_path: Path, place: str) -> None:
     with LIBRARY.opened(tmp_path) as docmind:
         kept = docmind.snapshots.create("kept")
-        doc_id = docmind.find_document(NAME).doc_id
-        herons = docmind.find_document("herons.txt").doc_id
-        docmind.library.set_language([herons], "fr")
+        doc_id = docmind.documents.find(NAME).doc_id
+        herons = docmind.documents.find("herons.txt").doc_id
+        docmind.documents.set_language([herons], "fr")
         taken = docmind.snapshots.create("other")
-        docmind.library.set_language([herons], "pt")
+        docmind.documents.set_language([herons], "pt")
     kill_at(tmp_path, place, taken.snapshot_id, doc_id)
     with opened(tmp_path) as docmind:
         if place.startswith("erase"):
-            docmind.finish_erasures()
-            (receipt,) = docmind.receipts()
+            docmind.erasures.finish()
+            (receipt,) = docmind.erasures.receipts()
             assert (receipt.is_clean, receipt.snapshots) == (True, ())
             assert docmind.snapshots.list()[0].erased == 1
         ids = [one.snapshot_id for one in docmind.snapshots.list()]
         assert ids == ([kept.snapshot_id] if place.startswith("remove") else [taken.snapshot_id, kept.snapshot_id])
         assert is_clean(docmind, tmp_path)
         assert not [one for name in ids for one in docmind.snapshots.verify(name, deep=True).problems]
-        assert docmind.set_aside() == 0
+        assert docmind.ingest.set_aside() == 0

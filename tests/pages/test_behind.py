@@ -64,7 +64,7 @@ def test_a_vault_that_is_behind_can_be_viewed_or_accepted(older: str) -> None:
     assert "storks.txt" in said(test)
     test = press(test, "Look at it read-only")
     assert "open for reading only" in said(test)
-    assert [info.document for info in desk().open().documents()] == ["herons.txt"]
+    assert [info.document for info in desk().open().documents.all()] == ["herons.txt"]
     assert desk().open().is_read_only
     test = press(test, "Close it")
     if older:
@@ -73,4 +73,4 @@ def test_a_vault_that_is_behind_can_be_viewed_or_accepted(older: str) -> None:
     test = press(test, "Go on with what is here")
     assert "older than" not in said(test)
     assert not desk().open().is_read_only
-    assert [info.document for info in desk().open().documents()] == ["herons.txt"]
+    assert [info.document for info in desk().open().documents.all()] == ["herons.txt"]

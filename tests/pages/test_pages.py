@@ -63,7 +63,7 @@ def app(page: str = "") -> AppTest:
     test = AppTest.from_file(str(ROOT / "src/docmind/ui/pages/start.py"), default_timeout=60).run()
     mind = attempt(desk().open)
     if not isinstance(mind, DocMindError):
-        mind.confirm_recovery_code(mind.recovery_code() or "")
+        mind.keys.confirm_recovery_code(mind.keys.recovery_code() or "")
     if page:
         test.switch_page(page)
     return test.run()
@@ -168,16 +168,16 @@ def test_every_page_reminds_until_the_recovery_code_is_confirmed() -> None:
 def test_the_settings_make_a_new_recovery_code_after_asking() -> None:
     test = settings("Privacy")
     mind = desk().open()
-    assert mind.recovery_code() is None
+    assert mind.keys.recovery_code() is None
     click(test, "recovery-renew")
     assert "The code you have stops working" in said(test)
     click(test, "recovery-keep")
-    assert mind.recovery_code() is None
+    assert mind.keys.recovery_code() is None
     click(test, "recovery-renew")
     click(test, "recovery-make")
-    assert [code.value for code in test.code if "-" in code.value][-1:] == [mind.recovery_code()]
+    assert [code.value for code in test.code if "-" in code.value][-1:] == [mind.keys.recovery_code()]
     click(test, "recovery-confirm")
-    assert mind.recovery_code() is None
+    assert mind.keys.recovery_code() is None
     assert "You confirmed" in said(test)
 
 
@@ -215,7 +215,7 @@ def test_a_passphrase_makes_a_vault_and_opens_it_again(monkeypatch: pytest.Monke
     assert "at least 8" in said(test)
     give("correct horse", "correct horse")
     assert "Add a few files to begin" in said(test)
-    code = desk().open().recovery_code()
+    code = desk().open().keys.recovery_code()
 
     desk.clear()
     test = app()
@@ -235,7 +235,7 @@ def test_a_passphrase_makes_a_vault_and_opens_it_again(monkeypatch: pytest.Monke
     assert "differ" in said(test)
     give("battery staple", "battery staple")
     assert "Add a few files to begin" in said(test)
-    assert desk().open().recovery_code() not in (None, code)
+    assert desk().open().keys.recovery_code() not in (None, code)
 
 
 # --- documents --------------------------------------------------------------------------------------------------------
@@ -257,7 +257,7 @@ def test_files_are_read_and_each_says_what_became_of_it() -> None:
 def test_the_same_file_twice_is_already_here() -> None:
     add((NAME, REPORT))
     assert "1 file was already in your library" in said(add((NAME, REPORT)))
-    assert len(desk().open().documents()) == 1
+    assert len(desk().open().documents.all()) == 1
 
 
 def locked(name: str) -> tuple[str, bytes]:
@@ -279,7 +279,7 @@ def test_a_locked_file_asks_for_its_password_and_is_read_with_it() -> None:
         finish(next(button for button in test.button if button.label == "Unlock").click().run())
         assert told in said(test)
     assert "is locked" not in said(test), "what was opened is not told as locked any more"
-    assert [info.document for info in desk().open().documents()] == ["locked.docx"]
+    assert [info.document for info in desk().open().documents.all()] == ["locked.docx"]
 
 
 @pytest.mark.slow
@@ -418,7 +418,7 @@ def test_the_memory_of_a_file_is_freed_once_it_was_handed_in(monkeypatch: pytest
 
 def open_document(name: str) -> AppTest:
     """Open a document, as its row does."""
-    test, info = app("documents.py"), desk().open().find_document(name)
+    test, info = app("documents.py"), desk().open().documents.find(name)
     test.query_params[state.OPEN_DOCUMENT] = info.doc_id
     return test.run()
 
@@ -439,11 +439,11 @@ def test_a_document_is_renamed_tagged_and_put_into_a_collection() -> None:
     test.text_input(key="rename-title").set_value("The warranty").run()
     test = click(test, "rename-yes")
     assert "The warranty" in said(test)
-    (info,) = mind.documents()
+    (info,) = mind.documents.all()
     test.multiselect(key=f"tags-{info.doc_id}").set_value(["legal"]).run()
     test.selectbox(key=f"language-{info.doc_id}").set_value("pt").run()
     assert not test.exception
-    (info,) = mind.documents()
+    (info,) = mind.documents.all()
     assert (info.title, info.document, info.tags, info.language) == ("The warranty", NAME, ("legal",), "pt")
 
 
@@ -453,9 +453,9 @@ def test_deleting_moves_to_the_bin_and_is_undone() -> None:
     mind = desk().open()
     test = click(open_document(NAME), "document-delete")
     assert "“report.pdf” is in the bin." in said(test)
-    assert not mind.documents()
+    assert not mind.documents.all()
     test = click(test, "bin-undo")
-    assert [info.document for info in mind.documents()] == [NAME]
+    assert [info.document for info in mind.documents.all()] == [NAME]
     test = click(open_document(NAME), "document-delete")
     test = click(test, "bin-open")
     assert "Documents are deleted permanently after 30 days." in said(test)
@@ -465,12 +465,12 @@ def test_deleting_moves_to_the_bin_and_is_undone() -> None:
     test = click(click(test, "bin-open"), "bin-empty")
     assert "This can't be undone." in said(test)
     test = click(test, "purge-no")
-    assert mind.library.binned()
+    assert mind.documents.binned()
     test = click(click(test, "bin-empty"), "purge-yes")
     assert "“report.pdf” was deleted (2 pages)." in said(test)
     assert "nothing was found" in said(test)
-    assert not mind.library.binned()
-    assert [receipt.is_clean for receipt in mind.receipts()] == [True]
+    assert not mind.documents.binned()
+    assert [receipt.is_clean for receipt in mind.erasures.receipts()] == [True]
     test = click(test, "receipts-dismiss")
     assert "was deleted" not in said(test)
 
@@ -482,7 +482,7 @@ def test_without_a_bin_deleting_asks_first(monkeypatch: pytest.MonkeyPatch) -> N
     test = click(open_document(NAME), "document-delete")
     assert "This can't be undone." in said(test)
     test = click(test, "purge-yes")
-    assert not desk().open().documents()
+    assert not desk().open().documents.all()
     assert "Nothing here yet" in said(test)
 
 
@@ -496,8 +496,8 @@ from docmind.records.documents import Upload
 if __name__ == "__main__":
     with held_after(8):
         mind = DocMind(Settings.load())
-        mind.submit([Upload("report.pdf", sys.stdin.buffer.read())])
-        while not any(info.pages_done for info in mind.documents()):
+        mind.queue.submit([Upload("report.pdf", sys.stdin.buffer.read())])
+        while not any(info.pages_done for info in mind.documents.all()):
             time.sleep(0.01)
         os._exit(9)
 """
@@ -509,11 +509,11 @@ def test_what_a_crash_cut_off_goes_on_at_the_next_start(tmp_path: Path) -> None:
     crash = forked.run([sys.executable, "-c", CRASH], input=long, check=False, timeout=60)
     assert crash.returncode == 9
     test = app("documents.py")
-    assert [info.status for info in desk().open().documents()] == ["reading"]
+    assert [info.status for info in desk().open().documents.all()] == ["reading"]
     assert listed() == [(NAME, "reading")]
     finish(test)
     assert listed() == [(NAME, "ready")]
-    assert [info.pages_done for info in desk().open().documents()] == [20]
+    assert [info.pages_done for info in desk().open().documents.all()] == [20]
 
 
 # --- asking -----------------------------------------------------------------------------------------------------------
@@ -597,7 +597,7 @@ def test_an_answer_over_a_document_deleted_since_says_so() -> None:
     test = app()
     ask(test, "How long does the warranty last?")
     mind = desk().open()
-    mind.erase([mind.documents()[0].doc_id], conversations=False)
+    mind.erasures.erase([mind.documents.all()[0].doc_id], conversations=False)
     mind.add([Upload("other.txt", b"Something else to keep the desk from being empty.")])
     forget()
     test.run()
@@ -610,7 +610,7 @@ def test_an_answer_over_a_document_deleted_since_says_so() -> None:
 def test_filters_narrow_where_is_looked() -> None:
     stock(Upload("other.txt", b"The warranty of the other thing lasts for three weeks, no more."))
     test = app()
-    other = next(info.doc_id for info in desk().open().documents() if info.document == "other.txt")
+    other = next(info.doc_id for info in desk().open().documents.all() if info.document == "other.txt")
     test.multiselect[0].set_value([other]).run()
     ask(test, "How long does the warranty last?")
     words = said(test)
@@ -768,7 +768,7 @@ def test_conversations_stay_when_the_last_document_is_gone() -> None:
     stock()
     test = ask(app(), WARRANTY)
     mind = desk().open()
-    mind.erase([mind.documents()[0].doc_id], conversations=False)
+    mind.erasures.erase([mind.documents.all()[0].doc_id], conversations=False)
     forget()
     words = said(test.run())
     assert "There are no documents to ask." in words
@@ -920,7 +920,7 @@ def test_settings_keep_how_the_index_is_kept() -> None:
     assert (radio.value, radio.disabled) == ("ephemeral", False)
     radio.set_value("blinded").run()
     assert not test.exception
-    assert desk().open().index_choice.at_rest() == "blinded"
+    assert desk().open().index.choice.at_rest() == "blinded"
     (again,) = [one for one in settings("Privacy").radio if one.key == "index_at_rest"]
     assert again.value == "blinded"
 
@@ -967,7 +967,7 @@ def test_a_web_page_is_added_by_its_address_where_that_is_allowed() -> None:
             assert told in said(finish(test))
         assert [path for path, _ in site.asked] == ["/none", "/bees"]
         assert test.text_input(key=state.WEB_ADDRESS).value == ""
-        (info,) = desk().open().documents()
+        (info,) = desk().open().documents.all()
         test.query_params[state.OPEN_DOCUMENT] = info.doc_id
         assert f"from {site.url}/bees" in said(test.run())
         assert "On bees" in said(test)
@@ -983,7 +983,7 @@ def test_the_passphrase_is_changed_in_settings(monkeypatch: pytest.MonkeyPatch) 
         test.text_input(key=f"passphrase-{key}").set_value(words)
     next(button for button in test.button if button.label == "Change it").click().run()
     assert not test.error
-    assert desk().open().recovery_code() is not None
+    assert desk().open().keys.recovery_code() is not None
     desk.clear()
     with pytest.raises(DocMindError):
         desk().open("four words are enough")
@@ -1001,7 +1001,7 @@ def test_two_tabs_share_one_desk() -> None:
     first.file_uploader[0].set_value([(NAME, REPORT, "application/pdf")]).run()
     finish(first)
     assert "1 added" in said(second.run())
-    second.query_params[state.OPEN_DOCUMENT] = desk().open().find_document(NAME).doc_id
+    second.query_params[state.OPEN_DOCUMENT] = desk().open().documents.find(NAME).doc_id
     assert "Text from the file: 2 pages" in said(second.run())
     words = said(first.run())
     assert "1 added" in words, "what one tab opens stays in that tab"
@@ -1013,16 +1013,16 @@ def test_sources_of_binned_and_erased_documents_say_so() -> None:
     stock()
     test = ask(app(), WARRANTY)
     mind = desk().open()
-    (info,) = mind.documents()
+    (info,) = mind.documents.all()
     mind.add([Upload("other.txt", b"Something else to keep the desk from being empty.")])
-    mind.library.delete([info.doc_id])
+    mind.documents.delete([info.doc_id])
     forget()
     words = said(test.run())
     assert "This document is in the bin. Restore it to see the page." in words
     asked = click(open_document("other.txt"), "document-erase")
     assert "Erase its quotes in conversations" in [box.label for box in asked.checkbox]
     assert "you get a receipt" in said(asked)
-    mind.erase([info.doc_id])
+    mind.erasures.erase([info.doc_id])
     forget()
     words = said(test.run())
     assert "This document has been erased, and its quotes with it." in words

@@ -97,7 +97,7 @@ def test_its_start_has_a_limit_of_its_own(tmp_path: Path) -> None:
         cold = [desk.search(QUESTION) for _ in range(2)]
         assert {lack.reason for found in cold for lack in found.degraded} == {STARTING}
         desk.start_models()
-        wait_for(lambda: desk._services.text._judge is not None and desk._services.text._judge._is_ready, 120)
+        wait_for(lambda: desk.text_search._judge is not None and desk.text_search._judge._is_ready, 120)
         assert desk.search(QUESTION).degraded == ()
     with vault(tmp_path, cross_encoder_budget_s=2, start_timeout_s=120) as desk:
         assert desk.search(QUESTION).degraded == ()

@@ -55,7 +55,7 @@ def test_any_four_prepared_documents_change_no_rank(desk: DocMind) -> None:
     before = {question: ranks(desk.multimodal_search(question)) for question in ASKED}
     colpali = desk.visual.enable("colpali").fingerprint
     for four in FOURS:
-        desk.visual.embed("colpali", [desk.find_document(name).doc_id for name in four])
+        desk.visual.embed("colpali", [desk.documents.find(name).doc_id for name in four])
         for question in ASKED:
             found = desk.multimodal_search(question)
             assert {one.list: (one.state, one.count) for one in found.lists}["visual"] == ("ran", 4)

@@ -31,23 +31,23 @@ def library() -> Library:
 
 
 def reranker(docmind: DocMind) -> Rerank:
-    rerank = docmind._services.text.rerank
+    rerank = docmind.text_search.rerank
     assert rerank is not None
     return rerank
 
 
 def asked(docmind: DocMind, question: str) -> QueryTokens:
-    embedder = docmind._services.text._tokens
+    embedder = docmind.text_search._tokens
     assert embedder is not None
     return embedder.embed_query_with_tokens(question)[1]
 
 
 def page_ids(docmind: DocMind) -> dict[str, tuple[str, ...]]:
-    return {f"{info.doc_id}::page::{n}": () for info in docmind.documents() for n in range(1, info.pages + 1)}
+    return {f"{info.doc_id}::page::{n}": () for info in docmind.documents.all() for n in range(1, info.pages + 1)}
 
 
 def forget_tokens(docmind: DocMind, *, all_but: int = 0) -> None:
-    with docmind._database.transaction() as db:
+    with docmind.vault.database.transaction() as db:
         db.execute(
             "DELETE FROM tokens WHERE content_hash NOT IN (SELECT content_hash FROM tokens ORDER BY 1 LIMIT ?)",
             (all_but,),
@@ -55,16 +55,16 @@ def forget_tokens(docmind: DocMind, *, all_but: int = 0) -> None:
 
 
 def token_rows(docmind: DocMind) -> list[tuple[bytes, bytes]]:
-    return docmind._database.all("SELECT content_hash, tokens FROM tokens ORDER BY content_hash")
+    return docmind.vault.database.all("SELECT content_hash, tokens FROM tokens ORDER BY content_hash")
 
 
 @pytest.mark.slow
 def test_a_page_is_as_like_as_its_best_window(docmind: DocMind) -> None:
     found = reranker(docmind).likeness(asked(docmind, "pale blue eggs"), page_ids(docmind))
-    birds = docmind.find_document("birds.txt").doc_id
+    birds = docmind.documents.find("birds.txt").doc_id
     best, *others = found.nodes[f"{birds}::page::1"]
     assert others, "the page has several windows"
-    assert "pale blue eggs" in docmind.page(birds, 1).text[best.start : best.end]
+    assert "pale blue eggs" in docmind.documents.page(birds, 1).text[best.start : best.end]
     assert found.pages[f"{birds}::page::1"] == pytest.approx(1.0, abs=0.02)
     assert max(found.pages, key=lambda page: found.pages[page]) == f"{birds}::page::1"
     assert found.missing == 0
@@ -85,7 +85,7 @@ def test_pages_that_are_gone_are_neither_found_nor_missed(docmind: DocMind) -> N
 
 @pytest.mark.slow
 def test_damaged_token_vectors_are_an_error(docmind: DocMind) -> None:
-    with docmind._database.transaction() as db:
+    with docmind.vault.database.transaction() as db:
         db.execute("UPDATE tokens SET tokens = X'0120FFFF00'")
     with pytest.raises(DamagedError):
         reranker(docmind).likeness(asked(docmind, "eggs"), page_ids(docmind))
@@ -157,7 +157,7 @@ def test_a_vault_without_late_interaction_holds_no_token_vectors(tmp_path: Path)
     with opened(tmp_path, retrieve=RetrieveSettings(rerank="off")) as docmind:
         docmind.add([LAW])
         assert token_rows(docmind) == []
-        assert docmind._services.text.rerank is None
+        assert docmind.text_search.rerank is None
         assert docmind.reindex() == 1
         assert token_rows(docmind) == []
         assert docmind.search("court").degraded == ()
@@ -165,18 +165,18 @@ def test_a_vault_without_late_interaction_holds_no_token_vectors(tmp_path: Path)
 
 @pytest.mark.slow
 def test_matches_are_the_words_that_were_asked_for(docmind: DocMind) -> None:
-    birds = docmind.find_document("birds.txt").doc_id
+    birds = docmind.documents.find("birds.txt").doc_id
     rerank = reranker(docmind)
     question = asked(docmind, "eggs, but pale")
     best = rerank.likeness(question, {f"{birds}::page::1": ()}).nodes[f"{birds}::page::1"][0]
-    text = docmind.page(birds, 1).text[best.start : best.end]
+    text = docmind.documents.page(birds, 1).text[best.start : best.end]
     assert [text[start:end] for start, end in rerank.matches(question, best)] == ["pale", "eggs"]
     forget_tokens(docmind)
     assert rerank.matches(question, best) == []
 
 
 def test_words_of_the_label_are_no_matches_in_the_text(docmind: DocMind) -> None:
-    law = docmind.find_document("law.pdf").doc_id
-    node = docmind._vault.nodes.of_page(law, 2)[0]
+    law = docmind.documents.find("law.pdf").doc_id
+    node = docmind.vault.nodes.of_page(law, 2)[0]
     assert reranker(docmind).matches(asked(docmind, "law"), node) == []
     assert np.array(reranker(docmind).matches(asked(docmind, "law court"), node)).tolist() == [[18, 23]]

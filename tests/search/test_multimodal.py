@@ -103,7 +103,7 @@ class VisualSearch:
         hits = []
         for rank, (document, page_no, score) in enumerate(answer[:k], 1):
             assert self.desk is not None
-            doc_id = self.desk.find_document(document).doc_id
+            doc_id = self.desk.documents.find(document).doc_id
             hits.append(
                 PageHit(
                     rank=rank, score=score, document=document, doc_id=doc_id, page_no=page_no,
@@ -119,9 +119,9 @@ def asking(
     """Return the searches of a vault, with other eyes or other words."""
     if eyes is not None:
         eyes.desk = desk
-    changed = desk._settings.model_copy(update={"visual": VisualSettings(list_timeout_s=limit_s), **settings})
-    words = words or desk._services.text.search
-    return MultimodalSearch(changed, desk._catalog, desk._vault.nodes, words, desk.lookalike, eyes, VectorCache())
+    changed = desk.configured.model_copy(update={"visual": VisualSettings(list_timeout_s=limit_s), **settings})
+    words = words or desk.text_search.search
+    return MultimodalSearch(changed, desk.vault.catalog, desk.vault.nodes, words, desk.lookalike, eyes, VectorCache())
 
 
 def essence(hits: Sequence[Any]) -> list[tuple[object, ...]]:
@@ -155,7 +155,7 @@ def test_with_nothing_to_see_it_is_the_search_for_words(
         Filters(languages=("pt",)),
         Filters(tags=("birds",)),
         Filters(modalities=("table", "code")),
-        Filters(doc_ids=(desk.find_document("bread.txt").doc_id,)),
+        Filters(doc_ids=(desk.documents.find("bread.txt").doc_id,)),
         Filters(doc_ids=("0" * 32,)),
     )
     for filters in narrowed:
@@ -234,7 +234,7 @@ def test_page_images_reorder_only_what_stands_apart(desk: DocMind, name: ListNam
 
 def test_a_page_that_words_do_not_find_counts_where_it_has_none(desk: DocMind) -> None:
     """Words that were not found on a page say that it is about something else; a photograph has none to find."""
-    only = Filters(doc_ids=(desk.find_document("herons.pdf").doc_id,))
+    only = Filters(doc_ids=(desk.documents.find("herons.pdf").doc_id,))
 
     def hits_of(document: str) -> list[MultimodalHit]:
         eyes = VisualSearch(late=[(document, 1, 31.0), *LOW])
@@ -323,7 +323,7 @@ def test_many_threads_get_the_same(desk: DocMind) -> None:
 
 
 def test_source_code_is_a_list_of_its_own(desk: DocMind) -> None:
-    assert desk.find_document("nests.py").kind == "code"
+    assert desk.documents.find("nests.py").kind == "code"
     found = desk.multimodal_search("nest height of a poplar", lists=["code"])
     [hit] = found.hits
     assert (hit.document, hit.modality, hit.source) == ("nests.py", "code", "code")

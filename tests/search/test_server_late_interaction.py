@@ -91,7 +91,7 @@ def docmind(tmp_path: Path, opened: Open) -> DocMind:
 
 
 def held(docmind: DocMind) -> list[int]:
-    index = docmind._services.index.started().index
+    index = docmind.index.started().index
     return [index.count("pages", having=name) for name in VECTORS]
 
 
@@ -146,7 +146,7 @@ def test_a_page_that_is_seen_is_written_alone(docmind: DocMind, client: Lasting)
     client.written.clear()
     docmind.visual.embed("fake-late", force=True)
     assert client.written == [("pages", 1)] * 4
-    docmind._services.index.ready().mirror.commit()
+    docmind.index.ready().mirror.commit()
     assert len(client.written) == 4, "and is in the index with that"
 
 
@@ -164,7 +164,7 @@ def test_filters_narrow_what_is_asked_of_a_server(docmind: DocMind, client: Last
 
 @pytest.mark.slow
 def test_what_is_sent_is_what_is_kept(docmind: DocMind, client: Lasting) -> None:
-    image = docmind._catalog.page(docmind.find_document("warm.tiff").doc_id, 1).image.sha256
+    image = docmind.vault.catalog.page(docmind.documents.find("warm.tiff").doc_id, 1).image.sha256
     late = docmind.visual.late_store.pages()
     (model,) = late.fingerprints()
     (point,) = [
@@ -181,7 +181,7 @@ def test_what_is_sent_is_what_is_kept(docmind: DocMind, client: Lasting) -> None
 def test_vectors_follow_their_pages(docmind: DocMind, opened: Open) -> None:
     docmind.visual.embed("fake-image")  # writes the same points again
     assert held(docmind) == [4, 4, 4]
-    docmind.erase([docmind.find_document("cold.tiff").doc_id])
+    docmind.erasures.erase([docmind.documents.find("cold.tiff").doc_id])
     assert held(docmind) == [2, 2, 2]
     docmind.reindex()
     assert held(docmind) == [2, 2, 2]
@@ -213,7 +213,7 @@ def test_a_stored_page_not_yet_sent_is_sent_at_the_next_start(
     found = docmind.page_search.search_late("white")
     assert ranked(found)[0][:2] == ("snow.tiff", 1)
     assert "lacks the vectors of 1 pages" in found.degraded[0].reason
-    monkeypatch.setattr(docmind._services.index.started().mirror, "commit", lambda **_: None)
+    monkeypatch.setattr(docmind.index.started().mirror, "commit", lambda **_: None)
     docmind = opened()
     found = docmind.page_search.search_late("white")
     assert (ranked(found)[0][:2], found.degraded) == (("snow.tiff", 1), ())
@@ -228,7 +228,7 @@ def test_a_switch_of_models_writes_the_vectors_of_the_new_one(docmind: DocMind) 
     other = Description("other-late", "late", "", None, "present", 128, "fake-late", fingerprint="other:1")
     for place in embedding.pages.asked():
         late.put(other.fingerprint, {place.image: patches(source, dim=128)}, lambda: None)
-    mirror = docmind._services.index.ready().mirror
+    mirror = docmind.index.ready().mirror
     assert mirror.late_model() == old
     assert docmind.page_search.search_late("red").degraded == ()
     embedding.serving.switch(other)
@@ -242,7 +242,7 @@ def test_a_switch_of_models_writes_the_vectors_of_the_new_one(docmind: DocMind) 
     found = server.search(other, late, query, 4, Filters(), 4, [])
     assert found is not None
     wanted = dict(late.pages().search(other.fingerprint, query, 4))
-    images = {place: docmind._catalog.page(*place).image.sha256 for place, _ in found}
+    images = {place: docmind.vault.catalog.page(*place).image.sha256 for place, _ in found}
     assert {images[place]: score for place, score in found} == pytest.approx(wanted, abs=0.05)
 
 
@@ -251,9 +251,9 @@ def test_removed_files_leave_no_vectors_to_the_next_model(docmind: DocMind) -> N
     embedding = docmind.visual.by_kind["late"]
     docmind.visual.late_store.drop(embedding.serving.now().fingerprint)
     embedding.serving.adopt(Description("other", "late", "", None, "present", 128, "fake-late", fingerprint="other:1"))
-    assert docmind._services.index.ready().mirror.late_model() == ""
+    assert docmind.index.ready().mirror.late_model() == ""
     embedding.store.finish()
-    assert (held(docmind), docmind._services.index.ready().mirror.late_model()) == ([0, 0, 0], "other:1")
+    assert (held(docmind), docmind.index.ready().mirror.late_model()) == ([0, 0, 0], "other:1")
 
 
 @pytest.mark.slow
@@ -302,10 +302,10 @@ def test_vectors_of_another_length_stay_here_and_are_named(docmind: DocMind) -> 
 def test_the_embedded_index_hears_nothing_of_multivectors(tmp_path: Path) -> None:
     with DocMind(looking_in(tmp_path)) as docmind:
         docmind.add([album("warm", "red", "blue", "green")])
-        before = docmind._catalog.epoch()
+        before = docmind.vault.catalog.epoch()
         docmind.visual.embed("fake-late")
-        assert docmind._catalog.epoch() == before
-        assert docmind._services.index.started().index.count("pages", having="colpali_rows") == 0
+        assert docmind.vault.catalog.epoch() == before
+        assert docmind.index.started().index.count("pages", having="colpali_rows") == 0
         assert not docmind.page_search._server.is_for(10**6)
         embedding = docmind.visual.by_kind["late"]
         embedding.serving.switch(

@@ -41,7 +41,7 @@ def docmind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
 
 
 def doc_id(docmind: DocMind, name: str) -> str:
-    return docmind.find_document(name).doc_id
+    return docmind.documents.find(name).doc_id
 
 
 @pytest.mark.slow
@@ -151,7 +151,7 @@ class Missing(FakeEmbedder):
 
 
 def test_without_the_text_model_words_are_found_and_it_is_said(docmind: DocMind) -> None:
-    whole = docmind._services.text
+    whole = docmind.text_search
     lame = TextSearch(whole._settings, whole._catalog, whole._nodes, whole._index, Missing())
     found = lame.search("pale blue eggs")
     assert (found.hits[0].document, found.hits[0].page_no) == ("herons.pdf", 2)
@@ -189,7 +189,7 @@ def test_a_question_of_stop_words_still_has_meaning(docmind: DocMind) -> None:
 @pytest.mark.slow
 def test_what_was_deleted_is_not_found(tmp_path: Path) -> None:
     with HERONS_AND_BREAD.opened(tmp_path) as docmind:
-        docmind.erase([doc_id(docmind, "herons.pdf")])
+        docmind.erasures.erase([doc_id(docmind, "herons.pdf")])
         assert {hit.document for hit in docmind.search("herons nest eggs").hits} == {"bread.txt"}
 
 
@@ -234,7 +234,7 @@ def test_the_window_of_a_hit_is_the_one_that_says_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("fusion", ["dense", "sparse"])
 def test_a_list_alone_is_left_as_it_is(tmp_path: Path, fusion: str) -> None:
     with HERONS_AND_BREAD.opened(tmp_path, retrieve=RetrieveSettings.model_validate({"fusion": fusion})) as docmind:
-        assert docmind._services.text._tokens is None
+        assert docmind.text_search._tokens is None
         assert docmind.search("pale blue eggs").hits[0].document == "herons.pdf"
 
 
@@ -246,7 +246,7 @@ class Tokenless(FakeEmbedder):
 
 
 def test_late_interaction_that_fails_ends_no_search(docmind: DocMind) -> None:
-    whole = docmind._services.text
+    whole = docmind.text_search
     lame = TextSearch(whole._settings, whole._catalog, whole._nodes, whole._index, Tokenless())
     found = lame.search("pale blue eggs")
     assert (found.hits[0].document, found.hits[0].page_no) == ("herons.pdf", 2)
@@ -257,7 +257,7 @@ def test_late_interaction_that_fails_ends_no_search(docmind: DocMind) -> None:
 @pytest.mark.slow
 def test_damaged_token_vectors_end_no_search(tmp_path: Path) -> None:
     with HERONS_AND_BREAD.opened(tmp_path) as docmind:
-        with docmind._database.transaction() as db:
+        with docmind.vault.database.transaction() as db:
             db.execute("UPDATE tokens SET tokens = X'00'")
         found = docmind.search("pale blue eggs")
         assert found.hits[0].page_no == 2
@@ -268,7 +268,7 @@ def test_damaged_token_vectors_end_no_search(tmp_path: Path) -> None:
 def test_pages_without_token_vectors_keep_their_place(tmp_path: Path) -> None:
     with HERONS_AND_BREAD.opened(tmp_path) as docmind:
         before = [hit.page_id for hit in docmind.search("pale blue eggs").hits]
-        with docmind._database.transaction() as db:
+        with docmind.vault.database.transaction() as db:
             db.execute("DELETE FROM tokens")
         found = docmind.search("pale blue eggs")
         assert [hit.page_id for hit in found.hits][:1] == before[:1]

@@ -223,7 +223,7 @@ def test_without_a_model_or_vectors_words_stay_as_they_are(tmp_path: Path) -> No
 @pytest.mark.slow
 def test_pages_it_has_not_seen_are_counted(desk: DocMind) -> None:
     desk.add([Upload("more.pdf", pdf([page_of("white", 8), page_of("blue", 1)]))])
-    desk.visual.embed("fake-late", [desk.find_document("book.pdf").doc_id])
+    desk.visual.embed("fake-late", [desk.documents.find("book.pdf").doc_id])
     found = desk.multimodal_search(QUESTION, lists=["text"], rerank="late")
     assert [each.reason for each in found.degraded] == [
         "2 of the first 9 pages keep their places: fake-late has not seen them"
@@ -249,7 +249,7 @@ def test_as_many_pages_are_shown_as_fit(
         first = numbers(unmeasured)
         found = desk.multimodal_search(QUESTION, lists=["text"])
         assert visual.estimate("fake-late")[0] == 7 - fits
-        document = desk.documents()[0].doc_id
+        document = desk.documents.all()[0].doc_id
         assert [desk.page_search.has_heat(document, number) for number in first] == [True] * fits + [False] * (7 - fits)
         left = [each for each in found.degraded if each.stage == "rerank"]
         assert [each.reason.split(" keep")[0] for each in left] == [f"{7 - fits} of the first 7 pages"] * (fits < 7)

@@ -48,7 +48,7 @@ thread = docmind.conversations.create("Birds")
 docmind.conversations.ask("How many herons does the heron report count on page 1?", thread_id=thread.thread_id)
 docmind.memories.add("My boat is called Tern.")
 if kills:
-    docmind._services.close()
+    docmind.close()
     os.kill(os.getpid(), signal.SIGKILL)
 docmind.close()
 """
@@ -134,7 +134,7 @@ FILES: list[str] = []
 def facade_reads(folder: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Yield reads of a user: list, search, ask, show pages, view a conversation and memories."""
     with DocMind(settings_in(folder)) as docmind:
-        yield "documents", docmind.documents
+        yield "documents", docmind.documents.all
         for question in QUESTIONS:
             yield f"search {question}", lambda question=question: docmind.search(question)
             yield f"ask {question}", lambda question=question: docmind.ask(question)
@@ -142,8 +142,8 @@ def facade_reads(folder: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
         yield "thread", lambda: [docmind.conversations.view(t.thread_id) for t in docmind.conversations.threads()]
         yield "memories", lambda: docmind.memories.recall("What is my boat called?")
         for doc_id, page_no in PLACES:
-            yield f"page {doc_id} {page_no}", lambda place=(doc_id, page_no): docmind.page(*place)
-            yield f"image {doc_id} {page_no}", lambda place=(doc_id, page_no): docmind.page_image(*place)
+            yield f"page {doc_id} {page_no}", lambda place=(doc_id, page_no): docmind.documents.page(*place)
+            yield f"image {doc_id} {page_no}", lambda place=(doc_id, page_no): docmind.documents.page_image(*place)
 
 
 PLACES: list[tuple[str, int]] = []

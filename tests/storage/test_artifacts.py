@@ -102,8 +102,8 @@ def test_every_file_of_a_document_names_it(tmp_path: Path) -> None:
     with opened(tmp_path) as docmind:
         upload = report("heron", 2)
         docmind.add([upload])
-        (info,) = docmind.documents()
-        artifacts = docmind._artifacts
+        (info,) = docmind.documents.all()
+        artifacts = docmind.vault.artifacts
         labels = [artifacts.label(ref) for ref in artifacts.unreferenced(set())]
         by_kind = sorted(str(label["kind"]) for label in labels if label)
         assert by_kind == ["original", "page", "page", "thumbnail", "thumbnail"]

@@ -135,7 +135,7 @@ from desks import opened
 from docmind.storage.artifacts import Artifacts
 Artifacts.delete = lambda self, refs: os.kill(os.getpid(), signal.SIGKILL)
 docmind = opened(Path(sys.argv[2]))
-docmind.erase([docmind.documents()[0].doc_id])
+docmind.erasures.erase([docmind.documents.all()[0].doc_id])
 """
 
 
@@ -161,7 +161,7 @@ def test_a_killed_deletion_leaves_no_orphans(tmp_path: Path, monkeypatch: pytest
         monkeypatch.setattr(Catalog, "doomed", lambda self: [])
         monkeypatch.setattr("docmind.maintenance.purge.Purge.follow", lambda self: None)
     with opened(tmp_path) as docmind:
-        (left,) = docmind.documents()
+        (left,) = docmind.documents.all()
     assert len(list(files.glob("*.enc"))) == (2 * left.pages + 1 if remembers else 4 * 2 + 2)
     if remembers:
         assert inventory(settings_in(tmp_path)).ready == 1
@@ -170,27 +170,27 @@ def test_a_killed_deletion_leaves_no_orphans(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.slow
 def test_a_doomed_file_that_cannot_be_deleted_hinders_no_opening(tmp_path: Path) -> None:
     name = "e" * 64 + ".webp.enc"
-    with opened(tmp_path) as docmind, docmind._database.transaction() as db:
+    with opened(tmp_path) as docmind, docmind.vault.database.transaction() as db:
         db.execute("INSERT INTO doomed VALUES (?, ?)", ("e" * 64, ".webp.enc"))
     place = settings_in(tmp_path).data_dir / "artifacts" / name
     place.mkdir()  # no file can be unlinked there
     with opened(tmp_path) as docmind:
-        assert docmind._database.one("SELECT count(*) FROM doomed") == (1,)
+        assert docmind.vault.database.one("SELECT count(*) FROM doomed") == (1,)
     place.rmdir()
     with opened(tmp_path) as docmind:
-        assert docmind._database.one("SELECT count(*) FROM doomed") == (0,)
+        assert docmind.vault.database.one("SELECT count(*) FROM doomed") == (0,)
 
 
 def test_a_name_that_is_referred_to_again_is_not_doomed(tmp_path: Path) -> None:
     with opened(tmp_path) as docmind:
         docmind.add([report("heron", 1)])
-        (info,) = docmind.documents()
-        catalog, database = docmind._catalog, docmind._database
+        (info,) = docmind.documents.all()
+        catalog, database = docmind.vault.catalog, docmind.vault.database
         original = catalog.original(info.doc_id)
         with database.transaction() as db:
             db.execute("INSERT INTO doomed VALUES (?, ?)", (original.sha256, original.suffix))
             db.execute("INSERT INTO doomed VALUES (?, ?)", ("e" * 64, ".webp.enc"))
         assert catalog.doomed() == [ArtifactRef("e" * 64, ".webp.enc")]
     with opened(tmp_path) as docmind:
-        assert docmind._database.one("SELECT count(*) FROM doomed") == (0,)
-        assert docmind._artifacts.get(original) == report("heron", 1).data
+        assert docmind.vault.database.one("SELECT count(*) FROM doomed") == (0,)
+        assert docmind.vault.artifacts.get(original) == report("heron", 1).data

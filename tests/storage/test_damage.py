@@ -246,7 +246,7 @@ def only_page_damaged(path: Path, key: bytes) -> tuple[str, int] | None:
 def test_a_search_leaves_a_damaged_page_out_and_says_so(spoilt: tuple[Path, str, int]) -> None:
     folder, doc_id, page_no = spoilt
     with opened(folder) as docmind:
-        name = docmind.document(doc_id).document
+        name = docmind.documents.get(doc_id).document
         question = f"{name[:4]}{(page_no - 1) * 300 + 42}"
         for _ in range(2):
             found = docmind.search(question, k=100)
@@ -257,8 +257,8 @@ def test_a_search_leaves_a_damaged_page_out_and_says_so(spoilt: tuple[Path, str,
         assert docmind.ask(question).degraded
         assert docmind.multimodal_search(question, k=50).hits
         with pytest.raises(DamagedError, match="damaged"):
-            docmind.page(doc_id, page_no)
-        others = [info.doc_id for info in docmind.documents()]
+            docmind.documents.page(doc_id, page_no)
+        others = [info.doc_id for info in docmind.documents.all()]
         assert len(others) == 2
         docmind.reindex()  # a damaged document does not stop the index from being built
         again = docmind.search(question, k=100)

@@ -147,7 +147,7 @@ def test_foreign_files_in_a_vault_stay_as_they_are(tmp_path: Path, place: str) -
         with opened(tmp_path) as desk:
             desk.add([report("owl", 2), report("crane", 1)])
             desk.reindex()
-            desk.erase([desk.find_document("owl.pdf").doc_id])
+            desk.erasures.erase([desk.documents.find("owl.pdf").doc_id])
             desk.status()
             assert desk.search("heron report").hits
     assert held(foreign) == foreign

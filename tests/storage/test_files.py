@@ -96,7 +96,7 @@ def test_without_the_reserve_a_full_disk_cannot_even_be_listed(tmp_path: Path) -
             DocMind(settings)
         (disk / "ballast").unlink()
         with DocMind(settings) as desk:
-            assert len(desk.documents()) == 2
+            assert len(desk.documents.all()) == 2
 
 
 @pytest.mark.crash
@@ -110,17 +110,17 @@ def test_a_document_larger_than_the_reserve_drops_images_first(
     with full_disk(tmp_path, pages=300, reserve=OPENING // 2) as disk:
         settings = settings_in(tmp_path, data_dir=disk / "data", storage=StorageSettings(min_free_mb=200))
         with DocMind(settings) as desk:
-            doc_id = desk.find_document("big.pdf").doc_id
+            doc_id = desk.documents.find("big.pdf").doc_id
             if not are_images_first:
                 with pytest.raises(DiskFullError):
-                    desk.erase([doc_id])
+                    desk.erasures.erase([doc_id])
                 return
-            receipt = desk.erase([doc_id])[0]
+            receipt = desk.erasures.erase([doc_id])[0]
             assert (receipt.pages, dict(receipt.erased)["files"]) == (300, 601)
             assert receipt.is_clean, "what it took is enough to write the library again"
-            assert [info.document for info in desk.documents()] == ["small.pdf"]
-            small = desk.find_document("small.pdf").doc_id
-            assert desk.page_image(small, 1)
+            assert [info.document for info in desk.documents.all()] == ["small.pdf"]
+            small = desk.documents.find("small.pdf").doc_id
+            assert desk.documents.page_image(small, 1)
 
 
 def test_the_reserve_is_filled_given_up_and_filled_again(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_a_closed_vault_leaves_the_reserve_to_its_next_owner(tmp_path: Path) -> 
     os.truncate(reserve, 0)
     desk.close()
     with pytest.raises(VaultError):
-        desk.erase(["0"])
+        desk.erasures.erase(["0"])
     assert reserve.stat().st_size == 0
 
 

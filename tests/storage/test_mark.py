@@ -39,7 +39,7 @@ docmind = opened(folder)
 docmind.add([report("tern", 3), report("gull", 3)])
 docmind.conversations.create("Birds")
 docmind.memories.add("My boat is called Tern.")
-docmind._services.close()
+docmind.close()
 until = time.monotonic() + 10
 while sys.argv[3] == "settled" and os.path.getsize(folder / "data" / "vault.db-wal") and time.monotonic() < until:
     time.sleep(0.01)
@@ -99,7 +99,7 @@ def everything(data: Path) -> dict[str, bytes]:
 
 
 def names_in(docmind: DocMind) -> set[str]:
-    return {info.document for info in docmind.documents()}
+    return {info.document for info in docmind.documents.all()}
 
 
 # --- a log that ends early --------------------------------------------------------------------------------------------
@@ -218,9 +218,9 @@ def test_an_older_database_is_reported_and_can_be_replaced(tmp_path: Path) -> No
     with pytest.raises(BehindError):  # the newer one is of another history now: the user decides again
         opened(tmp_path)
     with DocMind(settings_in(tmp_path), accept=True) as docmind:
-        (stork,) = [info for info in docmind.documents() if info.document == "stork.pdf"]
+        (stork,) = [info for info in docmind.documents.all() if info.document == "stork.pdf"]
         for page_no in range(1, 7):
-            assert docmind.page_image(stork.doc_id, page_no)  # brought back from where it was set aside
+            assert docmind.documents.page_image(stork.doc_id, page_no)  # brought back from where it was set aside
 
 
 @pytest.mark.slow

@@ -56,13 +56,13 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def look(docmind: DocMind) -> None:
     """All that can be done without writing."""
-    (info,) = docmind.documents()
+    (info,) = docmind.documents.all()
     assert [hit.document for hit in docmind.search("heron report page 1").hits]
     assert docmind.multimodal_search("heron report page 1").hits
     assert docmind.ask("How many herons does the heron report count on page 1?").sources is not None
     assert docmind.conversations.ask("How many herons?").question
-    assert docmind.page(info.doc_id, 1).words
-    assert docmind.page_image(info.doc_id, 1)
+    assert docmind.documents.page(info.doc_id, 1).words
+    assert docmind.documents.page_image(info.doc_id, 1)
     (thread,) = docmind.conversations.threads("herons")
     assert docmind.conversations.view(thread.thread_id).turns
     assert docmind.conversations.export(thread.thread_id, "markdown").data
@@ -73,7 +73,7 @@ def look(docmind: DocMind) -> None:
 
 WRITES: dict[str, Callable[[DocMind], object]] = {
     "add": lambda docmind: docmind.add([Upload("new.txt", b"New words.")]),
-    "delete": lambda docmind: docmind.erase([docmind.documents()[0].doc_id]),
+    "delete": lambda docmind: docmind.erasures.erase([docmind.documents.all()[0].doc_id]),
     "reindex": lambda docmind: docmind.reindex(),
     "create": lambda docmind: docmind.conversations.create("New"),
     "turn": lambda docmind: docmind.conversations.ask(
@@ -94,7 +94,7 @@ def test_a_vault_on_a_read_only_disk_can_be_looked_at(on_read_only_disk: Path) -
         for name, write in WRITES.items():
             with pytest.raises(VaultError, match="open for reading only"):
                 write(docmind)
-            assert len(docmind.documents()) == 1, name
+            assert len(docmind.documents.all()) == 1, name
     assert contents(on_read_only_disk) == before
 
 
@@ -107,7 +107,7 @@ def test_a_vault_that_is_asked_to_be_only_read_is_not_changed(folder: Path) -> N
         with pytest.raises(VaultError, match="open for reading only"):
             docmind.add([Upload("new.txt", b"New words.")])
         with DocMind(settings_in(folder), read_only=True) as second:  # readers do not exclude each other
-            assert second.documents()
+            assert second.documents.all()
         with pytest.raises(VaultBusyError):
             opened(folder)
     assert contents(folder) == before

@@ -135,7 +135,7 @@ def read(desk: DocMind, upload: Upload, step: Step | None = None) -> AddResult:
 
 def read_again(desk: DocMind, upload_id: int, step: Step | None = None, password: str | None = None) -> AddResult:
     """Have the writer read a file of the queue, and record the outcome."""
-    result = desk._services.ingest.read(desk.queue._uploads.handed_in(upload_id), step or Step(), password=password)
+    result = desk.ingest.read(desk.queue._uploads.handed_in(upload_id), step or Step(), password=password)
     if result.status != "added":
         desk.queue._uploads.settle(upload_id, result)
     return result

@@ -175,7 +175,7 @@ def _plain_environment() -> Iterator[None]:
 
 def confirm(docmind: DocMind) -> None:
     """Confirm the recovery code, so that no page and no command reminds of it; for `then`."""
-    docmind.confirm_recovery_code(docmind.recovery_code() or "")
+    docmind.keys.confirm_recovery_code(docmind.keys.recovery_code() or "")
 
 
 def _converse(docmind: DocMind) -> None:

@@ -45,9 +45,9 @@ def clear(path: Path, key: bytes) -> Iterator[bytes]:
 
 def told(desk: DocMind) -> str:
     """Return every value of every table as text."""
-    tables = [name for (name,) in desk._database.all("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    tables = [name for (name,) in desk.vault.database.all("SELECT name FROM sqlite_master WHERE type = 'table'")]
     assert {"preferences", "embedding_jobs"} <= set(tables)
-    return "\n".join(repr(row) for name in tables for row in desk._database.all(f'SELECT * FROM "{name}"'))
+    return "\n".join(repr(row) for name in tables for row in desk.vault.database.all(f'SELECT * FROM "{name}"'))
 
 
 def test_the_pages_of_a_vault_can_be_read_by_this_test(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_models_of_ones_own_are_in_the_vault_by_name_only(tmp_path: Path) -> Non
             assert not re.search(r"(?<![\w.:/])(?:/[\w .-]+){2,}|file://|\\\\\\\\\w|[A-Z]:\\\\", told(desk))
             assert str(tmp_path) not in told(desk)
             assert name in told(desk)
-        assert desk._database.one("SELECT count(*) > 0 FROM checkpoints") == (1,)
+        assert desk.vault.database.one("SELECT count(*) > 0 FROM checkpoints") == (1,)
 
 
 @pytest.mark.slow
@@ -132,7 +132,7 @@ def test_a_vault_of_an_earlier_version_keeps_its_model(tmp_path: Path) -> None:
         desk.add([album("warm", "red", "brown")])
         name = desk.visual.enable(str(folder)).name
         desk.visual.embed(name)
-        with desk._database.transaction() as db:
+        with desk.vault.database.transaction() as db:
             db.execute("UPDATE preferences SET value = replace(value, ?, ?)", (name, str(folder)))
             assert str(folder) in told(desk)
     (tmp_path / "models" / "own" / f"{name}.path").unlink()

@@ -99,7 +99,7 @@ def test_a_closed_vault_keeps_its_jobs(tmp_path: Path, monkeypatch: pytest.Monke
         assert [one.job_id for one in visual.embeddings()] == jobs
         assert {one.state for one in visual.embeddings()} == {"paused"}
         assert visual.embedding(jobs[0]).pages_done > 0
-        desk.erase([desk.find_document("again.tiff").doc_id])
+        desk.erasures.erase([desk.documents.find("again.tiff").doc_id])
         for job in jobs:
             visual.resume(job)
         wait_for(lambda: all(one.is_over for one in visual.embeddings()))
@@ -165,7 +165,7 @@ def test_killed_in_the_middle_it_goes_on_where_it_was(tmp_path: Path) -> None:
         assert sums_up(over, 7)
         assert visual.estimate("colpali") == (0, pytest.approx(0.0))
         assert len(desk.page_search.search_late("total revenue", k=20).hits) == 7
-        doc_id = desk.find_document("many.tiff").doc_id
+        doc_id = desk.documents.find("many.tiff").doc_id
         heat = desk.page_search.heat_map("total revenue", doc_id, 3)
         assert (heat.rows, heat.cols, len(heat.values)) == (8, 8, 64 * len(heat.tokens))
 

@@ -33,7 +33,7 @@ def pages(found: PageHits) -> list[tuple[str, int]]:
 
 
 def doc_of(docmind: DocMind, name: str) -> str:
-    return docmind.find_document(f"{name}.tiff").doc_id
+    return docmind.documents.find(f"{name}.tiff").doc_id
 
 
 @pytest.mark.slow
@@ -63,7 +63,7 @@ def test_patches_find_pages_and_a_map_says_where(tmp_path: Path) -> None:
     with looking(tmp_path) as docmind:
         docmind.add([Upload("half.png", packed.getvalue()), album("cold", "blue")])
         assert docmind.page_search.search_late("red").hits == ()
-        half_id, cold_id = (docmind.find_document(name).doc_id for name in ("half.png", "cold.tiff"))
+        half_id, cold_id = (docmind.documents.find(name).doc_id for name in ("half.png", "cold.tiff"))
         assert not docmind.page_search.has_heat(half_id, 1)
         with pytest.raises(NotFoundError, match="This page isn't prepared for"):
             docmind.page_search.heat_map("red", half_id, 1)
@@ -156,13 +156,13 @@ def test_a_deleted_document_leaves_nothing(docmind: DocMind, tmp_path: Path) -> 
     late = tmp_path / "data" / "late"
     before = [path.read_bytes() for path in late.glob("*.i8")]
     assert any(any(data) for data in before)
-    docmind.erase([doc_of(docmind, "warm")])
+    docmind.erasures.erase([doc_of(docmind, "warm")])
     assert sorted(pages(docmind.page_search.search_images("red"))) == [("cold.tiff", 1), ("cold.tiff", 2)]
     assert sorted(pages(docmind.page_search.search_late("red"))) == [("cold.tiff", 1), ("cold.tiff", 2)]
-    docmind.erase([doc_of(docmind, "cold")])
+    docmind.erasures.erase([doc_of(docmind, "cold")])
     assert docmind.page_search.search_images("red").hits == ()
     assert not any(any(path.read_bytes()) for path in late.glob("*.i8"))
-    database = docmind._database
+    database = docmind.vault.database
     assert database.all("SELECT * FROM page_vectors") == database.all("SELECT * FROM late_pages") == []
 
 
@@ -227,7 +227,7 @@ def test_off_costs_nothing_and_says_so(tmp_path: Path) -> None:
             visual.embed("fake-image")
         with pytest.raises(VisualModelError, match="siglip cannot be used"):
             visual.enable("siglip")
-        assert not docmind.page_search.has_heat(docmind.documents()[0].doc_id, 1)
+        assert not docmind.page_search.has_heat(docmind.documents.all()[0].doc_id, 1)
     assert not (tmp_path / "data" / "late").exists()
 
 
@@ -277,7 +277,7 @@ def test_an_empty_vault_is_measured_on_a_drawn_page(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_page_that_cannot_be_opened_fails_alone(docmind: DocMind, tmp_path: Path) -> None:
     """Its artifact is damaged; the others are embedded, and the counts report it."""
-    image = docmind._catalog.page(doc_of(docmind, "warm"), 1).image
+    image = docmind.vault.catalog.page(doc_of(docmind, "warm"), 1).image
     path = tmp_path / "data" / "artifacts" / image.file_name
     path.write_bytes(path.read_bytes()[:-1])
     done = docmind.visual.embed("fake-late")

@@ -42,7 +42,7 @@ def nearest(found: PageHits) -> tuple[str, int, float]:
 
 
 def fingerprints(docmind: DocMind) -> set[str]:
-    return {name for (name,) in docmind._database.all("SELECT DISTINCT fingerprint FROM page_vectors")}
+    return {name for (name,) in docmind.vault.database.all("SELECT DISTINCT fingerprint FROM page_vectors")}
 
 
 @pytest.mark.slow
@@ -64,7 +64,7 @@ def test_from_one_model_to_another_and_to_none(folder: Path, checkpoints: Path) 
         assert "docmind embed --model siglip2" in mismatch.value.hint
         assert "docmind embed --model siglip2" in [part.hint for part in visual.capabilities()]
 
-        warm = docmind.find_document("warm.tiff").doc_id
+        warm = docmind.documents.find("warm.tiff").doc_id
         assert visual.embed("siglip2", [warm]).pages_added == 2
         beside = docmind.page_search.search_images(picture=coloured("brown"))
         assert nearest(beside) == ("warm.tiff", 2, 1.0)
@@ -112,7 +112,7 @@ def test_a_switch_that_is_cut_off_is_finished_at_the_next_start(
         docmind.add([album("warm", "red", "brown"), album("cold", "blue")])
         docmind.visual.enable("fake-image")
         docmind.visual.embed("fake-image")
-        index, mirror = docmind._services.index.ready().index, docmind._services.index.ready().mirror
+        index, mirror = docmind.index.ready().index, docmind.index.ready().mirror
         monkeypatch.setattr(index, "__class__", Dying)
         with pytest.raises(IndexEngineError):
             docmind.visual.embed("siglip")
@@ -125,7 +125,7 @@ def test_a_switch_that_is_cut_off_is_finished_at_the_next_start(
         index.close()  # as a crash would
     with looking(tmp_path, **settings) as docmind:
         assert nearest(docmind.page_search.search_images(picture=coloured("blue"))) == ("cold.tiff", 1, 1.0)
-        assert docmind._services.index.ready().mirror.image_model() == new
+        assert docmind.index.ready().mirror.image_model() == new
         assert docmind.visual.embed("siglip").pages_skipped == 3
         assert fingerprints(docmind) == {new}
 
@@ -135,7 +135,7 @@ def test_a_model_failing_in_the_background_is_named_and_retried(folder: Path) ->
     weights = folder / "models" / "siglip" / "model.safetensors"
     whole = weights.read_bytes()
     with looking(folder, **AUTO) as docmind:
-        docmind.visual.embed("siglip", [docmind.find_document("cold.tiff").doc_id])
+        docmind.visual.embed("siglip", [docmind.documents.find("cold.tiff").doc_id])
         weights.write_bytes(whole[: len(whole) // 2])
         with pytest.raises((VisualModelError, ConfigError)):
             docmind.visual.embed("siglip")

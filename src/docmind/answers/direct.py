@@ -165,7 +165,7 @@ class DirectAnswers:
 
     def forget(self) -> None:
         """Drop what is kept in memory of passages: their document is erased."""
-        self._read.clear()
+        self._read.forget()
 
     def recognise(self, question: str, scope: Scope) -> Intent:
         """Return what a question asks for.

@@ -36,7 +36,7 @@ from docmind.api.programs import OWN, PERMIT, Permit
 from docmind.client import decode, encode, needed_of
 from docmind.config import Settings
 from docmind.errors import CancelledError, DocMindError, NotFoundError
-from docmind.folders import own_places
+from docmind.ingest import own_places
 from docmind.records.conversations import RunProgress
 from docmind.records.documents import DocumentInfo
 from docmind.runtime import log_mistake
@@ -216,7 +216,7 @@ class _Serving:
 
         def work() -> tuple[DocumentInfo, ...]:
             with contextlib.suppress(DocMindError), self._reach() as library:
-                return library.documents()
+                return library.documents.all()
             return ()
 
         there = await anyio.to_thread.run_sync(work)
@@ -245,13 +245,13 @@ class _Serving:
         def work() -> types.TextResourceContents | types.BlobResourceContents:
             with self._reach() as library:
                 if found := _DOCUMENT.fullmatch(uri):
-                    text = json.dumps(encode(DocumentInfo, library.document(found[1])), ensure_ascii=False)
+                    text = json.dumps(encode(DocumentInfo, library.documents.get(found[1])), ensure_ascii=False)
                     return types.TextResourceContents(uri=uri, mime_type="application/json", text=text)
                 if found := _PAGE.fullmatch(uri):
                     if found[3]:
-                        image = base64.b64encode(library.page_image(found[1], int(found[2]))).decode()
+                        image = base64.b64encode(library.documents.page_image(found[1], int(found[2]))).decode()
                         return types.BlobResourceContents(uri=uri, mime_type="image/webp", blob=image)
-                    text = library.page(found[1], int(found[2])).text[:MOST_CHARS]
+                    text = library.documents.page(found[1], int(found[2])).text[:MOST_CHARS]
                     return types.TextResourceContents(uri=uri, mime_type="text/plain", text=text)
                 raise NotFoundError(_("There is no resource {uri}.").format(uri=uri[:200]), hint="See docs/mcp.md.")
 

@@ -36,7 +36,7 @@ from docmind.errors import (
     VisualModelError,
     WorkerFailedError,
 )
-from docmind.folders import Tree, TreeFile, WithheldError, bounded
+from docmind.ingest import Tree, TreeFile, WithheldError, bounded
 from docmind.memory import requested
 from docmind.records.answers import Answer
 from docmind.records.conversations import RunProgress
@@ -207,7 +207,7 @@ def search(library: Library, asked: SearchRequest, _context: Context) -> Outcome
             if len(pictures) >= asked.images:
                 break
             try:
-                pictures.append(_shrunk(library.page_image(doc_id, page_no)))
+                pictures.append(_shrunk(library.documents.page_image(doc_id, page_no)))
             except DocMindError as error:
                 found = replace(found, degraded=(*found.degraded, _missing("image", error)))
     return Outcome(found, tuple(pictures))
@@ -295,7 +295,7 @@ def list_documents(library: Library, asked: ListRequest, _context: Context) -> O
             and all(word in text for word in words)
         )
 
-    there = [info for info in library.documents() if is_wanted(info)]
+    there = [info for info in library.documents.all() if is_wanted(info)]
     return Outcome(DocumentList(tuple(there[asked.first : asked.first + asked.most]), len(there), asked.first))
 
 
@@ -330,7 +330,7 @@ class PageExcerpt:
 
 def get_page(library: Library, asked: PageRequest, _context: Context) -> Outcome:
     """Return the text of a page or a region, and its image on request."""
-    page = library.page(library.find_document(asked.document).doc_id, asked.page_no)
+    page = library.documents.page(library.documents.find(asked.document).doc_id, asked.page_no)
     region = _inside(asked.region, page) if asked.region is not None else None
     text = _text_in(page, region) if region is not None else page.text
     end = asked.start + asked.most
@@ -340,7 +340,7 @@ def get_page(library: Library, asked: PageRequest, _context: Context) -> Outcome
     )
     if not asked.include_image:
         return Outcome(excerpt)
-    return Outcome(excerpt, (_shrunk(library.page_image(page.doc_id, page.page_no), region),))
+    return Outcome(excerpt, (_shrunk(library.documents.page_image(page.doc_id, page.page_no), region),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,7 +362,7 @@ class Original:
 
 def get_original(library: Library, asked: OriginalRequest, _context: Context) -> Outcome:
     """Return the file of a document."""
-    info = library.find_document(asked.document)
+    info = library.documents.find(asked.document)
     if info.bytes > LARGEST_ORIGINAL:
         raise TooLargeError(
             _("The file has {size} bytes; {limit} are the most that are sent.").format(
@@ -370,8 +370,8 @@ def get_original(library: Library, asked: OriginalRequest, _context: Context) ->
             ),
             hint=_("Read its pages instead, or save it with `docmind get`."),
         )
-    name = library.library.original_name(info.doc_id)
-    data = library.library.original(info.doc_id)
+    name = library.documents.original_name(info.doc_id)
+    data = library.documents.original(info.doc_id)
     kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
     return Outcome(
         Original(info, name, kind, len(data)), files=(File(f"docmind://document/{info.doc_id}/original", kind, data),)
@@ -425,7 +425,7 @@ def ingest(library: Library, asked: IngestRequest, context: Context) -> Outcome:
     for file in files:
         try:
             with _one_file:
-                one = library.hand_in(Upload(file.name, _contents(file, limit_mb), tags=tuple(asked.tags)))
+                one = library.queue.hand_in(Upload(file.name, _contents(file, limit_mb), tags=tuple(asked.tags)))
             handed[one.upload_id] = (file.name, one)
         except (ReadingError, TooLargeError) as error:
             results.append(
@@ -441,9 +441,9 @@ def ingest(library: Library, asked: IngestRequest, context: Context) -> Outcome:
     known = [result.doc_id for result in read if result.status == "already" and result.doc_id]
     try:
         if asked.language and added:
-            library.library.set_language(added, asked.language)
+            library.documents.set_language(added, asked.language)
         if asked.tags and known:
-            library.library.tag(known, add=asked.tags)
+            library.documents.tag(known, add=asked.tags)
     except ConfigError as error:  # the files are added: only this is missing
         degraded.append(_missing("some parts", error))
     jobs = list[str]()
@@ -540,8 +540,8 @@ TOOLS = (
 
 
 def _filters(library: Library, asked: Any) -> Filters:
-    doc_ids = tuple(library.find_document(name).doc_id for name in getattr(asked, "documents", ()))
-    collections = tuple(library.library.collection(name).collection_id for name in asked.collections)
+    doc_ids = tuple(library.documents.find(name).doc_id for name in getattr(asked, "documents", ()))
+    collections = tuple(library.documents.collection(name).collection_id for name in asked.collections)
     as_of = getattr(asked, "as_of", "")
     return Filters(
         doc_ids=doc_ids, languages=tuple(code.lower() for code in asked.languages), tags=tuple(asked.tags),

@@ -88,7 +88,7 @@ def _operation(call: Call, schemas: dict[str, Any]) -> dict[str, Any]:
     if call.result is None:
         made["responses"] = {"204": {"description": "Done."}, "default": _failed()}
     elif call.result is bytes:
-        made["responses"] = _answers("200", "image/webp" if call.name == "page_image" else _BINARY, {})
+        made["responses"] = _answers("200", "image/webp" if call.name == "documents.page_image" else _BINARY, {})
     else:
         made["responses"] = _answers("200", "application/json", schema_of(call.result, schemas))
     return made

@@ -161,7 +161,7 @@ class Rest:
             raise ConfigError(_("The file has no name."), hint="See docs/api.md.")
         tags = decode(Tags, _parsed(request.query_params.get("tags", "[]"), "tags"), "tags")
         data = await self._body(request, is_file=True)
-        return await self._queued(lambda vault: vault.hand_in(Upload(name, data, tags=tags)))
+        return await self._queued(lambda vault: vault.queue.hand_in(Upload(name, data, tags=tags)))
 
     async def _web_page(self, request: Request) -> Response:
         """Fetch a web page, where the settings allow it, and queue it."""
@@ -173,7 +173,7 @@ class Rest:
             raise ConfigError(_("A web page is named by its address and tags."), hint="See docs/api.md.")
         address = decode(Address, told.get("address"), "address")
         tags = decode(Tags, told.get("tags", []), "tags")
-        return await self._queued(lambda vault: vault.hand_in_web_page(address, tags=tags))
+        return await self._queued(lambda vault: vault.web_pages.hand_in(address, tags=tags))
 
     async def _queued(self, hand_in: Callable[[DocMind], Any]) -> Response:
         from docmind.client import encode
@@ -259,7 +259,7 @@ def _expected(names: Collection[str]) -> str:
 
 
 def _file(call: Call, values: dict[str, Any], data: bytes) -> Response:
-    if call.name == "page_image":
+    if call.name == "documents.page_image":
         return Response(data, media_type="image/webp", headers=PRIVATE)
     safe = quote(file_name(str(values.get("doc_id", ""))), safe="")
     headers = {**PRIVATE, "content-disposition": f"attachment; filename*=UTF-8''{safe}"}

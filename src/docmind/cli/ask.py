@@ -384,7 +384,7 @@ def ask(
         is_found = turn.answer is not None and not turn.answer.is_missing
         if turn.answer is not None and not is_found:
             check_text_model(desk, turn.answer.degraded)
-        documents = () if is_found else desk.documents()  # to suggest what is there instead
+        documents = () if is_found else desk.documents.all()  # to suggest what is there instead
     if as_json:
         print_json(turn_data(turn))
     else:

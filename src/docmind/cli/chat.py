@@ -240,7 +240,7 @@ class Chat:
             return
         stream.end(turn)
         if turn.answer is not None and turn.answer.is_missing and turn.state == "answered":
-            tell_narrow(self._here.desk.documents(), self._bound())
+            tell_narrow(self._here.desk.documents.all(), self._bound())
         if self._lines.is_asking:
             for fact in turn.memories:
                 click.echo(_("Save this to memory? /remember {fact}").format(fact=one_line(fact)), err=True)

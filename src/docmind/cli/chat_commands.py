@@ -143,7 +143,7 @@ def _open(here: Here, rest: str) -> Said:
             _("The last answer has no source {number}.").format(number=number), hint=_("/sources lists its sources.")
         )
     try:
-        text, lost = here.desk.page(source.doc_id, source.page_no).text, ""
+        text, lost = here.desk.documents.page(source.doc_id, source.page_no).text, ""
     except NotFoundError:  # deleted since; the quote is kept with the answer
         lost = _("This document has been deleted. The quote is kept from when it was cited.")
         if source.gone == "binned":

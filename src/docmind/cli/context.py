@@ -99,8 +99,8 @@ def filters_of(
 
     Raises `NotFoundError` for an unknown document, collection or snapshot.
     """
-    doc_ids = tuple(desk.find_document(doc).doc_id for doc in docs)
-    ids = tuple(desk.library.collection(name).collection_id for name in collections)
+    doc_ids = tuple(desk.documents.find(doc).doc_id for doc in docs)
+    ids = tuple(desk.documents.collection(name).collection_id for name in collections)
     spoken = tuple(language.lower() for language in languages)
     snapshots = (desk.snapshots.find(as_of).snapshot_id,) if as_of is not None else ()
     return Filters(doc_ids=doc_ids, languages=spoken, tags=tags, collections=ids, snapshots=snapshots)
@@ -203,7 +203,7 @@ def _owned(
     )
     if not isinstance(desk, DocMind):
         return desk
-    code = desk.recovery_code()
+    code = desk.keys.recovery_code()
     if code and is_chosen:
         made = (
             _("A new library was created.")

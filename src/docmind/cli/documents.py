@@ -38,7 +38,7 @@ from docmind.errors import (
     TooLargeError,
     WebPageError,
 )
-from docmind.folders import Named, named_files, read_named, size_of_named
+from docmind.ingest import Named, named_files, read_named, size_of_named
 from docmind.records.documents import AddResult, HandedIn, QueueProgress, Upload
 from docmind.wording import _, ngettext
 
@@ -108,7 +108,7 @@ class Adding:
                 show(QueueProgress("reading", len(files), number, file=name, stage="handing in"))
                 try:
                     if isinstance(file, str):
-                        yield self._desk.web_page(file, tags=tags)
+                        yield self._desk.web_pages.fetch(file, tags=tags)
                     else:
                         yield Upload(name, read_named(file, limit_mb), tags=tags)
                 except (NotFoundError, TooLargeError, ConfigError, WebPageError, FolderError) as error:
@@ -236,8 +236,8 @@ class HandingIn(Adding):
 
     def _hand_in(self, file: Named, name: str, tags: tuple[str, ...], limit_mb: int) -> HandedIn:
         if isinstance(file, str):
-            return self._beside.hand_in_web_page(file, tags=tags)
-        return self._beside.hand_in(Upload(name, read_named(file, limit_mb), tags=tags))
+            return self._beside.web_pages.hand_in(file, tags=tags)
+        return self._beside.queue.hand_in(Upload(name, read_named(file, limit_mb), tags=tags))
 
     def _result(self, name: str, handed: HandedIn, show: Show) -> AddResult:
         from docmind.client import result_of
@@ -379,7 +379,7 @@ def list_(
 ) -> None:
     """List the documents in the library, all or those that the options select."""
     with reached() as desk:
-        every, counts = desk.documents(), desk.queue.counts()
+        every, counts = desk.documents.all(), desk.queue.counts()
         filters = filters_of(desk, (), languages, tags, collections)
     documents = [
         info
@@ -411,14 +411,14 @@ def list_(
 def delete(docs: tuple[str, ...], permanently: bool, yes: bool, as_json: bool) -> None:
     """Move documents (id, beginning of an id, or name) to the bin."""
     with reached() as desk:
-        found = {info.doc_id: info for info in map(desk.find_document, docs)}  # without duplicates
-        is_bin = desk.library.bin_days > 0 and not permanently
+        found = {info.doc_id: info for info in map(desk.documents.find, docs)}  # without duplicates
+        is_bin = desk.documents.bin_days > 0 and not permanently
         lost = [info for info in found.values() if not is_bin or info.status != "ready"]
         if lost:
             names = ", ".join(inert(info.document) for info in lost)
             confirm(_("Delete {names} permanently?").format(names=names), refusal=_("Nothing was deleted."), yes=yes)
-        receipts = desk.erase([info.doc_id for info in lost])
-        binned = desk.library.delete([doc_id for doc_id in found if doc_id not in {info.doc_id for info in lost}])
+        receipts = desk.erasures.erase([info.doc_id for info in lost])
+        binned = desk.documents.delete([doc_id for doc_id in found if doc_id not in {info.doc_id for info in lost}])
     if as_json:
         print_json(
             {"binned": [plain(info) for info in binned], "deleted": [plain_receipt(receipt) for receipt in receipts]}
@@ -448,7 +448,7 @@ def status(as_json: bool) -> None:
     """Show what is installed, what is missing, and how to add it."""
     folder = Settings.load().data_dir.resolve()
     with reached() as desk:
-        now, ledger = desk.status(), desk.network_ledger()
+        now, ledger = desk.status(), desk.network.report()
     if as_json:
         network = {**plain(ledger), "attempts": ledger.attempts}
         print_json({**plain(now), "data_dir": str(folder), "network": network})
@@ -491,7 +491,7 @@ def accept(yes: bool, as_json: bool) -> None:
             _("Continue with what is here? What is missing stays missing."), refusal=_("Nothing was changed."), yes=yes
         )
         with opened(accept=True) as desk:
-            aside = desk.set_aside()
+            aside = desk.ingest.set_aside()
     if as_json:
         print_json({"accepted": bool(lacking), "set_aside": aside})
     elif lacking:

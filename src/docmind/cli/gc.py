@@ -40,7 +40,7 @@ def gc(dry_run: bool, max_mb: int, older_than: float | None, as_json: bool) -> N
     The open app does this by itself when it is idle. A file's age begins when it is first found to be left over.
     """
     with reached() as desk:
-        report = desk.prune(max_mb * 1_000_000, older_than and older_than * _DAY_S, dry_run=dry_run)
+        report = desk.garbage.prune(max_mb * 1_000_000, older_than and older_than * _DAY_S, dry_run=dry_run)
     if as_json:
         print_json({**plain(report), "freed_bytes": report.freed_bytes})
         return

@@ -23,7 +23,7 @@ def keys() -> None:
 def code(as_json: bool) -> None:
     """Show the recovery code until it is confirmed."""
     with opened(reminds=False) as desk:
-        kept = desk.recovery_code()
+        kept = desk.keys.recovery_code()
     if kept is None:
         raise NotFoundError(
             _("The recovery code is confirmed, so DocMind no longer keeps it."),
@@ -44,9 +44,9 @@ def confirm(group: str | None, as_json: bool) -> None:
     DocMind then no longer keeps it.
     """
     with opened(reminds=False) as desk:
-        is_kept = desk.recovery_code() is not None
+        is_kept = desk.keys.recovery_code() is not None
         if is_kept:
-            desk.confirm_recovery_code(group if group is not None else _ask_group())
+            desk.keys.confirm_recovery_code(group if group is not None else _ask_group())
     if as_json:
         print_json({"confirmed": True})
     elif is_kept:
@@ -63,7 +63,7 @@ def new_code(yes: bool, as_json: bool) -> None:
     with opened(reminds=False) as desk:
         question = _("Make a new recovery code? The old one stops working.")
         ask_first(question, refusal=_("The recovery code was not changed."), yes=yes)
-        made = desk.new_recovery_code()
+        made = desk.keys.new_recovery_code()
     if as_json:
         print_json({"recovery_code": made})
     else:
@@ -85,7 +85,7 @@ def rotate(yes: bool, as_json: bool) -> None:
         columns = ("{task.description}", "BarColumn", "TimeRemainingColumn")
         with terminal_bar(_fields_of, *columns, quiet=as_json) as tell:
             report = desk.rotate_keys(tell)
-        made = desk.recovery_code()
+        made = desk.keys.recovery_code()
     if as_json:
         print_json({"rotation": plain(report), "recovery_code": made})
         return

@@ -38,8 +38,8 @@ def get(doc: str, output: Path, force: bool, as_json: bool) -> None:
             _("The file and JSON cannot both go to stdout."), hint=_("Give a file to -o, or leave out --json.")
         )
     with reached() as desk:
-        info = desk.find_document(doc)
-        data, name = desk.library.original(info.doc_id), desk.library.original_name(info.doc_id)
+        info = desk.documents.find(doc)
+        data, name = desk.documents.original(info.doc_id), desk.documents.original_name(info.doc_id)
     if is_stdout:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
@@ -71,7 +71,7 @@ def rename(doc: str, name: str | None, title: str | None, as_json: bool) -> None
     if name is None and title is None:
         raise ConfigError(_("There is nothing to change."), hint=_("Give a new name, --title, or both."))
     with reached() as desk:
-        info = desk.library.rename(desk.find_document(doc).doc_id, document=name, title=title)
+        info = desk.documents.rename(desk.documents.find(doc).doc_id, document=name, title=title)
     if as_json:
         print_json({"document": plain(info)})
     else:
@@ -94,10 +94,10 @@ def tag(
     with reached() as desk:
         doc_ids = _found(desk, docs)
         if added or removed:
-            desk.library.tag(doc_ids, add=added, remove=removed)
+            desk.documents.tag(doc_ids, add=added, remove=removed)
         if language is not None:
-            desk.library.set_language(doc_ids, language)
-        documents = [desk.document(doc_id) for doc_id in doc_ids]
+            desk.documents.set_language(doc_ids, language)
+        documents = [desk.documents.get(doc_id) for doc_id in doc_ids]
     if as_json:
         print_json({"documents": [plain(info) for info in documents]})
         return
@@ -115,7 +115,7 @@ def collection() -> None:
 def list_collections(as_json: bool) -> None:
     """List the collections, with the number of their documents."""
     with reached() as desk:
-        known = desk.library.collections()
+        known = desk.documents.collections()
     if as_json:
         print_json({"collections": [plain(one) for one in known]})
         return
@@ -134,12 +134,12 @@ def add_to_collection(name: str, docs: tuple[str, ...], as_json: bool) -> None:
     with reached() as desk:
         doc_ids = _found(desk, docs)
         try:
-            known = desk.library.collection(name)
+            known = desk.documents.collection(name)
         except NotFoundError:
-            known = desk.library.new_collection(name, doc_ids)
+            known = desk.documents.new_collection(name, doc_ids)
         else:
-            desk.library.collect(known.collection_id, doc_ids)
-        now = desk.library.collection(known.collection_id)
+            desk.documents.collect(known.collection_id, doc_ids)
+        now = desk.documents.collection(known.collection_id)
     _tell_collection(now, as_json=as_json)
 
 
@@ -150,9 +150,9 @@ def add_to_collection(name: str, docs: tuple[str, ...], as_json: bool) -> None:
 def remove_from_collection(name: str, docs: tuple[str, ...], as_json: bool) -> None:
     """Take documents out of a collection; they stay in the library."""
     with reached() as desk:
-        known = desk.library.collection(name)
-        desk.library.collect(known.collection_id, _found(desk, docs), leave=True)
-        now = desk.library.collection(known.collection_id)
+        known = desk.documents.collection(name)
+        desk.documents.collect(known.collection_id, _found(desk, docs), leave=True)
+        now = desk.documents.collection(known.collection_id)
     _tell_collection(now, as_json=as_json)
 
 
@@ -163,7 +163,7 @@ def remove_from_collection(name: str, docs: tuple[str, ...], as_json: bool) -> N
 def rename_collection(name: str, new_name: str, as_json: bool) -> None:
     """Rename a collection."""
     with reached() as desk:
-        now = desk.library.rename_collection(desk.library.collection(name).collection_id, new_name)
+        now = desk.documents.rename_collection(desk.documents.collection(name).collection_id, new_name)
     _tell_collection(now, as_json=as_json)
 
 
@@ -173,7 +173,7 @@ def rename_collection(name: str, new_name: str, as_json: bool) -> None:
 def delete_collection(name: str, as_json: bool) -> None:
     """Delete a collection; its documents stay in the library."""
     with reached() as desk:
-        gone = desk.library.delete_collection(desk.library.collection(name).collection_id)
+        gone = desk.documents.delete_collection(desk.documents.collection(name).collection_id)
     if as_json:
         print_json({"deleted": plain(gone)})
     else:
@@ -190,7 +190,7 @@ def bin_() -> None:
 def list_bin(as_json: bool) -> None:
     """List the documents in the bin, the last deleted first."""
     with reached() as desk:
-        documents = desk.library.binned()
+        documents = desk.documents.binned()
     if as_json:
         print_json({"documents": [plain(info) for info in documents]})
         return
@@ -206,9 +206,9 @@ def list_bin(as_json: bool) -> None:
 def restore(docs: tuple[str, ...], as_json: bool) -> None:
     """Put documents back into the library; they are not read again."""
     with reached() as desk:
-        doc_ids = list(dict.fromkeys(desk.library.find_binned(doc).doc_id for doc in docs))
-        desk.library.restore(doc_ids)
-        documents = [desk.document(doc_id) for doc_id in doc_ids]
+        doc_ids = list(dict.fromkeys(desk.documents.find_binned(doc).doc_id for doc in docs))
+        desk.documents.restore(doc_ids)
+        documents = [desk.documents.get(doc_id) for doc_id in doc_ids]
     if as_json:
         print_json({"restored": [plain(info) for info in documents]})
         return
@@ -223,14 +223,14 @@ def restore(docs: tuple[str, ...], as_json: bool) -> None:
 def empty(docs: tuple[str, ...], yes: bool, as_json: bool) -> None:
     """Delete the documents in the bin permanently; without DOCS, all of them."""
     with reached() as desk:
-        found = [desk.library.find_binned(doc) for doc in docs] if docs else desk.library.binned()
+        found = [desk.documents.find_binned(doc) for doc in docs] if docs else desk.documents.binned()
         doc_ids = list(dict.fromkeys(info.doc_id for info in found))
         if doc_ids:
             what = _("Delete {counted_documents} permanently?").format(
                 counted_documents=counted_documents(len(doc_ids))
             )
             confirm(what, refusal=_("Nothing was deleted."), yes=yes)
-        receipts = desk.erase(doc_ids)
+        receipts = desk.erasures.erase(doc_ids)
     if as_json:
         print_json({"deleted": [plain_receipt(receipt) for receipt in receipts]})
     elif not receipts:
@@ -240,7 +240,7 @@ def empty(docs: tuple[str, ...], yes: bool, as_json: bool) -> None:
 
 
 def _found(desk: DocMind | Client, docs: tuple[str, ...]) -> list[str]:
-    return list(dict.fromkeys(desk.find_document(doc).doc_id for doc in docs))
+    return list(dict.fromkeys(desk.documents.find(doc).doc_id for doc in docs))
 
 
 def _tell_collection(now: Collection, *, as_json: bool) -> None:

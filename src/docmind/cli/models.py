@@ -57,7 +57,7 @@ def embed(docs: tuple[str, ...], name: str, force: bool, as_json: bool) -> None:
     Ctrl-C keeps what is done. The next run continues there.
     """
     with opened() as desk:
-        doc_ids = tuple(desk.find_document(doc).doc_id for doc in docs)
+        doc_ids = tuple(desk.documents.find(doc).doc_id for doc in docs)
         pages, seconds = desk.visual.estimate(name, doc_ids)
         if pages and not as_json:
             told = _("Preparing {images} with {model}.").format(images=counted_images(pages), model=inert(name))
@@ -96,7 +96,7 @@ def list_(as_json: bool) -> None:
     """List the models: in use, available, and to download."""
     with opened() as desk:
         found = desk.models.list(refresh=True)
-        texts, cards = desk.text_models(), desk.visual.models()
+        texts, cards = desk.text_models.all(), desk.visual.models()
     if as_json:
         named = [_data(info) for info in found.models]
         names = {part: info and info.name for part, info in (("chosen", found.chosen), ("waiting", found.waiting))}
@@ -150,7 +150,7 @@ def use(name: str, url: str | None, as_json: bool) -> None:
 def text(name: str, as_json: bool) -> None:
     """Choose the text model. Then run `docmind reindex`."""
     with opened() as desk:
-        desk.choose_text_model(name)
+        desk.text_models.choose(name)
     if as_json:
         print_json({"chosen": name})
     else:
@@ -306,7 +306,7 @@ def _pull_text(desk: DocMind, name: str, show: Callable[[PullProgress], None], *
     if not as_json:
         known = KNOWN_TEXT[name]
         _announce(f"{known.repository} ({_facts(known.licence, known.megabytes * 1_000_000)})")
-    card = desk.pull_text_model(name, show)
+    card = desk.text_models.pull(name, show)
     if as_json:
         print_json({"model": plain(card)})
         return

@@ -65,11 +65,11 @@ def purge(
             )
             click.echo(told.format(n=held), err=True)
         confirm(what, refusal=_("Nothing was erased."), yes=yes)
-        (receipt,) = desk.erase(
+        (receipt,) = desk.erasures.erase(
             [doc_id], conversations=not keep_quotes, memories=memories, snapshots=snapshots, progress=tell
         )
         if file is not None and receipt.is_finished:
-            write_whole(file, desk.receipt_text(receipt).encode(), over=False)
+            write_whole(file, desk.erasures.text_of(receipt).encode(), over=False)
     if as_json:
         print_json({"receipt": plain_receipt(receipt)})
         return
@@ -90,7 +90,7 @@ def receipts_() -> None:
 def list_receipts(as_json: bool) -> None:
     """List the receipts that the library keeps, the newest first."""
     with opened() as desk:
-        receipts = desk.receipts()
+        receipts = desk.erasures.receipts()
     if as_json:
         print_json({"receipts": [plain_receipt(receipt) for receipt in receipts]})
         return
@@ -106,13 +106,13 @@ def list_receipts(as_json: bool) -> None:
 def save_receipt(doc: str, output: Path) -> None:
     """Save the receipt of an erased document (id, or the beginning of one) to a file."""
     with opened() as desk:
-        found = [one for one in desk.receipts() if len(doc) >= 4 and one.doc_id.startswith(doc)]
+        found = [one for one in desk.erasures.receipts() if len(doc) >= 4 and one.doc_id.startswith(doc)]
         if not found:
             raise NotFoundError(
                 _("There is no receipt of {doc}.").format(doc=inert(doc)),
                 hint=_("Run `docmind receipt list` to see the receipts."),
             )
-        write_whole(output, desk.receipt_text(found[0]).encode(), over=False)
+        write_whole(output, desk.erasures.text_of(found[0]).encode(), over=False)
     click.echo(_("The receipt is in {file}.").format(file=output))
 
 
@@ -130,7 +130,7 @@ def verify_receipt(file: Path, as_json: bool) -> None:
             hint=_("Give the path of a receipt that was saved."),
         ) from error
     with opened() as desk:
-        receipt = desk.verify_receipt(data)
+        receipt = desk.erasures.verify(data)
     if as_json:
         print_json({"receipt": plain_receipt(receipt), "is_genuine": True})
         return
@@ -170,11 +170,11 @@ def _tell(receipt: ErasureReceipt) -> None:
 def _found(desk: DocMind, doc: str, *, now: bool, snapshots: bool) -> tuple[str, str]:
     """Return id and name of the document to erase."""
     try:
-        info = desk.library.find_binned(doc)
+        info = desk.documents.find_binned(doc)
     except NotFoundError:
         with_now = _("Move it to the bin with `docmind delete`, or erase it at once with --now.")
         try:
-            info = desk.find_document(doc)
+            info = desk.documents.find(doc)
         except NotFoundError:
             if not snapshots:
                 raise

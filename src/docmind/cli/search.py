@@ -100,7 +100,7 @@ def search(
                 found = desk.search(question, k=k, filters=filters, dedup_key=key)
         if not found.hits:
             check_text_model(desk, found.degraded)
-        documents = () if found.hits else desk.documents()  # to suggest what is there instead
+        documents = () if found.hits else desk.documents.all()  # to suggest what is there instead
     if as_json:
         print_json(plain(found))
         return
@@ -172,11 +172,11 @@ def _read(image: Path, limit: int) -> bytes:
 def show(doc: str, page: int, image: Path | None, as_json: bool) -> None:
     """Show the text of a page, or write its image with --image. DOC is an id, the beginning of one, or a file name."""
     with reached() as desk:
-        info = desk.find_document(doc)
-        view = desk.page(info.doc_id, page)
+        info = desk.documents.find(doc)
+        view = desk.documents.page(info.doc_id, page)
         if image is not None:
             try:
-                image.write_bytes(desk.page_image(info.doc_id, page))
+                image.write_bytes(desk.documents.page_image(info.doc_id, page))
             except OSError as error:
                 raise ConfigError(
                     _("{file} can't be written: {reason}.").format(file=image, reason=error.strerror),

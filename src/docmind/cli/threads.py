@@ -171,7 +171,7 @@ def pin(thread: str, undo: bool, as_json: bool) -> None:
 def bind(thread: str, collections: tuple[str, ...], as_json: bool) -> None:
     """Ask the questions of THREAD in these collections from now on; without any, in all documents."""
     with opened() as desk:
-        chosen = [desk.library.collection(name) for name in collections]
+        chosen = [desk.documents.collection(name) for name in collections]
         found = desk.conversations.find_thread(thread).thread_id
         bound = desk.conversations.bind(found, [one.collection_id for one in chosen])
     names = inert(", ".join(one.name for one in chosen))

@@ -63,7 +63,7 @@ class Client:
         """Reach this app; `token` is a long-lived one, in place of the token of its launch."""
         self._app, self._token = app, token
         self._handed: dict[int, tuple[str, HandedIn]] = {}  # by upload: its name, and its document
-        self.conversations = _Conversations(self)
+        self.conversations, self.queue, self.web_pages = _Conversations(self), _Queue(self), _WebPages(self)
 
     def __enter__(self) -> Self:
         return self
@@ -81,30 +81,6 @@ class Client:
 
     # what is not a plain call
 
-    def submit(self, uploads: Iterable[Upload], *, total_bytes: int = 0) -> tuple[int, ...]:
-        """Hand in files one by one, and return their ids; see `queue` for progress. `total_bytes` is not used.
-
-        Raises `DiskFullError`, `TooLargeError`; the files before that one are queued.
-        """
-        return tuple(self.hand_in(upload).upload_id for upload in uploads)
-
-    def hand_in(self, upload: Upload) -> HandedIn:
-        """Hand in one file, and return which document it is or will be. Raises `DiskFullError`, `TooLargeError`."""
-        query = urlencode({"name": upload.name, "tags": json.dumps(upload.tags)})
-        handed = self._handed_in(upload.name, self.exchange("POST", f"/uploads?{query}", upload.data))
-        if upload.password is not None:
-            self.queue.unlock(handed.upload_id, upload.password)
-        return handed
-
-    def submit_web_page(self, address: str, *, tags: tuple[str, ...] = ()) -> int:
-        """Let the app fetch a web page, queue it, and return its id. Raises as `DocMind.web_page`."""
-        return self.hand_in_web_page(address, tags=tags).upload_id
-
-    def hand_in_web_page(self, address: str, *, tags: tuple[str, ...] = ()) -> HandedIn:
-        """Do as `submit_web_page`, and return which document it is or will be."""
-        raw = json.dumps({"address": address, "tags": tags}).encode()
-        return self._handed_in(address, self.exchange("POST", "/uploads/web", raw, "application/json"))
-
     def add(
         self,
         uploads: Iterable[Upload | Path],
@@ -116,10 +92,10 @@ class Client:
 
         Unreadable files are refused one by one.
         """
-        from docmind.folders import Given
+        from docmind.ingest import Given
 
         given = Given(uploads, Settings.load(), int(self.settings.info("reading.max_file_mb").value or 0))
-        return given.results(self.wait_for(self.submit(given.uploads()), progress))
+        return given.results(self.wait_for(self.queue.submit(given.uploads()), progress))
 
     def wait_for(
         self, upload_ids: Iterable[int], progress: Callable[[QueueProgress], None] | None = None
@@ -135,7 +111,8 @@ class Client:
                 progress(self.queue.progress())
             time.sleep(_POLL_S)
 
-    def _handed_in(self, name: str, raw: bytes) -> HandedIn:
+    def handed_in(self, name: str, raw: bytes) -> HandedIn:
+        """Read what the app answered to a file that was handed in, and keep it for `wait_for`."""
         handed = decode(HandedIn, json.loads(raw), "upload")
         self._handed[handed.upload_id] = (name, handed)
         return handed
@@ -223,6 +200,39 @@ class _Part:
         return _method(self._client, f"{self._name}.{name}")
 
 
+class _Queue(_Part):
+    def __init__(self, client: Client) -> None:
+        super().__init__(client, "queue")
+
+    def submit(self, uploads: Iterable[Upload], *, total_bytes: int = 0) -> tuple[int, ...]:
+        """Hand in files one by one, and return their ids. `total_bytes` is not used.
+
+        Raises `DiskFullError`, `TooLargeError`; the files before that one are queued.
+        """
+        return tuple(self.hand_in(upload).upload_id for upload in uploads)
+
+    def hand_in(self, upload: Upload) -> HandedIn:
+        """Hand in one file, and return which document it is or will be. Raises `DiskFullError`, `TooLargeError`."""
+        query = urlencode({"name": upload.name, "tags": json.dumps(upload.tags)})
+        handed = self._client.handed_in(upload.name, self._client.exchange("POST", f"/uploads?{query}", upload.data))
+        if upload.password is not None:
+            self.unlock(handed.upload_id, upload.password)
+        return handed
+
+
+class _WebPages(_Part):
+    def __init__(self, client: Client) -> None:
+        super().__init__(client, "web_pages")
+
+    def hand_in(self, address: str, *, tags: tuple[str, ...] = ()) -> HandedIn:
+        """Let the app fetch a web page and queue it; return which document it is or will be.
+
+        Raises as `WebPages.fetch`.
+        """
+        raw = json.dumps({"address": address, "tags": tags}).encode()
+        return self._client.handed_in(address, self._client.exchange("POST", "/uploads/web", raw, "application/json"))
+
+
 class _Conversations(_Part):
     def __init__(self, client: Client) -> None:
         super().__init__(client, "conversations")
@@ -277,7 +287,7 @@ def result_of(docmind: Any, name: str, handed: HandedIn | None, info: UploadInfo
         )  # fmt: skip
     doc_id = info.doc_id if info is not None else handed.doc_id if handed is not None else ""
     try:
-        document = docmind.document(doc_id)
+        document = docmind.documents.get(doc_id)
     except NotFoundError:
         return AddResult(name or (info.document if info is not None else ""), "cancelled")
     status = info.result if info is not None else "already" if handed is not None and handed.is_known else "added"

@@ -22,7 +22,7 @@ from .segments import (
 from .stored import artifact_of, readable_artifacts, readable_texts, texts_of
 from .tags import fitting_tags
 from .titles import outline_of
-from .uploads import HandedIn, Uploads, need_room, refused
+from .uploads import QueuedFile, Uploads, need_room, refused
 from .words import Words
 
 __all__ = [
@@ -36,7 +36,6 @@ __all__ = [
     "Erasure",
     "ErasurePlan",
     "Erasures",
-    "HandedIn",
     "HeldDocument",
     "NewSegment",
     "NodeRecord",
@@ -45,6 +44,7 @@ __all__ = [
     "PageRecord",
     "PageVectors",
     "Place",
+    "QueuedFile",
     "Reader",
     "Segment",
     "Segments",

@@ -39,7 +39,7 @@ _FROM = "FROM uploads u LEFT JOIN documents d ON d.doc_id = u.doc_id"
 
 
 @dataclass(frozen=True, slots=True)
-class HandedIn:
+class QueuedFile:
     """One row as reading needs it: the artifact of its bytes, and the document's id, name and tags."""
 
     upload_id: int
@@ -179,7 +179,7 @@ class Uploads:
 
     # what becomes of a row
 
-    def handed_in(self, upload_id: int) -> HandedIn:
+    def handed_in(self, upload_id: int) -> QueuedFile:
         """Return one row as reading needs it. Raises `NotFoundError`, `DamagedError`."""
         row = self._db.one(
             "SELECT upload_id, doc_id, name, tags, artifact, artifact_suffix FROM uploads WHERE upload_id = ?",
@@ -187,7 +187,7 @@ class Uploads:
         )
         if row is None:
             raise _unknown(upload_id)
-        return HandedIn(row[0], row[1], row[2], texts_of(row[3]), artifact_of(row[4], row[5]))
+        return QueuedFile(row[0], row[1], row[2], texts_of(row[3]), artifact_of(row[4], row[5]))
 
     def begin(self, upload_id: int) -> None:
         """Note that its document has a row now.

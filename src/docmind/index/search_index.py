@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from docmind.config import Settings
-from docmind.documents import Catalog, NodeStore
 from docmind.embedding import TextEmbedder
 from docmind.errors import DiskFullError, DocMindError, IndexEngineError, VaultError
 from docmind.index.blinding import Blinder
@@ -17,7 +15,8 @@ from docmind.index.engines import IndexChoice, open_index
 from docmind.index.sealed_copy import SealedCopy
 from docmind.index.sync import IndexSync, PageImages, PageMultivectors, Report
 from docmind.records.search import Filters
-from docmind.storage import Database, Preferences
+from docmind.storage import Preferences
+from docmind.vault import IndexKey, Vault
 from docmind.wording import _
 
 _NONE = ("",)  # the id of no document
@@ -41,22 +40,15 @@ class SearchIndex:
     def __init__(
         self,
         settings: Settings,
-        key: bytes,
-        database: Database,
-        catalog: Catalog,
-        nodes: NodeStore,
+        *,
+        vault: Vault,
+        key: IndexKey,
         embedder: TextEmbedder,
-        on_new_key: Callable[[], None] | None = None,
     ) -> None:
-        """Open nothing yet. `key` is the vault's index key.
-
-        Where `on_new_key` is given, what is on the disk has another key: the index is built again before it is used,
-        and then `on_new_key` is called.
-        """
-        self._settings, self._key, self._database = settings, key, database
-        self._catalog, self._nodes, self._embedder = catalog, nodes, embedder
-        self.blind, self.names = Blinder(key), settings.database
-        self.choice = IndexChoice(settings.index, Preferences(database))
+        """Open nothing yet. With a new key the index is built again before it is used."""
+        self._settings, self._vault, self._key, self._embedder = settings, vault, key.key, embedder
+        self.blind, self.names = Blinder(key.key), settings.database
+        self.choice = IndexChoice(settings.index, Preferences(vault.database))
         self.holds_multivectors = settings.qdrant.url is not None and settings.qdrant.multivectors
         self._images: PageImages | None = None
         self._late: PageMultivectors | None = None
@@ -64,7 +56,7 @@ class SearchIndex:
         self._catching_up = threading.RLock()  # held for long, and never taken while the other one is held
         self._open: OpenIndex | None = None
         self._is_closed = False
-        self._on_new_key = on_new_key
+        self._has_new_key = key.is_new
 
     def take_pages_from(self, images: PageImages, late: PageMultivectors) -> None:
         """Set where vectors of page images come from. Call it before the index is used."""
@@ -77,18 +69,25 @@ class SearchIndex:
                 raise VaultError(_("The library is closed."))
             if self._open is None:
                 settings = self._settings
-                if self._on_new_key is not None and not self._database.is_read_only:
+                if self._has_new_key and not self._vault.is_read_only:
                     with suppress(OSError):  # it stays, and is encrypted with the old key
                         SealedCopy(settings.data_dir / "index", self._key).drop()
                 index = open_index(
                     settings, settings.data_dir / "index", self._embedder.dim, key=self._key,
-                    at_rest=self.choice.at_rest(), is_writable=not self._database.is_read_only,
+                    at_rest=self.choice.at_rest(), is_writable=not self._vault.is_read_only,
                 )  # fmt: skip
                 late = self._late if index.holds_originals and settings.qdrant.multivectors else None
                 self._open = OpenIndex(
                     index,
                     IndexSync(
-                        self._catalog, self._nodes, index, self._embedder, self.blind, self.names, self._images, late
+                        self._vault.catalog,
+                        self._vault.nodes,
+                        index,
+                        self._embedder,
+                        self.blind,
+                        self.names,
+                        self._images,
+                        late,
                     ),
                 )
             return self._open
@@ -101,7 +100,7 @@ class SearchIndex:
                 # A text model that cannot be loaded is reported where it is used: search by words works without it.
                 with suppress(DocMindError, OSError, RuntimeError):
                     self._embedder.warm()
-                if self._on_new_key is not None:
+                if self._has_new_key:
                     self.rebuild()
                 else:
                     opened.mirror.catch_up()
@@ -121,9 +120,9 @@ class SearchIndex:
     def rebuild(self, report: Report | None = None) -> int:
         """Rebuild the index beside the old one; return how many documents it holds."""
         documents = self.started().mirror.rebuild(report)
-        if (noted := self._on_new_key) is not None:
-            self._on_new_key = None
-            noted()
+        if self._has_new_key:
+            self._has_new_key = False
+            self._vault.note_index_key()
         return documents
 
     def epoch(self) -> int:
@@ -148,9 +147,9 @@ class SearchIndex:
         holds documents of the bin for questions as of a snapshot; all other questions name those that they ask.
         """
         is_plain = not (filters.tags or filters.collections or filters.snapshots)
-        if is_plain and not self._catalog.is_bin_indexed():
+        if is_plain and not self._vault.catalog.is_bin_indexed():
             return filters
-        allowed = tuple(self._catalog.allowed(filters)) or _NONE
+        allowed = tuple(self._vault.catalog.allowed(filters)) or _NONE
         return replace(filters, doc_ids=allowed, tags=(), collections=(), snapshots=())
 
     def close(self) -> None:

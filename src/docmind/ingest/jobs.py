@@ -20,11 +20,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from docmind.documents import HandedIn, Uploads, refused
+from docmind.documents import QueuedFile, Uploads, refused
 from docmind.errors import CancelledError, DamagedError, DocMindError, NotFoundError, TextModelError
 from docmind.ingest.pipeline import Ingest, Step
 from docmind.reading import may_be_plain
-from docmind.records.documents import AddResult, QueueProgress, QueueState, Upload, UploadInfo, UploadState
+from docmind.records.documents import AddResult, HandedIn, QueueProgress, QueueState, Upload, UploadInfo, UploadState
 from docmind.runtime import Background, log_mistake
 from docmind.wording import _
 
@@ -81,6 +81,16 @@ class IngestQueue:
             self._held.difference_update(ids)
         self.start()
         return tuple(ids)
+
+    def hand_in(self, upload: Upload) -> HandedIn:
+        """Queue one file as `submit` does, and return which document it is or will be. Raises as `submit`."""
+        (upload_id,) = self.hold([upload])
+        try:  # before it is read: afterwards its document is known
+            doc_id, is_known = self.document_of(upload_id)
+        finally:
+            self.release([upload_id])
+            self.start()
+        return HandedIn(upload_id, doc_id, is_known)
 
     def add(self, uploads: Iterable[Upload], files_total: int, progress: Progress | None) -> list[AddResult]:
         """Queue files, then read those that wait already and then these, synchronously.
@@ -380,7 +390,7 @@ class IngestQueue:
                 self._uploads.settle(upload_id, result)
             return result
 
-    def _read_file(self, file: HandedIn, current: _Current, password: str | None) -> AddResult:
+    def _read_file(self, file: QueuedFile, current: _Current, password: str | None) -> AddResult:
         try:
             return self._ingest.read(file, current.step(), password=password)
         except DocMindError:

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from docmind.documents import Catalog, NodeRecord, NodeStore
+from docmind.documents import NodeRecord
 from docmind.embedding import TextEmbedder, TokenEmbedder, embedded_text, label_of
 from docmind.errors import CancelledError, DamagedError, DocMindError, NotFoundError, VaultError
 from docmind.index import SearchIndex
 from docmind.runtime import Background, log_mistake
-from docmind.storage import Database
+from docmind.vault import Vault
 
 if TYPE_CHECKING:
     from docmind.ingest.llama_nodes import Made
@@ -28,16 +28,10 @@ class LaterVectors:
     """The maker of these vectors. Thread-safe."""
 
     def __init__(
-        self,
-        database: Database,
-        catalog: Catalog,
-        nodes: NodeStore,
-        embedder: TextEmbedder,
-        tokens: TokenEmbedder | None,
-        index: SearchIndex,
+        self, *, vault: Vault, embedder: TextEmbedder, tokens: TokenEmbedder | None, index: SearchIndex
     ) -> None:
-        self._catalog, self._nodes, self._embedder, self._tokens = catalog, nodes, embedder, tokens
-        self._db, self._index = database, index
+        self._db, self._catalog, self._nodes = vault.database, vault.catalog, vault.nodes
+        self._embedder, self._tokens, self._index = embedder, tokens, index
         self._thread = Background("vectors", "Vectors are not made any more.")
 
     def look(self) -> list[str]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
-from docmind.documents import Catalog, Edits, Words, outline_of
+from docmind.documents import Edits, Words, outline_of
 from docmind.errors import DamagedError, DiskFullError, DocMindError, IndexMismatchError, NotFoundError
 from docmind.ingest.pipeline import Ingest
-from docmind.records.documents import Collection, DocumentInfo, Heading, ReadingFacts
+from docmind.reading import PagePictures
+from docmind.records.documents import Collection, DocumentInfo, Heading, PageView, ReadingFacts
 from docmind.rich_text import file_name
 from docmind.runtime import Background, log_mistake
-from docmind.storage import Artifacts, Database, Preferences, Reserve
+from docmind.storage import Preferences
+from docmind.vault import Vault
 from docmind.visual import Visual
 from docmind.wording import _
 
@@ -30,21 +32,55 @@ class Library:
 
     def __init__(
         self,
-        database: Database,
-        catalog: Catalog,
-        artifacts: Artifacts,
+        *,
+        vault: Vault,
         ingest: Ingest,
+        pictures: PagePictures,
         visual: Visual,
-        reserve: Reserve,
         bin_days: float,
     ) -> None:
-        self._db, self._catalog, self._artifacts = database, catalog, artifacts
-        self._ingest, self._visual, self._reserve = ingest, visual, reserve
-        self._edits = Edits(database, catalog)
+        self._db, self._catalog, self._artifacts = vault.database, vault.catalog, vault.artifacts
+        self._ingest, self._pictures, self._visual, self._reserve = ingest, pictures, visual, vault.reserve
+        self._edits = Edits(vault.database, vault.catalog)
         self._outlines: dict[tuple[str, int], tuple[Heading, ...]] = {}  # replaced as a whole, never changed
         self._titling = Background("titles", "Titles are not looked for any more.")
         self.bin_days = bin_days
         """How many days a document stays in the bin; 0 where there is none."""
+
+    # looking
+
+    def all(self) -> tuple[DocumentInfo, ...]:
+        """Return all documents, newest first."""
+        return tuple(self._catalog.documents())
+
+    def counts(self) -> tuple[int, int, int]:
+        """Return the numbers of documents, pages and nodes outside the bin."""
+        return self._catalog.counts()
+
+    def get(self, doc_id: str) -> DocumentInfo:
+        """Return a document. Raises `NotFoundError`."""
+        return self._catalog.document(doc_id)
+
+    def find(self, name: str) -> DocumentInfo:
+        """Return the one document with this id, start of an id, or file name.
+
+        A document of the bin is found by its whole id, where a snapshot holds it. Raises `NotFoundError`.
+        """
+        try:
+            return one_named(self._catalog.documents(), name, listed="docmind list")
+        except NotFoundError:
+            with suppress(NotFoundError):
+                return self._catalog.readable(name)
+            raise
+
+    def page(self, doc_id: str, page_no: int) -> PageView:
+        """Return a page. Raises `NotFoundError`."""
+        return self._catalog.page_view(doc_id, page_no)
+
+    def page_image(self, doc_id: str, page_no: int, *, thumbnail: bool = False) -> bytes:
+        """Return the page as WebP. Raises `NotFoundError`, `DamagedError`, `TamperedError`."""
+        page = self._catalog.page(doc_id, page_no)
+        return self._pictures.get(page.thumbnail if thumbnail else page.image, thumbnail=thumbnail)
 
     def state(self) -> int:
         """Return a number that is another one after any change of the vault."""
@@ -204,7 +240,7 @@ class Library:
         self._edits.restore(doc_ids)
         self.follow_changes()
 
-    def forget_outlines(self) -> None:
+    def forget(self) -> None:
         """Drop the outlines that are kept in memory."""
         self._outlines = {}
 

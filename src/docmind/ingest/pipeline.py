@@ -18,15 +18,13 @@ from typing import TYPE_CHECKING
 
 from docmind.config import Settings
 from docmind.documents import (
-    Catalog,
     Edits,
     Erasure,
     ErasurePlan,
     Erasures,
-    HandedIn,
     NodeRecord,
-    NodeStore,
     PageRecord,
+    QueuedFile,
     Uploads,
     language_of,
     majority,
@@ -49,7 +47,8 @@ from docmind.index import SearchIndex
 from docmind.ingest.later import LaterVectors
 from docmind.reading import Ocr, OcrPass, Reader, Reading, is_plain
 from docmind.records.documents import AddResult, DocumentInfo, ParsedPage, Upload
-from docmind.storage import Artifacts, Database, Sealable
+from docmind.storage import Sealable
+from docmind.vault import Vault
 from docmind.visual import Visual
 from docmind.wording import _
 
@@ -79,7 +78,7 @@ class Step:
 class _Text:
     """One plain text that was read: what a commit writes of it."""
 
-    file: HandedIn
+    file: QueuedFile
     info: DocumentInfo
     pages: list[PageRecord]
     images: list[Sealable]
@@ -94,27 +93,25 @@ class Ingest:
     def __init__(
         self,
         settings: Settings,
-        database: Database,
-        catalog: Catalog,
-        nodes: NodeStore,
-        artifacts: Artifacts,
+        *,
+        vault: Vault,
         uploads: Uploads,
         embedder: TextEmbedder,
         index: SearchIndex,
         lookalike: ImageMatcher,
         visual: Visual,
     ) -> None:
-        self._settings, self._db, self._catalog, self._nodes = settings, database, catalog, nodes
-        self._artifacts, self._uploads = artifacts, uploads
+        self._settings, self._db, self._catalog, self._nodes = settings, vault.database, vault.catalog, vault.nodes
+        self._artifacts, self._uploads = vault.artifacts, uploads
         self._reader, self._ocr = Reader(settings.reading), Ocr(settings.reading)
         self._embedder, self._index, self._lookalike, self._visual = embedder, index, lookalike, visual
         self._tokens = token_embedder(embedder, settings.retrieve.rerank)
-        self.later = LaterVectors(database, catalog, nodes, embedder, self._tokens, index)
+        self.later = LaterVectors(vault=vault, embedder=embedder, tokens=self._tokens, index=index)
         """What makes the vectors that are not made while a document is read."""
 
         self._turns, self._starting = threading.Condition(), threading.Lock()
         self._under_way: set[str] = set()  # ids of documents that are being read
-        self._rows, self._edits = catalog.naming, Edits(database, catalog)
+        self._rows, self._edits = vault.catalog.naming, Edits(vault.database, vault.catalog)
         self._is_started = False
 
     def start(self) -> None:
@@ -131,7 +128,12 @@ class Ingest:
                     self._artifacts.set_aside(self._catalog.artifact_ids())
                 self._is_started = True
 
-    def read(self, file: HandedIn, step: Step, *, password: str | None = None) -> AddResult:
+    def set_aside(self) -> int:
+        """Set aside sealed files that `vault.db` does not name and return how many; they are kept for some days."""
+        self.start()
+        return len(self._artifacts.unreferenced(self._catalog.artifact_ids()))
+
+    def read(self, file: QueuedFile, step: Step, *, password: str | None = None) -> AddResult:
         """Read one uploaded file, or return why it was refused.
 
         Pages stored before are not read again.
@@ -164,7 +166,7 @@ class Ingest:
                 result = AddResult(file.name, "cancelled", message=_("It was deleted while it was being read."))
         return replace(result, duration_ms=(time.monotonic() - started) * 1000)
 
-    def read_together(self, files: Sequence[HandedIn], step: Step) -> dict[int, AddResult]:
+    def read_together(self, files: Sequence[QueuedFile], step: Step) -> dict[int, AddResult]:
         """Read short plain texts and commit them in one transaction; return their results by upload id.
 
         A file that is none, that cannot be read, or of which pages are stored, has no result: `read` takes it. Until
@@ -177,7 +179,7 @@ class Ingest:
         self._index.ready()
         with self._alone(step, [file.doc_id for file in files]):
             already: dict[int, AddResult] = {}
-            fresh: dict[str, tuple[int, HandedIn]] = {}
+            fresh: dict[str, tuple[int, QueuedFile]] = {}
             for number, file in enumerate(files):
                 known = self._known(file.doc_id)
                 if known is not None and known.status == "ready" and known.deleted_at_ms is None:
@@ -191,7 +193,7 @@ class Ingest:
         return {upload_id: replace(result, duration_ms=took) for upload_id, result in results.items()}
 
     def _read_texts(
-        self, files: Sequence[tuple[int, HandedIn]], step: Step
+        self, files: Sequence[tuple[int, QueuedFile]], step: Step
     ) -> list[tuple[list[_Text], list[NodeRecord], Made]]:
         """Read texts in a thread and embed those read before meanwhile."""
         made = []
@@ -215,7 +217,7 @@ class Ingest:
             reader.shutdown(cancel_futures=True)
         return made
 
-    def _read_text(self, file: HandedIn) -> _Text | None:
+    def _read_text(self, file: QueuedFile) -> _Text | None:
         """Return the pages of a plain text; None where it is none or cannot be read."""
         try:
             upload = Upload(file.name, self._artifacts.get(file.original), None, file.tags)
@@ -403,7 +405,7 @@ class Ingest:
         self._reader.close()
         self._ocr.close()
 
-    def _add(self, file: HandedIn, upload: Upload, step: Step) -> AddResult:
+    def _add(self, file: QueuedFile, upload: Upload, step: Step) -> AddResult:
         doc_id = file.doc_id
         known = self._known(doc_id)
         if known is not None and known.deleted_at_ms is not None:
@@ -523,7 +525,7 @@ class Ingest:
         ]
         return records, files
 
-    def _refuse(self, file: HandedIn, error: DocMindError, *, had_pages: bool) -> AddResult:
+    def _refuse(self, file: QueuedFile, error: DocMindError, *, had_pages: bool) -> AddResult:
         """Record that a file cannot be read; pages stored before this attempt stay."""
         if isinstance(error, DiskFullError):
             raise error
@@ -568,7 +570,7 @@ class Ingest:
                 self._turns.notify_all()
 
 
-def _begun(file: HandedIn, upload: Upload, reading: Reading) -> DocumentInfo:
+def _begun(file: QueuedFile, upload: Upload, reading: Reading) -> DocumentInfo:
     """Return the row of a document whose file is open and of which no page is stored."""
     return DocumentInfo(
         doc_id=file.doc_id,

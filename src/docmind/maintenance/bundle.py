@@ -16,18 +16,17 @@ import re
 import secrets
 import tempfile
 import time
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO
 
-from docmind.conversations import adopt_states, carried_states, make_state_tables
+from docmind.conversations import Conversations, adopt_states, carried_states, make_state_tables
 from docmind.documents import (
     LEAST_NAME,
     TABLES,
     CarriedDocument,
-    Catalog,
     Erasures,
     adopt_document,
     carried_document,
@@ -57,7 +56,6 @@ from docmind.storage import (
     MIGRATIONS,
     SHORTEST_PASSPHRASE,
     STAGED,
-    Artifacts,
     BundleReader,
     BundleWriter,
     Connection,
@@ -73,6 +71,7 @@ from docmind.storage import (
     schema_of,
     unseal_labelled,
 )
+from docmind.vault import Vault
 from docmind.wording import N_, _
 
 _BATCH = 64  # sealed files that are written together
@@ -100,21 +99,19 @@ class Bundles:
 
     def __init__(
         self,
-        data_dir: Path,
         version: str,
-        database: Database,
-        catalog: Catalog,
-        artifacts: Artifacts,
+        *,
+        vault: Vault,
         memories: Memories,
         embedder: TextEmbedder,
         library: Library,
-        erase_quotes: Callable[[str, Sequence[str]], int],
+        conversations: Conversations,
     ) -> None:
-        """`erase_quotes` erases what conversations hold of a document: its id, and texts that stand in no other."""
-        self._staging, self._version = data_dir / "staging", version
-        self._database, self._catalog, self._artifacts = database, catalog, artifacts
+        """Set up; bundles name the `version` of DocMind that wrote them."""
+        self._staging, self._version = vault.settings.data_dir / "staging", version
+        self._database, self._catalog, self._artifacts = vault.database, vault.catalog, vault.artifacts
         self._memories, self._embedder, self._library = memories, embedder, library
-        self._erase_quotes = erase_quotes
+        self._conversations = conversations
 
     def write(self, path: Path, passphrase: str, report: Report) -> BundleInfo:
         """Write the vault's contents into a new file; `report` gets the documents that were written, and all.
@@ -180,7 +177,7 @@ class Bundles:
                 memories = self._memories.adopt(rows_of(opened.database, "docmind_store_items"))
         for doc_id, name in left_out.items():
             if erased[doc_id]:
-                self._erase_quotes(doc_id, [name] if len(name) >= LEAST_NAME else [])
+                self._conversations.erase(doc_id, [name] if len(name) >= LEAST_NAME else [])
         self._database.settle()
         self._library.follow_changes()
         return BundleReport(

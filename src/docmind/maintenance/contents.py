@@ -18,7 +18,7 @@ from docmind.documents import Words, readable_texts
 from docmind.embedding import embedded_text, name_of, node_id_of, without_leaders
 from docmind.errors import DamagedError, NotFoundError, TamperedError, VaultFormatError, WrongKeyError
 from docmind.maintenance.kinds import Problem
-from docmind.maintenance.references import Vault, damaged_file
+from docmind.maintenance.references import Rows, damaged_file
 from docmind.picture_marks import VERSION, Marks
 from docmind.records.documents import ArtifactRef, page_id_of
 from docmind.storage import Artifacts, Database, Row
@@ -31,7 +31,7 @@ _TEXT_FIELD = "text"
 """The field of a memory that holds what the user accepted; all others are made by DocMind."""
 
 
-def check_documents(database: Database, vault: Vault, tick: Tick) -> Iterator[Problem]:
+def check_documents(database: Database, vault: Rows, tick: Tick) -> Iterator[Problem]:
     """Recompute ids of documents, pages and passages, and decode words; `tick` is called for each document."""
     for doc_id, document in vault.documents.items():
         tick()
@@ -180,7 +180,7 @@ def _is_label(value: object) -> bool:
 
 
 def check_files(
-    database: Database, vault: Vault, artifacts: Artifacts, tick: Tick, *, is_opened: bool
+    database: Database, vault: Rows, artifacts: Artifacts, tick: Tick, *, is_opened: bool
 ) -> Iterator[Problem]:
     """Check every sealed file: by its checksum, which needs no key, or with `is_opened` by opening it.
 

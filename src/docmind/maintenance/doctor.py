@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docmind.conversations import check_states
-from docmind.documents import Catalog
 from docmind.errors import (
     DamagedError,
     DiskFullError,
@@ -35,21 +34,19 @@ from docmind.index import check_payload
 from docmind.index import foreign_files as foreign_index_files
 from docmind.maintenance import contents
 from docmind.maintenance.kinds import Problem, counted, listed
-from docmind.maintenance.references import Vault, damaged_file, look_at
+from docmind.maintenance.references import Rows, damaged_file, look_at
 from docmind.network import network_guard
 from docmind.records.checks import CheckReport, Level, RepairReport
 from docmind.records.documents import ArtifactRef, DocumentInfo
 from docmind.storage import (
     LATE,
-    Artifacts,
-    Database,
     Mark,
-    OpenedKeys,
     Report,
     foreign_files,
     outside_files,
     own_files,
 )
+from docmind.vault import Vault
 from docmind.wording import N_
 
 if TYPE_CHECKING:
@@ -89,19 +86,18 @@ class Doctor:
     def __init__(
         self,
         settings: Settings,
-        keys: Callable[[], OpenedKeys],
-        database: Database,
-        catalog: Catalog,
-        artifacts: Artifacts,
+        *,
+        vault: Vault,
         index: SearchIndex,
         lookalike: ImageMatcher,
         visual: Visual,
         snapshots: Snapshots,
         repairs: Repairs,
     ) -> None:
-        """Set up; `keys` returns the keys as they are now, and `repairs` mends what is found."""
-        self._settings, self._keys, self._database, self._catalog = settings, keys, database, catalog
-        self._artifacts, self._index, self._lookalike, self._visual = artifacts, index, lookalike, visual
+        """Set up; `repairs` mends what is found."""
+        self._settings, self._vault, self._database = settings, vault, vault.database
+        self._catalog, self._artifacts = vault.catalog, vault.artifacts
+        self._index, self._lookalike, self._visual = index, lookalike, visual
         self._snapshots, self._repairs = snapshots, repairs
 
     def examine(self, level: Level = "quick", report: Report = lambda done, total: None) -> CheckReport:
@@ -160,7 +156,7 @@ class Doctor:
         self._check_index(check, vault)
         pace.tick()
 
-    def _look(self, check: Check) -> Vault | None:
+    def _look(self, check: Check) -> Rows | None:
         """Do the checks of references, and return what they found; None where a table cannot be read."""
         try:
             with self._catalog.naming:
@@ -179,7 +175,7 @@ class Doctor:
         return vault
 
     def _check_keys(self, check: Check) -> None:
-        keys, data_dir = self._keys(), self._settings.data_dir
+        keys, data_dir = self._vault.keys, self._settings.data_dir
         if not keys.recovery.is_described():
             check.add([Problem("description-damaged", "vault.json", can_repair=not self._database.is_read_only)])
         try:
@@ -216,7 +212,7 @@ class Doctor:
         except DamagedError as error:
             check.add([Problem("database-damaged", str(error))])
 
-    def _check_contents(self, check: Check, vault: Vault, pace: Pace) -> None:
+    def _check_contents(self, check: Check, vault: Rows, pace: Pace) -> None:
         database, is_deep = self._database, check.level == "deep"
         parts: tuple[Iterator[Problem], ...] = (
             contents.check_documents(database, vault, pace.tick),
@@ -246,7 +242,7 @@ class Doctor:
             for problem in found.problems:
                 yield Problem("snapshot-damaged", problem, key=info.snapshot_id, document=info.snapshot_id)
 
-    def _undecoded(self, vault: Vault, tick: Callable[[], None]) -> Iterator[Problem]:
+    def _undecoded(self, vault: Rows, tick: Callable[[], None]) -> Iterator[Problem]:
         """Yield the page images and thumbnails that do not decode, in a process of its own."""
         originals = {document.original for document in vault.documents.values()}
         for name in vault.files:
@@ -268,7 +264,7 @@ class Doctor:
                 if not (folder / name).resolve().is_relative_to(data_dir):
                     yield str(Path(folder.name) / name)
 
-    def _check_index(self, check: Check, vault: Vault | None) -> None:
+    def _check_index(self, check: Check, vault: Rows | None) -> None:
         """Compare epoch and counts, from the full level on every point."""
         try:
             opened = self._index.ready() if check.level != "quick" else self._index.started()
@@ -304,7 +300,7 @@ class Doctor:
         if self._catalog.epoch() == now:  # otherwise a document was changed meanwhile
             check.add(differing)
 
-    def _points(self, vault: Vault) -> Iterator[Problem]:
+    def _points(self, vault: Rows) -> Iterator[Problem]:
         """Yield the points that differ from the vault: other payloads, and those that are missing or too many."""
         opened, names = self._index.ready(), self._index.names
         wanted: tuple[dict[str, object], dict[str, object]] = ({}, {})
@@ -323,7 +319,7 @@ class Doctor:
             for point_id in part:
                 yield Problem("index-differs", point_id)
 
-    def _indexed(self, vault: Vault) -> Iterator[DocumentInfo]:
+    def _indexed(self, vault: Rows) -> Iterator[DocumentInfo]:
         """Yield the documents that the index must hold."""
         refused = self._catalog.refused()
         for doc_id, document in vault.documents.items():

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from docmind.documents import Catalog, Erasure, ErasurePlan, Erasures
+from docmind.documents import Erasure, ErasurePlan, Erasures
 from docmind.errors import (
     CancelledError,
     DamagedError,
@@ -38,11 +38,12 @@ from docmind.maintenance.receipt import Signer
 from docmind.maintenance.snapshots import Snapshots
 from docmind.records.documents import ErasureReceipt
 from docmind.records.search import Filters
-from docmind.runtime import Background, log_mistake
-from docmind.storage import Artifacts, Database, Reserve
+from docmind.runtime import Background, Caches, log_mistake
+from docmind.vault import Vault
 from docmind.wording import N_, _, ngettext
 
 if TYPE_CHECKING:
+    from docmind.conversations import Conversations
     from docmind.index import SearchIndex
     from docmind.ingest import Ingest
     from docmind.memory import Memories
@@ -58,38 +59,28 @@ _SHOWN = 26  # characters of the name of a kept database; ids of snapshots are s
 _LEAST_MEMORY = 12  # characters of a memory that is looked for in a document's text
 
 
-@dataclass(frozen=True, slots=True)
-class Conversing:
-    """What conversations do for an erasure: erase quotes of a document, and count those that are left."""
-
-    erase: Callable[[str, Sequence[str]], int]
-    left: Callable[[str, Sequence[str]], int]
-
-
 class Purge:
     """Erases documents. Thread-safe: one erasure runs at a time."""
 
     def __init__(
         self,
-        data_dir: Path,
-        database: Database,
-        catalog: Catalog,
-        artifacts: Artifacts,
+        *,
+        vault: Vault,
         ingest: Ingest,
         index: SearchIndex,
         visual: Visual,
         memories: Memories,
-        conversing: Conversing,
-        reserve: Reserve,
-        signer: Signer,
-        forget: Callable[[], None],
+        conversations: Conversations,
         snapshots: Snapshots,
+        caches: Caches,
     ) -> None:
-        """`forget` drops what the process has in memory of the documents."""
-        self._data_dir, self._db, self._catalog, self._artifacts = data_dir, database, catalog, artifacts
+        """Set up; `caches` hold what the process has in memory of documents."""
+        self._db, self._catalog, self._artifacts = vault.database, vault.catalog, vault.artifacts
+        self._data_dir, self._reserve = vault.settings.data_dir, vault.reserve
         self._ingest, self._index, self._visual, self._memories = ingest, index, visual, memories
-        self._conversing, self._reserve, self._signer, self._forget = conversing, reserve, signer, forget
-        self._erasures, self._snapshots = Erasures(database, catalog), snapshots
+        self._conversations, self._snapshots, self._caches = conversations, snapshots, caches
+        self._signer = Signer(vault.keys.keyset.id_key, vault.keys.vault_id)  # the id key outlives a rotation
+        self._erasures = Erasures(vault.database, vault.catalog)
         self._turn = threading.Lock()
         self._finishing = Background("erasing", "An erasure is finished at the next start.")
 
@@ -212,7 +203,7 @@ class Purge:
         return [self._signer.verify(self._signer.signed(receipt).encode()) for _unused, receipt in made]
 
     def _steps(self, pending: Sequence[Erasure], tell: Progress) -> list[tuple[Erasure, ErasureReceipt]]:
-        self._forget()
+        self._caches.forget()
         with self._catalog.naming:
             self._artifacts.delete(self._catalog.unreferenced(ref for erasure in pending for ref in erasure.refs))
             self._catalog.buried()
@@ -224,7 +215,7 @@ class Purge:
         for erasure in pending:
             self._finishing.check()
             if erasure.plan.conversations:
-                quotes[erasure.doc_id] = self._conversing.erase(erasure.doc_id, erasure.traces)
+                quotes[erasure.doc_id] = self._conversations.erase(erasure.doc_id, erasure.traces)
             for memory_id in erasure.plan.memories:
                 with suppress(NotFoundError):
                     self._memories.forget(memory_id)
@@ -265,7 +256,7 @@ class Purge:
         left["text_points"] = index.count(names.qdrant_text_collection, only)
         left["page_points"] = index.count(names.qdrant_image_collection, only)
         if erasure.plan.conversations:
-            left["quotes"] = self._conversing.left(erasure.doc_id, erasure.traces)
+            left["quotes"] = self._conversations.left_of(erasure.doc_id, erasure.traces)
         if erasure.plan.snapshots:
             left["snapshots"] = len(self._snapshots.kept_in(erasure.doc_id))
         kept = {memory.memory_id for memory in self._memories.everything()} if erasure.plan.memories else set()

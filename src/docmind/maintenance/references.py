@@ -33,7 +33,7 @@ class Document:
 
 
 @dataclass(slots=True)
-class Vault:
+class Rows:
     """The ids in all tables and the files, as of one moment."""
 
     documents: dict[str, Document]
@@ -62,7 +62,7 @@ _HOLDING = (
 )
 
 
-def look_at(database: Database, artifacts: Artifacts) -> Vault:
+def look_at(database: Database, artifacts: Artifacts) -> Rows:
     """Read all references; the caller holds `Catalog.naming`, so that no file is between its seal and its row.
 
     Raises `DamagedError` where a table cannot be read.
@@ -82,7 +82,7 @@ def look_at(database: Database, artifacts: Artifacts) -> Vault:
         named |= _first(db, "SELECT artifact FROM uploads WHERE state <> 'done'")
         named |= _first(db, "SELECT sha256 FROM doomed")
         named |= _first(db, "SELECT sha256 FROM segment_files")
-        vault = Vault(documents, pages, passages, artifacts.listed(), artifacts.put_aside(), named)
+        vault = Rows(documents, pages, passages, artifacts.listed(), artifacts.put_aside(), named)
         vault.problems += [*_rows(db), *_documents(db, vault), *_search_rows(db, vault)]
         vault.problems += [*_lists(db), *_conversations(db)]
         vault.problems += _files(db, vault, artifacts)
@@ -135,7 +135,7 @@ def _is_list(raw: str) -> bool:
     return True
 
 
-def _documents(db: Connection, vault: Vault) -> Iterator[Problem]:
+def _documents(db: Connection, vault: Rows) -> Iterator[Problem]:
     there: dict[str, list[int]] = {}
     for doc_id, page_no in vault.pages:
         there.setdefault(doc_id, []).append(page_no)
@@ -155,7 +155,7 @@ def _documents(db: Connection, vault: Vault) -> Iterator[Problem]:
         yield Problem("passage-without-page", doc_id, doc_id, page_no)
 
 
-def _can_read(vault: Vault, document: Document) -> bool:
+def _can_read(vault: Rows, document: Document) -> bool:
     """Return whether a document can be read again: its original is there, and it is not in the bin."""
     name = f"{document.original}{document.suffix}"
     return not document.is_binned and (name in vault.files or name in vault.aside)
@@ -167,7 +167,7 @@ _ON_SHEETS = (
 )
 
 
-def _search_rows(db: Connection, vault: Vault) -> Iterator[Problem]:
+def _search_rows(db: Connection, vault: Rows) -> Iterator[Problem]:
     texts = {row[0] for row in db.execute("SELECT DISTINCT content_hash FROM nodes").fetchall()}
     vectors = {row[0] for row in db.execute("SELECT DISTINCT content_hash FROM vectors").fetchall()}
     tokens = {row[0] for row in db.execute("SELECT DISTINCT content_hash FROM tokens").fetchall()}
@@ -239,7 +239,7 @@ def _conversations(db: Connection) -> Iterator[Problem]:
             yield Problem("conversation-broken", thread_id, key=thread_id)
 
 
-def _files(db: Connection, vault: Vault, artifacts: Artifacts) -> Iterator[Problem]:
+def _files(db: Connection, vault: Rows, artifacts: Artifacts) -> Iterator[Problem]:
     there = {name[:64] for name in vault.files} | {name[:64] for name in vault.aside}
     for doc_id, document in vault.documents.items():
         if document.original not in there and document.status == "ready":
@@ -261,7 +261,7 @@ def _files(db: Connection, vault: Vault, artifacts: Artifacts) -> Iterator[Probl
             yield from _unnamed(vault, artifacts, ArtifactRef(name[:64], name[64:]), erased)
 
 
-def _unnamed(vault: Vault, artifacts: Artifacts, ref: ArtifactRef, erased: set[str]) -> Iterator[Problem]:
+def _unnamed(vault: Rows, artifacts: Artifacts, ref: ArtifactRef, erased: set[str]) -> Iterator[Problem]:
     """Yield what a file is that no row names: a lost document, a file of an erased one, or a left-over."""
     doc_id = ref.sha256[:32]
     if ref.suffix == ORIGINAL and doc_id in erased and doc_id not in vault.documents:
@@ -278,7 +278,7 @@ def _unnamed(vault: Vault, artifacts: Artifacts, ref: ArtifactRef, erased: set[s
         yield Problem("file-unnamed", ref.file_name, key=ref.file_name)
 
 
-def _image_problems(db: Connection, vault: Vault, kind: str, sha256: str) -> Iterator[Problem]:
+def _image_problems(db: Connection, vault: Rows, kind: str, sha256: str) -> Iterator[Problem]:
     rows = db.execute(
         "SELECT doc_id, page_no FROM pages WHERE image = ?1"
         " UNION SELECT doc_id, page_no FROM pages WHERE thumbnail = ?1",
@@ -290,7 +290,7 @@ def _image_problems(db: Connection, vault: Vault, kind: str, sha256: str) -> Ite
         yield Problem(kind, sha256, doc_id, page_no, key=sha256, can_repair=can)
 
 
-def damaged_file(database: Database, vault: Vault, name: str) -> list[Problem]:
+def damaged_file(database: Database, vault: Rows, name: str) -> list[Problem]:
     """Return the problems that a damaged file makes: of the page, the document or the queue that it belongs to."""
     sha256 = name[:64]
     with database.reading() as db:

@@ -12,21 +12,23 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from docmind.conversations import stored_states
-from docmind.documents import Catalog, fitting_tags
+from docmind.documents import fitting_tags
 from docmind.errors import CancelledError, DiskFullError, NotFoundError, ReadingError, VaultError
 from docmind.maintenance.kinds import Problem
 from docmind.maintenance.references import look_at, remove_orphans
 from docmind.records.documents import ArtifactRef, Upload
-from docmind.storage import Artifacts, Connection, Database, OpenedKeys, Report
+from docmind.storage import Connection, Report
+from docmind.vault import Vault
 from docmind.wording import _
 
 if TYPE_CHECKING:
     from docmind.image_match import ImageMatcher
     from docmind.ingest import Ingest, IngestQueue
+    from docmind.maintenance.reindexing import Reindexing
     from docmind.visual import Visual
 
 _READ = ("pages-missing", "words-damaged", "passage-wrong", "passages-missing")
@@ -60,20 +62,17 @@ class Repairs:
 
     def __init__(
         self,
-        keys: Callable[[], OpenedKeys],
-        database: Database,
-        catalog: Catalog,
-        artifacts: Artifacts,
+        *,
+        vault: Vault,
         queue: IngestQueue,
         ingest: Ingest,
         lookalike: ImageMatcher,
         visual: Visual,
-        reindex: Callable[[], object],
+        reindexing: Reindexing,
     ) -> None:
-        """Set up; `reindex` builds the index again, with the vectors that are missing."""
-        self._keys, self._db, self._catalog, self._artifacts = keys, database, catalog, artifacts
+        self._vault, self._db, self._catalog, self._artifacts = vault, vault.database, vault.catalog, vault.artifacts
         self._queue, self._ingest, self._lookalike, self._visual = queue, ingest, lookalike, visual
-        self._reindex = reindex
+        self._reindexing = reindexing
         self._turn = threading.Lock()
 
     def mend(self, problems: Sequence[Problem], report: Report) -> list[str]:
@@ -88,7 +87,7 @@ class Repairs:
         notes: list[str] = []
         kinds = {problem.kind for problem in problems}
         if "description-damaged" in kinds:
-            self._keys().recovery.describe()
+            self._vault.keys.recovery.describe()
         lost = [problem for problem in problems if problem.kind == "document-lost" and problem.is_repairable]
         for number, problem in enumerate(lost):
             report(number, len(lost))
@@ -103,7 +102,7 @@ class Repairs:
             self._mend_document(doc_id, found, notes)
         self._remove(self._seen(problems))
         if kinds & set(_INDEXED) or lost or by_document:
-            self._reindex()
+            self._reindexing.run()
         self._lookalike.renew()
         self._visual.wake()
         self._db.settle()

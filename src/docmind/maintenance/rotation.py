@@ -21,26 +21,16 @@ import hashlib
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from docmind.documents import Catalog
 from docmind.errors import CancelledError, DocMindError
 from docmind.records.rotation import RotationProgress, RotationReport
 from docmind.runtime import Background, log_mistake
-from docmind.storage import (
-    Artifacts,
-    Database,
-    Keyset,
-    Mark,
-    OpenedKeys,
-    Preferences,
-    drop_database,
-    kept_databases,
-)
+from docmind.storage import Keyset, Mark, Preferences, drop_database, kept_databases
+from docmind.vault import IndexKey, Vault
 from docmind.wording import N_, _
 
 STEPS = (N_("New keys"), N_("Pages and files"), N_("Texts and conversations"))
@@ -53,20 +43,9 @@ _TURNED = "late.key"  # the preference that tells with which index key the vecto
 class Rotation:
     """Changes the keys of an open vault. Thread-safe: one rotation runs at a time."""
 
-    def __init__(
-        self,
-        data_dir: Path,
-        database: Database,
-        artifacts: Artifacts,
-        catalog: Catalog,
-        keys: Callable[[], OpenedKeys],
-        guard: AbstractContextManager[object],
-        *,
-        min_free_mb: int = 200,
-    ) -> None:
-        """`keys` returns the vault's keys; `guard` is held while they change."""
-        self._data_dir, self._db, self._artifacts, self._catalog = data_dir, database, artifacts, catalog
-        self._keys, self._guard, self._min_free_mb = keys, guard, min_free_mb
+    def __init__(self, vault: Vault) -> None:
+        self._vault, self._data_dir = vault, vault.settings.data_dir
+        self._db, self._artifacts = vault.database, vault.artifacts
         self._turn = threading.Lock()
         self._pausing = threading.Event()
         self._work = Background("rotation", "The rotation of keys goes on at the next start.")
@@ -142,26 +121,27 @@ class Rotation:
         self._work.close()
         self._work.join(60.0)
 
-    def index_key(self) -> tuple[bytes, Callable[[], None] | None]:
-        """Return the key of the index, and what to call once the index was built with it.
+    def index_key(self) -> IndexKey:
+        """Return the key of the index.
 
-        During a rotation that is the new key: the vectors of page patches are rotated to it here, which takes a second
-        for about 1,000 pages. Call it before anything opens these vectors. Raises `DiskFullError`, `VaultError`.
+        During a rotation that is the new key, and the index is to be built again with it. The vectors of page patches
+        are rotated to it here, which takes a second for about 1,000 pages: call it before anything opens them. Raises
+        `DiskFullError`, `VaultError`.
         """
         keyset = self._keyset
         if keyset.next is None or keyset.own_index_key == keyset.next.index_key:
-            return keyset.index_key(), None
+            return IndexKey(keyset.index_key())
         old, new = keyset.index_key(), keyset.next.index_key
         if self._db.is_read_only:
-            return (new if self._turned_with() == _named(new) else old), None
+            return IndexKey(new if self._turned_with() == _named(new) else old)
         if self._turned_with() != _named(new):
             self._turn_vectors(old, new)
         self._has_new_index_key = True
-        return new, self._note_index
+        return IndexKey(new, is_new=True)
 
     @property
     def _keyset(self) -> Keyset:
-        return self._keys().keyset
+        return self._vault.keys.keyset
 
     def _run_quietly(self) -> None:
         try:
@@ -173,17 +153,15 @@ class Rotation:
 
     def _rotate(self, tell: Callable[[str, int, int], None]) -> tuple[int, list[Path]]:
         tell(STEPS[0], 0, 0)
-        with self._guard:
-            self._keys().recovery.begin_rotation()
-            self._artifacts.use(self._keyset)
+        self._vault.begin_rotation()
         files, unreadable = self._seal_again(tell)
         tell(STEPS[2], 0, 0)
         new = self._keyset.next
         if new is not None and self._keyset.db_key != new.db_key:
-            self._db.change_key(new.db_key, Mark(self._data_dir / "mark", new.db_key, self._keys().vault_id))
+            self._db.change_key(new.db_key, Mark(self._data_dir / "mark", new.db_key, self._vault.keys.vault_id))
             for kept in kept_databases(self._data_dir):  # the key that opens them is about to be forgotten
                 drop_database(self._data_dir, kept.name)
-            self._change(lambda keyset: replace(keyset, db_key=new.db_key))
+            self._vault.change_keys(lambda keyset: replace(keyset, db_key=new.db_key))
         return files, unreadable
 
     def _seal_again(self, tell: Callable[[str, int, int], None]) -> tuple[int, list[Path]]:
@@ -205,7 +183,7 @@ class Rotation:
                 files += len(batch) - len(failed)
                 done += len(batch)
         needed = {primary, *there.paths}
-        self._change(
+        self._vault.change_keys(
             lambda keyset: replace(
                 keyset,
                 data_keys={key_id: key for key_id, key in keyset.data_keys.items() if key_id in needed},
@@ -221,19 +199,6 @@ class Rotation:
                 _("The change of keys is paused."),
                 hint=_("It goes on where it stopped, at the latest at the next start."),
             )
-
-    def _change(self, change: Callable[[Keyset], Keyset]) -> None:
-        with self._guard:
-            if self._keyset.next is None:  # the index was the last to change, meanwhile
-                return
-            self._keys().recovery.change_keys(lambda keyset: _settled(change(keyset)))
-            self._artifacts.use(self._keyset)
-
-    def _note_index(self) -> None:
-        """Note that the index was built with its new key."""
-        self._change(
-            lambda keyset: replace(keyset, own_index_key=keyset.next.index_key) if keyset.next is not None else keyset
-        )
 
     def _turned_with(self) -> str | None:
         return Preferences(self._db).get(_TURNED)
@@ -253,21 +218,13 @@ class Rotation:
 
         turn_pages(
             self._data_dir / "late", self._db, change, lambda: preferences.put(_TURNED, _named(new)),
-            min_free_mb=self._min_free_mb,
+            min_free_mb=self._vault.settings.storage.min_free_mb,
         )  # fmt: skip
 
     def _reported(self, files: int, seconds: float, unreadable: Sequence[Path]) -> RotationReport:
         ids = {path.name.rpartition("-")[2][:64] for path in unreadable}
-        names = self._catalog.names_with(ids)
+        names = self._vault.catalog.names_with(ids)
         return RotationReport(files, seconds, tuple(names), len(unreadable))
-
-
-def _settled(keyset: Keyset) -> Keyset:
-    """Return the keyset without the keys to come, where nothing is left to change."""
-    new = keyset.next
-    if new is None or not new.is_sealed or keyset.db_key != new.db_key or keyset.own_index_key != new.index_key:
-        return keyset
-    return replace(keyset, next=None)
 
 
 def _named(key: bytes) -> str:

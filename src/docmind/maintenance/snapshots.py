@@ -24,15 +24,13 @@ import json
 import secrets
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from docmind.config import SnapshotSettings
 from docmind.documents import (
-    Catalog,
     HeldDocument,
     NewSegment,
     Segment,
@@ -71,9 +69,6 @@ from docmind.runtime import log_mistake
 from docmind.storage import (
     STATE,
     Ages,
-    Artifacts,
-    Database,
-    Keyset,
     Manifest,
     Member,
     Report,
@@ -88,9 +83,11 @@ from docmind.storage import (
     open_part,
     seal_part,
 )
+from docmind.vault import Vault
 from docmind.wording import N_, _
 
 if TYPE_CHECKING:
+    from docmind.embedding import TextEmbedder
     from docmind.index import SearchIndex
 
 NOW = "now"
@@ -139,25 +136,21 @@ class Snapshots:
 
     def __init__(
         self,
-        data_dir: Path,
         limits: SnapshotSettings,
-        keys: Callable[[], Keyset],
-        vault_id: str,
-        database: Database,
-        catalog: Catalog,
-        artifacts: Artifacts,
+        *,
+        vault: Vault,
         settings: UserSettings,
         library: Library,
         index: SearchIndex,
-        text_model: tuple[str, str],
-        ages: Ages,
+        embedder: TextEmbedder,
     ) -> None:
-        """`keys` returns the keys as they are now; `text_model` is the name and the fingerprint of the model in use."""
-        self._data_dir, self._limits, self._keys, self._ages = data_dir, limits, keys, ages
-        self._db, self._catalog, self._artifacts = database, catalog, artifacts
-        self._settings, self._library, self._index, self._text_model = settings, library, index, text_model
-        self._rows = Segments(database, catalog)
-        self._files = SnapshotFiles(data_dir / "snapshots", keys().id_key, vault_id)
+        self._limits, self._vault, self._data_dir = limits, vault, vault.settings.data_dir
+        self._db, self._catalog, self._artifacts = vault.database, vault.catalog, vault.artifacts
+        self._settings, self._library, self._index = settings, library, index
+        self._text_model = (embedder.name, embedder.fingerprint)
+        self._ages = Ages(vault.database, vault.clock)
+        self._rows = Segments(vault.database, vault.catalog)
+        self._files = SnapshotFiles(self._data_dir / "snapshots", vault.keys.keyset.id_key, vault.keys.vault_id)
         self._turn = threading.RLock()
 
     # looking
@@ -239,7 +232,7 @@ class Snapshots:
         return (), []
 
     def _is_in(self, kept: KeptDatabase, doc_ids: Collection[str]) -> bool:
-        return holds_document(self._data_dir, kept.name, self._keys().db_key, doc_ids)
+        return holds_document(self._data_dir, kept.name, self._vault.keys.keyset.db_key, doc_ids)
 
     def find_document(self, name: str) -> tuple[str, str]:
         """Return id and name of the one document of any snapshot with this id, start of an id, or name.
@@ -453,7 +446,7 @@ class Snapshots:
             for old in self._surplus(self.list(), but=(before.snapshot_id, snapshot_id)):
                 self._remove(old.snapshot_id)
         self._db.settle()
-        self._library.forget_outlines()
+        self._library.forget()
         self._library.follow_changes()
         if reindex:
             self._index.rebuild(report)

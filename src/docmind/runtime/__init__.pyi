@@ -1,5 +1,6 @@
 from . import quiet, seccomp
 from .background import Background, log_mistake
+from .caches import Cache, Caches
 from .client import Ask, Client, error_named
 from .deadline import Clock, Errand, Errands, Outcome, Starts, ms_since
 from .extras import need_extra
@@ -31,6 +32,8 @@ __all__ = [
     "Answer",
     "Ask",
     "Background",
+    "Cache",
+    "Caches",
     "Check",
     "Client",
     "Clock",

@@ -44,8 +44,8 @@ def test_a_change_is_applied_and_the_reference_stays(state: AppState) -> None:
     docmind.add([report("herons", 2)])
     assert state.change({"answer.quotes": 2}) == ("answer.quotes",)
     assert state.open() is docmind
-    assert docmind._settings.answer.quotes == 2
-    assert len(docmind.documents()) == 1
+    assert docmind.configured.answer.quotes == 2
+    assert len(docmind.documents.all()) == 1
     assert state.settings is not None
     assert state.settings.answer.quotes == 2
 
@@ -67,14 +67,14 @@ def test_a_library_that_another_process_has_open_is_waited_for(
     if gives_way:
         closing = threading.Timer(0.5, other.close)
         closing.start()
-        assert not state.open().documents()
+        assert not state.open().documents.all()
         closing.join()
         return
     monkeypatch.setattr(desk_module, "_GIVES_WAY_S", 0.3)
     with pytest.raises(VaultBusyError, match="in use"):
         state.open()
     other.close()
-    assert not state.open().documents()
+    assert not state.open().documents.all()
 
 
 def test_a_change_waits_for_a_running_question(state: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,11 +82,11 @@ def test_a_change_waits_for_a_running_question(state: AppState, monkeypatch: pyt
     monkeypatch.setattr(desk_module, "_is_busy", lambda _: True)
     state.change({"answer.quotes": 2})
     assert state.is_waiting
-    assert docmind._settings.answer.quotes == 5
+    assert docmind.configured.answer.quotes == 5
     monkeypatch.setattr(desk_module, "_is_busy", lambda _: False)
     state.open()
     assert not state.is_waiting
-    assert docmind._settings.answer.quotes == 2
+    assert docmind.configured.answer.quotes == 2
 
 
 def test_a_change_under_which_the_vault_does_not_open_is_taken_back(
@@ -105,7 +105,7 @@ def test_a_change_under_which_the_vault_does_not_open_is_taken_back(
     with pytest.raises(ConfigError, match="does not open"):
         state.change({"answer.quotes": 2})
     assert docmind.settings.info("answer.quotes").source == "default"
-    assert docmind.documents() == ()
+    assert docmind.documents.all() == ()
 
 
 FIRST, SECOND = "correct horse battery", "staple of the stable"
@@ -124,7 +124,7 @@ def test_locking_drops_the_vault_and_ends_its_index(locked_by_words: AppState) -
     assert state.is_lockable
     docmind = state.open()
     docmind.search("herons")
-    pid = docmind._services.index.started().index.pid  # type: ignore[attr-defined]
+    pid = docmind.index.started().index.pid  # type: ignore[attr-defined]
     there = weakref.ref(docmind)
     del docmind
     assert wait_until(lambda: not state.open().queue.progress().is_busy)
@@ -138,7 +138,7 @@ def test_locking_drops_the_vault_and_ends_its_index(locked_by_words: AppState) -
         state.open()
     with pytest.raises(WrongKeyError):
         state.open("wrong")
-    assert len(state.open(FIRST).documents()) == 1
+    assert len(state.open(FIRST).documents.all()) == 1
 
 
 def test_it_locks_after_idle_minutes_and_not_while_something_runs(
@@ -180,16 +180,16 @@ def test_a_library_without_a_typed_passphrase_does_not_lock(state: AppState, mon
 
 def test_the_recovery_code_opens_and_sets_a_passphrase(locked_by_words: AppState) -> None:
     state = locked_by_words
-    code = state.open().recovery_code() or ""
+    code = state.open().keys.recovery_code() or ""
     assert state.lock()
     with pytest.raises(WrongKeyError):
         state.recover("AAAAA-AAAAA-AAAAA-AAAAA-AAAAA-AAAAA", SECOND)
     opened = state.recover(code.lower(), SECOND)
-    assert opened.recovery_code() not in (None, code)
-    assert opened._vault.settings.keys.recovery_code is None
-    assert len(opened.documents()) == 1
+    assert opened.keys.recovery_code() not in (None, code)
+    assert opened.vault.settings.keys.recovery_code is None
+    assert len(opened.documents.all()) == 1
     del opened
     assert state.lock()
     with pytest.raises(WrongKeyError):
         state.open(FIRST)
-    assert state.open(SECOND).asks_passphrase
+    assert state.open(SECOND).keys.asks_passphrase

@@ -30,7 +30,7 @@ def test_a_page_image_is_served_as_it_is_kept(docmind: DocMind, client: TestClie
     for size, is_thumbnail in (("", False), ("?size=thumbnail", True)):
         answer = client.get(f"/-/page/{added.doc_id}/1/image{size}")
         assert answer.headers["content-type"] == "image/webp"
-        assert answer.content == docmind.page_image(added.doc_id, 1, thumbnail=is_thumbnail)
+        assert answer.content == docmind.documents.page_image(added.doc_id, 1, thumbnail=is_thumbnail)
 
 
 def test_a_page_that_is_not_there_is_an_error(docmind: DocMind, client: TestClient) -> None:

@@ -74,7 +74,7 @@ def limit(test: AppTest, scope: str) -> AppTest:
 
 
 def doc_id(docmind: DocMind, name: str) -> str:
-    return docmind.find_document(name).doc_id
+    return docmind.documents.find(name).doc_id
 
 
 def shown(test: AppTest) -> str:
@@ -91,7 +91,7 @@ def test_dropped_files_are_added_once_and_all_documents_are_asked(docmind: DocMi
     assert "All your documents are asked" in shown(test)
     test = read(docmind, test)
     checked(test.run())
-    assert sorted(info.document for info in docmind.documents()) == ["boiler.pdf", "lease.pdf", "owls.pdf"]
+    assert sorted(info.document for info in docmind.documents.all()) == ["boiler.pdf", "lease.pdf", "owls.pdf"]
     assert len(docmind.queue.uploads()) == 2
     assert test.session_state[state.FILTER_DOCUMENTS] == []
     click(test, "dropped-dismiss")
@@ -144,13 +144,13 @@ def test_what_is_chosen_stays_with_the_conversation_and_follows_the_bin(docmind:
     assert docmind.conversations.thread(bound).bound.doc_ids == tuple(sorted((boiler, owls)))
     click(test, f"show-{free}")
     assert test.session_state[state.FILTER_DOCUMENTS] == []
-    docmind.library.delete([boiler])
+    docmind.documents.delete([boiler])
     click(test, f"show-{bound}")
     assert test.session_state[state.FILTER_DOCUMENTS] == [owls]
-    docmind.library.restore([boiler])
+    docmind.documents.restore([boiler])
     checked(test.run())
     assert sorted(test.session_state[state.FILTER_DOCUMENTS]) == sorted((boiler, owls))
-    docmind.erase([owls])
+    docmind.erasures.erase([owls])
     checked(test.run())
     assert test.session_state[state.FILTER_DOCUMENTS] == [boiler]
     assert docmind.conversations.thread(free).bound == Filters()

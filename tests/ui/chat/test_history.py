@@ -313,7 +313,7 @@ def test_an_answer_compared_with_its_like_says_so(docmind: DocMind) -> None:
 @pytest.mark.slow
 def test_pages_of_a_document_deleted_since_are_told_as_gone(docmind: DocMind) -> None:
     thread_id, (first, second) = asked(docmind, FIRST, SECOND)
-    docmind.erase([docmind.documents()[0].doc_id], conversations=False)
+    docmind.erasures.erase([docmind.documents.all()[0].doc_id], conversations=False)
     test = opened(thread_id)
     test.session_state[state.COMPARING] = (thread_id, first, second)
     assert "This document has been deleted." in said(run(test))

@@ -61,7 +61,7 @@ def page() -> None:
     with st.sidebar:
         picture.draw(mind)
     picture.draw_results(mind)
-    conversation.draw_question_box(mind, None, mind.documents(), takes=True)
+    conversation.draw_question_box(mind, None, mind.documents.all(), takes=True)
 
 
 def looking_for(sought: bytes, name: str = "shot.png", words: str = "") -> AppTest:
@@ -185,7 +185,7 @@ def test_a_page_that_is_deleted_under_the_result_leaves_a_line(vault: DocMind) -
     vault.lookalike.catch_up()
     test = looking_for(crop(9))
     hit = test.session_state[state.PICTURE].now.result.hits[0]
-    vault.erase([hit.doc_id])
+    vault.erasures.erase([hit.doc_id])
     page_view.forget()
     assert "short lived\\.png, page 1: no longer in the library" in told(run(test))
     assert "#read=" not in told(test)

@@ -47,22 +47,22 @@ def test_rows_are_sent_again_only_after_a_change(docmind: DocMind, client: TestC
     assert told["kinds"] == {"txt": "Text"}
     assert not any("\u202e" in json.dumps(row, ensure_ascii=False) for row in told["rows"])
     assert client.get(f"/-/library?since={version}").status_code == 204
-    owls = docmind.find_document("b.txt").doc_id
-    docmind.library.new_collection("Birds", [owls])
+    owls = docmind.documents.find("b.txt").doc_id
+    docmind.documents.new_collection("Birds", [owls])
     answer = client.get(f"/-/library?since={version}")
     assert answer.status_code == 200
     (name,) = answer.json()["collections"].values()
     assert name == "Birds"
-    docmind.library.delete([owls])
+    docmind.documents.delete([owls])
     assert len(client.get("/-/library").json()["rows"]) == 1
     assert client.get(f"/-/document/{owls}/original").status_code == 404
 
 
 def test_originals_are_files_with_safe_names(docmind: DocMind, client: TestClient) -> None:
-    ids = {info.doc_id: info for info in docmind.documents()}
+    ids = {info.doc_id: info for info in docmind.documents.all()}
     for doc_id in ids:
         answer = client.get(f"/-/document/{doc_id}/original")
-        assert answer.content == docmind.library.original(doc_id)
+        assert answer.content == docmind.documents.original(doc_id)
         assert answer.headers["content-disposition"].startswith('attachment; filename="')
         assert "/" not in answer.headers["content-disposition"].split("''")[1]
     answer = fetched(client, *ids)
@@ -77,9 +77,9 @@ def test_originals_are_files_with_safe_names(docmind: DocMind, client: TestClien
 
 
 def test_files_of_one_name_stay_apart(docmind: DocMind, client: TestClient) -> None:
-    first, second = docmind.documents()
-    docmind.library.rename(first.doc_id, document="same.txt")
-    docmind.library.rename(second.doc_id, document="Same.txt")
+    first, second = docmind.documents.all()
+    docmind.documents.rename(first.doc_id, document="same.txt")
+    docmind.documents.rename(second.doc_id, document="Same.txt")
     answer = fetched(client, first.doc_id, second.doc_id)
     with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
         assert archive.namelist() == ["same.txt", "Same (2).txt"]

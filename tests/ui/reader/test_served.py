@@ -42,7 +42,7 @@ def client(launch: Launch) -> TestClient:
 
 
 def lease_of(docmind: DocMind) -> str:
-    return docmind.find_document("lease.pdf").doc_id
+    return docmind.documents.find("lease.pdf").doc_id
 
 
 def ask(docmind: DocMind, question: str = "How long is the notice period of the lease?") -> Answer:
@@ -80,14 +80,14 @@ def test_a_source_has_its_quote_its_shapes_and_its_picture(docmind: DocMind, cli
     assert all(len(quad) == 4 for quad in found["quads"])
     picture = client.get(f"/-/cited/{place(answer, source.n)}/image")
     assert picture.headers["content-type"] == "image/webp"
-    assert picture.content == docmind.page_image(doc_id, source.page_no)
+    assert picture.content == docmind.documents.page_image(doc_id, source.page_no)
 
 
 @pytest.mark.parametrize("with_quotes", [False, True])
 def test_an_erased_document_is_gone(docmind: DocMind, client: TestClient, with_quotes: bool) -> None:
     doc_id = lease_of(docmind)
     answer = ask(docmind)
-    docmind.erase([doc_id], conversations=with_quotes)
+    docmind.erasures.erase([doc_id], conversations=with_quotes)
     assert ("six months" in client.get(f"/-/cited/{place(answer)}").json()["quote"]) is not with_quotes
     for address in (f"cited/{place(answer)}/image", f"page/{doc_id}/1", f"document/{doc_id}/original"):
         refused = client.get(f"/-/{address}")

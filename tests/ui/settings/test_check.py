@@ -57,7 +57,7 @@ def test_what_is_found_is_told_and_repaired(data_dir: Path) -> None:
     test = pressed(test, "check-repair")
     assert [one.value for one in test.success] == ["2 findings were mended."]
     assert len(test.expander) == 1
-    assert docmind.page_image(docmind.documents()[0].doc_id, 1)
+    assert docmind.documents.page_image(docmind.documents.all()[0].doc_id, 1)
 
 
 @pytest.mark.slow

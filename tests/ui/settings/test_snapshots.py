@@ -61,7 +61,7 @@ def test_a_snapshot_is_taken_compared_gone_back_to_and_deleted() -> None:
     assert "so you can undo this" in words_of(test)
     settled(test.button("snapshot-yes").click().run())
     assert "1 document moved to the bin" in words_of(test)
-    assert [one.document for one in docmind.documents()] == ["herons.txt"]
+    assert [one.document for one in docmind.documents.all()] == ["herons.txt"]
     test.button(f"pin-{info.snapshot_id}").click().run()
     assert docmind.snapshots.find("Before the otters").is_pinned
     test.button(f"delete-{info.snapshot_id}").click().run()

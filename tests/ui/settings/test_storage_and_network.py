@@ -27,13 +27,13 @@ def test_space_is_freed_and_the_network_listed(tmp_path: Path) -> None:
         assert "Nothing to free: everything stored is in use." in [text.value for text in app.markdown]
         assert any("refused since" in text.value for text in app.markdown)
         assert "telemetry.invalid:443" in app.dataframe[0].value["Address"].tolist()
-        docmind._artifacts.put(b"lost" * 1000, ".webp.enc")
-        docmind.prune()
-        with docmind._database.transaction() as db:
+        docmind.vault.artifacts.put(b"lost" * 1000, ".webp.enc")
+        docmind.garbage.prune()
+        with docmind.vault.database.transaction() as db:
             db.execute("UPDATE ages SET since_ms = -99 * 86400000")
         app.run()
         assert "can be freed: 1 file" in app.markdown[0].value
         app.button(key="garbage-free").click().run()
         assert "freed" in app.success[0].value
         assert not app.exception
-        assert docmind.prune(dry_run=True).files == ()
+        assert docmind.garbage.prune(dry_run=True).files == ()

@@ -39,7 +39,7 @@ def test_a_folder_is_chosen_and_used_at_once() -> None:
     test.selectbox("text-model").select("own").run()
     test.button("text-model-use").click().run()
     assert not test.error
-    assert desk().open().text_models()
+    assert desk().open().text_models.all()
     assert test.run().selectbox("text-model").value == "own", "at once"
     desk().close()
     desk.clear()

@@ -225,7 +225,7 @@ def test_the_reader_shows_a_page_with_its_heat_and_one_word_alone(monkeypatch: p
     monkeypatch.setenv("DOCMIND_VISUAL__LATE_MODEL", "fake-late")
     with_pages(Upload("red.pdf", pdf([RED])))
     mind = desk().open()
-    (info,) = mind.documents()
+    (info,) = mind.documents.all()
     mind.visual.embed("fake-late")
     thread = mind.conversations.create()
     turn = mind.conversations.ask("Where is the red box, not blue?", thread_id=thread.thread_id)

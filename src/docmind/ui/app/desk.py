@@ -83,7 +83,7 @@ class AppState:
         if not docmind.is_read_only:
             docmind.queue.start()
         self._warm(docmind)
-        if docmind.asks_passphrase:
+        if docmind.keys.asks_passphrase:
             self._locking.start(self._lock_when_idle)
 
     @property
@@ -95,7 +95,7 @@ class AppState:
     def is_lockable(self) -> bool:
         """Tell whether the vault is open, and opens again only with a passphrase that the user types."""
         docmind = self._docmind
-        return docmind is not None and docmind.asks_passphrase
+        return docmind is not None and docmind.keys.asks_passphrase
 
     def lock(self, *, waits: bool = False) -> bool:
         """Close the vault, end its processes and drop its keys; return False where something runs, or it has none.
@@ -105,7 +105,7 @@ class AppState:
         """
         with self._lock:
             docmind = self._docmind
-            if docmind is None or not docmind.asks_passphrase:
+            if docmind is None or not docmind.keys.asks_passphrase:
                 return False
             if self._is_at_work(docmind):
                 self._is_lock_wanted |= waits

@@ -39,8 +39,8 @@ Keep it away from the computer that holds the library. Whoever has this code and
 
 def draw_recovery(docmind: DocMind) -> None:
     """Draw the reminder, from the first document on until the code is confirmed, and the dialog that was opened."""
-    code = docmind.recovery_code()
-    if code is not None and docmind.documents():
+    code = docmind.keys.recovery_code()
+    if code is not None and docmind.documents.all():
         st.html(_LOOKS)
         with st.container(border=True, horizontal=True, vertical_alignment="center", key="recovery-reminder"):
             st.markdown(
@@ -59,7 +59,7 @@ def draw_recovery(docmind: DocMind) -> None:
 def recovery_section(docmind: DocMind) -> None:
     """Draw the section in Settings: show the code while it is unconfirmed, and create another."""
     st.subheader(_("Recovery code"), anchor=False)
-    is_kept = docmind.recovery_code() is not None
+    is_kept = docmind.keys.recovery_code() is not None
     st.markdown(
         _("It opens your library if the key is lost.")
         + " "
@@ -109,14 +109,14 @@ def _show(docmind: DocMind, code: str) -> None:
     with st.container(key="recovery-code"):
         st.code(code, language=None, wrap_lines=True)
     st.caption(_("Once you confirm, DocMind doesn't keep it. You can make a new one in Settings at any time."))
-    told = _(_FILE).format(vault_id=docmind.vault_id, code=code)
+    told = _(_FILE).format(vault_id=docmind.keys.vault_id, code=code)
     with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
         data = {"label": _("Print"), "text": told}
         browser_part(Path(__file__).parent, "print", data=data, key="recovery-print", width="content", height="content")
         st.download_button(
             _("Save as a file"),
             told,
-            file_name=f"docmind-recovery-code-{docmind.vault_id[:6]}.txt",
+            file_name=f"docmind-recovery-code-{docmind.keys.vault_id[:6]}.txt",
             mime="text/plain",
             key="recovery-save",
             icon=":material/download:",
@@ -127,7 +127,7 @@ def _show(docmind: DocMind, code: str) -> None:
         )
     if not confirmed:
         return
-    outcome = errors.attempt(lambda: docmind.confirm_recovery_code(code))
+    outcome = errors.attempt(lambda: docmind.keys.confirm_recovery_code(code))
     if isinstance(outcome, DocMindError):
         errors.show(outcome)
         return
@@ -144,7 +144,7 @@ def _renew(docmind: DocMind) -> None:
         wanted = st.button(_("Make a new code"), type="primary", key="recovery-make")
     if not wanted:
         return
-    outcome = errors.attempt(docmind.new_recovery_code)
+    outcome = errors.attempt(docmind.keys.new_recovery_code)
     if isinstance(outcome, DocMindError):
         errors.show(outcome)
         return

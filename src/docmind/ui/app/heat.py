@@ -73,7 +73,9 @@ def draw_heat(
     with row:
         chosen = _choose(words, key)
     grid = visual.similarity_map.strength(found, chosen or words)
-    drawn = errors.attempt(lambda: visual.similarity_map.drawn(docmind.page_image(doc_id, page_no), grid, width=width))
+    drawn = errors.attempt(
+        lambda: visual.similarity_map.drawn(docmind.documents.page_image(doc_id, page_no), grid, width=width)
+    )
     if isinstance(drawn, DocMindError):
         errors.show(drawn)
         return

@@ -21,15 +21,17 @@ if TYPE_CHECKING:
 @st.cache_data(max_entries=96, show_spinner=False)
 def page_jpeg(_docmind: DocMind, doc_id: str, page_no: int, boxes: tuple[Box, ...] = (), width: int = 0) -> bytes:
     """Return the page image, highlighted; cached in memory for a while, never on the disk."""
-    page = _docmind.page(doc_id, page_no)
-    return highlight.marked(_docmind.page_image(doc_id, page_no), boxes, (page.width, page.height), width=width)
+    page = _docmind.documents.page(doc_id, page_no)
+    return highlight.marked(
+        _docmind.documents.page_image(doc_id, page_no), boxes, (page.width, page.height), width=width
+    )
 
 
 @st.cache_data(max_entries=96, show_spinner=False)
 def strip_jpeg(_docmind: DocMind, doc_id: str, page_no: int, boxes: tuple[Box, ...]) -> bytes | None:
     """Return the part of the page that holds the boxes."""
-    page = _docmind.page(doc_id, page_no)
-    return highlight.strip(_docmind.page_image(doc_id, page_no), boxes, (page.width, page.height))
+    page = _docmind.documents.page(doc_id, page_no)
+    return highlight.strip(_docmind.documents.page_image(doc_id, page_no), boxes, (page.width, page.height))
 
 
 @st.cache_data(max_entries=96, show_spinner=False)
@@ -38,8 +40,10 @@ def outlined_jpeg(_docmind: DocMind, doc_id: str, page_no: int, quad: Quad, widt
 
     Raises `NotFoundError` if gone.
     """
-    page = _docmind.page(doc_id, page_no)
-    return highlight.outlined(_docmind.page_image(doc_id, page_no), quad, (page.width, page.height), width=width)
+    page = _docmind.documents.page(doc_id, page_no)
+    return highlight.outlined(
+        _docmind.documents.page_image(doc_id, page_no), quad, (page.width, page.height), width=width
+    )
 
 
 def source_jpeg(docmind: DocMind, source: Source, width: int = 0) -> bytes:

@@ -65,14 +65,14 @@ def route(path: str, answer: Answer, method: str = "GET") -> Route:
 def _page_image(docmind: DocMind, request: Request) -> Response:
     doc_id, page_no = request.path_params["doc_id"], request.path_params["page_no"]
     is_thumbnail = request.query_params.get("size") == "thumbnail"
-    return Response(docmind.page_image(doc_id, page_no, thumbnail=is_thumbnail), media_type="image/webp")
+    return Response(docmind.documents.page_image(doc_id, page_no, thumbnail=is_thumbnail), media_type="image/webp")
 
 
 def _original(docmind: DocMind, request: Request) -> Response:
     """Answer with a document's file as it was added."""
     doc_id = request.path_params["doc_id"]
-    name = docmind.library.original_name(doc_id)
-    return Response(docmind.library.original(doc_id), media_type="application/octet-stream", headers=attachment(name))
+    name = docmind.documents.original_name(doc_id)
+    return Response(docmind.documents.original(doc_id), media_type="application/octet-stream", headers=attachment(name))
 
 
 def attachment(name: str) -> dict[str, str]:

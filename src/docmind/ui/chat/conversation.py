@@ -95,7 +95,7 @@ def follow(docmind: DocMind, thread_id: str | None, documents: Sequence[Document
 
 
 def _collections(docmind: DocMind) -> dict[str, str]:
-    return {one.collection_id: one.name for one in docmind.library.collections()}
+    return {one.collection_id: one.name for one in docmind.documents.collections()}
 
 
 def snapshot_names(docmind: DocMind) -> dict[str, str]:

@@ -216,7 +216,7 @@ def _find(docmind: DocMind, number: int) -> None:
 
 def _add(docmind: DocMind, number: int) -> None:
     name, picture = _without(number)
-    upload_ids = errors.attempt(lambda: docmind.submit([Upload(name, picture)], total_bytes=len(picture)))
+    upload_ids = errors.attempt(lambda: docmind.queue.submit([Upload(name, picture)], total_bytes=len(picture)))
     if isinstance(upload_ids, DocMindError):
         st.session_state[state.REFUSED] = upload_ids
     else:
@@ -277,5 +277,5 @@ def _attention(docmind: DocMind, dropped: Dropped) -> list[UploadInfo]:
 
 def _ready(docmind: DocMind, dropped: Dropped) -> tuple[str, ...]:
     """Return the documents that are read, without those that were deleted meanwhile."""
-    there = {info.doc_id for info in docmind.documents() if info.status == "ready"}
+    there = {info.doc_id for info in docmind.documents.all() if info.status == "ready"}
     return tuple(doc_id for doc_id in dict.fromkeys(dropped.doc_ids) if doc_id in there)

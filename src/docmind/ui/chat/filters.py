@@ -133,7 +133,7 @@ def chosen_filters(docmind: DocMind) -> Filters:
             collections=collections,
             snapshots=snapshots,
         )
-    found = tuple(info.doc_id for info in _narrowed(docmind.documents()))
+    found = tuple(info.doc_id for info in _narrowed(docmind.documents.all()))
     return Filters(doc_ids=found or (_NONE,), languages=languages, collections=collections, snapshots=snapshots)
 
 

@@ -262,7 +262,7 @@ _PASTE = N_("Take the picture from the clipboard. Ctrl+V does the same anywhere 
 
 def draw(docmind: DocMind) -> None:
     """Draw visual search; called inside the sidebar."""
-    has_documents = bool(docmind.documents())
+    has_documents = bool(docmind.documents.all())
     if not has_documents:
         clear()
     search: PictureSearch | None = st.session_state.get(state.PICTURE)

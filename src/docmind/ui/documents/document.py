@@ -29,7 +29,7 @@ _HEADINGS, _TALLEST = 12, 360  # headings shown unfolded; pixels of a longer out
 
 def draw_document(docmind: DocMind, doc_id: str, *, begin_in: Callable[[str], None]) -> None:
     """Draw one document; its pages open in the reader. `begin_in` limits a new conversation to a document."""
-    info = docmind.document(doc_id)
+    info = docmind.documents.get(doc_id)
     st.button(_("All documents"), icon=":material/arrow_back:", type="tertiary", on_click=library.close_document)
     errors.show_of(_TROUBLE)
     title = one_line(info.shown_title)
@@ -64,8 +64,8 @@ def _draw_actions(docmind: DocMind, info: DocumentInfo, begin_in: Callable[[str]
             _go_and_ask(info, begin_in)
         st.download_button(
             _("Download original"),
-            lambda: docmind.library.original(info.doc_id),
-            file_name=docmind.library.original_name(info.doc_id),
+            lambda: docmind.documents.original(info.doc_id),
+            file_name=docmind.documents.original_name(info.doc_id),
             mime="application/octet-stream",
             icon=":material/download:",
             key="document-get",
@@ -99,7 +99,7 @@ def _draw_facts(docmind: DocMind, info: DocumentInfo) -> None:
     if info.address:
         fetched = _("Fetched {when} from {address}")
         st.caption(fetched.format(when=when(info.fetched_at_ms), address=escape(info.address, limit=300)))
-    reading = errors.attempt(lambda: docmind.library.reading(info.doc_id))
+    reading = errors.attempt(lambda: docmind.documents.reading(info.doc_id))
     if not isinstance(reading, DocMindError):
         for source, pages, confidence in reading.sources:
             st.caption(_read_as(source, pages, confidence))
@@ -130,12 +130,12 @@ def _read_as(source: str, pages: int, confidence: float) -> str:
 
 def _draw_tags(docmind: DocMind, info: DocumentInfo) -> None:
     key = f"tags-{info.doc_id}"
-    known = list(dict.fromkeys((*info.tags, *docmind.library.tags())))
+    known = list(dict.fromkeys((*info.tags, *docmind.documents.tags())))
 
     def changed() -> None:
         wanted = set(st.session_state[key])
         added, removed = wanted - set(info.tags), set(info.tags) - wanted
-        errors.heed(_TROUBLE, lambda: docmind.library.tag((info.doc_id,), add=sorted(added), remove=sorted(removed)))
+        errors.heed(_TROUBLE, lambda: docmind.documents.tag((info.doc_id,), add=sorted(added), remove=sorted(removed)))
 
     st.multiselect(
         _("Tags"),
@@ -150,16 +150,16 @@ def _draw_tags(docmind: DocMind, info: DocumentInfo) -> None:
 
 def _draw_collections(docmind: DocMind, info: DocumentInfo) -> None:
     key = f"collections-{info.doc_id}"
-    known = {one.collection_id: one.name for one in docmind.library.collections()}
+    known = {one.collection_id: one.name for one in docmind.documents.collections()}
 
     def work() -> None:
         chosen = set(st.session_state[key])
         for one in chosen - set(known):
-            docmind.library.new_collection(one, (info.doc_id,))
+            docmind.documents.new_collection(one, (info.doc_id,))
         for one in (chosen & set(known)) - set(info.collections):
-            docmind.library.collect(one, (info.doc_id,))
+            docmind.documents.collect(one, (info.doc_id,))
         for one in set(info.collections) - chosen:
-            docmind.library.collect(one, (info.doc_id,), leave=True)
+            docmind.documents.collect(one, (info.doc_id,), leave=True)
         del st.session_state[key]  # a new collection is named by its id from now on
 
     st.multiselect(
@@ -182,7 +182,7 @@ def _draw_language(docmind: DocMind, info: DocumentInfo) -> None:
 
     def changed() -> None:
         code = st.session_state[key] or ""
-        errors.heed(_TROUBLE, lambda: docmind.library.set_language((info.doc_id,), code))
+        errors.heed(_TROUBLE, lambda: docmind.documents.set_language((info.doc_id,), code))
 
     st.selectbox(
         _("Language"),
@@ -196,7 +196,7 @@ def _draw_language(docmind: DocMind, info: DocumentInfo) -> None:
 
 
 def _draw_outline(docmind: DocMind, info: DocumentInfo) -> None:
-    headings = errors.attempt(lambda: docmind.library.outline(info.doc_id))
+    headings = errors.attempt(lambda: docmind.documents.outline(info.doc_id))
     if isinstance(headings, DocMindError) or len(headings) < 2:
         return
     with st.expander(_("Outline"), expanded=len(headings) <= _HEADINGS, icon=":material/toc:"):

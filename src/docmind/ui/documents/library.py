@@ -143,11 +143,11 @@ def delete(docmind: DocMind, doc_ids: Sequence[str]) -> None:
     """Move documents to the bin; ask first where one would be gone for good. For callbacks."""
 
     def work() -> None:
-        infos = [docmind.document(doc_id) for doc_id in doc_ids]
-        if not docmind.library.bin_days or any(info.status != "ready" for info in infos):
+        infos = [docmind.documents.get(doc_id) for doc_id in doc_ids]
+        if not docmind.documents.bin_days or any(info.status != "ready" for info in infos):
             ask(PURGE, doc_ids)
             return
-        st.session_state[state.BINNED] = docmind.library.delete(doc_ids)
+        st.session_state[state.BINNED] = docmind.documents.delete(doc_ids)
         page_view.forget()
         close_document()
         _unselect()
@@ -200,7 +200,7 @@ def _draw_receipt(docmind: DocMind, receipt: ErasureReceipt) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.download_button(
             _("Save receipt"),
-            docmind.receipt_text(receipt),
+            docmind.erasures.text_of(receipt),
             file_name=f"erasure-{receipt.doc_id[:12]}.json",
             mime="application/json",
             icon=":material/receipt_long:",
@@ -217,7 +217,7 @@ def _forget_receipts() -> None:
 
 
 def _restore(docmind: DocMind, doc_ids: Sequence[str]) -> None:
-    errors.heed(_TROUBLE, lambda: docmind.library.restore(doc_ids))
+    errors.heed(_TROUBLE, lambda: docmind.documents.restore(doc_ids))
     _dismiss()
 
 
@@ -230,7 +230,7 @@ def _dismiss() -> None:
 
 def draw_bin_link(docmind: DocMind) -> None:
     """Draw the way to the bin, where there is anything in it."""
-    number = len(docmind.library.binned())
+    number = len(docmind.documents.binned())
     if number:
         label = _("Bin ({n})").format(n=f"{number:,}")
         st.button(label, key="bin-open", icon=":material/delete:", type="tertiary", on_click=_open_bin)
@@ -243,7 +243,7 @@ def _open_bin() -> None:
 
 def draw_bin(docmind: DocMind) -> None:
     """Draw the documents in the bin, each to be restored or deleted permanently."""
-    binned = docmind.library.binned()
+    binned = docmind.documents.binned()
     errors.show_of(_TROUBLE)
     st.button(_("All documents"), icon=":material/arrow_back:", type="tertiary", on_click=close_document)
     draw_undo(docmind)
@@ -254,7 +254,7 @@ def draw_bin(docmind: DocMind) -> None:
     if not binned:
         st.caption(_("The bin is empty."))
         return
-    days = f"{docmind.library.bin_days:g}"
+    days = f"{docmind.documents.bin_days:g}"
     st.caption(_("Documents are deleted permanently after {n} days. Searches don't find them here.").format(n=days))
     for info in binned[:_SHOWN]:
         with st.container(horizontal=True, vertical_alignment="center", key=f"binned-{info.doc_id}"):
@@ -302,7 +302,7 @@ def draw_dialog(docmind: DocMind) -> None:
     """Draw the dialog that is open."""
     what, ids = st.session_state.get(state.LIBRARY_DIALOG, ("", ()))
     if what == EMPTY:
-        ids = tuple(info.doc_id for info in docmind.library.binned())
+        ids = tuple(info.doc_id for info in docmind.documents.binned())
     if what and ids:
         title, icon, draw = _DIALOGS[what]
         st.dialog(_(title), icon=f":material/{icon}:", on_dismiss=_close)(draw)(docmind, ids)
@@ -320,7 +320,7 @@ def _finish(outcome: object, *, unselects: bool = False) -> None:
 
 
 def _tag(docmind: DocMind, ids: tuple[str, ...]) -> None:
-    known = list(docmind.library.tags())
+    known = list(docmind.documents.tags())
     st.caption(_selected(len(ids)))
     added = st.multiselect(
         _("Add tags"), known, key="tags-add", accept_new_options=True, placeholder=_("Choose tags or type a new one")
@@ -330,11 +330,11 @@ def _tag(docmind: DocMind, ids: tuple[str, ...]) -> None:
         if st.button(_("Cancel"), key="tags-no", on_click=_close):
             st.rerun()
         if st.button(_("Save"), key="tags-yes", type="primary", disabled=not (added or removed)):
-            _finish(errors.attempt(lambda: docmind.library.tag(ids, add=added, remove=removed)))
+            _finish(errors.attempt(lambda: docmind.documents.tag(ids, add=added, remove=removed)))
 
 
 def _collect(docmind: DocMind, ids: tuple[str, ...]) -> None:
-    known = {one.collection_id: one.name for one in docmind.library.collections()}
+    known = {one.collection_id: one.name for one in docmind.documents.collections()}
     st.caption(_selected(len(ids)))
     chosen = st.selectbox(
         _("Collection"),
@@ -348,9 +348,9 @@ def _collect(docmind: DocMind, ids: tuple[str, ...]) -> None:
 
     def work() -> None:
         if chosen in known:
-            docmind.library.collect(chosen, ids)
+            docmind.documents.collect(chosen, ids)
         else:
-            docmind.library.new_collection(chosen or "", ids)
+            docmind.documents.new_collection(chosen or "", ids)
 
     with st.container(horizontal=True, horizontal_alignment="right"):
         if st.button(_("Cancel"), key="collection-no", on_click=_close):
@@ -361,7 +361,7 @@ def _collect(docmind: DocMind, ids: tuple[str, ...]) -> None:
 
 def _rename(docmind: DocMind, ids: tuple[str, ...]) -> None:
     (doc_id,) = ids
-    info = docmind.document(doc_id)
+    info = docmind.documents.get(doc_id)
     title = st.text_input(_("Title"), info.title, key="rename-title", placeholder=one_line(info.heading), max_chars=300)
     name = st.text_input(_("Name"), one_line(info.document), key="rename-name", max_chars=200)
     st.caption(_("The original file keeps its content. An empty title is taken from the first page."))
@@ -370,11 +370,11 @@ def _rename(docmind: DocMind, ids: tuple[str, ...]) -> None:
             st.rerun()
         if st.button(_("Save"), key="rename-yes", type="primary"):
             new = name if name != one_line(info.document) else None
-            _finish(errors.attempt(lambda: docmind.library.rename(doc_id, document=new, title=title)))
+            _finish(errors.attempt(lambda: docmind.documents.rename(doc_id, document=new, title=title)))
 
 
 def _purge(docmind: DocMind, ids: tuple[str, ...]) -> None:
-    names = [info.document for info in (*docmind.documents(), *docmind.library.binned()) if info.doc_id in ids]
+    names = [info.document for info in (*docmind.documents.all(), *docmind.documents.binned()) if info.doc_id in ids]
     st.markdown(f"**{escape(names[0], limit=120)}**" if len(names) == 1 else f"**{_selected(len(names))}**")
     st.write(
         _(
@@ -410,7 +410,9 @@ def _purge(docmind: DocMind, ids: tuple[str, ...]) -> None:
 
     there = [doc_id for doc_id in ids if _is_there(docmind, doc_id)]  # the others were erased in another tab meanwhile
     outcome = errors.attempt(
-        lambda: docmind.erase(there, conversations=quotes, memories=memories, snapshots=snapshots, progress=tell)
+        lambda: docmind.erasures.erase(
+            there, conversations=quotes, memories=memories, snapshots=snapshots, progress=tell
+        )
     )
     if not isinstance(outcome, DocMindError):
         page_view.forget()
@@ -421,7 +423,7 @@ def _purge(docmind: DocMind, ids: tuple[str, ...]) -> None:
 
 
 def _is_there(docmind: DocMind, doc_id: str) -> bool:
-    return any(info.doc_id == doc_id for info in (*docmind.documents(), *docmind.library.binned()))
+    return any(info.doc_id == doc_id for info in (*docmind.documents.all(), *docmind.documents.binned()))
 
 
 def _selected(number: int) -> str:

@@ -35,15 +35,15 @@ def rows_of(docmind: DocMind) -> tuple[str, bytes]:
     """Return the version of the library's rows, and the rows as JSON; they are made again only after a change."""
     global _kept
     with _lock:
-        state = f"{docmind.vault_id}-{docmind.library.state()}"
+        state = f"{docmind.keys.vault_id}-{docmind.documents.state()}"
         if state != _kept[0]:
-            documents = docmind.documents()
+            documents = docmind.documents.all()
             body = json.dumps(
                 {
                     "rows": [_row(info) for info in documents],
                     "kinds": {name: kind(name) for name in {info.kind for info in documents}},
                     "languages": {code: language(code) for code in {info.language for info in documents} if code},
-                    "collections": {one.collection_id: one.name for one in docmind.library.collections()},
+                    "collections": {one.collection_id: one.name for one in docmind.documents.collections()},
                 },
                 ensure_ascii=False,
                 separators=(",", ":"),
@@ -93,7 +93,7 @@ def _selection(docmind: DocMind, request: Request) -> Response:
     if not doc_ids:
         raise ConfigError(_("No document is selected."), hint="Select at least one document.")
     for doc_id in doc_ids:
-        docmind.library.original_name(doc_id)  # raises where one is not there
+        docmind.documents.original_name(doc_id)  # raises where one is not there
     name = secrets.token_hex(8)
     with _lock:
         _selections[name] = doc_ids
@@ -108,7 +108,7 @@ def _originals(docmind: DocMind, request: Request) -> Response:
         doc_ids = _selections.get(request.path_params["selection"], [])
     if not doc_ids:
         raise NotFoundError(_("There is no such selection of documents."), hint="Select them again.")
-    names = _different([(doc_id, docmind.library.original_name(doc_id)) for doc_id in doc_ids])
+    names = _different([(doc_id, docmind.documents.original_name(doc_id)) for doc_id in doc_ids])
     return StreamingResponse(_zipped(docmind, names), media_type="application/zip", headers=attachment("documents.zip"))
 
 
@@ -150,7 +150,7 @@ def _zipped(docmind: DocMind, named: list[tuple[str, str]]) -> Iterator[bytes]:
     sent = _Sent()
     with zipfile.ZipFile(cast("IO[bytes]", sent), "w", zipfile.ZIP_STORED) as archive:
         for doc_id, name in named:
-            archive.writestr(name, docmind.library.original(doc_id))
+            archive.writestr(name, docmind.documents.original(doc_id))
             yield sent.taken()
     yield sent.taken()
 

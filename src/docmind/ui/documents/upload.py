@@ -85,7 +85,7 @@ def web_page(docmind: DocMind) -> None:
             wants = st.form_submit_button(_("Add web page"), icon=":material/add_link:")
         if wants and address.strip():
             with st.spinner(_("Fetching the page…")):
-                _act(lambda: docmind.submit([docmind.web_page(address)]))
+                _act(lambda: docmind.queue.submit([docmind.web_pages.fetch(address)]))
             st.session_state[state.WEB_PAGE_TAKEN] = state.QUEUE_TROUBLE not in st.session_state
             st.rerun()
 
@@ -164,7 +164,7 @@ def submit(docmind: DocMind, files: Sequence[UploadedFile], *, is_folder: bool =
     taken.update(file.file_id for file in files)
     wanted = [file for file in files if not is_folder or _is_wanted(file.name)]
     uploads = (Upload(_own_name(file.name) if is_folder else file.name, file.getvalue()) for file in wanted)
-    return docmind.submit(uploads, total_bytes=sum(file.size for file in wanted))
+    return docmind.queue.submit(uploads, total_bytes=sum(file.size for file in wanted))
 
 
 def release(files: Iterable[UploadedFile]) -> None:
@@ -217,7 +217,7 @@ def _seen(docmind: DocMind) -> tuple[Any, ...]:
 
 
 def _look(docmind: DocMind, seen: tuple[Any, ...]) -> None:
-    if docmind.counts()[0] or _seen(docmind) != seen:
+    if docmind.documents.counts()[0] or _seen(docmind) != seen:
         st.rerun()
 
 

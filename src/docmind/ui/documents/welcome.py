@@ -57,10 +57,10 @@ def _ability(picture: str, title: str, text: str) -> str:
 
 
 def _add_sample(docmind: DocMind) -> None:
-    errors.heed(_SAMPLE, lambda: docmind.submit([Upload(SAMPLE_NAME, sample_document())]))
+    errors.heed(_SAMPLE, lambda: docmind.queue.submit([Upload(SAMPLE_NAME, sample_document())]))
 
 
 def _wait(docmind: DocMind) -> None:
     """Go on to the question box once the first document can be asked."""
-    if docmind.documents() and not docmind.queue.progress().is_busy:
+    if docmind.documents.all() and not docmind.queue.progress().is_busy:
         st.rerun()

@@ -27,7 +27,7 @@ def chat(docmind: DocMind) -> None:
     st.html(turn.LOOKS)
     run.prepare()
     thread_id = threads.sidebar(docmind)
-    documents = docmind.documents()
+    documents = docmind.documents.all()
     conversation.follow(docmind, thread_id, documents)
     dropped.settle(docmind, thread_id)
     if compare.draw(docmind):

@@ -21,7 +21,7 @@ def documents_page(docmind: DocMind) -> None:
     library.draw_dialog(docmind)
     embedding.draw_question(docmind)
     opened = st.query_params.get(state.OPEN_DOCUMENT)
-    if opened and not isinstance(errors.attempt(lambda: docmind.document(opened)), Exception):
+    if opened and not isinstance(errors.attempt(lambda: docmind.documents.get(opened)), Exception):
         document.draw_document(docmind, opened, begin_in=filters.begin_in)
         return
     if st.query_params.get(state.OPEN_BIN):
@@ -42,7 +42,7 @@ def documents_page(docmind: DocMind) -> None:
     upload.progress(docmind)
     embedding.progress(docmind)
     upload.preparing(docmind)
-    if docmind.counts()[0]:
+    if docmind.documents.counts()[0]:
         embedding.offer(docmind)
         library.draw_list(docmind, ask_collection=ask_collection)
         return

@@ -108,7 +108,7 @@ def _heat(docmind: DocMind, request: Request) -> Response:
     named = {word.text.casefold(): word for word in reversed(telling[:_WORDS_TO_CHOOSE])}
     chosen = named.get(request.query_params.get("word", "").casefold())
     grid = visual.similarity_map.strength(heat, [chosen] if chosen else words)
-    jpeg = visual.similarity_map.drawn(docmind.page_image(doc_id, page_no), grid)
+    jpeg = visual.similarity_map.drawn(docmind.documents.page_image(doc_id, page_no), grid)
     return JSONResponse(
         {
             "image": data_url(jpeg),
@@ -126,9 +126,9 @@ def _page_download(docmind: DocMind, request: Request) -> Response:
     """Answer with a page as a PNG file."""
     from PIL import Image  # loading it would delay the start of the app
 
-    page = docmind.page(request.path_params["doc_id"], request.path_params["page_no"])
+    page = docmind.documents.page(request.path_params["doc_id"], request.path_params["page_no"])
     out = io.BytesIO()
-    Image.open(io.BytesIO(docmind.page_image(page.doc_id, page.page_no))).save(out, "PNG")
+    Image.open(io.BytesIO(docmind.documents.page_image(page.doc_id, page.page_no))).save(out, "PNG")
     stem = page.document.rpartition(".")[0] or page.document
     name = _("{name}, page {n}").format(name=stem, n=page.page_no) + ".png"
     return Response(out.getvalue(), media_type="image/png", headers=attachment(name))

@@ -21,7 +21,7 @@ _DAY_MS = 24 * 60 * 60 * 1000
 
 def line(docmind: DocMind) -> None:
     """Draw how much could be freed, the button that does it, and what came of it."""
-    found = errors.attempt(lambda: docmind.prune(dry_run=True))
+    found = errors.attempt(lambda: docmind.garbage.prune(dry_run=True))
     if isinstance(found, DocMindError):
         errors.show(found)
         return
@@ -62,6 +62,6 @@ def _told(found: PruneReport) -> str:
 
 def _free(docmind: DocMind) -> None:
     def free() -> None:
-        st.session_state[_FREE] = docmind.prune()
+        st.session_state[_FREE] = docmind.garbage.prune()
 
     errors.heed(_FREE, free)

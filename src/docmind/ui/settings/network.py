@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def section(docmind: DocMind) -> None:
     """Draw how many attempts were refused since the start, and tables of the addresses."""
-    ledger = docmind.network_ledger()
+    ledger = docmind.network.report()
     st.subheader(_("Network"), anchor=False)
     since = when(ledger.since_ms)
     told = ngettext(

@@ -180,7 +180,7 @@ def privacy(docmind: DocMind) -> None:
         docmind, "network.strict", choices=_in_words(_STRICT),
         about=_("It keeps the libraries that read your documents from reaching other computers"),
     )  # fmt: skip
-    choice = docmind.index_choice
+    choice = docmind.index.choice
     texts: dict[AtRest, str] = {"ephemeral": _("Encrypted"), "blinded": _("Scrambled: opens a little faster")}
     chosen = st.radio(
         _("The index while DocMind is closed"),
@@ -225,7 +225,7 @@ def security(docmind: DocMind, status: Status) -> None:
 
 def _draw_locking(docmind: DocMind, status: Status) -> None:
     """Draw after how many minutes the library locks, where it has a passphrase, and the button that locks it now."""
-    if not docmind.asks_passphrase:
+    if not docmind.keys.asks_passphrase:
         st.caption(
             _("The passphrase is set by DOCMIND_KEYS__PASSPHRASE, so the library doesn't lock by itself.")
             if status.key_source == "passphrase"
@@ -249,7 +249,7 @@ def _change_passphrase(docmind: DocMind) -> None:
     elif len(new) < SHORTEST_PASSPHRASE:
         st.toast(_("Use at least {n} characters.").format(n=SHORTEST_PASSPHRASE), icon=":material/error:")
     else:
-        errors.heed(_PASSPHRASE, lambda: docmind.change_passphrase(now, new))
+        errors.heed(_PASSPHRASE, lambda: docmind.keys.change_passphrase(now, new))
     for key in (_NOW, _NEW, _AGAIN):
         st.session_state[key] = ""
 

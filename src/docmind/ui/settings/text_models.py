@@ -24,7 +24,7 @@ def section(docmind: DocMind, settings: Settings) -> None:
     st.caption(
         _("It finds pages by their meaning. A folder with a model of your own, in the models folder, is listed too.")
     )
-    cards = [card for card in docmind.text_models() if card.kind == "embed"]
+    cards = [card for card in docmind.text_models.all() if card.kind == "embed"]
     present = [card.name for card in cards if card.state == "present"]
     about = {card.name: _(card.about) for card in cards}
     used = next((card.name for card in cards if card.in_use), None)
@@ -56,7 +56,7 @@ def _offer(docmind: DocMind, name: str) -> None:
 
 
 def _use(docmind: DocMind, name: str) -> None:
-    docmind.choose_text_model(name)
+    docmind.text_models.choose(name)
     desk().reopen()
     if not desk().is_waiting:
         desk().rebuild()

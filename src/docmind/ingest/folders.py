@@ -17,15 +17,17 @@ from hashlib import blake2b
 from pathlib import Path
 
 from docmind.config import Settings
-from docmind.documents import Catalog, texts_of
+from docmind.documents import texts_of
 from docmind.errors import DamagedError, DocMindError, FolderError, NotFoundError
-from docmind.folders.tree import Seen, Tree
-from docmind.folders.withheld import own_places
-from docmind.ingest import IngestQueue
+from docmind.ingest.jobs import IngestQueue
+from docmind.ingest.library import Library
+from docmind.ingest.tree import Seen, Tree
+from docmind.ingest.withheld import own_places
 from docmind.reading import has_known_name
 from docmind.records.documents import FolderInfo, GoneFile, SyncResult, Upload
 from docmind.runtime import Background, log_mistake
-from docmind.storage import Database, Row
+from docmind.storage import Row
+from docmind.vault import Vault
 from docmind.wording import N_, _, number_text
 
 Report = Callable[[int, int], None]
@@ -82,21 +84,15 @@ class Folders:
     def __init__(
         self,
         settings: Settings,
-        database: Database,
-        catalog: Catalog,
-        queue: IngestQueue,
         *,
-        delete: Callable[[str], object],
-        rename: Callable[[str, str], object],
+        vault: Vault,
+        queue: IngestQueue,
+        library: Library,
     ) -> None:
-        """`delete` takes a document out of the library: one whose file was replaced, or is gone and not wanted.
-
-        `rename` gives a document another name: that of its file, which was renamed.
-        """
         self._limit_bytes = settings.reading.max_file_mb << 20
         self._settings = settings
-        self._db, self._catalog, self._queue = database, catalog, queue
-        self._delete, self._rename = delete, rename
+        self._db, self._catalog = vault.database, vault.catalog
+        self._queue, self._library = queue, library
         self._syncing = threading.Lock()
         self._watching = Background("folders", "The folders are not followed any more.")
 
@@ -205,7 +201,7 @@ class Folders:
         for doc_id in sorted(wanted):
             if not self._is_used(doc_id):
                 try:
-                    self._delete(doc_id)
+                    self._library.delete([doc_id])
                 except NotFoundError:
                     continue
         self.keep(sorted(wanted))
@@ -351,7 +347,7 @@ class Folders:
                 return
             places = (_place(salt, f"{folder}/{info.document}".lstrip("/")) for folder in folders)
             if is_as_read or row.place in places:
-                self._rename(row.doc_id, _text(name))
+                self._library.rename(row.doc_id, document=_text(name))
 
     def _moved(
         self,
@@ -483,7 +479,7 @@ class Folders:
                 db.execute("UPDATE folder_files SET before = '' WHERE folder_id = ? AND place = ?", (folder_id, place))
             if not self._is_used(before):
                 try:
-                    self._delete(before)
+                    self._library.delete([before])
                 except NotFoundError:
                     continue
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from docmind.errors import FolderError
-from docmind.folders.withheld import Identity, identity_of
+from docmind.ingest.withheld import Identity, identity_of
 from docmind.storage import LARGEST_KEY_FILE, is_key_file
 from docmind.wording import _, number_text
 

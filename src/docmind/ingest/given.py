@@ -16,8 +16,8 @@ from typing import IO
 from docmind.config import Settings
 from docmind.documents import refused
 from docmind.errors import DocMindError, FolderError, NotFoundError, TooLargeError
-from docmind.folders.tree import Tree, TreeFile
-from docmind.folders.withheld import Identity, own_places
+from docmind.ingest.tree import Tree, TreeFile
+from docmind.ingest.withheld import Identity, own_places
 from docmind.records.documents import AddResult, Upload
 from docmind.wording import _, number_text
 

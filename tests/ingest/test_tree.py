@@ -12,7 +12,7 @@ import pytest
 
 from desks import settings_in
 from docmind.errors import FolderError
-from docmind.folders import Tree, TreeFile, WithheldError, own_places
+from docmind.ingest import Tree, TreeFile, WithheldError, own_places
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="symbolic links of POSIX")
 SECRET = b"Nobody chose this."

@@ -1,7 +1,7 @@
 """DocMind's own places on the disk, which are no documents: key files, and folders of configuration, cache and data.
 
 A place is known by its device and number, so that no link, second name or mounted twin of it is taken for another one.
-The data folder of another library is known by what it holds (`docmind.folders.tree`), a key file anywhere by its
+The data folder of another library is known by what it holds (`docmind.ingest.tree`), a key file anywhere by its
 contents (`docmind.storage.is_key_file`).
 """
 

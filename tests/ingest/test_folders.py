@@ -43,7 +43,7 @@ def synced(desk: DocMind, info: FolderInfo) -> SyncResult:
 
 
 def names(desk: DocMind) -> set[str]:
-    return {info.document for info in desk.documents() if info.status == "ready"}
+    return {info.document for info in desk.documents.all() if info.status == "ready"}
 
 
 def test_a_folder_is_read_once_and_compared_after_that(desk: DocMind, papers: Path) -> None:
@@ -61,9 +61,9 @@ def test_a_changed_file_replaces_its_earlier_version(desk: DocMind, papers: Path
     synced(desk, info)
     (papers / "heron.txt").write_text("The heron has left the reeds for good.")
     assert synced(desk, info).changed == 1
-    assert len(desk.documents()) == 3
-    (heron,) = [one for one in desk.documents() if one.document == "heron.txt"]
-    assert "left the reeds" in desk.page(heron.doc_id, 1).text
+    assert len(desk.documents.all()) == 3
+    (heron,) = [one for one in desk.documents.all() if one.document == "heron.txt"]
+    assert "left the reeds" in desk.documents.page(heron.doc_id, 1).text
 
 
 def test_unchanged_pages_of_a_changed_file_are_not_embedded_again(desk: DocMind, tmp_path: Path) -> None:
@@ -73,32 +73,32 @@ def test_unchanged_pages_of_a_changed_file_are_not_embedded_again(desk: DocMind,
     (folder / "birds.txt").write_text("\n".join(text))
     info = desk.folders.add(folder)
     synced(desk, info)
-    before = {row[0] for row in desk._database.all("SELECT content_hash FROM vectors")}
+    before = {row[0] for row in desk.vault.database.all("SELECT content_hash FROM vectors")}
     (folder / "birds.txt").write_text("\n".join([*text, "One more line."]))
     assert synced(desk, info).changed == 1
-    after = {row[0] for row in desk._database.all("SELECT content_hash FROM vectors")}
+    after = {row[0] for row in desk.vault.database.all("SELECT content_hash FROM vectors")}
     assert len(after & before) >= len(before) - 1  # the last window of the text is another one now
 
 
 def test_renamed_files_are_recognised(desk: DocMind, papers: Path) -> None:
     info = desk.folders.add(papers)
     synced(desk, info)
-    before = {one.doc_id for one in desk.documents()}
+    before = {one.doc_id for one in desk.documents.all()}
     (papers / "heron.txt").rename(papers / "inner" / "grey heron.txt")  # the same file on the disk
     data = (papers / "report.pdf").read_bytes()
     (papers / "report.pdf").unlink()
     (papers / "copy.pdf").write_bytes(data)  # another file with the same contents
     result = synced(desk, info)
     assert (result.renamed, result.added, result.gone) == (2, 0, 0)
-    assert {one.doc_id for one in desk.documents()} == before
+    assert {one.doc_id for one in desk.documents.all()} == before
     assert not desk.folders.gone()
 
 
 def test_a_document_follows_the_name_of_its_file(desk: DocMind, papers: Path) -> None:
     info = desk.folders.add(papers)
     synced(desk, info)
-    heron, owl = (desk.find_document(name).doc_id for name in ("heron.txt", "owl.md"))
-    desk.library.rename(owl, document="My owl")
+    heron, owl = (desk.documents.find(name).doc_id for name in ("heron.txt", "owl.md"))
+    desk.documents.rename(owl, document="My owl")
     data = (papers / "report.pdf").read_bytes()
     (papers / "report.pdf").unlink()
     (papers / "storks.pdf").write_bytes(data)  # found again by its contents
@@ -110,11 +110,11 @@ def test_a_document_follows_the_name_of_its_file(desk: DocMind, papers: Path) ->
         papers / "old heron.txt"
     )  # again: its name is not the one it was read by
     synced(desk, info)
-    assert desk.document(heron).document == "old heron.txt"
-    desk.library.rename(heron, document="Bird of the reeds")
+    assert desk.documents.get(heron).document == "old heron.txt"
+    desk.documents.rename(heron, document="Bird of the reeds")
     (papers / "old heron.txt").rename(papers / "heron.txt")
     synced(desk, info)
-    assert desk.document(heron).document == "Bird of the reeds"
+    assert desk.documents.get(heron).document == "Bird of the reeds"
 
 
 def test_what_is_gone_waits_for_a_decision(desk: DocMind, papers: Path) -> None:
@@ -151,7 +151,7 @@ def test_documents_uploaded_by_hand_are_never_touched(desk: DocMind, papers: Pat
     (papers / "heron.txt").unlink()
     synced(desk, info)
     assert "my heron.txt" in names(desk)
-    assert desk.folders.delete_gone([one.doc_id for one in desk.documents()]) == 1  # the changed version only
+    assert desk.folders.delete_gone([one.doc_id for one in desk.documents.all()]) == 1  # the changed version only
     assert "my heron.txt" in names(desk)
 
 
@@ -223,7 +223,7 @@ def test_a_removed_folder_leaves_its_documents(desk: DocMind, papers: Path) -> N
 
 def test_no_path_of_a_file_is_stored(desk: DocMind, papers: Path) -> None:
     synced(desk, desk.folders.add(papers))
-    for row in desk._database.all("SELECT * FROM folder_files"):
+    for row in desk.vault.database.all("SELECT * FROM folder_files"):
         assert not any(isinstance(value, str) and ("owl" in value or "heron" in value) for value in row)
 
 
