@@ -5,10 +5,8 @@ Above 500 lines: one class with all that they may call, each method a few lines.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -17,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 from docmind import capabilities
 from docmind.access import ApiTokens
 from docmind.config import Settings
-from docmind.conversations import Conversations
+from docmind.conversations import Answerer, Conversations
 from docmind.documents import Edits, ErasurePlan, Erasures, Reader
 from docmind.embedding import (
     AUTO,
@@ -61,7 +59,7 @@ from docmind.records.network import NetworkLedger
 from docmind.records.rotation import RotationProgress, RotationReport
 from docmind.records.search import Filters, ListName, MergeStrategy, MultimodalResult, Rerank, SearchResult
 from docmind.records.storage import PruneReport
-from docmind.runtime import log_mistake, ms_since
+from docmind.runtime import log_mistake
 from docmind.search import DedupKey, MultimodalSearch, checked_question
 from docmind.services import Services
 from docmind.storage import (
@@ -77,7 +75,7 @@ from docmind.vault import Vault
 from docmind.wording import _
 
 if TYPE_CHECKING:
-    from docmind.answers import DirectAnswers, Examples
+    from docmind.conversations import Examples
     from docmind.maintenance import Bundles, Doctor
 
 _TEXT_MODEL = "text-model"  # the preference that has the name of the vault's text model
@@ -119,7 +117,7 @@ class DocMind:
         then, and can be reopened.
         """
         self.close()
-        for name in ("_direct", "_examples", "bundles", "doctor"):
+        for name in ("_examples", "bundles", "doctor"):
             self.__dict__.pop(name, None)
         self._open(self._vault.settings, read_only=self._is_read_only_asked, keys=self._vault.keys, unset=unset)
 
@@ -177,10 +175,21 @@ class DocMind:
         gguf_folder = models_dir_of(settings) / "language"
         self.models = models or LanguageModels(settings.llm, Preferences(self._database), folder=gguf_folder)
         self.language_files = LanguageFiles(gguf_folder, settings.visual.hub_url, lambda file: self.models.take(file))
+        self.answerer = Answerer(
+            settings,
+            catalog=self._catalog,
+            nodes=self._vault.nodes,
+            embedder=self._embedder,
+            search=self._modalities,
+            memories=self.memories,
+        )
         self.conversations = Conversations(
-            settings, self._database, self._services.pictures, self._catalog, self._embedder, self.multimodal_search,
-            self._catalog.epoch, self.memories, self.models, lambda: self._direct,
-        )  # fmt: skip
+            settings,
+            database=self._database,
+            pictures=self._services.pictures,
+            models=self.models,
+            answerer=self.answerer,
+        )
         self.snapshots = Snapshots(
             settings.data_dir, settings.snapshots, lambda: self._vault.keys.keyset, self._vault.keys.vault_id,
             self._database, self._catalog, self._artifacts, self.settings, self.library, self._services.index,
@@ -215,8 +224,7 @@ class DocMind:
         """Drop what is kept in memory of documents: questions, passages, pictures, outlines, example questions."""
         self._queries.clear()
         self._services.pictures.forget()
-        if (direct := self.__dict__.get("_direct")) is not None:
-            direct.forget()
+        self.answerer.drop()
         self.library.forget_outlines()
         if (examples := self.__dict__.pop("_examples", None)) is not None:
             examples.close()
@@ -620,37 +628,8 @@ class DocMind:
         filters: Filters = Filters(),
         lists: Sequence[ListName] | None = None,
     ) -> Answer:
-        """Answer a question with the best quote, with quotes or pages that may answer it, or with "not found".
-
-        `outcome` tells which; every quote is among `sources`, with its page and boxes, and so is every page found by
-        its look. `lists` are those to search; None: as configured. A request to remember something searches nothing:
-        the facts are stored, and are in `told`; nor does a greeting. A question for documents lists them, each with its
-        strongest passage, and a summary of documents has their central sentences.
-        """
-        from docmind.answers import Scope, lacking, not_found, quoted, with_looks
-
-        started = time.perf_counter()
-        scope = Scope(filters, lists)
-        intent = self._direct.recognise(question, scope)
-        if intent.is_direct:
-            reply = self._direct.reply(intent, scope)
-            return reply.answer(question, ms_since(started))
-        found = self.multimodal_search(self.memories.expand(question), k=k, filters=filters, lists=lists)
-        at = time.perf_counter()
-        quotes = self._direct.extractive.extract(found.query, found)
-        now = time.perf_counter()
-        timings = (*found.timings_ms[:-1], ("answer", (now - at) * 1000), ("total", (now - started) * 1000))
-        epoch = self._catalog.epoch()
-        told = quoted([replace(source, index_epoch=epoch) for source in quotes.sources], quotes.outcome)
-        told, outcome = lacking(told, quotes.outcome, intent.lead)
-        told = with_looks(told, found.looks, self._catalog, epoch)
-        recalled = self.memories.told(question)
-        return Answer(
-            question, told.answer or not_found(found), bool(told.sources), told.sources,
-            (*found.degraded, *quotes.degraded, *recalled.degraded), timings, told.sentences,
-            outcome=outcome, told=tuple(memory.text for memory in recalled.memories),
-            needs=intent.needs,
-        )  # fmt: skip
+        """Answer a question without a language model, outside of any conversation, as `Answerer.ask` does."""
+        return self.answerer.ask(question, k=k, filters=filters, lists=lists)
 
     @cached_property
     def bundles(self) -> Bundles:
@@ -677,17 +656,6 @@ class DocMind:
             self.lookalike, self.visual, self.snapshots, repairs,
         )  # fmt: skip
 
-    @cached_property
-    def _direct(self) -> DirectAnswers:
-        from docmind.answers import DirectAnswers
-
-        return DirectAnswers(
-            self._settings.answer, self._catalog, self._vault.nodes, self._embedder, self.multimodal_search,
-            least_certainty=self._settings.reading.ocr_min_confidence,
-            requested=self.memories.requested, note=self.memories.add,
-            expand=lambda text, thread_id: self.memories.expand(text, thread_id=thread_id),
-        )  # fmt: skip
-
     def examples(self, *, timeout_s: float = 0.0) -> tuple[str, ...] | None:
         """Return at most three questions that the documents answer; empty without documents.
 
@@ -697,9 +665,9 @@ class DocMind:
 
     @cached_property
     def _examples(self) -> Examples:
-        from docmind.answers import Examples
+        from docmind.conversations import Examples
 
-        return Examples(self._catalog, lambda: self._direct.summarizer, self.ask, lambda: self.queue.progress().is_busy)
+        return Examples(catalog=self._catalog, answerer=self.answerer, queue=self.queue)
 
     # maintenance
 

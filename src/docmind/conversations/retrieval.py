@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from docmind.answers import Passage
-from docmind.conversations.course import Course, Means
+from docmind.config import AnswerSettings
+from docmind.conversations.course import Course
+from docmind.conversations.direct import DirectAnswers
 from docmind.conversations.state import Question, State, filters_of, lists_of
-from docmind.documents import PageRecord
+from docmind.documents import Catalog, PageRecord
 from docmind.records.search import Filters, Hit, MultimodalResult, SearchResult
+from docmind.search import MultimodalSearch, checked_question
 
 PRIOR = 0.5  # of the best probability of all documents: what those of a conversation need to be preferred
 
@@ -17,8 +20,10 @@ PRIOR = 0.5  # of the best probability of all documents: what those of a convers
 class Retrieval:
     """The search for the pages of a turn. Thread-safe: the data of a run is in its `Course`."""
 
-    def __init__(self, means: Means) -> None:
-        self._means = means
+    def __init__(
+        self, settings: AnswerSettings, *, catalog: Catalog, search: MultimodalSearch, direct: DirectAnswers
+    ) -> None:
+        self._threshold, self._catalog, self._search, self._direct = settings.threshold, catalog, search, direct
 
     def ensure(self, state: State, course: Course) -> None:
         """Set `course.search` and `course.looks` unless they are set: a run that is resumed has none."""
@@ -50,9 +55,9 @@ class Retrieval:
         assert asked is not None
         filters = replace(filters_of(question["filters"]), doc_ids=tuple(recall))
         within = self.search(asked["text"], question, filters)
-        extract, threshold = self._means.direct.extractive.extract, self._means.settings.answer.threshold
+        extract = self._direct.extractive.extract
         of_all, of_these = extract(asked["text"], found), extract(asked["text"], within)
-        is_near = of_these.confidence >= max(threshold, PRIOR * of_all.confidence)
+        is_near = of_these.confidence >= max(self._threshold, PRIOR * of_all.confidence)
         is_lost = not of_all.sources and not asked.get("has_topic", False)
         if not within.hits or not (is_near or is_lost):
             return found
@@ -70,16 +75,16 @@ class Retrieval:
 
     def search(self, text: str, question: Question, filters: Filters) -> MultimodalResult:
         """Search as the question wants it: how many pages, and which lists."""
-        return self._means.search(text, k=question["k"], filters=filters, lists=lists_of(question))
+        return self._search.search(checked_question(text), k=question["k"], filters=filters, lists=lists_of(question))
 
     def page_hit(self, doc_id: str, page_no: int) -> Hit | None:
         """Return a whole page as a hit; None where there is no such page."""
-        page = self._means.catalog.pages([(doc_id, page_no)]).get((doc_id, page_no))
-        named = self._means.catalog.name_and_title(doc_id)
+        page = self._catalog.pages([(doc_id, page_no)]).get((doc_id, page_no))
+        named = self._catalog.name_and_title(doc_id)
         return whole_page(page, named[0]) if page is not None and named is not None else None
 
     def passages(self, hits: Sequence[Hit]) -> list[Passage]:
-        pages = self._means.catalog.pages((hit.doc_id, hit.page_no) for hit in hits)
+        pages = self._catalog.pages((hit.doc_id, hit.page_no) for hit in hits)
         passages = []
         for hit in hits:
             page = pages.get((hit.doc_id, hit.page_no))

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Literal
 
 from docmind.config import Settings
+from docmind.conversations.answerer import Answerer
 from docmind.conversations.instructions import Instructions
 from docmind.conversations.sessions import Sessions
-from docmind.documents import Catalog
-from docmind.embedding import TextEmbedder
 from docmind.errors import DamagedError, NotFoundError, StateRefusedError
 from docmind.llm import LanguageModels
-from docmind.memory import Memories
 from docmind.reading import PagePictures
 from docmind.records.answers import Source
 from docmind.records.conversations import (
@@ -35,7 +33,6 @@ from docmind.records.search import Filters, ListName
 from docmind.storage import Database
 
 if TYPE_CHECKING:
-    from docmind.answers import DirectAnswers, DocumentSearch
     from docmind.conversations.erasing import Erasing
     from docmind.conversations.runs import Watch
     from docmind.conversations.turns import Talk
@@ -91,20 +88,14 @@ class Conversations:
     def __init__(
         self,
         settings: Settings,
+        *,
         database: Database,
         pictures: PagePictures,
-        catalog: Catalog,
-        embedder: TextEmbedder,
-        search: DocumentSearch,
-        epoch: Callable[[], int],
-        memories: Memories,
         models: LanguageModels,
-        direct: Callable[[], DirectAnswers],
+        answerer: Answerer,
     ) -> None:
-        self._settings, self._database, self._pictures, self._catalog = settings, database, pictures, catalog
-        self._embedder, self._search, self._epoch, self._memories, self._models, self._direct = (
-            embedder, search, epoch, memories, models, direct,
-        )  # fmt: skip
+        self._settings, self._database, self._pictures = settings, database, pictures
+        self._models, self._answerer = models, answerer
         self._sessions, self._instructions = Sessions(database), Instructions(database)
         self._lock = threading.Lock()
         self._talk: Talk | None = None
@@ -231,7 +222,7 @@ class Conversations:
         with runs.alone(thread_id):
             with self._database.transaction():
                 checkpoints = self._started().checkpoints.purge(thread_id)
-                memories = self._memories.drop(thread_id)
+                memories = self._answerer.memories.drop(thread_id)
                 self._instructions.drop(thread_id)
                 self._sessions.drop(thread_id)
             self._said.pop(thread_id, None)
@@ -415,7 +406,7 @@ class Conversations:
         """
         if source.image_artifact_id:
             return self._pictures.get(ArtifactRef(source.image_artifact_id, source.image_artifact_suffix))
-        return self._pictures.get(self._catalog.page(source.doc_id, source.page_no).image)
+        return self._pictures.get(self._answerer.catalog.page(source.doc_id, source.page_no).image)
 
     def export(self, thread_id: str, format: ExportFormat, checkpoint_id: str | None = None) -> Exported:  # noqa: A002
         """Export a thread to a file, up to one of its points. Raises `NotFoundError`."""
@@ -437,10 +428,14 @@ class Conversations:
                 from docmind.conversations.turns import Talk
 
                 self._talk = Talk(
-                    self._settings, self._database, self._sessions, self._catalog, self._embedder, self._search,
-                    self._epoch, self._memories, self._models, self._pictures.get, self._instructions,
-                    self._direct(),
-                )  # fmt: skip
+                    self._settings,
+                    database=self._database,
+                    sessions=self._sessions,
+                    instructions=self._instructions,
+                    pictures=self._pictures,
+                    models=self._models,
+                    answerer=self._answerer,
+                )
             return self._talk
 
     def _words_of(self, thread: Thread) -> str:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from desks import settings_in
-from docmind.answers.examples import ALL, plain_name, topic_of
 from docmind.application import DocMind
 from docmind.config import EmbeddingSettings
+from docmind.conversations.examples import ALL, plain_name, topic_of
 from docmind.embedding.minilm import default_cache_dir
 from docmind.records.documents import DocumentInfo, Upload
 from each import each_of
