@@ -29,6 +29,8 @@ from docmind.conversations.state import (
     lists_of,
     plain_answer,
     plain_intent,
+    question_of,
+    search_words_of,
 )
 from docmind.documents import Catalog
 from docmind.errors import ImagesRefusedError, LanguageModelError
@@ -61,7 +63,7 @@ class Steps:
         """Resolve the question in its conversation, and choose the documents it may fall back on."""
         course = runtime.context
         course.tell("reading the question")
-        understood = understand(state["question"]["text"], course.topics)
+        understood = understand(question_of(state), course.topics)
         kept = state.get("kept") or NOTHING_KEPT
         page = None
         if understood.page_step is not None and kept["place"]:
@@ -70,7 +72,7 @@ class Steps:
         recall = (kept["cited"] or kept["retrieved"]) if understood.is_contextual else []
         return {
             "asked": {
-                "text": self._memories.expand(understood.text, thread_id=course.thread_id),
+                "text": self._memories.expand(understood.search_words, thread_id=course.thread_id),
                 "is_contextual": understood.is_contextual,
                 "page": page,
                 "recall": list(recall),
@@ -82,11 +84,17 @@ class Steps:
     def recognise(self, state: State, runtime: Runtime[Course]) -> dict[str, Any]:
         """Recognise what the question asks for; what needs no search leans on no earlier question."""
         course = runtime.context
-        intent = self._direct.recognise(state["question"]["text"], self._scope(state, course))
+        intent = self._direct.recognise(question_of(state), self._scope(state, course))
         changed: dict[str, Any] = {"intent": plain_intent(intent)}
         if intent.is_direct:
-            text = " ".join(state["question"]["text"].split())
-            changed["asked"] = {"text": text, "is_contextual": False, "page": None, "recall": [], "is_cited": False}
+            search_words = " ".join(question_of(state).split())
+            changed["asked"] = {
+                "text": search_words,
+                "is_contextual": False,
+                "page": None,
+                "recall": [],
+                "is_cited": False,
+            }
         return changed
 
     def way(self, state: State, runtime: Runtime[Course]) -> Literal["reply", "retrieve", "summarise"]:
@@ -105,7 +113,7 @@ class Steps:
         if not is_stopped:
             reply = self._direct.reply(intent_of(state), self._scope(state, course))
         course.lasted("total", course.started)
-        answer = reply.answer(state["question"]["text"], course.timings_ms["total"], tuple(course.degraded))
+        answer = reply.answer(question_of(state), course.timings_ms["total"], tuple(course.degraded))
         return {
             "found": {"nodes": [], "pages": [], "recalled": []},
             "written": {**written_of("", "", course), "is_stopped": is_stopped},
@@ -124,8 +132,8 @@ class Steps:
         assert found is not None
         course.passages = self._retrieval.passages(found.hits)
         course.show(found.hits)
-        asked = state["asked"]
-        is_told = course.is_recalled and asked is not None and (asked["is_cited"] or bool(asked["page"]))
+        resolved = state["asked"]
+        is_told = course.is_recalled and resolved is not None and (resolved["is_cited"] or bool(resolved["page"]))
         recalled = sorted({hit.doc_id for hit in found.hits}) if is_told else []
         return {"found": _plain_found(found, recalled)}
 
@@ -165,7 +173,7 @@ class Steps:
 
     def messages(self, state: State, course: Course, *, is_agent: bool = False) -> list[Message]:
         """Build the messages for the model, with room left for its answer, and images where it accepts any."""
-        question = state["question"]["text"]
+        question = question_of(state)
         memories, instructions = self._guidance.of(question, course)
         most = course.model.info.context_tokens if course.model is not None else 0
         room = room_of(self._settings, most)
@@ -208,7 +216,7 @@ class Steps:
             intent = intent_of(state)
             needs = intent.needs
             checked, outcome = lacking(checked, outcome, intent.lead)
-            recalled = self._memories.told(state["question"]["text"], thread_id=course.thread_id)
+            recalled = self._memories.told(question_of(state), thread_id=course.thread_id)
             told = tuple(memory.text for memory in recalled.memories)
             course.degraded += recalled.degraded
             course.lasted("quotes", at)
@@ -216,7 +224,7 @@ class Steps:
             checked = with_looks(checked, course.looks, self._catalog, self._catalog.epoch())
         course.lasted("total", course.started)
         answer = Answer(
-            question=state["question"]["text"],
+            question=question_of(state),
             answer=checked.answer,
             found=bool(checked.sources),
             sources=checked.sources,
@@ -246,7 +254,7 @@ class Steps:
         retrieved = list(dict.fromkeys(page.split("::page::")[0] for page in found["pages"]))
         first = answer["sources"][0] if answer["sources"] else None
         may_propose = course.thread_id is not None and not intent_of(state).is_direct
-        proposals = self._memories.propose(state["question"]["text"]) if may_propose else ()
+        proposals = self._memories.propose(question_of(state)) if may_propose else ()
         return {
             "kept": {
                 "cited": cited or kept["cited"],
@@ -265,12 +273,12 @@ class Steps:
     def _quotes(self, state: State, course: Course) -> tuple[Verified, Outcome]:
         found = course.search
         assert found is not None
-        asked = state["asked"]
-        assert asked is not None
+        resolved = state["asked"]
+        assert resolved is not None
         direct = self._direct
         extractive = direct.lenient if course.is_pointed_at else direct.extractive
-        besides = course.quoted if asked["is_contextual"] else ()
-        extract: Extract = extractive.extract(found.query, found, besides)
+        besides = course.quoted if resolved["is_contextual"] else ()
+        extract: Extract = extractive.extract(search_words_of(state), found, besides)
         course.degraded += extract.degraded
         if not extract.sources:
             return Verified(not_found(found), (), ()), "not found"

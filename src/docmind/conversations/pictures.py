@@ -106,8 +106,8 @@ class PageImages:
         if not self.may_see(course):
             return
         at = time.perf_counter()
-        asked, found = state["asked"], course.search
-        first = list(found.hits[:1]) if asked is not None and asked["page"] and found is not None else []
+        resolved, found = state["asked"], course.search
+        first = list(found.hits[:1]) if resolved is not None and resolved["page"] and found is not None else []
         hits = choose([*first, *(passage.hit for passage in course.passages)], course.looks, self._settings.images)
         self._add(hits, course, room)
         course.lasted("page images", at)

@@ -9,7 +9,7 @@ from docmind.answers import Passage
 from docmind.config import AnswerSettings
 from docmind.conversations.course import Course
 from docmind.conversations.direct import DirectAnswers
-from docmind.conversations.state import Question, State, filters_of, lists_of
+from docmind.conversations.state import Question, State, filters_of, lists_of, search_words_of
 from docmind.documents import Catalog, PageRecord
 from docmind.records.search import Filters, Hit, MultimodalResult, SearchResult
 from docmind.search import MultimodalSearch, checked_question
@@ -29,17 +29,18 @@ class Retrieval:
         """Set `course.search` and `course.looks` unless they are set: a run that is resumed has none."""
         if course.search is not None:
             return
-        question, asked = state["question"], state["asked"]
-        assert asked is not None
-        if asked["page"]:
-            hit = self.page_hit(*asked["page"])
+        question, resolved = state["question"], state["asked"]
+        assert resolved is not None
+        search_words = search_words_of(state)
+        if resolved["page"]:
+            hit = self.page_hit(*resolved["page"])
             if hit is not None:
-                course.search = SearchResult(asked["text"], (hit,), timings_ms=(("total", 0.0),))
+                course.search = SearchResult(search_words, (hit,), timings_ms=(("total", 0.0),))
                 course.is_recalled = course.is_pointed_at = True
                 return
         filters = filters_of(question["filters"])
-        found = self.search(asked["text"], question, filters)
-        recall = [doc for doc in asked["recall"] if not filters.doc_ids or doc in filters.doc_ids]
+        found = self.search(search_words, question, filters)
+        recall = [doc for doc in resolved["recall"] if not filters.doc_ids or doc in filters.doc_ids]
         if recall:
             found = self._preferred(found, recall, state, course)
         course.search, course.looks = found, list(found.looks)
@@ -51,19 +52,20 @@ class Retrieval:
 
         Where no document answers a question without a topic of its own, it is about those of the conversation.
         """
-        question, asked = state["question"], state["asked"]
-        assert asked is not None
+        question, resolved = state["question"], state["asked"]
+        assert resolved is not None
         filters = replace(filters_of(question["filters"]), doc_ids=tuple(recall))
-        within = self.search(asked["text"], question, filters)
+        search_words = search_words_of(state)
+        within = self.search(search_words, question, filters)
         extract = self._direct.extractive.extract
-        of_all, of_these = extract(asked["text"], found), extract(asked["text"], within)
+        of_all, of_these = extract(search_words, found), extract(search_words, within)
         is_near = of_these.confidence >= max(self._threshold, PRIOR * of_all.confidence)
-        is_lost = not of_all.sources and not asked.get("has_topic", False)
+        is_lost = not of_all.sources and not resolved.get("has_topic", False)
         if not within.hits or not (is_near or is_lost):
             return found
         elsewhere = [source.doc_id for source in of_all.sources[:1] if source.doc_id not in recall]
         course.is_recalled = is_lost or bool(elsewhere)
-        course.is_pointed_at = is_lost and asked["is_cited"]
+        course.is_pointed_at = is_lost and resolved["is_cited"]
         return within
 
     def widen(self, course: Course, hits: Sequence[Hit]) -> list[Passage]:
@@ -73,9 +75,11 @@ class Retrieval:
         course.passages += more
         return more
 
-    def search(self, text: str, question: Question, filters: Filters) -> MultimodalResult:
+    def search(self, search_words: str, question: Question, filters: Filters) -> MultimodalResult:
         """Search as the question wants it: how many pages, and which lists."""
-        return self._search.search(checked_question(text), k=question["k"], filters=filters, lists=lists_of(question))
+        return self._search.search(
+            checked_question(search_words), k=question["k"], filters=filters, lists=lists_of(question)
+        )
 
     def page_hit(self, doc_id: str, page_no: int) -> Hit | None:
         """Return a whole page as a hit; None where there is no such page."""

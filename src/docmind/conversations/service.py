@@ -249,7 +249,7 @@ class Conversations:
         from docmind.conversations.erasing import Erasing
 
         talk = self._started()
-        return Erasing(talk.checkpoints, talk.runs.alone)
+        return Erasing(checkpoints=talk.checkpoints, runs=talk.runs)
 
     def _has_states(self) -> bool:
         """Tell whether any thread was ever begun: without one, LangGraph need not be loaded."""
@@ -314,8 +314,8 @@ class Conversations:
         """
         self._sessions.get_open(thread_id)
         talk = self._started()
-        run, asked = talk.begin(thread_id, question, filters, mode, k, None, web=web, lists=lists)
-        return talk.runs.start(run, lambda run: talk.turn(run, asked, checkpoint_id))
+        run, stored = talk.begin(thread_id, question, filters, mode, k, None, web=web, lists=lists)
+        return talk.runs.start(run, lambda run: talk.turn(run, stored, checkpoint_id))
 
     def start_once(
         self,
@@ -332,8 +332,8 @@ class Conversations:
         The parameters are those of `start`. Raises `ConfigError` where the question is empty.
         """
         talk = self._started()
-        run, asked = talk.begin("", question, filters, mode, k, None, web=web, lists=lists)
-        return talk.runs.start(run, lambda run: talk.once(run, asked))
+        run, stored = talk.begin("", question, filters, mode, k, None, web=web, lists=lists)
+        return talk.runs.start(run, lambda run: talk.once(run, stored))
 
     def retry(self, thread_id: str, checkpoint_id: str | None = None) -> str:
         """Answer the question of a turn, the last by default; beside its answer where it has one.
@@ -365,10 +365,10 @@ class Conversations:
         if thread_id is not None:
             self._sessions.get_open(thread_id)
         talk = self._started()
-        run, asked = talk.begin(thread_id or "", question, filters, mode, k, on_progress, web=web, lists=lists)
+        run, stored = talk.begin(thread_id or "", question, filters, mode, k, on_progress, web=web, lists=lists)
         if thread_id is None:
-            return talk.runs.here(run, lambda run: talk.once(run, asked))
-        return talk.runs.here(run, lambda run: talk.turn(run, asked, checkpoint_id))
+            return talk.runs.here(run, lambda run: talk.once(run, stored))
+        return talk.runs.here(run, lambda run: talk.turn(run, stored, checkpoint_id))
 
     def run(self, run_id: str) -> RunProgress:
         """Return how far a question is. Raises `NotFoundError`."""

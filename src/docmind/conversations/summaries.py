@@ -22,7 +22,7 @@ from docmind.conversations.parts import Part, most_parts, parts_of, spread
 from docmind.conversations.pictures import PageImages, blind, seen
 from docmind.conversations.prompts import SEES, quotation, room_of, tokens_of, wished
 from docmind.conversations.retrieval import whole_page
-from docmind.conversations.state import State, intent_of, plain_answer
+from docmind.conversations.state import State, intent_of, plain_answer, question_of
 from docmind.documents import Catalog, PageRecord
 from docmind.errors import (
     ContextExceededError,
@@ -90,7 +90,7 @@ class Summaries:
         first = [whole_page(pages[0], name) for name, pages in documents if pages]
         course.show(first)
         at = time.perf_counter()
-        question = state["question"]["text"]
+        question = question_of(state)
         one = _Summary(self._settings, self._images, course, model, question, *self._guidance.of(question, course))
         text = one.written(documents)
         course.lasted("write", at)
@@ -106,7 +106,7 @@ class Summaries:
             reply = self._direct.reply(intent_of(state), Scope())
         course.lasted("total", course.started)
         told = (*course.degraded, *self._catalog.damage())
-        answer = reply.answer(state["question"]["text"], course.timings_ms["total"], told)
+        answer = reply.answer(question, course.timings_ms["total"], told)
         answer = replace(
             answer,
             timings_ms=tuple(course.timings_ms.items()),

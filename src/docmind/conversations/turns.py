@@ -154,8 +154,9 @@ class Talk:
         thread = self._sessions.get_open(run.thread_id)  # it may have been deleted while the run waited
         asked_id = self._ask(run.thread_id, checkpoint_id or thread.checkpoint_id, question)
         self._sessions.touch(run.thread_id, asked_id, _now_ms())
-        if not thread.title or self._may_rename(thread, question["text"]):
-            self._sessions.rename(run.thread_id, _title(question["text"]))
+        written = question["text"]
+        if not thread.title or self._may_rename(thread, written):
+            self._sessions.rename(run.thread_id, _title(written))
         return self._answer(run, asked_id)
 
     def _may_rename(self, thread: Thread, question: str) -> bool:
@@ -223,7 +224,7 @@ class Talk:
         self.checkpoints.chain(thread_id, checkpoint_id, 1)
 
     def history(self, thread_id: str) -> History:
-        return History(thread_id, self.checkpoints.history(thread_id), self._catalog.gone)
+        return History(thread_id, self.checkpoints.history(thread_id), self._catalog)
 
     def _course(self, run: LiveRun, before: Sequence[Turn]) -> Course:
         model = self._models.current()
