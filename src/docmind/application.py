@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -22,7 +20,6 @@ from docmind.records.answers import Answer
 from docmind.records.documents import AddResult, Capability, Status, Upload
 from docmind.records.rotation import RotationProgress, RotationReport
 from docmind.records.search import Filters, ListName, MergeStrategy, MultimodalResult, Rerank, SearchResult
-from docmind.runtime import ms_since
 from docmind.search import DedupKey, checked_question
 from docmind.services import Services, build
 from docmind.storage import AskPassphrase, Preferences, UserSettings, free_bytes
@@ -74,7 +71,6 @@ class DocMind(Services):
             opened.callback(vault.close)
             settings = _for_reading(vault.settings) if vault.is_read_only else vault.settings
             rotation = Rotation(vault)
-            rotation.index_key()  # vectors are turned to the new key before anything opens them
             if not vault.is_read_only:
                 tidy(vault, settings.storage.bin_days)
             user_settings = UserSettings(settings, Preferences(vault.database), vault.keys.vault_id, vault.keys.source)
@@ -203,37 +199,8 @@ class DocMind(Services):
         filters: Filters = Filters(),
         lists: Sequence[ListName] | None = None,
     ) -> Answer:
-        """Answer a question with the best quote, with quotes or pages that may answer it, or with "not found".
-
-        `outcome` tells which; every quote is among `sources`, with its page and boxes, and so is every page found by
-        its look. `lists` are those to search; None: as configured. A request to remember something searches nothing:
-        the facts are stored, and are in `told`; nor does a greeting. A question for documents lists them, each with its
-        strongest passage, and a summary of documents has their central sentences.
-        """
-        from docmind.answers import Scope, lacking, not_found, quoted, with_looks
-
-        started = time.perf_counter()
-        scope = Scope(filters, lists)
-        intent = self.direct.recognise(question, scope)
-        if intent.is_direct:
-            reply = self.direct.reply(intent, scope)
-            return reply.answer(question, ms_since(started))
-        found = self.multimodal_search(self.memories.expand(question), k=k, filters=filters, lists=lists)
-        at = time.perf_counter()
-        quotes = self.direct.extractive.extract(found.query, found)
-        now = time.perf_counter()
-        timings = (*found.timings_ms[:-1], ("answer", (now - at) * 1000), ("total", (now - started) * 1000))
-        epoch = self.vault.catalog.epoch()
-        told = quoted([replace(source, index_epoch=epoch) for source in quotes.sources], quotes.outcome)
-        told, outcome = lacking(told, quotes.outcome, intent.lead)
-        told = with_looks(told, found.looks, self.vault.catalog, epoch)
-        recalled = self.memories.told(question)
-        return Answer(
-            question, told.answer or not_found(found), bool(told.sources), told.sources,
-            (*found.degraded, *quotes.degraded, *recalled.degraded), timings, told.sentences,
-            outcome=outcome, told=tuple(memory.text for memory in recalled.memories),
-            needs=intent.needs,
-        )  # fmt: skip
+        """Answer a question without a language model, outside of any conversation, as `Answerer.ask` does."""
+        return self.answerer.ask(question, k=k, filters=filters, lists=lists)
 
     def reindex(self, progress: Callable[[int, int], None] | None = None) -> int:
         """Build what is missing, rebuild the index, and return how many documents it holds; see `Reindexing.run`."""

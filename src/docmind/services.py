@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from docmind import __version__
 from docmind.access import ApiTokens
 from docmind.config import Settings
-from docmind.conversations import Conversations
+from docmind.conversations import Answerer, Conversations
 from docmind.documents import Reader, Uploads
 from docmind.embedding import TextEmbedder, VectorCache, close_text_model
 from docmind.image_match import ImageMatcher
@@ -29,7 +29,7 @@ from docmind.vault import Vault
 from docmind.visual import Visual
 
 if TYPE_CHECKING:
-    from docmind.answers import DirectAnswers, Examples
+    from docmind.conversations import Examples
     from docmind.maintenance import Bundles, Doctor
 
 
@@ -69,6 +69,7 @@ class Services:
     lists: MultimodalSearch
     """The search over every kind of list."""
 
+    answerer: Answerer
     conversations: Conversations
     settings: UserSettings
     """The settings that the user makes in DocMind."""
@@ -87,29 +88,11 @@ class Services:
         return self.vault.is_read_only
 
     @cached_property
-    def direct(self) -> DirectAnswers:
-        from docmind.answers import DirectAnswers
+    def examples(self) -> Examples:
+        """The example questions, made in the background."""
+        from docmind.conversations import Examples
 
-        return DirectAnswers(
-            self.configured.answer, self.vault.catalog, self.vault.nodes, self.embedder, self.lists.search,
-            least_certainty=self.configured.reading.ocr_min_confidence,
-            requested=self.memories.requested, note=self.memories.add,
-            expand=lambda text, thread_id: self.memories.expand(text, thread_id=thread_id),
-        )  # fmt: skip
-
-    def examples(self, *, timeout_s: float = 0.0) -> tuple[str, ...] | None:
-        """Return at most three questions that the documents answer; empty without documents.
-
-        None while they are being made, in the background; `timeout_s` waits for them.
-        """
-        return self._examples.wait(timeout_s) if timeout_s else self._examples.get()
-
-    @cached_property
-    def _examples(self) -> Examples:
-        from docmind.answers import Examples
-
-        ask = self.ask  # pyright: ignore
-        return Examples(self.vault.catalog, lambda: self.direct.summarizer, ask, lambda: self.queue.progress().is_busy)
+        return self.caches.join(Examples(catalog=self.vault.catalog, answerer=self.answerer, queue=self.queue))
 
     @cached_property
     def bundles(self) -> Bundles:
@@ -179,6 +162,8 @@ class Services:
         with ExitStack() as closing:  # each of them, even where another fails; the last one is closed first
             closing.callback(self.vault.close)
             closing.callback(close_text_model, self.embedder)
+            if "examples" in vars(self):  # they were asked for
+                closing.callback(self.examples.close)
             for part in (
                 self.index,
                 self.text_search,
@@ -215,7 +200,6 @@ def build(
     `models` replaces the configured language models. With `is_model_set` the text model is named by the environment.
     """
     caches = Caches()
-    late = list[Services]()
     queries = caches.join(VectorCache())
     pictures = caches.join(PagePictures(settings.reading, vault.artifacts))
     index = SearchIndex(settings, vault=vault, key=rotation.index_key(), embedder=embedder)
@@ -230,20 +214,30 @@ def build(
         settings, vault=vault, uploads=uploads, embedder=embedder, index=index, lookalike=lookalike, visual=visual
     )
     queue = IngestQueue(uploads, ingest, settings.reading.workers)
-    documents = caches.join(
-        Library(vault=vault, ingest=ingest, pictures=pictures, visual=visual, bin_days=settings.storage.bin_days)
+    documents = Library(
+        vault=vault, ingest=ingest, pictures=pictures, visual=visual, bin_days=settings.storage.bin_days
     )
+    caches.join(documents.outlines)
     text_search = TextSearch(settings, vault.catalog, vault.nodes, index, embedder, queries)
     page_search = PageSearch(settings, index, vault.catalog, visual, queries)
     lists = MultimodalSearch(settings, vault.catalog, vault.nodes, text_search.search, lookalike, page_search, queries)
+    answerer = caches.join(
+        Answerer(
+            settings,
+            catalog=vault.catalog,
+            nodes=vault.nodes,
+            embedder=embedder,
+            search=lists,
+            memories=memories,
+        )
+    )
     conversations = Conversations(
-        settings, vault.database, pictures, vault.catalog, embedder, lists.search, vault.catalog.epoch, memories,
-        language_models, lambda: late[0].direct,
-    )  # fmt: skip
+        settings, database=vault.database, pictures=pictures, models=language_models, answerer=answerer
+    )
     snapshots = Snapshots(
         settings.snapshots, vault=vault, settings=user_settings, library=documents, index=index, embedder=embedder
     )
-    made = Services(
+    return Services(
         vault=vault,
         configured=settings,
         caches=caches,
@@ -267,6 +261,7 @@ def build(
         text_search=text_search,
         page_search=page_search,
         lists=lists,
+        answerer=answerer,
         conversations=conversations,
         settings=user_settings,
         keys=Keys(vault),
@@ -299,5 +294,3 @@ def build(
             (vault.catalog.artifact_ids,),
         ),
     )  # fmt: skip
-    late.append(made)
-    return made

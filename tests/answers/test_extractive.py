@@ -130,7 +130,7 @@ def test_what_was_read_of_an_erased_document_is_forgotten(tmp_path: Path) -> Non
     with opened(tmp_path) as mind:
         mind.add([BIRDS])
         assert mind.ask("Where do herons nest?").found
-        kept = mind.direct._read._kept
+        kept = mind.answerer.direct.extractive._read._kept
         assert kept
         mind.erasures.erase([info.doc_id for info in mind.documents.all()])
         assert not kept
@@ -234,7 +234,7 @@ def test_what_was_quoted_before_gives_way(tmp_path: Path) -> None:
 
 def quoting(desk: DocMind, monkeypatch: pytest.MonkeyPatch, chosen: AnswerSettings) -> None:
     """Have the desk quote by these settings."""
-    monkeypatch.setattr(desk.direct, "extractive", Extractive(chosen, desk.vault.catalog, desk.embedder))
+    monkeypatch.setattr(desk.answerer.direct, "extractive", Extractive(chosen, desk.vault.catalog, desk.embedder))
 
 
 def test_no_more_quotes_than_set(desk: DocMind, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,7 +82,7 @@ Como se calcula o total de horas?
 
 
 def intent(question: str) -> Intent:
-    return recognise(question, requested)
+    return recognise(question, requested(question))
 
 
 @each_of("question", NORMAL)

@@ -46,8 +46,8 @@ def test_a_question_that_leans_on_the_one_before(question: str) -> None:
     assert points_back(question)
     understood = understand(question, [REVENUE])
     assert understood.is_contextual
-    assert "revenue" in understood.text
-    assert understood.text.endswith(question)
+    assert "revenue" in understood.search_words
+    assert understood.search_words.endswith(question)
 
 
 @each_of(
@@ -63,7 +63,7 @@ def test_a_question_that_leans_on_the_one_before(question: str) -> None:
     ],
 )
 def test_a_question_that_stands_by_itself(question: str) -> None:
-    assert understand(question, [REVENUE]).text == question
+    assert understand(question, [REVENUE]).search_words == question
     assert not understand(question, [REVENUE]).is_contextual
 
 
@@ -75,18 +75,18 @@ def test_questions_of_people_stand_by_themselves() -> None:
 
 
 def test_nothing_before_means_nothing_to_lean_on() -> None:
-    assert understand("And that chart?", []).text == "And that chart?"
+    assert understand("And that chart?", []).search_words == "And that chart?"
     assert not understand("And that chart?", []).is_contextual
 
 
 def test_another_year_takes_the_place_of_the_first() -> None:
-    assert "2018" not in understand("And in 2019?", [REVENUE]).text
-    assert "2018" in understand("And the debt?", [REVENUE]).text
+    assert "2018" not in understand("And in 2019?", [REVENUE]).search_words
+    assert "2018" in understand("And the debt?", [REVENUE]).search_words
 
 
 def test_a_chain_refers_to_the_last_independent_question() -> None:
     understood = understand("And who signed it?", ["Who audits the accounts?", REVENUE, "And in 2019?", "Why?"])
-    assert understood.text == f"{REVENUE} Why? And who signed it?"
+    assert understood.search_words == f"{REVENUE} Why? And who signed it?"
 
 
 @pytest.mark.parametrize(
@@ -171,14 +171,14 @@ def test_nothing_found_is_said() -> None:
 )
 def test_a_whole_question_after_and_replaces_the_topic(asked: str) -> None:
     understood = understand(asked, [REVENUE])
-    assert (understood.text, understood.is_contextual) == (asked, True)
+    assert (understood.search_words, understood.is_contextual) == (asked, True)
 
 
 @pytest.mark.parametrize(
     "asked", ["And what are those nests made of?", "And who signed it?", "And in spring?", "And the second page?"]
 )
 def test_what_leans_on_the_question_before_keeps_it(asked: str) -> None:
-    assert understand(asked, ["Where do herons nest?"]).text == f"Where do herons nest? {asked}"
+    assert understand(asked, ["Where do herons nest?"]).search_words == f"Where do herons nest? {asked}"
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_what_leans_on_the_question_before_keeps_it(asked: str) -> None:
 )
 def test_a_new_topic_takes_the_place_of_the_earlier_ones(before: list[str], asked: str, text: str) -> None:
     understood = understand(asked, before)
-    assert (understood.text, understood.is_contextual, understood.has_topic) == (text, True, True)
+    assert (understood.search_words, understood.is_contextual, understood.has_topic) == (text, True, True)
 
 
 @pytest.mark.parametrize(
@@ -203,11 +203,11 @@ def test_a_new_topic_takes_the_place_of_the_earlier_ones(before: list[str], aske
 )
 def test_what_names_no_topic_keeps_the_question_before(asked: str) -> None:
     understood = understand(asked, ["How much is the deposit?"])
-    assert understood.text == f"How much is the deposit? {asked}"
+    assert understood.search_words == f"How much is the deposit? {asked}"
     assert not understood.has_topic
 
 
 @pytest.mark.parametrize("piece", ["and the ", "the pets ", "a", "and ", "of Amcor in 2022 "])
 def test_long_follow_ups_take_no_long_time(piece: str) -> None:
     long = (piece * 2_000)[:2_000]
-    assert understand(long, [long, "How much is the deposit?"]).text
+    assert understand(long, [long, "How much is the deposit?"]).search_words

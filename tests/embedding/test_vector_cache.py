@@ -62,7 +62,7 @@ def test_what_fails_is_not_kept() -> None:
 def test_forgetting_leaves_nothing() -> None:
     cache, model = VectorCache(2), Model("a")
     model.of(cache, "herons")
-    cache.forget()
+    cache.drop()
     model.of(cache, "herons")
     assert model.made == {"herons": 2}
 
@@ -91,7 +91,7 @@ def test_rows_that_are_cached_are_not_made_again() -> None:
     assert cache.rows("m", ["bb", "ccc"], make).tolist() == [[2], [3]]
     assert made == ["a", "bb", "ccc"]
     assert cache.rows("other", ["a"], make).tolist() == [[1]]
-    cache.forget()
+    cache.drop()
     cache.rows("m", ["a"], make)
     assert made == ["a", "bb", "ccc", "a", "a"]
     assert cache.rows("m", [f"{n}" * n for n in range(1, 21)], make).shape == (20, 1)  # more than it holds

@@ -549,7 +549,7 @@ def test_example_questions_are_made_of_the_documents(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("DOCMIND_ANSWER__SURE", "0")
     lease = b"# Lease\n\n## Deposit\n\nThe deposit is two monthly rents and is paid before the keys are handed over.\n"
     add(("lease.md", lease), (HOSTILE, b"# :red[r]\n\nThe boiler is serviced by the landlord once every autumn."))
-    assert desk().open().examples(timeout_s=60)
+    assert desk().open().examples.wait(60)
     test = app()
     words = said(test)
     assert "What does “lease” say about deposit?" in words

@@ -57,7 +57,6 @@ MODULES = (
     "docmind.application",
     "docmind.access.running",
     "docmind.answers.align",
-    "docmind.answers.direct",
     "docmind.api.mcp_http",
     "docmind.api.programs",
     "docmind.api.rest",

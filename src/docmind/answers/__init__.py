@@ -1,4 +1,4 @@
-"""Extractive answers, and the verifier that ties each sentence of a written answer to a span of a page."""
+"""Kinds of questions, extractive answers, and the verifier that ties each sentence of an answer to a span of a page."""
 
 import lazy_loader
 

@@ -1,11 +1,10 @@
-from .direct import DirectAnswers, DocumentSearch, Reply, Scope, lacking
-from .examples import Examples
-from .extractive import Extract, Extractive
-from .intents import PASSAGES, Intent, IntentKind, Language
+from .extractive import Extract, Extractive, first_passage, is_named
+from .intents import PASSAGES, Intent, IntentKind, Language, is_all, is_this, recognise
 from .looks import with_looks
 from .missing import NOT_FOUND, NOT_READ, SENTENCES, not_found
 from .neutral_answers import neutral, neutral_draft
-from .passages import is_heading, nearest_heading
+from .passages import headed_passages, is_heading, nearest_heading
+from .summary import Summarizer
 from .verify import Passage, Verified, Verifier, quoted
 
 __all__ = [
@@ -13,25 +12,26 @@ __all__ = [
     "NOT_READ",
     "PASSAGES",
     "SENTENCES",
-    "DirectAnswers",
-    "DocumentSearch",
-    "Examples",
     "Extract",
     "Extractive",
     "Intent",
     "IntentKind",
     "Language",
     "Passage",
-    "Reply",
-    "Scope",
+    "Summarizer",
     "Verified",
     "Verifier",
+    "first_passage",
+    "headed_passages",
+    "is_all",
     "is_heading",
-    "lacking",
+    "is_named",
+    "is_this",
     "nearest_heading",
     "neutral",
     "neutral_draft",
     "not_found",
     "quoted",
+    "recognise",
     "with_looks",
 ]

@@ -218,6 +218,17 @@ class Extractive:
         self._least_certainty = least_certainty
         self._cosines: Literal["english", "many"] = "many" if is_multilingual(embedder) else "english"
 
+    def without_threshold(self) -> Extractive:
+        """Return one that quotes pages whatever its confidence, for pages that a question itself points to."""
+        settings = self._settings.model_copy(update={"threshold": 0.0})
+        return Extractive(
+            settings, self._catalog, self._embedder, least_certainty=self._least_certainty, read=self._read
+        )
+
+    def drop(self) -> None:
+        """Drop the vectors of passages that are kept in memory, because a document is erased."""
+        self._read.drop()
+
     def extract(self, question: str, found: SearchResult, besides: Collection[str] = ()) -> Extract:
         """Return quotes from the first pages of `found`; none where the confidence is below the threshold.
 

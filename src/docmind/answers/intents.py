@@ -7,7 +7,6 @@ searched as usual. Nothing is recognised in a message longer than `LONGEST`, whi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -211,12 +210,12 @@ _STANDS_FOR = re.compile(r"(?:it|this|that|them|these|those|isso|isto|eles?|elas
 _MARKS = re.compile(r"[^\w\s]+|_")
 
 
-def recognise(question: str, requested: Callable[[str], tuple[str, ...]]) -> Intent:
-    """Return what a question asks for; `requested` returns the facts that a message asks to remember.
+def recognise(question: str, facts: tuple[str, ...] = ()) -> Intent:
+    """Return what a question asks for; `facts` are those that it asks to remember, where it asks for nothing else.
 
     Where the languages share a word, the first of English, Portuguese and Spanish is taken.
     """
-    if facts := requested(question):
+    if facts:
         return Intent("remember", facts=facts)
     if len(question) > LONGEST:
         return PASSAGES

@@ -209,7 +209,7 @@ def _web(here: Here, rest: str) -> Said:
 
 def _examples(here: Here, rest: str) -> Said:
     _nothing_more(rest, "/examples")
-    found = here.desk.examples(timeout_s=_PATIENCE_S) or ()
+    found = here.desk.examples.wait(_PATIENCE_S) or ()
 
     def tell() -> None:
         for example in found:

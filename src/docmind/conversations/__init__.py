@@ -1,4 +1,4 @@
-"""Conversations: threads, turns, the graph of a turn, checkpoints, and export."""
+"""Conversations: answers to single questions, threads, turns, the graph of a turn, checkpoints, and export."""
 
 import lazy_loader
 

@@ -15,13 +15,18 @@ from typing import Literal
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from docmind.conversations.course import Course, Means, written_of
+from docmind.config import Settings, WebSettings
+from docmind.conversations.course import Course, written_of
 from docmind.conversations.nodes import Steps
-from docmind.conversations.pictures import blind, look_further
+from docmind.conversations.pictures import PageImages, blind
 from docmind.conversations.prompts import SEES, named, room_of, shown, tokens_of
+from docmind.conversations.retrieval import Retrieval
 from docmind.conversations.state import State, filters_of
+from docmind.documents import Catalog
 from docmind.errors import ConfigError, ImagesRefusedError, LanguageModelError, WebSearchError
 from docmind.llm import ChatModel, Message, Tool, ToolCall
+from docmind.memory import Memories
+from docmind.network import search_web
 from docmind.records.documents import page_id_of
 from docmind.records.search import Degraded, PageHit
 from docmind.wording import _
@@ -60,12 +65,12 @@ WEB_SEARCH = Tool(
 class Tools:
     """The tools that a model can call. Thread-safe."""
 
-    def __init__(self, means: Means, steps: Steps) -> None:
-        self._means, self._steps = means, steps
+    def __init__(self, settings: WebSettings, *, catalog: Catalog, retrieval: Retrieval, memories: Memories) -> None:
+        self._settings, self._catalog, self._retrieval, self._memories = settings, catalog, retrieval, memories
 
     def offered(self, state: State) -> tuple[Tool, ...]:
         """Return the tools of this question: web search only where it is set up and the user agreed."""
-        may_web = self._means.web is not None and state["question"]["web"]
+        may_web = self._settings.provider != "off" and state["question"]["web"]
         return (SEARCH, OPEN_PAGE, SEARCH_MEMORY, *((WEB_SEARCH,) if may_web else ()))
 
     def run(self, call: ToolCall, state: State, course: Course) -> str:
@@ -84,8 +89,8 @@ class Tools:
         query = _text(call, "query")
         if not query:
             return "The query is empty."
-        found = self._steps.retrieval.search(query, state["question"], filters_of(state["question"]["filters"]))
-        more = self._steps.retrieval.widen(course, found.hits)
+        found = self._retrieval.search(query, state["question"], filters_of(state["question"]["filters"]))
+        more = self._retrieval.widen(course, found.hits)
         course.found += [passage.hit for passage in more]
         known = {hit.page_id for hit in course.looks}
         looks = [hit for hit in found.looks if hit.page_id not in known]
@@ -101,29 +106,29 @@ class Tools:
         if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= 1_000_000:
             return "The page is a number from 1."
         filters = filters_of(state["question"]["filters"])
-        asked = self._means.catalog.asked(filters.snapshots)
+        asked = self._catalog.asked(filters.snapshots)
         matches = [i for i in asked if name and name in (i.document, i.doc_id, i.title)]
         named = [i for i in matches if not filters.doc_ids or i.doc_id in filters.doc_ids]
         if not named:
             return "There is no document of that name among those the user asks about."
-        hit = self._steps.retrieval.page_hit(named[0].doc_id, number)
+        hit = self._retrieval.page_hit(named[0].doc_id, number)
         if hit is None:
             return f"It has {named[0].pages} pages."
-        self._steps.retrieval.widen(course, [hit])
+        self._retrieval.widen(course, [hit])
         course.found.append(hit)
         return f"Page {number}, {page_id_of(hit.doc_id, number)}:\n{hit.text[:_PAGE_CHARACTERS]}"
 
     def _search_memory(self, call: ToolCall, state: State, course: Course) -> str:
-        known = self._means.recall(_text(call, "query"), course.thread_id)
+        known = self._memories.recall(_text(call, "query"), thread_id=course.thread_id)
         return "\n".join(f"- {memory.text}" for memory in known.memories) or "Nothing about that is remembered."
 
     def _web_search(self, call: ToolCall, state: State, course: Course) -> str:
         query = _text(call, "query")
-        assert self._means.web is not None
         if not query:
             return "The query is empty."
         try:
-            results = self._means.web(query)
+            web = search_web(self._settings)
+            results = web.search(query) if web is not None else ()
         except (ConfigError, WebSearchError) as error:
             course.degraded.append(Degraded("web search", str(error)))
             return _("The web could not be searched: {error}").format(error=error)
@@ -149,9 +154,9 @@ _STEP_CALLS = 4  # per step; further calls are dropped
 class Loop:
     """The two nodes of the agent loop. Thread-safe: the messages of a run are in its `Course`."""
 
-    def __init__(self, means: Means, steps: Steps) -> None:
-        self._means, self._limits, self._steps = means, means.settings.agent, steps
-        self._tools = Tools(means, steps)
+    def __init__(self, settings: Settings, *, steps: Steps, tools: Tools, images: PageImages) -> None:
+        self._settings, self._limits = settings.llm, settings.agent
+        self._steps, self._tools, self._images = steps, tools, images
 
     def agent(self, state: State, runtime: Runtime[Course]) -> Command[Next]:
         """Run one step of the model, which gives tool calls or the answer.
@@ -197,8 +202,8 @@ class Loop:
     def _pictures(self, course: Course) -> list[Message]:
         """Return the message with images of the pages that tools found; a tool's own answer is text."""
         assert course.model is not None
-        room = room_of(self._means.settings.llm, course.model.info.context_tokens)
-        numbered = look_further(self._means, course, room)
+        room = room_of(self._settings, course.model.info.context_tokens)
+        numbered = self._images.attach_further(course, room)
         if not numbered:
             return []
         listed = "; ".join(f"image {number} is {picture.label}" for number, picture in numbered)

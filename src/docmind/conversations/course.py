@@ -1,4 +1,4 @@
-"""The run of a turn: the services that every run uses, and the data of one run, which is stored nowhere."""
+"""The data of one run, which is stored nowhere."""
 
 from __future__ import annotations
 
@@ -7,15 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Protocol
 
-from docmind.answers import DirectAnswers, DocumentSearch, Extract, Passage, Verifier
-from docmind.config import Settings
+from docmind.answers import Extract, Passage
 from docmind.conversations.checkpoints import refuse
 from docmind.conversations.state import Written
-from docmind.documents import Catalog
 from docmind.errors import LanguageModelBrokenError, StateRefusedError
 from docmind.llm import ChatModel, Message, Stop
-from docmind.records.conversations import MemoryList, RunStage, WebResult
-from docmind.records.documents import ArtifactRef
+from docmind.records.conversations import RunStage, WebResult
 from docmind.records.search import (
     Degraded,
     Hit,
@@ -37,31 +34,6 @@ class Tell(Protocol):
     def __call__(
         self, stage: RunStage, piece: str = "", *, restart: bool = False, parts: tuple[int, int] | None = None
     ) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Means:
-    """The services that every run uses.
-
-    `recall` returns what a model should know of a question of a thread, `told` the remembered facts that bear on it,
-    `expand` the question with what remembered definitions say that its terms stand for.
-    `propose` returns facts in what the user typed. `image` returns the file of a page's image. `instructions` returns
-    those of the user for a thread, and what of them cannot be read. `web` is None while web search is off.
-    """
-
-    settings: Settings
-    catalog: Catalog
-    search: DocumentSearch
-    verifier: Verifier
-    direct: DirectAnswers
-    epoch: Callable[[], int]
-    recall: Callable[[str, str | None], MemoryList]
-    told: Callable[[str, str | None], MemoryList]
-    expand: Callable[[str, str | None], str]
-    propose: Callable[[str], tuple[str, ...]]
-    image: Callable[[ArtifactRef], bytes]
-    instructions: Callable[[str | None], tuple[tuple[str, ...], tuple[Degraded, ...]]]
-    web: Callable[[str], tuple[WebResult, ...]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

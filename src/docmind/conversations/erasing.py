@@ -8,11 +8,12 @@ number and its page number, and is marked as erased. What the user wrote (questi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from docmind.conversations.checkpoints import Checkpoints
+from docmind.conversations.runs import Runs
 from docmind.records.answers import ERASED_TEXT
 
 _LEAST = 12  # characters of a quote that is looked for in other texts; a shorter one stands there by chance
@@ -121,9 +122,9 @@ def _erased_source(source: dict[str, Any]) -> dict[str, Any]:
 class Erasing:
     """The quotes of one document in all conversations. Every call reads each stored state once."""
 
-    def __init__(self, checkpoints: Checkpoints, alone: Callable[[str], Any]) -> None:
-        """`alone` returns the lock of a conversation, so that no turn is written meanwhile."""
-        self._checkpoints, self._alone = checkpoints, alone
+    def __init__(self, *, checkpoints: Checkpoints, runs: Runs) -> None:
+        """Set up; `runs` has the locks of conversations, which are held so that no turn is written meanwhile."""
+        self._checkpoints, self._runs = checkpoints, runs
 
     def erase(self, doc_id: str, traces: Sequence[str]) -> int:
         """Erase what conversations hold of a document; return how many quotes and sentences. Idempotent.
@@ -133,7 +134,7 @@ class Erasing:
         texts = self._texts(doc_id, traces)
         erased = 0
         for thread_id in self._checkpoints.threads():
-            with self._alone(thread_id):
+            with self._runs.alone(thread_id):
                 erased += self._erase_in(thread_id, doc_id, texts)
         return erased
 

@@ -7,14 +7,22 @@ question can be asked again beside itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 from docmind.conversations.checkpoints import Saved
-from docmind.conversations.state import Asked, answer_of, filters_of, lists_of, nearest_of, web_of
+from docmind.conversations.state import (
+    answer_of,
+    filters_of,
+    lists_of,
+    nearest_of,
+    question_of,
+    search_words_of,
+    web_of,
+)
+from docmind.documents import Catalog
 from docmind.errors import NotFoundError
-from docmind.records.answers import Gone
 from docmind.records.conversations import Run, Turn, TurnState
 from docmind.wording import _
 
@@ -29,10 +37,10 @@ class History:
         self,
         thread_id: str | None,
         saved: Sequence[Saved],
-        gone: Callable[[Collection[str]], Mapping[str, Gone]] = lambda doc_ids: {},
+        catalog: Catalog | None = None,
     ) -> None:
-        """`gone` returns those of these documents that are not in the library any more."""
-        self._thread_id, self._gone = thread_id, gone
+        """Set up; with the catalog, sources tell whether their documents are in the library still."""
+        self._thread_id, self._catalog = thread_id, catalog
         self._saved = {point.checkpoint_id: point for point in saved}
         tried = [point for point in saved if _kind(point) == "answer"]
         self._tried = {point.parent_id for point in tried}
@@ -82,11 +90,11 @@ class History:
     def turn(self, point: Saved) -> Turn:
         """Build the turn of a checkpoint."""
         values = point.values
-        question, asked, written, plain = (values.get(name) for name in ("question", "asked", "written", "answer"))
+        question, written, plain = (values.get(name) for name in ("question", "written", "answer"))
         assert question is not None
-        answer = answer_of(plain, question["text"], self._thread_id, point.checkpoint_id) if plain else None
-        if answer is not None and answer.sources:
-            gone = self._gone({source.doc_id for source in answer.sources})
+        answer = answer_of(plain, question_of(values), self._thread_id, point.checkpoint_id) if plain else None
+        if answer is not None and answer.sources and self._catalog is not None:
+            gone = self._catalog.gone({source.doc_id for source in answer.sources})
             sources = tuple(replace(one, gone=gone.get(one.doc_id, one.gone)) for one in answer.sources)
             answer = replace(answer, sources=sources) if gone else answer
         failure = (written or {}).get("failure") or ["", ""]
@@ -94,11 +102,11 @@ class History:
         return Turn(
             checkpoint_id=point.checkpoint_id,
             before_id=self.question_of(point).parent_id,
-            question=question["text"],
+            question=question_of(values),
             asked_at_ms=question["asked_at_ms"],
             state=_state(point),
             answer=answer,
-            asked_as=_asked_as(asked, question["text"]),
+            asked_as=_search_words(values),
             mode=question["mode"],
             filters=filters_of(question["filters"]),
             lists=tuple(lists_of(question) or ()),
@@ -124,8 +132,7 @@ class History:
         """Return all questions and answers of the thread as text, on any branch."""
         said = [point for point in self._saved.values() if self._is_told(point)]
         return "\n".join(
-            f"{point.values['question']['text']}\n{(point.values.get('answer') or {}).get('answer', '')}"
-            for point in said
+            f"{question_of(point.values)}\n{(point.values.get('answer') or {}).get('answer', '')}" for point in said
         )
 
     def runs(self, head: str | None) -> tuple[Run, ...]:
@@ -136,7 +143,7 @@ class History:
             Run(
                 checkpoint_id=point.checkpoint_id,
                 parent_id=self._turn_before(point),
-                question=point.values["question"]["text"],
+                question=question_of(point.values),
                 asked_at_ms=point.values["question"]["asked_at_ms"],
                 state=_state(point),
                 is_current=point.checkpoint_id in current,
@@ -168,11 +175,13 @@ def _is_missing(point: Saved) -> bool:
     return plain.get("outcome", "not found") == "not found" and _state(point) == "answered"
 
 
-def _asked_as(asked: Asked | None, question: str) -> str:
-    """Return the text that was searched for, where it leant on earlier turns or on a remembered definition."""
-    if asked is None:
+def _search_words(values: Mapping[str, Any]) -> str:
+    """Return what was searched for where earlier turns or a remembered definition changed it; empty otherwise."""
+    if values.get("asked") is None:
         return ""
-    return asked["text"] if asked["is_contextual"] or asked["text"] != " ".join(question.split()) else ""
+    search_words = search_words_of(values)
+    is_changed = values["asked"]["is_contextual"] or search_words != " ".join(question_of(values).split())
+    return search_words if is_changed else ""
 
 
 def _kind(point: Saved) -> Kind:

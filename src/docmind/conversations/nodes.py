@@ -12,18 +12,12 @@ from typing import Any, Literal
 
 from langgraph.runtime import Runtime
 
-from docmind.answers import (
-    Extract,
-    Reply,
-    Scope,
-    Verified,
-    lacking,
-    not_found,
-    quoted,
-    with_looks,
-)
-from docmind.conversations.course import Course, Means, written_of
-from docmind.conversations.pictures import blind, look, seen
+from docmind.answers import Extract, Verified, Verifier, not_found, quoted, with_looks
+from docmind.config import LLMSettings
+from docmind.conversations.course import Course, written_of
+from docmind.conversations.direct import DirectAnswers, Reply, Scope, lacking
+from docmind.conversations.guidance import Guidance
+from docmind.conversations.pictures import PageImages, blind, seen
 from docmind.conversations.prompts import first_messages, room_of, understand
 from docmind.conversations.retrieval import Retrieval
 from docmind.conversations.state import (
@@ -35,29 +29,41 @@ from docmind.conversations.state import (
     lists_of,
     plain_answer,
     plain_intent,
+    question_of,
+    search_words_of,
 )
-from docmind.errors import (
-    DamagedError,
-    ImagesRefusedError,
-    LanguageModelError,
-)
+from docmind.documents import Catalog
+from docmind.errors import ImagesRefusedError, LanguageModelError
 from docmind.llm import ChatModel, Message
+from docmind.memory import Memories
 from docmind.records.answers import Answer, Outcome
-from docmind.records.conversations import MemoryList, closest
+from docmind.records.conversations import closest
 from docmind.records.search import Degraded, SearchResult
 
 
 class Steps:
     """The steps over one vault. Thread-safe: the data of a run is in its `Course`."""
 
-    def __init__(self, means: Means) -> None:
-        self._means, self.retrieval = means, Retrieval(means)
+    def __init__(
+        self,
+        settings: LLMSettings,
+        *,
+        catalog: Catalog,
+        retrieval: Retrieval,
+        images: PageImages,
+        guidance: Guidance,
+        memories: Memories,
+        direct: DirectAnswers,
+        verifier: Verifier,
+    ) -> None:
+        self._settings, self._catalog, self._retrieval, self._images = settings, catalog, retrieval, images
+        self._guidance, self._memories, self._direct, self._verifier = guidance, memories, direct, verifier
 
     def contextualise(self, state: State, runtime: Runtime[Course]) -> dict[str, Any]:
         """Resolve the question in its conversation, and choose the documents it may fall back on."""
         course = runtime.context
         course.tell("reading the question")
-        understood = understand(state["question"]["text"], course.topics)
+        understood = understand(question_of(state), course.topics)
         kept = state.get("kept") or NOTHING_KEPT
         page = None
         if understood.page_step is not None and kept["place"]:
@@ -66,7 +72,7 @@ class Steps:
         recall = (kept["cited"] or kept["retrieved"]) if understood.is_contextual else []
         return {
             "asked": {
-                "text": self._means.expand(understood.text, course.thread_id),
+                "text": self._memories.expand(understood.search_words, thread_id=course.thread_id),
                 "is_contextual": understood.is_contextual,
                 "page": page,
                 "recall": list(recall),
@@ -78,11 +84,17 @@ class Steps:
     def recognise(self, state: State, runtime: Runtime[Course]) -> dict[str, Any]:
         """Recognise what the question asks for; what needs no search leans on no earlier question."""
         course = runtime.context
-        intent = self._means.direct.recognise(state["question"]["text"], self._scope(state, course))
+        intent = self._direct.recognise(question_of(state), self._scope(state, course))
         changed: dict[str, Any] = {"intent": plain_intent(intent)}
         if intent.is_direct:
-            text = " ".join(state["question"]["text"].split())
-            changed["asked"] = {"text": text, "is_contextual": False, "page": None, "recall": [], "is_cited": False}
+            search_words = " ".join(question_of(state).split())
+            changed["asked"] = {
+                "text": search_words,
+                "is_contextual": False,
+                "page": None,
+                "recall": [],
+                "is_cited": False,
+            }
         return changed
 
     def way(self, state: State, runtime: Runtime[Course]) -> Literal["reply", "retrieve", "summarise"]:
@@ -99,9 +111,9 @@ class Steps:
         is_stopped = course.stop()
         reply = Reply(Verified("", (), ()), "not found")
         if not is_stopped:
-            reply = self._means.direct.reply(intent_of(state), self._scope(state, course))
+            reply = self._direct.reply(intent_of(state), self._scope(state, course))
         course.lasted("total", course.started)
-        answer = reply.answer(state["question"]["text"], course.timings_ms["total"], tuple(course.degraded))
+        answer = reply.answer(question_of(state), course.timings_ms["total"], tuple(course.degraded))
         return {
             "found": {"nodes": [], "pages": [], "recalled": []},
             "written": {**written_of("", "", course), "is_stopped": is_stopped},
@@ -115,13 +127,13 @@ class Steps:
         """
         course = runtime.context
         course.tell("searching")
-        self.retrieval.ensure(state, course)
+        self._retrieval.ensure(state, course)
         found = course.search
         assert found is not None
-        course.passages = self.retrieval.passages(found.hits)
+        course.passages = self._retrieval.passages(found.hits)
         course.show(found.hits)
-        asked = state["asked"]
-        is_told = course.is_recalled and asked is not None and (asked["is_cited"] or bool(asked["page"]))
+        resolved = state["asked"]
+        is_told = course.is_recalled and resolved is not None and (resolved["is_cited"] or bool(resolved["page"]))
         recalled = sorted({hit.doc_id for hit in found.hits}) if is_told else []
         return {"found": _plain_found(found, recalled)}
 
@@ -161,20 +173,13 @@ class Steps:
 
     def messages(self, state: State, course: Course, *, is_agent: bool = False) -> list[Message]:
         """Build the messages for the model, with room left for its answer, and images where it accepts any."""
-        asked = state["question"]["text"]
-        try:
-            recalled = self._means.recall(asked, course.thread_id)
-        except DamagedError as error:
-            recalled = MemoryList((), (Degraded("memory", str(error)),))
-        course.degraded += recalled.degraded
-        memories = [memory.text for memory in recalled.memories]
+        question = question_of(state)
+        memories, instructions = self._guidance.of(question, course)
         most = course.model.info.context_tokens if course.model is not None else 0
-        room = room_of(self._means.settings.llm, most)
-        look(self._means, state, course, room)
-        instructions, degraded = self._means.instructions(course.thread_id)
-        course.degraded += degraded
+        room = room_of(self._settings, most)
+        self._images.attach(state, course, room)
         return first_messages(
-            asked,
+            question,
             course.passages,
             course.said,
             memories,
@@ -188,7 +193,7 @@ class Steps:
         """Find the places that support each sentence; quote the documents where nothing was written."""
         course = runtime.context
         course.tell("checking")
-        self.retrieval.ensure(state, course)
+        self._retrieval.ensure(state, course)
         written = state["written"]
         assert written is not None
         assert course.search is not None
@@ -200,9 +205,9 @@ class Steps:
         needs = ""
         is_written = bool(written["text"].strip()) and not written["failure"]
         if is_written:
-            images = seen(self._means.catalog, written.get("images", []))
-            epoch = self._means.epoch()
-            checked = self._means.verifier.verify(written["text"], course.passages, images=images, epoch=epoch)
+            images = seen(self._catalog, written.get("images", []))
+            epoch = self._catalog.epoch()
+            checked = self._verifier.verify(written["text"], course.passages, images=images, epoch=epoch)
             course.lasted("verify", at)
         elif written["is_stopped"]:
             checked = Verified("", (), ())
@@ -211,15 +216,15 @@ class Steps:
             intent = intent_of(state)
             needs = intent.needs
             checked, outcome = lacking(checked, outcome, intent.lead)
-            recalled = self._means.told(state["question"]["text"], course.thread_id)
+            recalled = self._memories.told(question_of(state), thread_id=course.thread_id)
             told = tuple(memory.text for memory in recalled.memories)
             course.degraded += recalled.degraded
             course.lasted("quotes", at)
         if not written["is_stopped"]:
-            checked = with_looks(checked, course.looks, self._means.catalog, self._means.epoch())
+            checked = with_looks(checked, course.looks, self._catalog, self._catalog.epoch())
         course.lasted("total", course.started)
         answer = Answer(
-            question=state["question"]["text"],
+            question=question_of(state),
             answer=checked.answer,
             found=bool(checked.sources),
             sources=checked.sources,
@@ -249,7 +254,7 @@ class Steps:
         retrieved = list(dict.fromkeys(page.split("::page::")[0] for page in found["pages"]))
         first = answer["sources"][0] if answer["sources"] else None
         may_propose = course.thread_id is not None and not intent_of(state).is_direct
-        proposals = self._means.propose(state["question"]["text"]) if may_propose else ()
+        proposals = self._memories.propose(question_of(state)) if may_propose else ()
         return {
             "kept": {
                 "cited": cited or kept["cited"],
@@ -268,16 +273,16 @@ class Steps:
     def _quotes(self, state: State, course: Course) -> tuple[Verified, Outcome]:
         found = course.search
         assert found is not None
-        asked = state["asked"]
-        assert asked is not None
-        direct = self._means.direct
+        resolved = state["asked"]
+        assert resolved is not None
+        direct = self._direct
         extractive = direct.lenient if course.is_pointed_at else direct.extractive
-        besides = course.quoted if asked["is_contextual"] else ()
-        extract: Extract = extractive.extract(found.query, found, besides)
+        besides = course.quoted if resolved["is_contextual"] else ()
+        extract: Extract = extractive.extract(search_words_of(state), found, besides)
         course.degraded += extract.degraded
         if not extract.sources:
             return Verified(not_found(found), (), ()), "not found"
-        epoch = self._means.epoch()
+        epoch = self._catalog.epoch()
         sources = [replace(source, index_epoch=epoch) for source in extract.sources]
         return quoted(sources, extract.outcome), extract.outcome
 

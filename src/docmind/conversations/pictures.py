@@ -10,14 +10,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from docmind.answers import Passage
-from docmind.conversations.course import Course, Means, Picture, Place
+from docmind.config import LLMSettings
+from docmind.conversations.course import Course, Picture, Place
 from docmind.conversations.prompts import named
 from docmind.conversations.retrieval import whole_page
 from docmind.conversations.state import State
 from docmind.documents import Catalog, PageRecord
 from docmind.errors import DamagedError, ImagesRefusedError, NotFoundError
+from docmind.reading import PagePictures
 from docmind.records.documents import ArtifactRef
-from docmind.records.search import Degraded, PageHit
+from docmind.records.search import Degraded, Hit, PageHit
 from docmind.rich_text import highlight
 from docmind.wording import _
 
@@ -87,47 +89,59 @@ def pictures_of(
     return pictures, degraded
 
 
-def look(means: Means, state: State, course: Course, room: int) -> None:
-    """Set the images of the first pages in `course`: of the sources, and of pages found by their look."""
-    llm = means.settings.llm
-    course.pictures = []
-    if not may_see(means, course):
-        return
-    at = time.perf_counter()
-    asked, found = state["asked"], course.search
-    first = list(found.hits[:1]) if asked is not None and asked["page"] and found is not None else []
-    hits = choose([*first, *(passage.hit for passage in course.passages)], course.looks, llm.images)
-    records = means.catalog.pages((hit.doc_id, hit.page_no) for hit in hits)
-    course.pictures, degraded = pictures_of(hits, records, means.image, side=llm.image_side_px, room=room)
-    course.degraded += degraded
-    course.lasted("page images", at)
+class PageImages:
+    """The choice of the page images that a language model gets. Thread-safe: those of a run are in its `Course`."""
 
+    def __init__(self, settings: LLMSettings, *, catalog: Catalog, pictures: PagePictures) -> None:
+        self._settings, self._catalog, self._pictures = settings, catalog, pictures
 
-def look_further(means: Means, course: Course, room: int) -> list[tuple[int, Picture]]:
-    """Add images of pages that tools found to those in `course`, and return the new ones with their numbers.
+    def may_see(self, course: Course) -> bool:
+        """Return whether the model of a run gets page images."""
+        model = course.model
+        return model is not None and bool(model.info.takes_images) and not course.is_blind and self._settings.images > 0
 
-    At most as many as go with a question are added at a time, and `MOST` in a run; all of a run take half of `room`.
-    """
-    found, course.found = course.found, []
-    count = min(means.settings.llm.images, MOST - len(course.pictures))
-    left = room - _SHARE * sum(picture.tokens for picture in course.pictures)
-    if not may_see(means, course) or count <= 0 or left <= 0:
-        return []
-    at = time.perf_counter()
-    known = {picture.place for picture in course.pictures}
-    hits = choose([hit for hit in found if (hit.doc_id, hit.page_no) not in known], [], count)
-    records = means.catalog.pages((hit.doc_id, hit.page_no) for hit in hits)
-    further, degraded = pictures_of(hits, records, means.image, side=means.settings.llm.image_side_px, room=left)
-    course.degraded += degraded
-    course.pictures += further
-    course.lasted("page images", at)
-    return list(enumerate(further, len(course.pictures) - len(further) + 1))
+    def attach(self, state: State, course: Course, room: int) -> None:
+        """Set the images of the first pages in `course`: of the sources, and of pages found by their look."""
+        course.pictures = []
+        if not self.may_see(course):
+            return
+        at = time.perf_counter()
+        resolved, found = state["asked"], course.search
+        first = list(found.hits[:1]) if resolved is not None and resolved["page"] and found is not None else []
+        hits = choose([*first, *(passage.hit for passage in course.passages)], course.looks, self._settings.images)
+        self._add(hits, course, room)
+        course.lasted("page images", at)
 
+    def attach_wordless(self, hits: Sequence[Hit], course: Course, room: int) -> None:
+        """Set the images of the first of these pages, which have hardly any words, in `course`."""
+        course.pictures = []
+        if self.may_see(course):
+            self._add(hits[: self._settings.images], course, room)
 
-def may_see(means: Means, course: Course) -> bool:
-    """Return whether the model of a run gets page images."""
-    model = course.model
-    return model is not None and bool(model.info.takes_images) and not course.is_blind and means.settings.llm.images > 0
+    def attach_further(self, course: Course, room: int) -> list[tuple[int, Picture]]:
+        """Add images of pages that tools found to those in `course`, and return the new ones with their numbers.
+
+        At most as many as go with a question are added at a time, and `MOST` in a run; all of a run take half of
+        `room`.
+        """
+        found, course.found = course.found, []
+        count = min(self._settings.images, MOST - len(course.pictures))
+        left = room - _SHARE * sum(picture.tokens for picture in course.pictures)
+        if not self.may_see(course) or count <= 0 or left <= 0:
+            return []
+        at = time.perf_counter()
+        known = {picture.place for picture in course.pictures}
+        hits = choose([hit for hit in found if (hit.doc_id, hit.page_no) not in known], [], count)
+        further = self._add(hits, course, left)
+        course.lasted("page images", at)
+        return list(enumerate(further, len(course.pictures) - len(further) + 1))
+
+    def _add(self, hits: Sequence[PageHit], course: Course, room: int) -> list[Picture]:
+        records = self._catalog.pages((hit.doc_id, hit.page_no) for hit in hits)
+        added, degraded = pictures_of(hits, records, self._pictures.get, side=self._settings.image_side_px, room=room)
+        course.degraded += degraded
+        course.pictures += added
+        return added
 
 
 def blind(course: Course, error: ImagesRefusedError) -> None:

@@ -87,13 +87,13 @@ _QUALIFIED = re.compile(  # "of Amcor in 2022": what the question before was lim
 
 @dataclass(frozen=True, slots=True)
 class Understood:
-    """A question in context.
+    """What a question asks to be searched for after the questions before it.
 
-    `text` is the search text; `page_step` is set where it names a page relative to the last one; `has_topic` tells that
-    it leans on the earlier questions for its documents alone.
+    `is_contextual` tells that the earlier questions count. `page_step` is set where the question names a page relative
+    to the last one. `has_topic` tells that the question takes only its documents from the earlier ones.
     """
 
-    text: str
+    search_words: str
     is_contextual: bool
     page_step: int | None = None
     has_topic: bool = False

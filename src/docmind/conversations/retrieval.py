@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from docmind.answers import Passage
-from docmind.conversations.course import Course, Means
-from docmind.conversations.state import Question, State, filters_of, lists_of
-from docmind.documents import PageRecord
+from docmind.config import AnswerSettings
+from docmind.conversations.course import Course
+from docmind.conversations.direct import DirectAnswers
+from docmind.conversations.state import Question, State, filters_of, lists_of, search_words_of
+from docmind.documents import Catalog, PageRecord
 from docmind.records.search import Filters, Hit, MultimodalResult, SearchResult
+from docmind.search import MultimodalSearch, checked_question
 
 PRIOR = 0.5  # of the best probability of all documents: what those of a conversation need to be preferred
 
@@ -17,24 +20,27 @@ PRIOR = 0.5  # of the best probability of all documents: what those of a convers
 class Retrieval:
     """The search for the pages of a turn. Thread-safe: the data of a run is in its `Course`."""
 
-    def __init__(self, means: Means) -> None:
-        self._means = means
+    def __init__(
+        self, settings: AnswerSettings, *, catalog: Catalog, search: MultimodalSearch, direct: DirectAnswers
+    ) -> None:
+        self._threshold, self._catalog, self._search, self._direct = settings.threshold, catalog, search, direct
 
     def ensure(self, state: State, course: Course) -> None:
         """Set `course.search` and `course.looks` unless they are set: a run that is resumed has none."""
         if course.search is not None:
             return
-        question, asked = state["question"], state["asked"]
-        assert asked is not None
-        if asked["page"]:
-            hit = self.page_hit(*asked["page"])
+        question, resolved = state["question"], state["asked"]
+        assert resolved is not None
+        search_words = search_words_of(state)
+        if resolved["page"]:
+            hit = self.page_hit(*resolved["page"])
             if hit is not None:
-                course.search = SearchResult(asked["text"], (hit,), timings_ms=(("total", 0.0),))
+                course.search = SearchResult(search_words, (hit,), timings_ms=(("total", 0.0),))
                 course.is_recalled = course.is_pointed_at = True
                 return
         filters = filters_of(question["filters"])
-        found = self.search(asked["text"], question, filters)
-        recall = [doc for doc in asked["recall"] if not filters.doc_ids or doc in filters.doc_ids]
+        found = self.search(search_words, question, filters)
+        recall = [doc for doc in resolved["recall"] if not filters.doc_ids or doc in filters.doc_ids]
         if recall:
             found = self._preferred(found, recall, state, course)
         course.search, course.looks = found, list(found.looks)
@@ -46,19 +52,20 @@ class Retrieval:
 
         Where no document answers a question without a topic of its own, it is about those of the conversation.
         """
-        question, asked = state["question"], state["asked"]
-        assert asked is not None
+        question, resolved = state["question"], state["asked"]
+        assert resolved is not None
         filters = replace(filters_of(question["filters"]), doc_ids=tuple(recall))
-        within = self.search(asked["text"], question, filters)
-        extract, threshold = self._means.direct.extractive.extract, self._means.settings.answer.threshold
-        of_all, of_these = extract(asked["text"], found), extract(asked["text"], within)
-        is_near = of_these.confidence >= max(threshold, PRIOR * of_all.confidence)
-        is_lost = not of_all.sources and not asked.get("has_topic", False)
+        search_words = search_words_of(state)
+        within = self.search(search_words, question, filters)
+        extract = self._direct.extractive.extract
+        of_all, of_these = extract(search_words, found), extract(search_words, within)
+        is_near = of_these.confidence >= max(self._threshold, PRIOR * of_all.confidence)
+        is_lost = not of_all.sources and not resolved.get("has_topic", False)
         if not within.hits or not (is_near or is_lost):
             return found
         elsewhere = [source.doc_id for source in of_all.sources[:1] if source.doc_id not in recall]
         course.is_recalled = is_lost or bool(elsewhere)
-        course.is_pointed_at = is_lost and asked["is_cited"]
+        course.is_pointed_at = is_lost and resolved["is_cited"]
         return within
 
     def widen(self, course: Course, hits: Sequence[Hit]) -> list[Passage]:
@@ -68,18 +75,20 @@ class Retrieval:
         course.passages += more
         return more
 
-    def search(self, text: str, question: Question, filters: Filters) -> MultimodalResult:
+    def search(self, search_words: str, question: Question, filters: Filters) -> MultimodalResult:
         """Search as the question wants it: how many pages, and which lists."""
-        return self._means.search(text, k=question["k"], filters=filters, lists=lists_of(question))
+        return self._search.search(
+            checked_question(search_words), k=question["k"], filters=filters, lists=lists_of(question)
+        )
 
     def page_hit(self, doc_id: str, page_no: int) -> Hit | None:
         """Return a whole page as a hit; None where there is no such page."""
-        page = self._means.catalog.pages([(doc_id, page_no)]).get((doc_id, page_no))
-        named = self._means.catalog.name_and_title(doc_id)
+        page = self._catalog.pages([(doc_id, page_no)]).get((doc_id, page_no))
+        named = self._catalog.name_and_title(doc_id)
         return whole_page(page, named[0]) if page is not None and named is not None else None
 
     def passages(self, hits: Sequence[Hit]) -> list[Passage]:
-        pages = self._means.catalog.pages((hit.doc_id, hit.page_no) for hit in hits)
+        pages = self._catalog.pages((hit.doc_id, hit.page_no) for hit in hits)
         passages = []
         for hit in hits:
             page = pages.get((hit.doc_id, hit.page_no))

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Literal
 
 from docmind.config import Settings
+from docmind.conversations.answerer import Answerer
 from docmind.conversations.instructions import Instructions
 from docmind.conversations.sessions import Sessions
-from docmind.documents import Catalog
-from docmind.embedding import TextEmbedder
 from docmind.errors import DamagedError, NotFoundError, StateRefusedError
 from docmind.llm import LanguageModels
-from docmind.memory import Memories
 from docmind.reading import PagePictures
 from docmind.records.answers import Source
 from docmind.records.conversations import (
@@ -35,7 +33,6 @@ from docmind.records.search import Filters, ListName
 from docmind.storage import Database
 
 if TYPE_CHECKING:
-    from docmind.answers import DirectAnswers, DocumentSearch
     from docmind.conversations.erasing import Erasing
     from docmind.conversations.runs import Watch
     from docmind.conversations.turns import Talk
@@ -91,20 +88,14 @@ class Conversations:
     def __init__(
         self,
         settings: Settings,
+        *,
         database: Database,
         pictures: PagePictures,
-        catalog: Catalog,
-        embedder: TextEmbedder,
-        search: DocumentSearch,
-        epoch: Callable[[], int],
-        memories: Memories,
         models: LanguageModels,
-        direct: Callable[[], DirectAnswers],
+        answerer: Answerer,
     ) -> None:
-        self._settings, self._database, self._pictures, self._catalog = settings, database, pictures, catalog
-        self._embedder, self._search, self._epoch, self._memories, self._models, self._direct = (
-            embedder, search, epoch, memories, models, direct,
-        )  # fmt: skip
+        self._settings, self._database, self._pictures = settings, database, pictures
+        self._models, self._answerer = models, answerer
         self._sessions, self._instructions = Sessions(database), Instructions(database)
         self._lock = threading.Lock()
         self._talk: Talk | None = None
@@ -231,7 +222,7 @@ class Conversations:
         with runs.alone(thread_id):
             with self._database.transaction():
                 checkpoints = self._started().checkpoints.purge(thread_id)
-                memories = self._memories.drop(thread_id)
+                memories = self._answerer.memories.drop(thread_id)
                 self._instructions.drop(thread_id)
                 self._sessions.drop(thread_id)
             self._said.pop(thread_id, None)
@@ -258,7 +249,7 @@ class Conversations:
         from docmind.conversations.erasing import Erasing
 
         talk = self._started()
-        return Erasing(talk.checkpoints, talk.runs.alone)
+        return Erasing(checkpoints=talk.checkpoints, runs=talk.runs)
 
     def _has_states(self) -> bool:
         """Tell whether any thread was ever begun: without one, LangGraph need not be loaded."""
@@ -323,8 +314,8 @@ class Conversations:
         """
         self._sessions.get_open(thread_id)
         talk = self._started()
-        run, asked = talk.begin(thread_id, question, filters, mode, k, None, web=web, lists=lists)
-        return talk.runs.start(run, lambda run: talk.turn(run, asked, checkpoint_id))
+        run, stored = talk.begin(thread_id, question, filters, mode, k, None, web=web, lists=lists)
+        return talk.runs.start(run, lambda run: talk.turn(run, stored, checkpoint_id))
 
     def start_once(
         self,
@@ -341,8 +332,8 @@ class Conversations:
         The parameters are those of `start`. Raises `ConfigError` where the question is empty.
         """
         talk = self._started()
-        run, asked = talk.begin("", question, filters, mode, k, None, web=web, lists=lists)
-        return talk.runs.start(run, lambda run: talk.once(run, asked))
+        run, stored = talk.begin("", question, filters, mode, k, None, web=web, lists=lists)
+        return talk.runs.start(run, lambda run: talk.once(run, stored))
 
     def retry(self, thread_id: str, checkpoint_id: str | None = None) -> str:
         """Answer the question of a turn, the last by default; beside its answer where it has one.
@@ -374,10 +365,10 @@ class Conversations:
         if thread_id is not None:
             self._sessions.get_open(thread_id)
         talk = self._started()
-        run, asked = talk.begin(thread_id or "", question, filters, mode, k, on_progress, web=web, lists=lists)
+        run, stored = talk.begin(thread_id or "", question, filters, mode, k, on_progress, web=web, lists=lists)
         if thread_id is None:
-            return talk.runs.here(run, lambda run: talk.once(run, asked))
-        return talk.runs.here(run, lambda run: talk.turn(run, asked, checkpoint_id))
+            return talk.runs.here(run, lambda run: talk.once(run, stored))
+        return talk.runs.here(run, lambda run: talk.turn(run, stored, checkpoint_id))
 
     def run(self, run_id: str) -> RunProgress:
         """Return how far a question is. Raises `NotFoundError`."""
@@ -415,7 +406,7 @@ class Conversations:
         """
         if source.image_artifact_id:
             return self._pictures.get(ArtifactRef(source.image_artifact_id, source.image_artifact_suffix))
-        return self._pictures.get(self._catalog.page(source.doc_id, source.page_no).image)
+        return self._pictures.get(self._answerer.catalog.page(source.doc_id, source.page_no).image)
 
     def export(self, thread_id: str, format: ExportFormat, checkpoint_id: str | None = None) -> Exported:  # noqa: A002
         """Export a thread to a file, up to one of its points. Raises `NotFoundError`."""
@@ -437,10 +428,14 @@ class Conversations:
                 from docmind.conversations.turns import Talk
 
                 self._talk = Talk(
-                    self._settings, self._database, self._sessions, self._catalog, self._embedder, self._search,
-                    self._epoch, self._memories, self._models, self._pictures.get, self._instructions,
-                    self._direct(),
-                )  # fmt: skip
+                    self._settings,
+                    database=self._database,
+                    sessions=self._sessions,
+                    instructions=self._instructions,
+                    pictures=self._pictures,
+                    models=self._models,
+                    answerer=self._answerer,
+                )
             return self._talk
 
     def _words_of(self, thread: Thread) -> str:

@@ -31,12 +31,13 @@ class Question(TypedDict):
     """The lists to search; absent: as configured."""
 
 
-class Asked(TypedDict):
-    """The search text of a question.
+class Resolved(TypedDict):
+    """The question as it is searched for: resolved by its conversation and by remembered definitions.
 
-    `page` is a page that the question names by its place ("the next page"); `recall` are documents that a contextual
-    question falls back on, `is_cited` whether the latest answer cites them. `has_topic` tells that it leans on earlier
-    questions for its documents alone; checkpoints of earlier versions have none.
+    `text` has the search words. `page` is set where the question names a page by its place ("the next page"). `recall`
+    are documents that a question about earlier turns falls back on, and `is_cited` tells whether the latest answer
+    cites them. `has_topic` tells that the question takes only its documents from earlier ones; checkpoints of earlier
+    versions do not have it.
     """
 
     text: str
@@ -93,10 +94,14 @@ class Kept(TypedDict):
 
 
 class State(TypedDict):
-    """All channels. A step returns those that it changes."""
+    """All channels. A step returns those that it changes.
+
+    The names of channels and of their keys are stored, so they stay as they are; `question_of` and `search_words_of`
+    return what the user wrote and what is searched for.
+    """
 
     question: Question
-    asked: Asked | None
+    asked: Resolved | None
     intent: NotRequired[Recognised | None]
     found: Found | None
     written: Written | None
@@ -121,6 +126,16 @@ def new_question(
         "web": web,
     }
     return {**question, "lists": list(lists)} if lists else question
+
+
+def question_of(values: Mapping[str, Any]) -> str:
+    """Return the question as the user wrote it."""
+    return values["question"]["text"]
+
+
+def search_words_of(values: Mapping[str, Any]) -> str:
+    """Return what is searched for: the question in its conversation, with what its terms stand for."""
+    return values["asked"]["text"]
 
 
 def lists_of(question: Question) -> list[ListName] | None:

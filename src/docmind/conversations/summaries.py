@@ -13,23 +13,24 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from docmind.answers import Passage, Reply, Scope, Verified
-from docmind.conversations.course import Course, Means, Place, written_of
+from docmind.answers import Passage, Verified, Verifier
+from docmind.config import Settings
+from docmind.conversations.course import Course, written_of
+from docmind.conversations.direct import DirectAnswers, Reply, Scope
+from docmind.conversations.guidance import Guidance
 from docmind.conversations.parts import Part, most_parts, parts_of, spread
-from docmind.conversations.pictures import blind, may_see, pictures_of, seen
+from docmind.conversations.pictures import PageImages, blind, seen
 from docmind.conversations.prompts import SEES, quotation, room_of, tokens_of, wished
 from docmind.conversations.retrieval import whole_page
-from docmind.conversations.state import State, intent_of, plain_answer
-from docmind.documents import PageRecord
+from docmind.conversations.state import State, intent_of, plain_answer, question_of
+from docmind.documents import Catalog, PageRecord
 from docmind.errors import (
     ContextExceededError,
-    DamagedError,
     ImagesRefusedError,
     LanguageModelBrokenError,
     LanguageModelError,
 )
 from docmind.llm import ChatModel, Message
-from docmind.records.conversations import MemoryList
 from docmind.records.search import Degraded
 
 PART = (
@@ -63,8 +64,18 @@ _SHRUNK = 0.5
 class Summaries:
     """The step that summarises documents with the language model. Thread-safe: a summary has its own `_Summary`."""
 
-    def __init__(self, means: Means) -> None:
-        self._means = means
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        catalog: Catalog,
+        images: PageImages,
+        guidance: Guidance,
+        direct: DirectAnswers,
+        verifier: Verifier,
+    ) -> None:
+        self._settings, self._catalog, self._images = settings, catalog, images
+        self._guidance, self._direct, self._verifier = guidance, direct, verifier
 
     def summarise(self, state: State, runtime: Runtime[Course]) -> dict[str, Any]:
         """Write and verify the summary; keep what is there where it is stopped or fails.
@@ -79,7 +90,8 @@ class Summaries:
         first = [whole_page(pages[0], name) for name, pages in documents if pages]
         course.show(first)
         at = time.perf_counter()
-        one = _Summary(self._means, course, model, state["question"]["text"])
+        question = question_of(state)
+        one = _Summary(self._settings, self._images, course, model, question, *self._guidance.of(question, course))
         text = one.written(documents)
         course.lasted("write", at)
         name = model.info.name if text else ""
@@ -91,10 +103,10 @@ class Summaries:
         elif course.stop():
             reply = Reply(Verified("", (), ()), "not found")
         else:
-            reply = self._means.direct.reply(intent_of(state), Scope())
+            reply = self._direct.reply(intent_of(state), Scope())
         course.lasted("total", course.started)
-        told = (*course.degraded, *self._means.catalog.damage())
-        answer = reply.answer(state["question"]["text"], course.timings_ms["total"], told)
+        told = (*course.degraded, *self._catalog.damage())
+        answer = reply.answer(question, course.timings_ms["total"], told)
         answer = replace(
             answer,
             timings_ms=tuple(course.timings_ms.items()),
@@ -109,8 +121,8 @@ class Summaries:
 
     def _documents(self, doc_ids: Sequence[str]) -> list[tuple[str, list[PageRecord]]]:
         """Return names and pages, without what was deleted since the question was understood."""
-        named = [(doc_id, self._means.catalog.name_and_title(doc_id)) for doc_id in doc_ids]
-        return [(name[0], self._means.catalog.pages_of(doc_id)) for doc_id, name in named if name is not None]
+        named = [(doc_id, self._catalog.name_and_title(doc_id)) for doc_id in doc_ids]
+        return [(name[0], self._catalog.pages_of(doc_id)) for doc_id, name in named if name is not None]
 
     def _verified(self, text: str, parts: Sequence[Part], course: Course) -> Verified:
         """Hold a summary against the pages of the parts that it was made of."""
@@ -121,9 +133,9 @@ class Summaries:
             for page in part.pages
         }
         places = [picture.place for picture in course.pictures]
-        images = seen(self._means.catalog, places)
-        epoch = self._means.epoch()
-        checked = self._means.verifier.verify(text, list(passages.values()), images=images, epoch=epoch)
+        images = seen(self._catalog, places)
+        epoch = self._catalog.epoch()
+        checked = self._verifier.verify(text, list(passages.values()), images=images, epoch=epoch)
         course.lasted("verify", at)
         return checked
 
@@ -149,21 +161,21 @@ class _Summary:
     `read` are the parts that the text rests on, `failure` the sentence and the hint of what ended it.
     """
 
-    means: Means
+    settings: Settings
+    images: PageImages
     course: Course
     model: ChatModel
     question: str
+    memories: Sequence[str]
+    instructions: Sequence[str]
     read: list[Part] = field(default_factory=list)
     failure: list[str] = field(default_factory=list)
     _calls: int = 0
     _until: float = 0.0
-    _memories: tuple[str, ...] = ()
-    _wishes: str = ""
 
     def written(self, documents: Sequence[tuple[str, list[PageRecord]]]) -> str:
         """Return the summary, or what there is of it; empty where nothing was written."""
-        self._prepare()
-        room = room_of(self.means.settings.llm, self.model.info.context_tokens)
+        room = room_of(self.settings.llm, self.model.info.context_tokens)
         known = list(self.course.degraded)
         for attempt in range(_TRIES):
             self.course.degraded = list(known)
@@ -173,26 +185,15 @@ class _Summary:
                 self.failure = [str(error), error.hint]
         return ""
 
-    def _prepare(self) -> None:
-        """Read what the user wants of every answer."""
-        course = self.course
-        try:
-            recalled = self.means.recall(self.question, course.thread_id)
-        except DamagedError as error:
-            recalled = MemoryList((), (Degraded("memory", str(error)),))
-        instructions, degraded = self.means.instructions(course.thread_id)
-        course.degraded += (*recalled.degraded, *degraded)
-        self._memories, self._wishes = tuple(memory.text for memory in recalled.memories), wished(instructions)
-
     def _reduced(self, documents: Sequence[tuple[str, list[PageRecord]]], room: int) -> str:
         """Summarise the parts, then their summaries, until one is left. Raises `ContextExceededError` at the start."""
-        limits = self.means.settings.summary
+        limits = self.settings.summary
         left = limits.max_calls - self._calls
         if left < 1:
             return ""
         self.failure, self.read = [], []
         self._look(documents, room)
-        own = tokens_of(WHOLE + SEES + _KEEPS + self._wishes + self._asked())
+        own = tokens_of(WHOLE + SEES + _KEEPS + wished(self.instructions) + self._asked())
         space = max(_LEAST_ROOM, room - own)
         costs = {picture.place: picture.tokens for picture in self.course.pictures}
         found = [parts_of(pages, name, space, costs) for name, pages in documents]
@@ -271,7 +272,7 @@ class _Summary:
 
     def _last(self, shown: Sequence[str], parts: Sequence[Part]) -> str:
         """Return the summary of all, as it is shown while it is written; empty where the model failed at once."""
-        rules = WHOLE + (_KEEPS if self.course.pictures and not parts else "") + self._wishes
+        rules = WHOLE + (_KEEPS if self.course.pictures and not parts else "") + wished(self.instructions)
         pieces: list[str] = []
         try:
             self._say(rules, "\n".join(shown), parts, None, self._asked(), pieces)
@@ -337,23 +338,13 @@ class _Summary:
         ]
 
     def _asked(self) -> str:
-        known = "".join(f"- {memory}\n" for memory in self._memories)
+        known = "".join(f"- {memory}\n" for memory in self.memories)
         return (f"What the user asked you to remember:\n{known}\n" if known else "") + f"Question: {self.question}"
 
     def _look(self, documents: Sequence[tuple[str, list[PageRecord]]], room: int) -> None:
         """Set the images of the first pages with hardly any words: their text says the least."""
-        course, llm = self.course, self.means.settings.llm
-        course.pictures = []
-        if not may_see(self.means, course):
-            return
         hits = [whole_page(page, name) for name, pages in documents for page in pages if len(page.text) < _WORDLESS]
-        records: dict[Place, PageRecord] = {
-            (page.doc_id, page.page_no): page for _, pages in documents for page in pages
-        }
-        course.pictures, degraded = pictures_of(
-            hits[: llm.images], records, self.means.image, side=llm.image_side_px, room=room
-        )
-        course.degraded += degraded
+        self.images.attach_wordless(hits, self.course, room)
 
     def _report(self, done: int, total: int, *, restart: bool = False) -> None:
         self.course.tell("summarising", restart=restart, parts=(done, total))

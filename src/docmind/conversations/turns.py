@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -16,25 +16,25 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 from langsmith.run_helpers import tracing_context
 
-from docmind.answers import DirectAnswers, DocumentSearch, Verifier
 from docmind.config import Settings
-from docmind.conversations.agent import Loop
+from docmind.conversations.agent import Loop, Tools
+from docmind.conversations.answerer import Answerer
 from docmind.conversations.checkpoints import Checkpoints, Saved
-from docmind.conversations.course import Course, Means
+from docmind.conversations.course import Course
+from docmind.conversations.guidance import Guidance
 from docmind.conversations.history import History
 from docmind.conversations.instructions import Instructions
 from docmind.conversations.nodes import Steps
+from docmind.conversations.pictures import PageImages
+from docmind.conversations.retrieval import Retrieval
 from docmind.conversations.runs import LiveRun, Runs, Watch
 from docmind.conversations.sessions import Sessions
 from docmind.conversations.state import NOTHING_KEPT, Question, State, new_question, new_turn
 from docmind.conversations.summaries import Summaries
-from docmind.documents import Catalog
-from docmind.embedding import TextEmbedder
 from docmind.errors import ConfigError
 from docmind.llm import LanguageModels
-from docmind.memory import Memories
-from docmind.records.conversations import Mode, Thread, Turn, WebResult
-from docmind.records.documents import ArtifactRef
+from docmind.reading import PagePictures
+from docmind.records.conversations import Mode, Thread, Turn
 from docmind.records.search import LISTS_OF_QUESTIONS, Filters, ListName
 from docmind.records.values import check_question
 from docmind.rich_text import clip
@@ -48,10 +48,10 @@ LAST = "remember"
 """The node in whose name a branch is written: nothing runs next."""
 
 
-def graph_of(means: Means, checkpointer: BaseCheckpointSaver[Any] | None = None) -> Any:
+def graph_of(
+    steps: Steps, loop: Loop, summaries: Summaries, checkpointer: BaseCheckpointSaver[Any] | None = None
+) -> Any:
     """Compile the graph; without a checkpointer nothing of a run is stored."""
-    steps = Steps(means)
-    loop, summaries = Loop(means, steps), Summaries(means)
     builder = StateGraph(State, context_schema=Course)
     for name, step in (
         ("contextualise", steps.contextualise),
@@ -92,37 +92,38 @@ class Talk:
     def __init__(
         self,
         settings: Settings,
+        *,
         database: Database,
         sessions: Sessions,
-        catalog: Catalog,
-        embedder: TextEmbedder,
-        search: DocumentSearch,
-        epoch: Callable[[], int],
-        memories: Memories,
-        models: LanguageModels,
-        image: Callable[[ArtifactRef], bytes],
         instructions: Instructions,
-        direct: DirectAnswers,
+        pictures: PagePictures,
+        models: LanguageModels,
+        answerer: Answerer,
     ) -> None:
         self.runs, self.checkpoints, self._database = Runs(), Checkpoints(database), database
-        self._sessions, self._models, self._direct, self._catalog = sessions, models, direct, catalog
+        self._sessions, self._models, self._direct, self._catalog = sessions, models, answerer.direct, answerer.catalog
         self._mode: Mode = settings.agent.mode
-        means = Means(
-            settings=settings,
+        catalog, memories, direct = answerer.catalog, answerer.memories, answerer.direct
+        retrieval = Retrieval(settings.answer, catalog=catalog, search=answerer.search, direct=direct)
+        images = PageImages(settings.llm, catalog=catalog, pictures=pictures)
+        guidance = Guidance(memories=memories, instructions=instructions)
+        steps = Steps(
+            settings.llm,
             catalog=catalog,
-            search=search,
-            verifier=Verifier(embedder),
+            retrieval=retrieval,
+            images=images,
+            guidance=guidance,
+            memories=memories,
             direct=direct,
-            epoch=epoch,
-            recall=lambda question, thread_id: memories.recall(question, thread_id=thread_id),
-            told=lambda question, thread_id: memories.told(question, thread_id=thread_id),
-            expand=lambda question, thread_id: memories.expand(question, thread_id=thread_id),
-            propose=memories.propose,
-            image=image,
-            instructions=instructions.of,
-            web=_web(settings),
+            verifier=answerer.verifier,
         )
-        self._graph, self._unkept = graph_of(means, self.checkpoints), graph_of(means)
+        tools = Tools(settings.web, catalog=catalog, retrieval=retrieval, memories=memories)
+        loop = Loop(settings, steps=steps, tools=tools, images=images)
+        summaries = Summaries(
+            settings, catalog=catalog, images=images, guidance=guidance, direct=direct, verifier=answerer.verifier
+        )
+        self._graph = graph_of(steps, loop, summaries, self.checkpoints)
+        self._unkept = graph_of(steps, loop, summaries)
         self._limit = 2 * settings.agent.max_steps + 20
 
     def begin(
@@ -153,8 +154,9 @@ class Talk:
         thread = self._sessions.get_open(run.thread_id)  # it may have been deleted while the run waited
         asked_id = self._ask(run.thread_id, checkpoint_id or thread.checkpoint_id, question)
         self._sessions.touch(run.thread_id, asked_id, _now_ms())
-        if not thread.title or self._may_rename(thread, question["text"]):
-            self._sessions.rename(run.thread_id, _title(question["text"]))
+        written = question["text"]
+        if not thread.title or self._may_rename(thread, written):
+            self._sessions.rename(run.thread_id, _title(written))
         return self._answer(run, asked_id)
 
     def _may_rename(self, thread: Thread, question: str) -> bool:
@@ -222,7 +224,7 @@ class Talk:
         self.checkpoints.chain(thread_id, checkpoint_id, 1)
 
     def history(self, thread_id: str) -> History:
-        return History(thread_id, self.checkpoints.history(thread_id), self._catalog.gone)
+        return History(thread_id, self.checkpoints.history(thread_id), self._catalog)
 
     def _course(self, run: LiveRun, before: Sequence[Turn]) -> Course:
         model = self._models.current()
@@ -262,17 +264,3 @@ def _title(question: str) -> str:
 
 def _now_ms() -> int:
     return int(time.time() * 1000)
-
-
-def _web(settings: Settings) -> Callable[[str], tuple[WebResult, ...]] | None:
-    """Return web search, set up at its first call; None where it is off."""
-    if settings.web.provider == "off":
-        return None
-
-    def search(query: str) -> tuple[WebResult, ...]:
-        from docmind.network import search_web
-
-        provider = search_web(settings.web)
-        return provider.search(query) if provider is not None else ()
-
-    return search

@@ -71,7 +71,7 @@ class VectorCache:
         with self._lock:
             return self._hits / self._asked if self._asked else None
 
-    def forget(self) -> None:
+    def drop(self) -> None:
         """Remove everything; the hit rate continues."""
         with self._lock:
             self._kept.clear()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
-from docmind.documents import Edits, Words, outline_of
+from docmind.documents import Catalog, Edits, Words, outline_of
 from docmind.errors import DamagedError, DiskFullError, DocMindError, IndexMismatchError, NotFoundError
 from docmind.ingest.pipeline import Ingest
 from docmind.reading import PagePictures
@@ -21,6 +21,30 @@ _OUTLINED = 400  # pages that an outline is made of
 _KEPT = 8  # outlines
 _TITLES = "titles"  # the preference that says after which document titles are looked for next; None once all were
 _TITLED, _REST_S = 20, 0.2  # documents whose titles are found in one transaction, and the pause after it
+
+
+class Outlines:
+    """The headings of documents, kept in memory for those asked for last. Thread-safe."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._made: dict[tuple[str, int], tuple[Heading, ...]] = {}  # replaced as a whole, never changed
+
+    def of(self, doc_id: str) -> tuple[Heading, ...]:
+        """Return the headings of a document, of its first 400 pages. Raises `NotFoundError`."""
+        key = (doc_id, self._catalog.changed_at(doc_id))
+        if (kept := self._made.get(key)) is not None:
+            return kept
+        last = min(self._catalog.document(doc_id).pages, _OUTLINED)
+        pages = [(doc_id, page_no) for page_no in range(1, last + 1)]
+        records = self._catalog.pages(pages).values()
+        made = outline_of([(page.page_no, page.text, Words.unpack(page.words)) for page in records])
+        self._made = {**dict(list(self._made.items())[-_KEPT:]), key: made}
+        return made
+
+    def drop(self) -> None:
+        """Drop what is kept."""
+        self._made = {}
 
 
 class Library:
@@ -42,7 +66,7 @@ class Library:
         self._db, self._catalog, self._artifacts = vault.database, vault.catalog, vault.artifacts
         self._ingest, self._pictures, self._visual, self._reserve = ingest, pictures, visual, vault.reserve
         self._edits = Edits(vault.database, vault.catalog)
-        self._outlines: dict[tuple[str, int], tuple[Heading, ...]] = {}  # replaced as a whole, never changed
+        self.outlines = Outlines(vault.catalog)
         self._titling = Background("titles", "Titles are not looked for any more.")
         self.bin_days = bin_days
         """How many days a document stays in the bin; 0 where there is none."""
@@ -88,14 +112,7 @@ class Library:
 
     def outline(self, doc_id: str) -> tuple[Heading, ...]:
         """Return the headings of a document, of its first 400 pages; kept for the documents asked for last."""
-        key = (doc_id, self._catalog.changed_at(doc_id))
-        if key not in self._outlines:
-            last = min(self._catalog.document(doc_id).pages, _OUTLINED)
-            pages = [(doc_id, page_no) for page_no in range(1, last + 1)]
-            records = self._catalog.pages(pages).values()
-            made = outline_of([(page.page_no, page.text, Words.unpack(page.words)) for page in records])
-            self._outlines = {**dict(list(self._outlines.items())[-_KEPT:]), key: made}
-        return self._outlines[key]
+        return self.outlines.of(doc_id)
 
     def reading(self, doc_id: str) -> ReadingFacts:
         """Return how a document was read, and what is not done yet. Raises `NotFoundError`."""
@@ -239,10 +256,6 @@ class Library:
         self._db.check_writable()
         self._edits.restore(doc_ids)
         self.follow_changes()
-
-    def forget(self) -> None:
-        """Drop the outlines that are kept in memory."""
-        self._outlines = {}
 
     # originals
 

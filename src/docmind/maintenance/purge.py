@@ -203,7 +203,7 @@ class Purge:
         return [self._signer.verify(self._signer.signed(receipt).encode()) for _unused, receipt in made]
 
     def _steps(self, pending: Sequence[Erasure], tell: Progress) -> list[tuple[Erasure, ErasureReceipt]]:
-        self._caches.forget()
+        self._caches.drop()
         with self._catalog.naming:
             self._artifacts.delete(self._catalog.unreferenced(ref for erasure in pending for ref in erasure.refs))
             self._catalog.buried()

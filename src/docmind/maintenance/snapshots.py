@@ -446,7 +446,7 @@ class Snapshots:
             for old in self._surplus(self.list(), but=(before.snapshot_id, snapshot_id)):
                 self._remove(old.snapshot_id)
         self._db.settle()
-        self._library.forget()
+        self._library.outlines.drop()
         self._library.follow_changes()
         if reindex:
             self._index.rebuild(report)

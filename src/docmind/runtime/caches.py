@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 class Cache(Protocol):
     """Something that keeps texts, vectors or pictures of documents in memory."""
 
-    def forget(self) -> None:
+    def drop(self) -> None:
         """Drop what is kept."""
         ...
 
@@ -23,11 +23,11 @@ class Caches:
         self._known: list[Cache] = []
 
     def join(self, cache: _Joined) -> _Joined:
-        """Have `forget` drop what this cache keeps, from now on; return the cache."""
+        """Have `drop` drop what this cache keeps, from now on; return the cache."""
         self._known.append(cache)
         return cache
 
-    def forget(self) -> None:
+    def drop(self) -> None:
         """Drop what all caches keep."""
         for cache in self._known:
-            cache.forget()
+            cache.drop()

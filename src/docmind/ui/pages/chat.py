@@ -93,7 +93,7 @@ def _look(docmind: DocMind) -> None:
 
 def _made(docmind: DocMind) -> tuple[str, ...] | DocMindError | None:
     """Return the examples; None while they are made, which does not begin before a first page was drawn."""
-    return errors.attempt(docmind.examples) if desk().is_drawn else None
+    return errors.attempt(docmind.examples.get) if desk().is_drawn else None
 
 
 def no_more_documents() -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from desks import settings_in
-from docmind.answers.examples import ALL, plain_name, topic_of
 from docmind.application import DocMind
 from docmind.config import EmbeddingSettings
+from docmind.conversations.examples import ALL, plain_name, topic_of
 from docmind.embedding.minilm import default_cache_dir
 from docmind.records.documents import DocumentInfo, Upload
 from each import each_of
@@ -65,18 +65,18 @@ def test_a_name_with_markup_makes_no_example() -> None:
 def test_examples_are_answered_by_their_documents(tmp_path: Path) -> None:
     settings = settings_in(tmp_path, embedding=EmbeddingSettings(), cache_dir=default_cache_dir())
     with DocMind(settings) as desk:
-        assert desk.examples(timeout_s=60) == ()
+        assert desk.examples.wait(60) == ()
         desk.add([Upload("lease.md", LEASE.encode()), Upload("contrato.md", ARRENDAMENTO.encode())])
-        found = desk.examples(timeout_s=60)
+        found = desk.examples.wait(60)
         assert found is not None
         assert "What does “lease” say about deposit?" in found
         assert len(found) == 3
         for question in found:
             assert "not" not in question.split()
             assert desk.ask(question).outcome in ("answer", "summary", "documents")
-        assert desk.examples() == found, "they are kept for this state of the vault"
+        assert desk.examples.get() == found, "they are kept for this state of the vault"
         desk.erasures.erase([desk.documents.find("lease.md").doc_id])
-        later = desk.examples(timeout_s=60)
+        later = desk.examples.wait(60)
         assert later is not None
         assert not any("lease" in question for question in later)
 
@@ -86,4 +86,4 @@ def test_a_vault_without_fitting_names_offers_its_list(tmp_path: Path) -> None:
     settings = settings_in(tmp_path, embedding=EmbeddingSettings(), cache_dir=default_cache_dir())
     with DocMind(settings) as desk:
         desk.add([Upload("![x](http:⁄⁄a.b).txt", b"7")])
-        assert desk.examples(timeout_s=60) == (ALL,)
+        assert desk.examples.wait(60) == (ALL,)

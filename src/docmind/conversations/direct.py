@@ -6,26 +6,38 @@ summarized by their central sentences.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
 
 import numpy as np
 
-from docmind.answers.extractive import READ, Extractive, first_passage, is_named
-from docmind.answers.intents import PASSAGES, Intent, Language, is_all, is_this, recognise
-from docmind.answers.summary import SENTENCES, Summarizer
-from docmind.answers.verify import Verified, quoted
-from docmind.config import AnswerSettings
+from docmind.answers import (
+    PASSAGES,
+    Extractive,
+    Intent,
+    Language,
+    Summarizer,
+    Verified,
+    first_passage,
+    is_all,
+    is_named,
+    is_this,
+    quoted,
+    recognise,
+)
+from docmind.config import Settings
 from docmind.documents import Catalog, NodeStore
-from docmind.embedding import TextEmbedder, VectorCache, name_of
+from docmind.embedding import TextEmbedder, name_of
+from docmind.memory import Memories
 from docmind.records.answers import NOTED, Answer, Outcome, Sentence, Source
 from docmind.records.documents import DocumentInfo
 from docmind.records.search import Degraded, Filters, Hit, ListName, MultimodalHit, MultimodalResult
 from docmind.rich_text import clip, one_line
+from docmind.search import MultimodalSearch, checked_question
 
 LISTED = 12  # documents of a list
 SUMMARIZED = 3  # documents of a summary
+SENTENCES = 8  # of a summary of all of them
 FEWEST = 3  # sentences of each
 HEADING = 90  # characters of a heading
 CANDIDATES = 6  # passages of a document that are embedded to find its strongest
@@ -86,20 +98,6 @@ _SUMMARIZED: dict[Language, tuple[str, str]] = {
 }
 
 
-class DocumentSearch(Protocol):
-    """The search of everything, as the facade offers it."""
-
-    def __call__(
-        self,
-        question: str,
-        *,
-        k: int | None = None,
-        filters: Filters = Filters(),
-        lists: Sequence[ListName] | None = None,
-        dedup_key: Literal["doc_id"] | None = None,
-    ) -> MultimodalResult: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Scope:
     """The documents and lists that a question is asked of, its conversation, and the documents talked about there."""
@@ -136,36 +134,26 @@ class Reply:
 class DirectAnswers:
     """Recognises what a question asks for, and answers what needs no ranked passages. Thread-safe.
 
-    `requested` returns the facts that a message asks to remember, `note` stores one and returns the existing memory
-    where there is one, so a reply that is made again stores nothing twice. `expand` returns a text with what remembered
-    definitions say that its terms stand for, in a conversation or outside of any. `extractive` quotes as configured,
-    `lenient` without a threshold, for pages that a question itself points to.
+    `extractive` quotes as configured, `lenient` without a threshold, for pages that a question itself points to.
     """
 
     def __init__(
         self,
-        settings: AnswerSettings,
+        settings: Settings,
+        *,
         catalog: Catalog,
         nodes: NodeStore,
         embedder: TextEmbedder,
-        search: DocumentSearch,
-        *,
-        least_certainty: float,
-        requested: Callable[[str], tuple[str, ...]],
-        note: Callable[[str], object],
-        expand: Callable[[str, str | None], str],
+        search: MultimodalSearch,
+        memories: Memories,
     ) -> None:
-        self._settings, self._catalog, self._nodes, self._embedder = settings, catalog, nodes, embedder
-        self._search, self._requested, self._note, self._expand = search, requested, note, expand
-        self._read = VectorCache(READ)
-        self.extractive = Extractive(settings, catalog, embedder, least_certainty=least_certainty, read=self._read)
-        certain = settings.model_copy(update={"threshold": 0.0})
-        self.lenient = Extractive(certain, catalog, embedder, least_certainty=least_certainty, read=self._read)
+        self._catalog, self._nodes, self._embedder = catalog, nodes, embedder
+        self._threshold, self._search, self._memories = settings.answer.threshold, search, memories
+        self.extractive = Extractive(
+            settings.answer, catalog, embedder, least_certainty=settings.reading.ocr_min_confidence
+        )
+        self.lenient = self.extractive.without_threshold()
         self.summarizer = Summarizer(catalog, nodes, embedder)
-
-    def forget(self) -> None:
-        """Drop what is kept in memory of passages: their document is erased."""
-        self._read.forget()
 
     def recognise(self, question: str, scope: Scope) -> Intent:
         """Return what a question asks for.
@@ -173,17 +161,17 @@ class DirectAnswers:
         A summary asks for passages where no document is meant by what is to be summarized; where more than three are,
         their list is asked for.
         """
-        intent = recognise(question, self._requested)
+        intent = recognise(question, self._memories.requested(question))
         if intent.kind != "summary":
             return intent
-        meant = self._meant(self._expand(intent.topic, scope.thread_id), scope)
+        meant = self._meant(self._memories.expand(intent.topic, thread_id=scope.thread_id), scope)
         if len(meant) > SUMMARIZED:
             return replace(intent, kind="documents", topic="" if is_all(intent.topic) else intent.topic)
         return replace(intent, doc_ids=meant) if meant else PASSAGES
 
     def is_greeting(self, question: str) -> bool:
         """Return whether a message is a greeting and nothing else."""
-        return recognise(question, self._requested).kind == "greeting"
+        return recognise(question, self._memories.requested(question)).kind == "greeting"
 
     def reply(self, intent: Intent, scope: Scope) -> Reply:
         """Answer a direct intent.
@@ -192,7 +180,7 @@ class DirectAnswers:
         """
         if intent.kind == "remember":
             for fact in intent.facts:
-                self._note(fact)
+                self._memories.add(fact)  # returns the memory that is there where the reply is made again
             return Reply(_said(NOTED), "noted", intent.facts)
         if intent.kind == "greeting":
             return Reply(_said(self._greeted(intent.language)), "greeting")
@@ -211,8 +199,8 @@ class DirectAnswers:
         """List the documents that have something about the topic, each with its strongest passage."""
         some, none, _, _ = _LISTED[intent.language]
         topic = one_line(intent.topic)
-        meant = self._expand(intent.topic, scope.thread_id)
-        found = self._search(meant, k=LISTED, filters=scope.filters, lists=scope.lists, dedup_key="doc_id")
+        meant = checked_question(self._memories.expand(intent.topic, thread_id=scope.thread_id))
+        found = self._search.search(meant, k=LISTED, filters=scope.filters, lists=scope.lists, dedup_key="doc_id")
         vector = self._embedder.embed_query(meant) if found.nearest_cosine is not None else None
         strongest = (self._strongest(meant, vector, hit, found) for hit in found.hits)
         sources = [source for source in strongest if source is not None]
@@ -228,7 +216,7 @@ class DirectAnswers:
         """
         alone = replace(found, hits=(hit,), by_words=(), nearest_cosine=self._cosine(vector, hit))
         ranked = self.extractive.rank(topic, alone, candidates=CANDIDATES)
-        if ranked is None or ranked.confidence() < self._settings.threshold:
+        if ranked is None or ranked.confidence() < self._threshold:
             return None
         return ranked.sources()[0]
 

@@ -9,16 +9,15 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import zip_longest
 
-from docmind.answers.intents import Language
-from docmind.answers.passages import headed_passages
-from docmind.answers.summary import Summarizer
+from docmind.answers import Language, headed_passages
+from docmind.conversations.answerer import Answerer
 from docmind.documents import Catalog
 from docmind.embedding import STOP_WORDS, words
 from docmind.errors import CancelledError, DocMindError
-from docmind.records.answers import Answer
+from docmind.ingest import IngestQueue
 from docmind.records.documents import DocumentInfo
 from docmind.runtime import Background, log_mistake
 
@@ -62,19 +61,14 @@ _SUBJECT = re.compile(
 
 
 class Examples:
-    """Makes example questions in the background. Thread-safe.
+    """Makes example questions in the background, once no file is being read. Thread-safe."""
 
-    `ask` answers a question without a model; `is_busy` says that files are being read, whose questions come later.
-    """
-
-    def __init__(
-        self, catalog: Catalog, summarizer: Callable[[], Summarizer], ask: Callable[[str], Answer],
-        is_busy: Callable[[], bool],
-    ) -> None:  # fmt: skip
-        self._catalog, self._summarizer, self._ask, self._is_busy = catalog, summarizer, ask, is_busy
+    def __init__(self, *, catalog: Catalog, answerer: Answerer, queue: IngestQueue) -> None:
+        self._catalog, self._answerer, self._queue = catalog, answerer, queue
         self._work = Background("examples", "Example questions are no longer needed.")
         self._lock = threading.Lock()
         self._made: tuple[int, tuple[str, ...]] | None = None
+        self._dropped = 0  # how often `drop` was called
 
     def get(self) -> tuple[str, ...] | None:
         """Return at most three questions; None while they are being made, which this starts. Never waits."""
@@ -83,7 +77,7 @@ class Examples:
             made = self._made
         if made is not None and made[0] == epoch:
             return made[1]
-        if self._is_busy():
+        if self._queue.progress().is_busy:
             return (ALL,)
         self._work.start(self._make)
         return None
@@ -95,13 +89,18 @@ class Examples:
             self._work.join(left)  # documents that come meanwhile have it made again
         return made
 
+    def drop(self) -> None:
+        """Drop the questions that are kept, and those that are being made: a document that they name is erased."""
+        with self._lock:
+            self._made, self._dropped = None, self._dropped + 1
+
     def close(self) -> None:
         """End the work; the question that is being tried is waited for. Idempotent."""
         self._work.close()
         self._work.join()
 
     def _make(self) -> None:
-        epoch, made = self._catalog.epoch(), (ALL,)
+        epoch, dropped, made = self._catalog.epoch(), self._dropped, (ALL,)
         try:
             made = self._questions()
         except CancelledError:
@@ -110,7 +109,8 @@ class Examples:
             log_mistake("docmind.answers", "example questions failed", error)
         finally:  # they are not tried again and again
             with self._lock:
-                self._made = epoch, made
+                if dropped == self._dropped:
+                    self._made = epoch, made
 
     def _questions(self) -> tuple[str, ...]:
         documents = [info for info in self._catalog.documents() if info.status == "ready"]
@@ -135,7 +135,7 @@ class Examples:
 
     def _is_answered(self, question: str, info: DocumentInfo, outcome: str) -> bool:
         self._work.check()
-        answer = self._ask(question)
+        answer = self._answerer.ask(question)
         return answer.outcome == outcome and bool(answer.sources) and answer.sources[0].doc_id == info.doc_id
 
     def _topics(self, info: DocumentInfo, name: str) -> Iterator[str]:
@@ -143,7 +143,7 @@ class Examples:
         first = 2 if info.pages > PAGES else 1  # the first page of a long document is its cover
         pages = self._catalog.pages((info.doc_id, number) for number in range(first, PAGES + 1))
         headings = [heading for page in pages.values() for heading, _ in headed_passages(page.text)]
-        sentences = [source.quote for _, source in self._summarizer().summarize(info).parts]
+        sentences = [source.quote for _, source in self._answerer.direct.summarizer.summarize(info).parts]
         subjects = [found[1] for sentence in sentences if (found := _SUBJECT.match(" ".join(sentence.split())))]
         seen = set(words(name))
         for topic in filter(None, map(topic_of, (*headings, *subjects))):

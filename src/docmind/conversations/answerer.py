@@ -1,0 +1,118 @@
+"""Answers to single questions, without a language model and outside of any conversation."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from docmind.config import Settings
+from docmind.documents import Catalog, NodeStore
+from docmind.embedding import TextEmbedder
+from docmind.memory import Memories
+from docmind.records.answers import Answer
+from docmind.records.search import Filters, ListName
+from docmind.runtime import ms_since
+from docmind.search import MultimodalSearch, checked_question
+
+if TYPE_CHECKING:
+    from docmind.answers import Verifier
+    from docmind.conversations.direct import DirectAnswers
+
+
+class Answerer:
+    """Answers questions with quotes of documents. Thread-safe. Opening is cheap: `direct` is made at first use.
+
+    `catalog`, `search` and `memories` are what it answers from. Conversations use these too, as well as its `direct`
+    answers and its `verifier`.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        catalog: Catalog,
+        nodes: NodeStore,
+        embedder: TextEmbedder,
+        search: MultimodalSearch,
+        memories: Memories,
+    ) -> None:
+        self.catalog, self.search, self.memories = catalog, search, memories
+        self._settings, self._nodes, self._embedder = settings, nodes, embedder
+
+    @cached_property
+    def direct(self) -> DirectAnswers:
+        """The answers that need no ranked passages, and the quotes of all others."""
+        from docmind.conversations.direct import DirectAnswers
+
+        return DirectAnswers(
+            self._settings,
+            catalog=self.catalog,
+            nodes=self._nodes,
+            embedder=self._embedder,
+            search=self.search,
+            memories=self.memories,
+        )
+
+    @cached_property
+    def verifier(self) -> Verifier:
+        """The check of what a language model wrote."""
+        from docmind.answers import Verifier
+
+        return Verifier(self._embedder)
+
+    def drop(self) -> None:
+        """Drop what is kept in memory of passages, because a document is erased."""
+        if "direct" in self.__dict__:  # it was used
+            self.direct.extractive.drop()
+
+    def ask(
+        self,
+        question: str,
+        *,
+        k: int | None = None,
+        filters: Filters = Filters(),
+        lists: Sequence[ListName] | None = None,
+    ) -> Answer:
+        """Answer a question with the best quote, with quotes or pages that may answer it, or with "not found".
+
+        `outcome` tells which; every quote is among `sources`, with its page and boxes, and so is every page found by
+        its look. `lists` are those to search; None: as configured. A request to remember something searches nothing:
+        the facts are stored, and are in `told`; nor does a greeting. A question for documents lists them, each with its
+        strongest passage, and a summary of documents has their central sentences.
+
+        Raises `ConfigError` where the question is empty or too long, and what the search raises.
+        """
+        from docmind.answers import not_found, quoted, with_looks
+        from docmind.conversations.direct import Scope, lacking
+
+        started = time.perf_counter()
+        scope = Scope(filters, lists)
+        intent = self.direct.recognise(question, scope)
+        if intent.is_direct:
+            reply = self.direct.reply(intent, scope)
+            return reply.answer(question, ms_since(started))
+        search_words = checked_question(self.memories.expand(question))
+        found = self.search.search(search_words, k=k, filters=filters, lists=lists)
+        at = time.perf_counter()
+        quotes = self.direct.extractive.extract(search_words, found)
+        now = time.perf_counter()
+        epoch = self.catalog.epoch()
+        checked = quoted([replace(source, index_epoch=epoch) for source in quotes.sources], quotes.outcome)
+        checked, outcome = lacking(checked, quotes.outcome, intent.lead)
+        checked = with_looks(checked, found.looks, self.catalog, epoch)
+        facts = self.memories.told(question)
+        return Answer(
+            question=question,
+            answer=checked.answer or not_found(found),
+            found=bool(checked.sources),
+            sources=checked.sources,
+            degraded=(*found.degraded, *quotes.degraded, *facts.degraded),
+            timings_ms=(*found.timings_ms[:-1], ("answer", (now - at) * 1000), ("total", (now - started) * 1000)),
+            sentences=checked.sentences,
+            outcome=outcome,
+            told=tuple(memory.text for memory in facts.memories),
+            needs=intent.needs,
+        )
