@@ -41,4 +41,4 @@ def test_the_setting_decides(tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match="DOCMIND_INDEX__AT_REST"):
             desk.index.choice.choose("ephemeral")
     with opened(tmp_path) as desk, pytest.raises(ConfigError, match="not 'plain'"):
-        desk.index_choice.choose("plain")  # type: ignore[arg-type]
+        desk.index.choice.choose("plain")  # type: ignore[arg-type]

@@ -347,7 +347,7 @@ CASES = {
     "pending write": case(foreign_write, "state-foreign", "full", mends=False),
     "memory": case(foreign_memory, "memory-foreign", "full", mends=False),
     "file outside": case(
-        lambda d: made(d._settings.cache_dir / "models" / ("9" * 64 + ".webp.enc")),  # type: ignore[operator]
+        lambda d: made(d.configured.cache_dir / "models" / ("9" * 64 + ".webp.enc")),  # type: ignore[operator]
         "file-outside", "full", mends=False,
     ),
 }  # fmt: skip

@@ -233,7 +233,7 @@ with opened(Path(sys.argv[1])) as docmind:
     elif where == "after the switch":
         Database._reopen = stop
     elif where == "before the receipt":
-        docmind._purge._erasures.finish = stop
+        docmind.erasures._erasures.finish = stop
     docmind.erasures.erase([doc_id], progress=lambda step, number, total: where == str(number) and stop())
 """
 PLACES = ("1", "unlinking", "2", "3", "4", "before the switch", "after the switch", "5", "before the receipt")

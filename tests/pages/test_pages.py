@@ -359,7 +359,7 @@ def test_a_file_of_the_upload_box_is_handed_in_once(monkeypatch: pytest.MonkeyPa
     from docmind.ui.documents import upload as jobs
 
     taken: list[int] = []
-    monkeypatch.setattr("docmind.application.DocMind.submit", lambda _self, uploads, **_: taken.append(len([*uploads])))
+    monkeypatch.setattr("docmind.ingest.IngestQueue.submit", lambda _self, uploads, **_: taken.append(len([*uploads])))
     file: Any = SimpleNamespace(file_id="one", name=NAME, size=len(REPORT), getvalue=lambda: REPORT)
     monkeypatch.setattr(jobs.st, "session_state", {})
     mind = desk().open()
@@ -392,7 +392,7 @@ def test_a_run_that_ends_early_loses_no_file(monkeypatch: pytest.MonkeyPatch, be
             return super().pop(key, default)
 
     taken: list[int] = []
-    monkeypatch.setattr("docmind.application.DocMind.submit", lambda _self, uploads, **_: taken.append(len([*uploads])))
+    monkeypatch.setattr("docmind.ingest.IngestQueue.submit", lambda _self, uploads, **_: taken.append(len([*uploads])))
     monkeypatch.setattr(jobs.st, "session_state", Session())
     file: Any = SimpleNamespace(file_id="one", name=NAME, size=len(REPORT), getvalue=lambda: REPORT)
     mind = desk().open()
@@ -409,7 +409,7 @@ def test_the_memory_of_a_file_is_freed_once_it_was_handed_in(monkeypatch: pytest
     files.add_file("tab", UploadedFileRec("one", NAME, "application/pdf", REPORT))
     context = SimpleNamespace(uploaded_file_mgr=files, session_id="tab")
     monkeypatch.setattr(jobs, "get_script_run_ctx", lambda: context)
-    monkeypatch.setattr("docmind.application.DocMind.submit", lambda _self, uploads, **_: [*uploads])
+    monkeypatch.setattr("docmind.ingest.IngestQueue.submit", lambda _self, uploads, **_: [*uploads])
     dropped: Any = SimpleNamespace(file_id="one", name=NAME, size=len(REPORT), getvalue=lambda: REPORT)
     monkeypatch.setattr(jobs.st, "session_state", {})
     jobs._hand_in(desk().open(), [dropped])
