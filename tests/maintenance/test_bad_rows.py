@@ -27,7 +27,7 @@ class Planted(NamedTuple):
 
     sql: str
     kind: str
-    told: str = ""
+    facts_about: str = ""
 
 
 PLANTED = {
@@ -93,7 +93,7 @@ OPERATIONS: dict[str, Callable[[DocMind], object]] = {
     "search conversations": lambda docmind: docmind.conversations.threads(search="boiler"),
     "a new conversation": lambda docmind: docmind.conversations.ask("When is the boiler serviced?"),
     "memories": lambda docmind: docmind.memories.list(),
-    "recall": lambda docmind: docmind.memories.told("boiler"),
+    "recall": lambda docmind: docmind.memories.facts_about("boiler"),
     "jobs": lambda docmind: docmind.visual.embeddings(),
     "receipts": lambda docmind: (docmind.receipts(), docmind.finish_erasures()),
     "snapshots": lambda docmind: docmind.snapshots.list(),
@@ -131,10 +131,10 @@ def test_one_bad_row_costs_itself_alone(library: Library, tmp_path: Path, kind: 
         assert docmind.search("kettle").hits[0].document == "kettle.txt"
         found = docmind.doctor.examine("full")
         assert planted.kind in dict(found.counts), found.counts
-        told = " ".join(one.reason for one in docmind.search("boiler").degraded)
-        assert planted.told in told, told
-        if planted.told:
-            assert bad.document in told
+        facts_about = " ".join(one.reason for one in docmind.search("boiler").degraded)
+        assert planted.facts_about in facts_about, facts_about
+        if planted.facts_about:
+            assert bad.document in facts_about
         receipts = docmind.erase([bad.doc_id])
         assert all(receipt.is_finished for receipt in receipts)
 
