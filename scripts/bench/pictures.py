@@ -24,7 +24,7 @@ from docmind.config import ReadingSettings
 from docmind.documents.catalog import Catalog
 from docmind.image_match.matcher import ImageMatcher
 from docmind.image_match.store import LookStore
-from docmind.picture_marks import KINDS, Marks, marks_of_page
+from docmind.picture_marks import KINDS, PictureMarks, marks_of_page
 from docmind.reading.formats import Rules
 from docmind.reading.formats.pdf import open_pdf
 from docmind.records.documents import Upload
@@ -139,7 +139,7 @@ def _fill(folder: Path, keys: Keyset, images: list[bytes], pages: int) -> list[s
     return [f"d::page::{number + 1}" for number in range(len(images))]
 
 
-def _many(real: list[Marks], pages: int) -> list[bytes]:
+def _many(real: list[PictureMarks], pages: int) -> list[bytes]:
     source = np.random.default_rng(0)
     pools = [np.concatenate([marks.codes[marks.kinds == kind] for marks in real]) for kind in range(KINDS)]
     made = [marks.pack() for marks in real[:pages]]
@@ -149,7 +149,7 @@ def _many(real: list[Marks], pages: int) -> list[bytes]:
         for _ in range(_TURNED):
             codes ^= np.uint64(1) << source.integers(0, 64, len(codes)).astype(np.uint64)
         order = np.argsort(like.kinds, kind="stable")
-        made.append(Marks(codes, like.places[order], like.kinds[order]).pack())
+        made.append(PictureMarks(codes, like.places[order], like.kinds[order]).pack())
     return made
 
 

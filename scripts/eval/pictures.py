@@ -22,7 +22,7 @@ from PIL import Image
 from docmind.application import DocMind
 from docmind.reading.ocr.engine import telling
 from docmind.records.search import Filters, ListName, MultimodalHit, Sightings
-from docmind.search.lists import Gathered, Listed, listed
+from docmind.search.lists import CollectedLists, ListResult, listed
 from docmind.search.multimodal import DEPTH
 
 _DEPTH = 5
@@ -118,9 +118,11 @@ def _each_list(docmind: DocMind, pictures: Sequence[Shown], *, show_misses: bool
 def _combined(docmind: DocMind, shown: Shown, text: str) -> dict[str, Sequence[MultimodalHit]]:
     """Return the hits of each list, and of pairs where there are three."""
     modalities = docmind.lists
-    lists: dict[ListName, Listed] = {
-        "lookalike": Listed([listed(hit, "lookalike") for hit in docmind.lookalike.search(shown.data, k=DEPTH).hits]),
-        "text": modalities._lists.words(telling(text), "text", DEPTH, Filters()) if text else Listed(()),
+    lists: dict[ListName, ListResult] = {
+        "lookalike": ListResult(
+            [listed(hit, "lookalike") for hit in docmind.lookalike.search(shown.data, k=DEPTH).hits]
+        ),
+        "text": modalities._lists.words(telling(text), "text", DEPTH, Filters()) if text else ListResult(()),
     }
     if docmind.visual.is_on("image"):
         lists["image"] = modalities._lists.images("image", None, shown.data, DEPTH, Filters()).call()
@@ -128,11 +130,11 @@ def _combined(docmind: DocMind, shown: Shown, text: str) -> dict[str, Sequence[M
     chosen = [some for size in sizes for some in combinations(lists, size)]
     found: dict[str, Sequence[MultimodalHit]] = {}
     for some in chosen:
-        gathered = Gathered()
+        collected = CollectedLists()
         for name in some:
-            gathered.take(name, lists[name], 0.0)
+            collected.take(name, lists[name], 0.0)
         found[" + ".join(_CALLED[name] for name in some)] = modalities._first(
-            modalities._merged(gathered.lists, "rrf"), _DEPTH
+            modalities._merged(collected.lists, "rrf"), _DEPTH
         )
     return found
 

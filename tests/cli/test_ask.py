@@ -19,7 +19,7 @@ import pytest
 from click.testing import CliRunner
 
 from docmind.cli.ask import Stream, ask_about_model, rows_of
-from docmind.cli.output import UNSUPPORTED, marked, tell_turn
+from docmind.cli.output import UNSUPPORTED, marked, print_turn
 from docmind.config import LLMSettings
 from docmind.llm.discover import discover
 from docmind.llm.service import LanguageModels
@@ -244,7 +244,7 @@ def test_what_rests_on_an_image_is_marked_with_its_page(capsys: pytest.CaptureFi
         "q?", "They are green. [1]", True, (page,), sentences=(Sentence("They are green.", 0, 15, (1,), seen=True),),
         model="ollama/vl",
     )  # fmt: skip
-    tell_turn(Turn("c", None, "q?", 0, "answered", answer=answer))
+    print_turn(Turn("c", None, "q?", 0, "answered", answer=answer))
     assert capsys.readouterr().out == (
         f"They are green. [{SEEN}] [1]\n  [1] herons.pdf, page 2, seen on the page, not in its text\n"
     )

@@ -14,7 +14,7 @@ from desks import environment_of
 from docmind import DocMind, Settings
 from docmind.access import NONCE_HEADER, PROOF_HEADER, RunningApp, announce, prove
 from docmind.cli import main
-from docmind.cli.output import excerpt, tell
+from docmind.cli.output import excerpt, print_result
 from docmind.records.documents import AddResult
 from docmind.wording import speak
 from shells import Shell, sentence_of
@@ -71,7 +71,7 @@ def test_the_language_is_that_of_the_system(shell: Shell) -> None:
     ],
 )
 def test_a_refused_file_is_named_once(capsys: pytest.CaptureFixture[str], message: str, told: str) -> None:
-    tell(AddResult("a.pdf", "refused", message=message, hint="Copy it again."))
+    print_result(AddResult("a.pdf", "refused", message=message, hint="Copy it again."))
     assert capsys.readouterr().err == told + "\n"
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from docmind.answers import quoted
 from docmind.cli.context import plain
-from docmind.cli.output import one_line, short, tell_turn, tree, turn_data
+from docmind.cli.output import one_line, print_turn, short, tree, turn_data
 from docmind.records.answers import NOTED, Answer, Sentence, Source
 from docmind.records.conversations import Run, Turn
 from docmind.records.search import Degraded
@@ -98,7 +98,7 @@ def _turn(*, is_maybe: bool) -> Turn:
 
 
 def test_one_quote_answers_and_others_follow_a_line(capsys: pytest.CaptureFixture[str]) -> None:
-    tell_turn(_turn(is_maybe=False))
+    print_turn(_turn(is_maybe=False))
     assert capsys.readouterr().out.split("\n") == [
         "“It lasts two years.” [1]", "  [1] a.txt, page 1", "Also relevant:", "  [2] b.txt, page 2",
         "      “It costs 5 euros.”", "",
@@ -107,9 +107,9 @@ def test_one_quote_answers_and_others_follow_a_line(capsys: pytest.CaptureFixtur
 
 def test_what_was_noted_and_what_was_told_are_quoted(capsys: pytest.CaptureFixture[str]) -> None:
     noted = Answer("Remember …", NOTED, found=False, outcome="noted", told=("My rent is 900", "\x1b[2JA"))
-    tell_turn(Turn("c", None, "Remember …", 0, "answered", noted))
+    print_turn(Turn("c", None, "Remember …", 0, "answered", noted))
     assert capsys.readouterr().out.split("\n")[:2] == ["I will remember this.", "  “My rent is 900”"]
-    tell_turn(
+    print_turn(
         Turn("c", None, "Rent?", 0, "answered", Answer("Rent?", "Nothing.", found=False, told=("It is\x1b[2J 9",)))
     )
     out = capsys.readouterr().out
@@ -120,7 +120,7 @@ def test_what_was_noted_and_what_was_told_are_quoted(capsys: pytest.CaptureFixtu
 
 def test_passages_that_may_answer_are_listed_with_their_documents(capsys: pytest.CaptureFixture[str]) -> None:
     turn = _turn(is_maybe=True)
-    tell_turn(turn)
+    print_turn(turn)
     assert capsys.readouterr().out.split("\n") == [
         "These passages may answer it:", "  [1] a.txt, page 1", "      “It lasts two years.”", "  [2] b.txt, page 2",
         "      “It costs 5 euros.”", "",

@@ -22,9 +22,9 @@ def test_a_run_is_seen_from_outside() -> None:
 
     def work(run: LiveRun) -> Turn:
         run.by("ollama/m")
-        run.tell("searching")
-        run.tell("writing", "Be")
-        run.tell("writing", "cause.")
+        run.report("searching")
+        run.report("writing", "Be")
+        run.report("writing", "cause.")
         return turn()
 
     assert Runs().here(run, work) == turn()
@@ -42,8 +42,8 @@ def test_a_run_is_seen_from_outside() -> None:
 
 def test_what_was_written_can_be_dropped_for_another_beginning() -> None:
     run = LiveRun("t", "Why?")
-    run.tell("writing", "Let me search")
-    run.tell("searching", restart=True)
+    run.report("writing", "Let me search")
+    run.report("searching", restart=True)
     assert run.progress().text == ""
 
 
@@ -89,7 +89,7 @@ def test_a_second_question_waits_and_says_so() -> None:
 
     def held(run: LiveRun) -> Turn:
         begun.set()
-        run.tell("writing")
+        run.report("writing")
         free.wait(10)
         return turn()
 
@@ -155,16 +155,16 @@ def test_unknown_runs_and_closed_vaults() -> None:
 
 def test_news_end_a_wait_for_them() -> None:
     run = LiveRun("t", "q?")
-    run.tell("writing", "One ")
+    run.report("writing", "One ")
     seen = run.progress()
     waiting = threading.Thread(target=run.wait_for_news, args=(seen, 60))
     waiting.start()
-    run.tell("writing", "two")
+    run.report("writing", "two")
     waiting.join(30)
     assert not waiting.is_alive()
     seen = run.progress()
     run.wait_for_news(seen, 0.01)  # nothing new
-    run.tell("summarising", restart=True, parts=(1, 3))
+    run.report("summarising", restart=True, parts=(1, 3))
     run.wait_for_news(seen, 60)
     assert run.progress().parts_done == 1
     run.end("done")

@@ -238,8 +238,8 @@ def test_no_summary_of_a_part_is_stored(ask: Asks, server: LLMServer) -> None:
     kept: list[DocMind] = []
     turn = ask(watch=lambda desk, now: kept.append(desk))
     assert turn.answer is not None
-    talk = kept[-1].conversations._started()
-    saved = talk.checkpoints.history(turn.answer.thread_id or "")
+    runner = kept[-1].conversations._started()
+    saved = runner.checkpoints.history(turn.answer.thread_id or "")
     assert len(saved) == 3, "the beginning, the question, the answer"
     answers = json.dumps([point.values for point in saved], default=str)
     assert answers.count("secret note") == 1

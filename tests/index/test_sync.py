@@ -29,7 +29,7 @@ from docmind.records.documents import ArtifactRef, DocumentInfo
 from docmind.records.models import Description
 from docmind.records.search import Filters
 from docmind.storage.database import Database
-from docmind.visual.served import IndexedImages, Serving
+from docmind.visual.served import IndexedImages, ModelUse
 from docmind_testkit import FakeEmbedder
 
 BLIND = Blinder(bytes(range(32)))
@@ -148,7 +148,7 @@ class House:
             self.index.close()
         self.embedder = embedder or FakeEmbedder()
         self.index = Watched(self.folder / "index", 384, min_free_mb=1)
-        self.serving = Serving("image", self.database, self.catalog)
+        self.serving = ModelUse("image", self.database, self.catalog)
         images = IndexedImages(self.serving, PageVectors(self.database))
         self.mirror = IndexSync(self.catalog, self.nodes, self.index, self.embedder, BLIND, DatabaseSettings(), images)
         return self.mirror

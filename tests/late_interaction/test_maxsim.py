@@ -18,7 +18,7 @@ from docmind.late_interaction import maxsim
 from docmind.late_interaction.known_kernels import KnownKernels
 from docmind.late_interaction.layout import runs
 from docmind.late_interaction.maxsim import (
-    Choice,
+    ChosenKernel,
     Kernel,
     NumpyKernel,
     Trial,
@@ -141,9 +141,9 @@ def test_an_order_that_stays_open_is_told() -> None:
 def test_a_choice_that_was_not_certain_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[bool] = []
 
-    def tested(_dim: int) -> Choice:
+    def tested(_dim: int) -> ChosenKernel:
         made.append(len(made) > 0)
-        return Choice(NumpyKernel(), (), is_certain=made[-1])
+        return ChosenKernel(NumpyKernel(), (), is_certain=made[-1])
 
     monkeypatch.setattr(maxsim, "_test", tested)
     monkeypatch.setattr(maxsim, "_chosen", {})
@@ -157,9 +157,9 @@ def test_a_choice_that_was_not_certain_is_made_again(monkeypatch: pytest.MonkeyP
 def test_a_certain_choice_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     kept, made = KnownKernels(tmp_path / "kernels.json"), []
 
-    def tested(dim: int) -> Choice:
+    def tested(dim: int) -> ChosenKernel:
         made.append(dim)
-        return Choice(NumpyKernel(), (Trial("numpy", 0.25), Trial("torch", 0.5)), is_certain=dim != 8)
+        return ChosenKernel(NumpyKernel(), (Trial("numpy", 0.25), Trial("torch", 0.5)), is_certain=dim != 8)
 
     def chosen(dim: int, known: KnownKernels | None = kept) -> str:
         monkeypatch.setattr(maxsim, "_chosen", {})  # as in another process

@@ -93,7 +93,7 @@ OPERATIONS: dict[str, Callable[[DocMind], object]] = {
     "search conversations": lambda docmind: docmind.conversations.threads(search="boiler"),
     "a new conversation": lambda docmind: docmind.conversations.ask("When is the boiler serviced?"),
     "memories": lambda docmind: docmind.memories.list(),
-    "recall": lambda docmind: docmind.memories.told("boiler"),
+    "recall": lambda docmind: docmind.memories.facts_about("boiler"),
     "jobs": lambda docmind: docmind.visual.embeddings(),
     "receipts": lambda docmind: (docmind.erasures.receipts(), docmind.erasures.finish()),
     "snapshots": lambda docmind: docmind.snapshots.list(),

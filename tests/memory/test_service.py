@@ -361,11 +361,11 @@ def test_a_long_word_takes_no_time(memories: Memories) -> None:
 
 
 def test_what_was_told_is_about_the_question_and_not_about_the_style(memories: Memories) -> None:
-    assert memories.told("Who is my landlord?").memories == ()
+    assert memories.facts_about("Who is my landlord?").memories == ()
     memories.add("Always answer in Portuguese")
     memories.add("My landlord is Ann Cole")
-    assert texts(memories.told("Who is my landlord?").memories) == ["My landlord is Ann Cole"]
-    assert memories.told("Quantum chromodynamics?").memories == ()
+    assert texts(memories.facts_about("Who is my landlord?").memories) == ["My landlord is Ann Cole"]
+    assert memories.facts_about("Quantum chromodynamics?").memories == ()
 
 
 def test_no_question_of_the_dev_set_is_taken_for_a_fact(memories: Memories) -> None:

@@ -13,7 +13,7 @@ from conftest import ROOT
 from docmind.application import DocMind
 from docmind.config import Settings
 from docmind.records.documents import Upload
-from docmind.ui.app.desk import desk
+from docmind.ui.app.app_state import app_state
 
 
 @pytest.fixture(params=["file", "passphrase"])
@@ -26,7 +26,7 @@ def older(data_dir: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
     if request.param == "passphrase":
         monkeypatch.setenv("DOCMIND_KEYS__SOURCE", "passphrase")
         monkeypatch.delenv("DOCMIND_KEYS__FILE")
-    desk.clear()
+    app_state.clear()
     before = data_dir.parent / "before.db"
     for name in ("herons", "storks"):
         with DocMind(Settings.load(), ask_passphrase=lambda: "correct horse") as docmind:
@@ -35,7 +35,7 @@ def older(data_dir: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
             shutil.copy(data_dir / "vault.db", before)
     shutil.copy(before, data_dir / "vault.db")
     yield "correct horse" if request.param == "passphrase" else ""
-    desk.clear()
+    app_state.clear()
 
 
 def said(test: AppTest) -> str:
@@ -64,13 +64,13 @@ def test_a_vault_that_is_behind_can_be_viewed_or_accepted(older: str) -> None:
     assert "storks.txt" in said(test)
     test = press(test, "Look at it read-only")
     assert "open for reading only" in said(test)
-    assert [info.document for info in desk().open().documents.all()] == ["herons.txt"]
-    assert desk().open().is_read_only
+    assert [info.document for info in app_state().open().documents.all()] == ["herons.txt"]
+    assert app_state().open().is_read_only
     test = press(test, "Close it")
     if older:
         test = begun(older)
     assert "older than the files beside it" in said(test)
     test = press(test, "Go on with what is here")
     assert "older than" not in said(test)
-    assert not desk().open().is_read_only
-    assert [info.document for info in desk().open().documents.all()] == ["herons.txt"]
+    assert not app_state().open().is_read_only
+    assert [info.document for info in app_state().open().documents.all()] == ["herons.txt"]

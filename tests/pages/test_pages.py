@@ -31,7 +31,7 @@ from docmind.llm.discover import discover
 from docmind.records.conversations import ThreadView
 from docmind.records.documents import Upload
 from docmind.ui.app import state
-from docmind.ui.app.desk import desk
+from docmind.ui.app.app_state import app_state
 from docmind.ui.app.errors import attempt
 from docmind.ui.app.page_view import forget
 from docmind.ui.documents.served import rows_of
@@ -53,15 +53,15 @@ def vault(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("DOCMIND_LLM__PROVIDER", "off")
     monkeypatch.setenv("DOCMIND_READING__WORKERS", "1")
     monkeypatch.setenv("DOCMIND_ANSWER__THRESHOLD", "0")  # the fake model's scores are always low
-    desk.clear()
+    app_state.clear()
     yield
-    desk.clear()
+    app_state.clear()
 
 
 def app(page: str = "") -> AppTest:
     """Open the app in a new tab, with the recovery code confirmed, on one of its pages."""
     test = AppTest.from_file(str(ROOT / "src/docmind/ui/pages/start.py"), default_timeout=60).run()
-    mind = attempt(desk().open)
+    mind = attempt(app_state().open)
     if not isinstance(mind, DocMindError):
         mind.keys.confirm_recovery_code(mind.keys.recovery_code() or "")
     if page:
@@ -78,7 +78,7 @@ def settings(section: str) -> AppTest:
 
 def finish(test: AppTest) -> AppTest:
     """Wait for the queue, as the page does by itself in a browser."""
-    mind, until = desk().open(), time.monotonic() + 300
+    mind, until = app_state().open(), time.monotonic() + 300
     while mind.queue.progress().is_busy:
         assert time.monotonic() < until, "the queue does not end"
         time.sleep(0.05)
@@ -88,8 +88,8 @@ def finish(test: AppTest) -> AppTest:
 def applied(test: AppTest) -> AppTest:
     """Wait until a setting is in effect, which waits for what is being done, and draw the page again."""
     until = time.monotonic() + 60
-    while desk().is_waiting:
-        desk().open()
+    while app_state().is_waiting:
+        app_state().open()
         assert time.monotonic() < until, "the setting does not take effect"
         time.sleep(0.05)
     return test.run()
@@ -123,7 +123,7 @@ def said(test: AppTest) -> str:
 
 def listed() -> list[tuple[str, str]]:
     """Return the names and states of the documents in the table, whose rows the browser fetches."""
-    return [(row[1], row[9]) for row in json.loads(rows_of(desk().open())[1])["rows"]]
+    return [(row[1], row[9]) for row in json.loads(rows_of(app_state().open())[1])["rows"]]
 
 
 def click(test: AppTest, key: str) -> AppTest:
@@ -148,7 +148,7 @@ def test_every_page_reminds_until_the_recovery_code_is_confirmed() -> None:
     test = new_tab()
     assert "Add a few files to begin" in said(test), "the code does not stand before the first screen"
     assert REMINDER not in said(test), "there is nothing to lose yet"
-    desk().open().add([Upload(NAME, REPORT)])
+    app_state().open().add([Upload(NAME, REPORT)])
     for page in ("settings.py", "documents.py"):
         test.switch_page(page)
         assert REMINDER in said(test.run())
@@ -167,7 +167,7 @@ def test_every_page_reminds_until_the_recovery_code_is_confirmed() -> None:
 @pytest.mark.slow
 def test_the_settings_make_a_new_recovery_code_after_asking() -> None:
     test = settings("Privacy")
-    mind = desk().open()
+    mind = app_state().open()
     assert mind.keys.recovery_code() is None
     click(test, "recovery-renew")
     assert "The code you have stops working" in said(test)
@@ -215,9 +215,9 @@ def test_a_passphrase_makes_a_vault_and_opens_it_again(monkeypatch: pytest.Monke
     assert "at least 8" in said(test)
     give("correct horse", "correct horse")
     assert "Add a few files to begin" in said(test)
-    code = desk().open().keys.recovery_code()
+    code = app_state().open().keys.recovery_code()
 
-    desk.clear()
+    app_state.clear()
     test = app()
     assert "Your library is locked" in said(test)
     give("")
@@ -227,7 +227,7 @@ def test_a_passphrase_makes_a_vault_and_opens_it_again(monkeypatch: pytest.Monke
     give("correct horse")
     assert "Add a few files to begin" in said(test)
 
-    desk.clear()
+    app_state.clear()
     monkeypatch.setenv("DOCMIND_KEYS__RECOVERY_CODE", str(code))
     test = app()
     assert "Choose a new passphrase" in said(test), "the vault gets a new key: what is mistyped now locks it"
@@ -235,7 +235,7 @@ def test_a_passphrase_makes_a_vault_and_opens_it_again(monkeypatch: pytest.Monke
     assert "differ" in said(test)
     give("battery staple", "battery staple")
     assert "Add a few files to begin" in said(test)
-    assert desk().open().keys.recovery_code() not in (None, code)
+    assert app_state().open().keys.recovery_code() not in (None, code)
 
 
 # --- documents --------------------------------------------------------------------------------------------------------
@@ -257,7 +257,7 @@ def test_files_are_read_and_each_says_what_became_of_it() -> None:
 def test_the_same_file_twice_is_already_here() -> None:
     add((NAME, REPORT))
     assert "1 file was already in your library" in said(add((NAME, REPORT)))
-    assert len(desk().open().documents.all()) == 1
+    assert len(app_state().open().documents.all()) == 1
 
 
 def locked(name: str) -> tuple[str, bytes]:
@@ -269,7 +269,7 @@ def locked(name: str) -> tuple[str, bytes]:
 @pytest.mark.slow
 def test_a_locked_file_asks_for_its_password_and_is_read_with_it() -> None:
     add(locked("locked.docx"))
-    desk.clear()  # another start, and another tab
+    app_state.clear()  # another start, and another tab
     test = app("documents.py")
     assert "locked.docx** is locked" in said(test)
     for password, told in (("wrong", "That password does not open it"), ("opensesame", "1 added")):
@@ -279,13 +279,13 @@ def test_a_locked_file_asks_for_its_password_and_is_read_with_it() -> None:
         finish(next(button for button in test.button if button.label == "Unlock").click().run())
         assert told in said(test)
     assert "is locked" not in said(test), "what was opened is not told as locked any more"
-    assert [info.document for info in desk().open().documents.all()] == ["locked.docx"]
+    assert [info.document for info in app_state().open().documents.all()] == ["locked.docx"]
 
 
 @pytest.mark.slow
 def test_failed_files_stay_until_they_are_removed() -> None:
     add(("broken.pdf", b"%PDF-1.4 broken"), ("empty.txt", b"  "))
-    desk.clear()
+    app_state.clear()
     test = app("documents.py")
     assert "2 files could not be read" in said(test)
     test = finish(click(test, "queue-retry-"))
@@ -299,7 +299,7 @@ def test_failed_files_stay_until_they_are_removed() -> None:
 
 @pytest.mark.slow
 def test_cancelled_files_are_named_and_can_be_added_again() -> None:
-    mind = desk().open()
+    mind = app_state().open()
     mind.queue.hold([Upload(f"report {number}.txt", f"Herons of day {number}.".encode()) for number in range(7)])
     mind.queue.cancel()
     mind.queue.release(tuple(mind.queue._held))
@@ -315,7 +315,7 @@ def test_cancelled_files_are_named_and_can_be_added_again() -> None:
 @pytest.mark.slow
 def test_paused_files_wait_and_the_ask_page_says_so() -> None:
     stock()
-    mind = desk().open()
+    mind = app_state().open()
     held = mind.queue.hold([Upload("later.txt", b"Herons wait.")])
     mind.queue.pause()
     mind.queue.release(tuple(held))
@@ -352,7 +352,7 @@ def test_a_full_disk_is_told_and_takes_no_file(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("DOCMIND_STORAGE__MIN_FREE_MB", "1000000000")
     test = add((NAME, REPORT))
     assert "MB free" in test.error[0].value
-    assert desk().open().queue.uploads() == ()
+    assert app_state().open().queue.uploads() == ()
 
 
 def test_a_file_of_the_upload_box_is_handed_in_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -362,7 +362,7 @@ def test_a_file_of_the_upload_box_is_handed_in_once(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("docmind.ingest.IngestQueue.submit", lambda _self, uploads, **_: taken.append(len([*uploads])))
     file: Any = SimpleNamespace(file_id="one", name=NAME, size=len(REPORT), getvalue=lambda: REPORT)
     monkeypatch.setattr(jobs.st, "session_state", {})
-    mind = desk().open()
+    mind = app_state().open()
     for _ in range(3):
         jobs._hand_in(mind, [DeletedFile("gone with the server"), file])
     assert taken == [1]
@@ -395,7 +395,7 @@ def test_a_run_that_ends_early_loses_no_file(monkeypatch: pytest.MonkeyPatch, be
     monkeypatch.setattr("docmind.ingest.IngestQueue.submit", lambda _self, uploads, **_: taken.append(len([*uploads])))
     monkeypatch.setattr(jobs.st, "session_state", Session())
     file: Any = SimpleNamespace(file_id="one", name=NAME, size=len(REPORT), getvalue=lambda: REPORT)
-    mind = desk().open()
+    mind = app_state().open()
     for _ in range(3):
         with suppress(Interrupted):
             jobs._hand_in(mind, [file])
@@ -412,13 +412,13 @@ def test_the_memory_of_a_file_is_freed_once_it_was_handed_in(monkeypatch: pytest
     monkeypatch.setattr("docmind.ingest.IngestQueue.submit", lambda _self, uploads, **_: [*uploads])
     dropped: Any = SimpleNamespace(file_id="one", name=NAME, size=len(REPORT), getvalue=lambda: REPORT)
     monkeypatch.setattr(jobs.st, "session_state", {})
-    jobs._hand_in(desk().open(), [dropped])
+    jobs._hand_in(app_state().open(), [dropped])
     assert not files.get_files("tab", ["one"])
 
 
 def open_document(name: str) -> AppTest:
     """Open a document, as its row does."""
-    test, info = app("documents.py"), desk().open().documents.find(name)
+    test, info = app("documents.py"), app_state().open().documents.find(name)
     test.query_params[state.OPEN_DOCUMENT] = info.doc_id
     return test.run()
 
@@ -434,7 +434,7 @@ def test_a_document_opens_page_by_page() -> None:
 @pytest.mark.slow
 def test_a_document_is_renamed_tagged_and_put_into_a_collection() -> None:
     stock()
-    mind = desk().open()
+    mind = app_state().open()
     test = click(open_document(NAME), "document-rename")
     test.text_input(key="rename-title").set_value("The warranty").run()
     test = click(test, "rename-yes")
@@ -450,7 +450,7 @@ def test_a_document_is_renamed_tagged_and_put_into_a_collection() -> None:
 @pytest.mark.slow
 def test_deleting_moves_to_the_bin_and_is_undone() -> None:
     stock()
-    mind = desk().open()
+    mind = app_state().open()
     test = click(open_document(NAME), "document-delete")
     assert "“report.pdf” is in the bin." in said(test)
     assert not mind.documents.all()
@@ -482,7 +482,7 @@ def test_without_a_bin_deleting_asks_first(monkeypatch: pytest.MonkeyPatch) -> N
     test = click(open_document(NAME), "document-delete")
     assert "This can't be undone." in said(test)
     test = click(test, "purge-yes")
-    assert not desk().open().documents.all()
+    assert not app_state().open().documents.all()
     assert "Nothing here yet" in said(test)
 
 
@@ -509,11 +509,11 @@ def test_what_a_crash_cut_off_goes_on_at_the_next_start(tmp_path: Path) -> None:
     crash = forked.run([sys.executable, "-c", CRASH], input=long, check=False, timeout=60)
     assert crash.returncode == 9
     test = app("documents.py")
-    assert [info.status for info in desk().open().documents.all()] == ["reading"]
+    assert [info.status for info in app_state().open().documents.all()] == ["reading"]
     assert listed() == [(NAME, "reading")]
     finish(test)
     assert listed() == [(NAME, "ready")]
-    assert [info.pages_done for info in desk().open().documents.all()] == [20]
+    assert [info.pages_done for info in app_state().open().documents.all()] == [20]
 
 
 # --- asking -----------------------------------------------------------------------------------------------------------
@@ -549,7 +549,7 @@ def test_example_questions_are_made_of_the_documents(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("DOCMIND_ANSWER__SURE", "0")
     lease = b"# Lease\n\n## Deposit\n\nThe deposit is two monthly rents and is paid before the keys are handed over.\n"
     add(("lease.md", lease), (HOSTILE, b"# :red[r]\n\nThe boiler is serviced by the landlord once every autumn."))
-    assert desk().open().examples.wait(60)
+    assert app_state().open().examples.wait(60)
     test = app()
     words = said(test)
     assert "What does “lease” say about deposit?" in words
@@ -596,7 +596,7 @@ def test_an_answer_over_a_document_deleted_since_says_so() -> None:
     stock()
     test = app()
     ask(test, "How long does the warranty last?")
-    mind = desk().open()
+    mind = app_state().open()
     mind.erasures.erase([mind.documents.all()[0].doc_id], conversations=False)
     mind.add([Upload("other.txt", b"Something else to keep the desk from being empty.")])
     forget()
@@ -610,7 +610,7 @@ def test_an_answer_over_a_document_deleted_since_says_so() -> None:
 def test_filters_narrow_where_is_looked() -> None:
     stock(Upload("other.txt", b"The warranty of the other thing lasts for three weeks, no more."))
     test = app()
-    other = next(info.doc_id for info in desk().open().documents.all() if info.document == "other.txt")
+    other = next(info.doc_id for info in app_state().open().documents.all() if info.document == "other.txt")
     test.multiselect[0].set_value([other]).run()
     ask(test, "How long does the warranty last?")
     words = said(test)
@@ -629,7 +629,7 @@ def ask(test: AppTest, question: str) -> AppTest:
 
 def settle(test: AppTest) -> AppTest:
     """Wait until no question is running, as the page does by itself in a browser."""
-    mind, thread_id = desk().open(), open_thread(test)
+    mind, thread_id = app_state().open(), open_thread(test)
     until = time.monotonic() + 60
     while (run := mind.conversations.live(thread_id)) is not None:
         assert time.monotonic() < until, "the answer does not end"
@@ -730,9 +730,9 @@ def test_empty_questions_are_not_asked_refused_ones_restored() -> None:
     stock()
     test = app()
     test.chat_input(key="question").set_value("   ").run()
-    assert not desk().open().conversations.threads()
+    assert not app_state().open().conversations.threads()
     test = ask(test, WARRANTY)
-    desk().open().conversations.close()  # as while the app is being closed
+    app_state().open().conversations.close()  # as while the app is being closed
     test.chat_input(key="question").set_value("Is it lost?").run()
     assert "The library is closed." in said(test)
     assert test.session_state["question"] is None, "given to the browser, which shows it"
@@ -740,13 +740,13 @@ def test_empty_questions_are_not_asked_refused_ones_restored() -> None:
 
 
 def view_of(test: AppTest) -> ThreadView:
-    return desk().open().conversations.view(open_thread(test))
+    return app_state().open().conversations.view(open_thread(test))
 
 
 @pytest.mark.slow
 def test_a_long_conversation_shows_its_end_and_more_on_request() -> None:
     stock()
-    mind = desk().open()
+    mind = app_state().open()
     mind.models.choose(None)
     thread = mind.conversations.create()
     for number in range(33):
@@ -767,7 +767,7 @@ def test_a_long_conversation_shows_its_end_and_more_on_request() -> None:
 def test_conversations_stay_when_the_last_document_is_gone() -> None:
     stock()
     test = ask(app(), WARRANTY)
-    mind = desk().open()
+    mind = app_state().open()
     mind.erasures.erase([mind.documents.all()[0].doc_id], conversations=False)
     forget()
     words = said(test.run())
@@ -782,7 +782,7 @@ def test_facts_about_the_user_are_proposed_for_memory() -> None:
     test = ask(app(), "Remember that our fiscal year starts in April. How long does the warranty last?")
     assert "Save this to memory?" in said(test)
     test = click(test, "everywhere-")
-    assert [memory.thread_id for memory in desk().open().memories.list().memories] == [None]
+    assert [memory.thread_id for memory in app_state().open().memories.list().memories] == [None]
     assert "Save this to memory?" not in said(test)
 
 
@@ -793,7 +793,7 @@ def test_agent_mode_and_web_consent_are_offered_where_possible(
     monkeypatch.setenv("DOCMIND_WEB__PROVIDER", "searxng")
     monkeypatch.setenv("DOCMIND_WEB__URL", "http://127.0.0.1:9")
     stock()
-    desk().open().models.list()
+    app_state().open().models.list()
     test = app()
     assert not any(toggle.key == "web" for toggle in test.toggle), "only in steps"
     test.toggle(key="agent").set_value(True).run()
@@ -825,8 +825,8 @@ def test_a_model_that_was_found_is_asked_about_once(monkeypatch: pytest.MonkeyPa
     with serving(protocols=("ollama",)) as server:
         monkeypatch.setenv("DOCMIND_LLM__PROVIDER", "ollama")
         probe = partial(discover, ports=[("ollama", server.port)])
-        monkeypatch.setattr(desk().open().models, "_discover", probe)
-        desk().open().models.list()
+        monkeypatch.setattr(app_state().open().models, "_discover", probe)
+        app_state().open().models.list()
         test = app()
         words = said(test)
         assert f"**llama3.2:3b** was found at 127.0.0.1:{server.port}" in words
@@ -844,7 +844,7 @@ def test_a_model_that_was_found_is_asked_about_once(monkeypatch: pytest.MonkeyPa
 @pytest.mark.slow
 def test_own_instructions_are_kept_and_sent(model: LLMServer) -> None:
     stock()
-    desk().open().models.list()
+    app_state().open().models.list()
     test = app()
     assert [area.label for area in test.text_area] == ["In every conversation"]
     test.text_area(key="instructions-").set_value("Be brief.").run()
@@ -858,7 +858,7 @@ def test_own_instructions_are_kept_and_sent(model: LLMServer) -> None:
     again = app()
     assert again.text_area(key="instructions-").value == "Be brief."
     again.text_area(key="instructions-").set_value("").run()
-    assert desk().open().conversations.instructions() == ""
+    assert app_state().open().conversations.instructions() == ""
 
 
 def test_without_a_model_there_is_nothing_to_instruct() -> None:
@@ -907,7 +907,7 @@ def test_settings_tell_what_is_there_and_rebuild_the_index() -> None:
     assert {metric.label: metric.value for metric in test.metric}["Pages"] == "2"
     test = settings("Search")
     next(button for button in test.button if button.label == "Rebuild index").click().run()
-    work = desk().work("rebuild")
+    work = app_state().work("rebuild")
     assert work is not None
     assert work.ends.wait(60)
     assert "rebuilt" in said(test.run())
@@ -920,7 +920,7 @@ def test_settings_keep_how_the_index_is_kept() -> None:
     assert (radio.value, radio.disabled) == ("ephemeral", False)
     radio.set_value("blinded").run()
     assert not test.exception
-    assert desk().open().index.choice.at_rest() == "blinded"
+    assert app_state().open().index.choice.at_rest() == "blinded"
     (again,) = [one for one in settings("Privacy").radio if one.key == "index_at_rest"]
     assert again.value == "blinded"
 
@@ -930,8 +930,8 @@ def test_a_setting_is_applied_at_once_and_kept() -> None:
     test = settings("Answers")
     test.number_input(key="set-answer-quotes").set_value(2).run()
     assert not test.error
-    assert desk().open().settings.now.answer.quotes == 2
-    desk.clear()
+    assert app_state().open().settings.now.answer.quotes == 2
+    app_state.clear()
     assert settings("Answers").number_input(key="set-answer-quotes").value == 2
 
 
@@ -949,9 +949,9 @@ def test_the_web_service_is_set_and_a_bad_value_is_refused() -> None:
     test = settings("Answers")
     test = applied(test.selectbox(key="set-web-provider").select("searxng").run())
     test.text_input(key="set-web-url").set_value("http://127.0.0.1:9").run()
-    assert desk().open().settings.now.web.url == "http://127.0.0.1:9"
+    assert app_state().open().settings.now.web.url == "http://127.0.0.1:9"
     with pytest.raises(DocMindError, match="from 1 to 50"):
-        desk().change({"agent.max_steps": 0})
+        app_state().change({"agent.max_steps": 0})
 
 
 def test_a_web_page_is_added_by_its_address_where_that_is_allowed() -> None:
@@ -959,7 +959,7 @@ def test_a_web_page_is_added_by_its_address_where_that_is_allowed() -> None:
         test = app("documents.py")
         assert "Fetching web pages is not allowed. Allow it in Settings" in said(test)
         assert not any(field.key == state.WEB_ADDRESS for field in test.text_input)
-        desk().change({"web.pages": "on"})
+        app_state().change({"web.pages": "on"})
         test.run()
         for path, told in (("/none", "127.0.0.1 has no such page."), ("/bees", "1 added")):
             test.text_input(key=state.WEB_ADDRESS).set_value(f"{site.url}{path}")
@@ -967,7 +967,7 @@ def test_a_web_page_is_added_by_its_address_where_that_is_allowed() -> None:
             assert told in said(finish(test))
         assert [path for path, _ in site.asked] == ["/none", "/bees"]
         assert test.text_input(key=state.WEB_ADDRESS).value == ""
-        (info,) = desk().open().documents.all()
+        (info,) = app_state().open().documents.all()
         test.query_params[state.OPEN_DOCUMENT] = info.doc_id
         assert f"from {site.url}/bees" in said(test.run())
         assert "On bees" in said(test)
@@ -976,18 +976,18 @@ def test_a_web_page_is_added_by_its_address_where_that_is_allowed() -> None:
 @pytest.mark.slow
 def test_the_passphrase_is_changed_in_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCMIND_KEYS__SOURCE", "passphrase")
-    desk().open("four words are enough")
+    app_state().open("four words are enough")
     test = settings("Privacy")
     typed = {"now": "four words are enough", "new": "five words are better", "again": "five words are better"}
     for key, words in typed.items():
         test.text_input(key=f"passphrase-{key}").set_value(words)
     next(button for button in test.button if button.label == "Change it").click().run()
     assert not test.error
-    assert desk().open().keys.recovery_code() is not None
-    desk.clear()
+    assert app_state().open().keys.recovery_code() is not None
+    app_state.clear()
     with pytest.raises(DocMindError):
-        desk().open("four words are enough")
-    desk().open("five words are better")
+        app_state().open("four words are enough")
+    app_state().open("five words are better")
 
 
 @pytest.mark.slow
@@ -1001,7 +1001,7 @@ def test_two_tabs_share_one_desk() -> None:
     first.file_uploader[0].set_value([(NAME, REPORT, "application/pdf")]).run()
     finish(first)
     assert "1 added" in said(second.run())
-    second.query_params[state.OPEN_DOCUMENT] = desk().open().documents.find(NAME).doc_id
+    second.query_params[state.OPEN_DOCUMENT] = app_state().open().documents.find(NAME).doc_id
     assert "Text from the file: 2 pages" in said(second.run())
     words = said(first.run())
     assert "1 added" in words, "what one tab opens stays in that tab"
@@ -1012,7 +1012,7 @@ def test_two_tabs_share_one_desk() -> None:
 def test_sources_of_binned_and_erased_documents_say_so() -> None:
     stock()
     test = ask(app(), WARRANTY)
-    mind = desk().open()
+    mind = app_state().open()
     (info,) = mind.documents.all()
     mind.add([Upload("other.txt", b"Something else to keep the desk from being empty.")])
     mind.documents.delete([info.doc_id])

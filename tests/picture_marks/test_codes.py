@@ -7,18 +7,18 @@ import pytest
 
 from docmind import picture_marks as marks
 from docmind.errors import DamagedError
-from docmind.picture_marks import Marks, PackedMarks, marks_of_page
+from docmind.picture_marks import PackedMarks, PictureMarks, marks_of_page
 from sheets import figure, sheet
 
 
 @pytest.fixture(scope="module")
-def page() -> Marks:
+def page() -> PictureMarks:
     return marks_of_page(np.asarray(sheet(1, lines=12).convert("L")))
 
 
 @pytest.mark.slow
-def test_packing_keeps_codes_and_places(page: Marks) -> None:
-    again = Marks.unpack(page.pack())
+def test_packing_keeps_codes_and_places(page: PictureMarks) -> None:
+    again = PictureMarks.unpack(page.pack())
     order = np.argsort(page.kinds, kind="stable")
     assert (again.codes == page.codes[order]).all()
     assert (again.kinds == page.kinds[order]).all()
@@ -27,9 +27,9 @@ def test_packing_keeps_codes_and_places(page: Marks) -> None:
 
 
 @pytest.mark.parametrize("harm", [lambda data: data[:-1], lambda data: b"\xff" + data[1:], lambda data: b""])
-def test_torn_marks_are_damage(page: Marks, harm) -> None:
+def test_torn_marks_are_damage(page: PictureMarks, harm) -> None:
     with pytest.raises(DamagedError):
-        Marks.unpack(harm(page.pack()))
+        PictureMarks.unpack(harm(page.pack()))
 
 
 def test_the_exact_key_comes_first_then_uncertain_bits_flip() -> None:
@@ -41,9 +41,9 @@ def test_the_exact_key_comes_first_then_uncertain_bits_flip() -> None:
     assert all(bin(own ^ other).count("1") <= 4 for other in others)
 
 
-def test_several_pages_are_read_at_once(page: Marks) -> None:
+def test_several_pages_are_read_at_once(page: PictureMarks) -> None:
     other = marks_of_page(np.asarray(figure(1).convert("L")))
     together = PackedMarks.of([page.pack(), other.pack()])
     assert together.counts.sum(axis=1).tolist() == [len(page), len(other)]
-    assert (together.codes[len(page) :] == Marks.unpack(other.pack()).codes).all()
-    assert (together.kinds == np.concatenate([Marks.unpack(one.pack()).kinds for one in (page, other)])).all()
+    assert (together.codes[len(page) :] == PictureMarks.unpack(other.pack()).codes).all()
+    assert (together.kinds == np.concatenate([PictureMarks.unpack(one.pack()).kinds for one in (page, other)])).all()

@@ -12,7 +12,7 @@ from contextlib import suppress
 
 import pytest
 
-from docmind.runtime.deadline import Errand, Errands, Outcome, Starts
+from docmind.runtime.deadline import Outcome, Starts, TimedCall, TimedCalls
 
 LONG = 60.0
 
@@ -25,13 +25,13 @@ def gate() -> Iterator[threading.Event]:
     gate.set()
 
 
-def one(errands: Errands, call: Callable[[], object], limit_s: float = LONG) -> Outcome[object]:
-    return errands.run({"text": Errand(call, limit_s)})["text"]
+def one(timed_calls: TimedCalls, call: Callable[[], object], limit_s: float = LONG) -> Outcome[object]:
+    return timed_calls.run({"text": TimedCall(call, limit_s)})["text"]
 
 
 def test_calls_run_side_by_side() -> None:
     meet = threading.Barrier(3, timeout=LONG)  # each needs the others to run at the same time
-    outcomes = Errands().run({name: Errand(meet.wait, LONG) for name in ("text", "image", "visual")})
+    outcomes = TimedCalls().run({name: TimedCall(meet.wait, LONG) for name in ("text", "image", "visual")})
     assert sorted(outcome.result() for outcome in outcomes.values()) == [0, 1, 2]
 
 
@@ -39,38 +39,41 @@ def test_what_a_call_raises_is_raised_where_it_is_asked_for() -> None:
     def fail() -> None:
         raise KeyError("a mistake")
 
-    outcomes = Errands().run({"text": Errand(fail, LONG), "image": Errand(lambda: None, LONG)})
+    outcomes = TimedCalls().run({"text": TimedCall(fail, LONG), "image": TimedCall(lambda: None, LONG)})
     assert outcomes["image"].result() is None
     with pytest.raises(KeyError, match="a mistake"):
         outcomes["text"].result()
 
 
 def test_a_slow_call_is_abandoned_and_the_next_fails_at_once(gate: threading.Event) -> None:
-    errands = Errands()
-    both: dict[str, Errand[object]] = {"text": Errand(lambda: gate.wait(LONG), 0.05), "image": Errand(lambda: "q", 9)}
-    outcomes = errands.run(both)
+    timed_calls = TimedCalls()
+    both: dict[str, TimedCall[object]] = {
+        "text": TimedCall(lambda: gate.wait(LONG), 0.05),
+        "image": TimedCall(lambda: "q", 9),
+    }
+    outcomes = timed_calls.run(both)
     assert "longer than 0.05 s" in outcomes["text"].late
     assert outcomes["image"].result() == "q"
-    again = one(errands, lambda: "never begun")
+    again = one(timed_calls, lambda: "never begun")
     assert "not back from an earlier search" in again.late
     assert again.duration_ms < LONG * 500  # it did not wait for its limit
     gate.set()
-    while errands.busy():
+    while timed_calls.busy():
         time.sleep(0.01)
-    assert one(errands, lambda: "back").result() == "back"
+    assert one(timed_calls, lambda: "back").result() == "back"
 
 
 def test_threads_do_not_pile_up_behind_a_call_that_hangs(gate: threading.Event) -> None:
-    errands, before = Errands(at_once=3), threading.active_count()
+    timed_calls, before = TimedCalls(at_once=3), threading.active_count()
     with ThreadPoolExecutor(12) as pool:
-        outcomes = list(pool.map(lambda _: one(errands, lambda: gate.wait(LONG), 0.1), range(40)))
+        outcomes = list(pool.map(lambda _: one(timed_calls, lambda: gate.wait(LONG), 0.1), range(40)))
     assert all(outcome.late for outcome in outcomes)
-    assert errands.busy() <= 3
+    assert timed_calls.busy() <= 3
     assert threading.active_count() <= before + 3
 
 
 def test_more_callers_than_threads_wait_their_turn() -> None:
-    errands, most, now, lock = Errands(at_once=2), [0], [0], threading.Lock()
+    timed_calls, most, now, lock = TimedCalls(at_once=2), [0], [0], threading.Lock()
 
     def work() -> str:
         with lock:
@@ -82,14 +85,14 @@ def test_more_callers_than_threads_wait_their_turn() -> None:
         return "done"
 
     with ThreadPoolExecutor(16) as pool:
-        assert {outcome.result() for outcome in pool.map(lambda _: one(errands, work), range(48))} == {"done"}
+        assert {outcome.result() for outcome in pool.map(lambda _: one(timed_calls, work), range(48))} == {"done"}
     assert most[0] == 2
 
 
 def test_a_call_that_hangs_does_not_keep_the_process_alive() -> None:
     script = (
-        "import time; from docmind.runtime.deadline import Errand, Errands, Starts;"
-        "print(Errands().run({'text': Errand(lambda: time.sleep(3600), 0.05)})['text'].late)"
+        "import time; from docmind.runtime.deadline import Starts, TimedCall, TimedCalls;"
+        "print(TimedCalls().run({'text': TimedCall(lambda: time.sleep(3600), 0.05)})['text'].late)"
     )
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=LONG, check=True)
     assert "longer than" in ended.stdout

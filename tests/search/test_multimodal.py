@@ -278,7 +278,7 @@ def test_a_list_that_hangs_costs_its_limit_once(desk: DocMind) -> None:
     assert threading.active_count() <= before + 1
     assert all(essence(each.hits) == essence(found.hits) for each in again)
     gate.set()
-    while searches._lists._errands.busy():
+    while searches._lists._timed_calls.busy():
         time.sleep(0.01)
     assert states(searches.search(QUESTION))["image"] == "empty"
 

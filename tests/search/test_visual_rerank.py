@@ -15,7 +15,7 @@ from docmind.errors import ConfigError, VisualModelError
 from docmind.records.documents import Upload
 from docmind.records.models import ModelKind
 from docmind.records.search import Degraded, Filters, MultimodalHit, MultimodalResult, PageHits, PageScores
-from docmind.search.lists import Gathered
+from docmind.search.lists import CollectedLists
 from docmind.search.visual_rerank import PAGES, VisualReranker
 from docmind_testkit import COLOURS, FakeLateModel
 from looking import looking
@@ -64,10 +64,10 @@ def seeing(**visual: Any) -> Settings:
 
 def over(
     hits: Sequence[MultimodalHit], answer: Any, kind: ModelKind = "late", limit_s: float = 60.0, **asked: Any
-) -> tuple[list[str], Gathered]:
-    gathered, asked = Gathered(), asked or {"question": "red"}
+) -> tuple[list[str], CollectedLists]:
+    collected, asked = CollectedLists(), asked or {"question": "red"}
     looks = VisualReranker(seeing(list_timeout_s=limit_s), VisualSearch(answer))
-    return pages(looks.over(hits, kind, gathered, **asked)), gathered
+    return pages(looks.over(hits, kind, collected, **asked)), collected
 
 
 TOY = listed("text", ("a1", 4.0), ("b1", 3.0), ("c1", 2.0), ("d1", 1.0))  # spread 1.118
@@ -80,16 +80,16 @@ def test_what_is_added_can_be_checked_by_hand() -> None:
     assert over(TOY, answer)[0] == ["a1", "b1", "d1", "c1"]
     assert over(TOY, answer, "image")[0] == ORDER  # a quarter: 3.84 2.84 1.84 1.48
     assert over(TOY, {"a1": 0.0, "b1": 0.0, "c1": 0.0, "d1": 0.0})[0] == ORDER
-    moved = VisualReranker(seeing(), VisualSearch(answer)).over(TOY, "late", Gathered(), question="red")
+    moved = VisualReranker(seeing(), VisualSearch(answer)).over(TOY, "late", CollectedLists(), question="red")
     assert {hit.page_id: hit.score for hit in moved} == {hit.page_id: hit.score for hit in TOY}
 
 
 def test_a_page_that_was_found_is_neither_scored_nor_moved() -> None:
     found = listed("lookalike", ("f1", 0.1), found=True)
-    order, gathered = over([*found, *TOY], {"a1": 0.0, "b1": 0.0, "c1": 9.0, "f1": -99.0, "d1": 9.0})
+    order, collected = over([*found, *TOY], {"a1": 0.0, "b1": 0.0, "c1": 9.0, "f1": -99.0, "d1": 9.0})
     assert order[0] == "f1"
     assert order[1:] != ORDER
-    assert "rerank" in gathered.stages
+    assert "rerank" in collected.stages
 
 
 def test_pages_without_a_score_keep_their_places() -> None:
@@ -103,7 +103,7 @@ def test_pages_without_a_score_keep_their_places() -> None:
 def test_what_stands_behind_the_first_pages_stays_behind_them() -> None:
     many = listed("text", *((f"p{number}", 100.0 - number) for number in range(PAGES + 5)))
     eyes = VisualSearch({f"p{number}": float(number) for number in range(PAGES + 5)})
-    moved = pages(VisualReranker(seeing(), eyes).over(many, "late", Gathered(), question="red"))
+    moved = pages(VisualReranker(seeing(), eyes).over(many, "late", CollectedLists(), question="red"))
     assert eyes.asked == [("late", pages(many)[:PAGES], "red", None)]
     assert moved[PAGES:] == pages(many)[PAGES:]
     assert sorted(moved) == sorted(pages(many))
@@ -113,7 +113,7 @@ def test_hits_of_one_page_move_together() -> None:
     two = [*listed("text", ("a1", 4.0)), *listed("text", ("b1", 3.9), node="1"), *listed("text", ("b1", 3.9), node="2")]
     eyes = VisualSearch({"a1": 1.0, "b1": 5.0, "c1": 1.0})
     moved = VisualReranker(seeing(), eyes).over(
-        [*two, *listed("text", ("c1", 1.0))], "late", Gathered(), question="red"
+        [*two, *listed("text", ("c1", 1.0))], "late", CollectedLists(), question="red"
     )
     assert [(hit.doc_id, hit.node_id) for hit in moved] == [("b", "1"), ("b", "2"), ("a", ""), ("c", "")]
 
@@ -125,17 +125,17 @@ def test_a_picture_is_compared_by_one_vector_and_words_by_many() -> None:
         ("late", {"picture": b"x"}, []),
     ]
     for kind, asked, want in cases:
-        eyes, gathered = VisualSearch({}), Gathered()
-        VisualReranker(seeing(), eyes).over(TOY, kind, gathered, **asked)
+        eyes, collected = VisualSearch({}), CollectedLists()
+        VisualReranker(seeing(), eyes).over(TOY, kind, collected, **asked)
         assert eyes.asked == want
-        assert bool(gathered.degraded) == (not want)
+        assert bool(collected.degraded) == (not want)
 
 
 def test_a_model_that_fails_leaves_the_order_and_is_named() -> None:
     for failure in (VisualModelError("Its files are gone.", hint="Fetch them."), RuntimeError("boom")):
-        order, gathered = over(TOY, failure)
+        order, collected = over(TOY, failure)
         assert order == ORDER
-        [degraded] = gathered.degraded
+        [degraded] = collected.degraded
         assert (degraded.stage, str(failure) in degraded.reason) == ("rerank", True)
     with pytest.raises(KeyError):
         over(TOY, KeyError("a mistake of ours"))
@@ -143,25 +143,25 @@ def test_a_model_that_fails_leaves_the_order_and_is_named() -> None:
 
 def test_a_model_that_hangs_costs_its_limit_once() -> None:
     gate = threading.Event()
-    looks, gathered = VisualReranker(seeing(list_timeout_s=0.2), VisualSearch(gate)), Gathered()
-    assert pages(looks.over(TOY, "late", gathered, question="red")) == ORDER
-    assert gathered.degraded == [Degraded("rerank", "It took longer than 0.2 s.")]
-    again = Gathered()
+    looks, collected = VisualReranker(seeing(list_timeout_s=0.2), VisualSearch(gate)), CollectedLists()
+    assert pages(looks.over(TOY, "late", collected, question="red")) == ORDER
+    assert collected.degraded == [Degraded("rerank", "It took longer than 0.2 s.")]
+    again = CollectedLists()
     assert pages(looks.over(TOY, "late", again, question="red")) == ORDER
     assert [each.reason for each in again.degraded] == ["It is not back from an earlier search yet."]
     gate.set()
 
 
 def test_who_looks_is_asked_for_or_set() -> None:
-    gathered = Gathered()
-    assert VisualReranker(seeing(), VisualSearch({})).kind(None, gathered) is None
+    collected = CollectedLists()
+    assert VisualReranker(seeing(), VisualSearch({})).kind(None, collected) is None
     looks = VisualReranker(seeing(rerank="late"), VisualSearch({}, on=["late"]))
-    assert [looks.kind(each, gathered) for each in (None, "off", "late")] == ["late", None, "late"]
-    assert not gathered.degraded
-    assert looks.kind("image", gathered) is None
-    assert [each.stage for each in gathered.degraded] == ["rerank"]
+    assert [looks.kind(each, collected) for each in (None, "off", "late")] == ["late", None, "late"]
+    assert not collected.degraded
+    assert looks.kind("image", collected) is None
+    assert [each.stage for each in collected.degraded] == ["rerank"]
     with pytest.raises(ConfigError, match="called 'best'"):
-        looks.kind("best", gathered)  # type: ignore[arg-type]
+        looks.kind("best", collected)  # type: ignore[arg-type]
 
 
 # Over real pages

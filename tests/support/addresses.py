@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from desks import environment_of
 from docmind.access import Launch
 from docmind.application import DocMind
-from docmind.ui.app.desk import desk
+from docmind.ui.app.app_state import app_state
 from docmind.ui.app.routes import Routes
 from libraries import EMPTY, Library
 
@@ -25,9 +25,9 @@ def desk_in(folder: Path, monkeypatch: pytest.MonkeyPatch, library: Library = EM
     library.copy_to(folder)
     for name, value in environment_of(folder).items():
         monkeypatch.setenv(name, value)
-    desk.clear()
-    yield desk().open()
-    desk.clear()
+    app_state.clear()
+    yield app_state().open()
+    app_state.clear()
 
 
 def launched() -> Launch:

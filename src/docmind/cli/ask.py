@@ -29,11 +29,11 @@ from docmind.cli.context import (
     is_asking,
     json_option,
     print_json,
+    print_starting,
     reached,
-    tell_starting,
 )
 from docmind.cli.help import Number, command
-from docmind.cli.output import inert, marked, one_line, page_of, short, tell_narrow, tell_turn, turn_data
+from docmind.cli.output import inert, marked, one_line, page_of, print_narrow, print_turn, short, turn_data
 from docmind.errors import CancelledError, ConfigError, NotFoundError
 from docmind.records.conversations import Mode, RunProgress, Thread, Turn, closest
 from docmind.records.search import LISTS_OF_QUESTIONS, Degraded, Filters, ListName
@@ -87,13 +87,13 @@ class Stream:
         """Print the answer as it was checked, and its sources."""
         written = self._shown
         if self._clear():
-            tell_turn(turn)
+            print_turn(turn)
             return
         checked = _on_screen(marked(turn.answer)) if turn.answer is not None else ""
         is_new = checked.strip() != written.strip()
         if is_new and checked:
             self._write("\n" + _("With sources:") + "\n")
-        tell_turn(turn, text=is_new)
+        print_turn(turn, text=is_new)
 
     def break_off(self) -> None:
         """Keep what was printed, and move to a new line."""
@@ -354,7 +354,7 @@ def ask(
     with reached() as desk:
         mode = web_mode(desk, mode) if web else mode
         filters = filters_of(desk, docs, languages, tags, collections, as_of)
-        tell_starting(desk, lists)
+        print_starting(desk, lists)
         stream = Stream(is_live=False if as_json else None)
         if not quotes:
             ask_about_model(desk, is_quiet=as_json)  # a fresh process has not looked for models yet
@@ -390,7 +390,7 @@ def ask(
     else:
         stream.end(turn)
         if not is_found:
-            tell_narrow(documents, filters)
+            print_narrow(documents, filters)
         if turn.answer is not None and turn.answer.thread_id:
             told = _("Conversation {id}, checkpoint {checkpoint}")
             named = {"id": turn.answer.thread_id, "checkpoint": short(turn.checkpoint_id)}

@@ -14,10 +14,10 @@ from typing import Any
 import click
 
 from docmind.cli.ask import Stream, ask_about_model, follow, thread_to_ask_in, web_mode
-from docmind.cli.chat_commands import COMMANDS, Here, Said
+from docmind.cli.chat_commands import COMMANDS, ChatPosition, CommandResult
 from docmind.cli.context import bound_filters, filtered, filters_of, is_asking, json_option, opened, print_json
 from docmind.cli.help import command
-from docmind.cli.output import inert, one_line, tell_narrow, tell_turns, turn_data
+from docmind.cli.output import inert, one_line, print_narrow, print_turns, turn_data
 from docmind.errors import ConfigError, DocMindError
 from docmind.records.conversations import Mode, Turn
 from docmind.records.search import Filters
@@ -131,8 +131,8 @@ def chat(
     with opened() as desk:
         filters = filters_of(desk, docs, languages, tags, collections, as_of)
         chosen = None if thread is None else thread_to_ask_in(desk, thread, collections=filters.collections)
-        here = Here(desk, chosen)
-        code = Chat(here, filters, mode, as_json).run()
+        position = ChatPosition(desk, chosen)
+        code = Chat(position, filters, mode, as_json).run()
     if code:
         sys.exit(code)
 
@@ -140,8 +140,8 @@ def chat(
 class Chat:
     """Reads entries and runs each, until they end. Not thread-safe."""
 
-    def __init__(self, here: Here, filters: Filters, mode: Mode | None, as_json: bool) -> None:
-        self._here, self._filters, self._as_json = here, filters, as_json
+    def __init__(self, position: ChatPosition, filters: Filters, mode: Mode | None, as_json: bool) -> None:
+        self._position, self._filters, self._as_json = position, filters, as_json
         self._mode: Mode | None = mode
         self._lines = Lines("> " if sys.stdout.isatty() and not as_json else "")
         self._code = 0
@@ -149,11 +149,11 @@ class Chat:
 
     def run(self) -> int:
         """Run the conversation; return 0, or the exit code of a pipe's first failed entry."""
-        self._here.desk.models.warm()  # looks for models while the first question is typed
-        self._here.desk.start_models()
+        self._position.desk.models.warm()  # looks for models while the first question is typed
+        self._position.desk.start_models()
         self._greet()
         is_warned = False
-        while not self._here.is_over:
+        while not self._position.is_over:
             try:
                 entry = self._lines.read()
             except KeyboardInterrupt:
@@ -171,9 +171,9 @@ class Chat:
                 self._take(entry)
             except DocMindError as error:
                 self._refuse(error)
-        if self._lines.is_asking and self._here.thread is not None and not self._as_json:
+        if self._lines.is_asking and self._position.thread is not None and not self._as_json:
             told = _("Continue later: docmind chat --thread {id}")
-            click.echo(told.format(id=self._here.thread.thread_id), err=True)
+            click.echo(told.format(id=self._position.thread.thread_id), err=True)
         return 0 if self._lines.is_asking else self._code
 
     def _take(self, entry: str) -> None:
@@ -187,60 +187,60 @@ class Chat:
                 _("There is no command /{name}.").format(name=name),
                 hint=_("/help lists the commands. Put a space before the slash to ask a question."),
             )
-        said = found.do(self._here, rest.strip())
-        if said.question:
-            self._ask(said.question, web=True)
-        elif said.run_id:
-            self._follow(said.run_id)
+        result = found.do(self._position, rest.strip())
+        if result.question:
+            self._ask(result.question, web=True)
+        elif result.run_id:
+            self._follow(result.run_id)
         elif self._as_json:
-            print_json({"command": f"/{name.lower()}", **said.data})
+            print_json({"command": f"/{name.lower()}", **result.data})
         else:
-            self._tell(said)
+            self._print(result)
 
-    def _tell(self, said: Said) -> None:
-        if said.tell is not None:
-            said.tell()
-        if said.is_moved:
+    def _print(self, result: CommandResult) -> None:
+        if result.write is not None:
+            result.write()
+        if result.is_moved:
             self._recall()
 
     def _ask(self, question: str, *, web: bool = False) -> None:
-        mode = web_mode(self._here.desk, self._mode) if web else self._mode
-        conversations = self._here.desk.conversations
+        mode = web_mode(self._position.desk, self._mode) if web else self._mode
+        conversations = self._position.desk.conversations
         if self._is_first:  # what was found since the start, or now; later it is known
-            ask_about_model(self._here.desk, is_quiet=self._as_json)
+            ask_about_model(self._position.desk, is_quiet=self._as_json)
             self._is_first = False
-        if self._here.thread is None:
-            self._here.thread = conversations.create(collections=self._filters.collections)
-        thread_id = self._here.thread.thread_id
+        if self._position.thread is None:
+            self._position.thread = conversations.create(collections=self._filters.collections)
+        thread_id = self._position.thread.thread_id
         run_id = conversations.start(question, thread_id=thread_id, filters=self._bound(), mode=mode, web=web)
         self._follow(run_id)
 
     def _bound(self) -> Filters:
-        thread = self._here.thread
-        return bound_filters(self._filters, thread and self._here.desk.conversations.thread(thread.thread_id))
+        thread = self._position.thread
+        return bound_filters(self._filters, thread and self._position.desk.conversations.thread(thread.thread_id))
 
     def _follow(self, run_id: str) -> None:
         stream = Stream(is_live=False if self._as_json else None)
         try:
-            now = follow(self._here.desk, run_id, stream.show)
+            now = follow(self._position.desk, run_id, stream.show)
         except BaseException:
             stream.break_off()
             raise
         if now.turn is None:
             stream.break_off()
             raise DocMindError(now.message, hint=f"{now.hint} {_('/retry asks it again.')}".strip())
-        self._here.turn = now.turn
-        self._tell_turn(now.turn, now.thread_id, stream)
+        self._position.turn = now.turn
+        self._print_turn(now.turn, now.thread_id, stream)
         if now.state == "stopped" and not self._lines.is_asking:  # Ctrl-C ends the whole pipe
             raise KeyboardInterrupt
 
-    def _tell_turn(self, turn: Turn, thread_id: str, stream: Stream) -> None:
+    def _print_turn(self, turn: Turn, thread_id: str, stream: Stream) -> None:
         if self._as_json:
             print_json(turn_data(turn) | {"thread_id": thread_id})
             return
         stream.end(turn)
         if turn.answer is not None and turn.answer.is_missing and turn.state == "answered":
-            tell_narrow(self._here.desk.documents.all(), self._bound())
+            print_narrow(self._position.desk.documents.all(), self._bound())
         if self._lines.is_asking:
             for fact in turn.memories:
                 click.echo(_("Save this to memory? /remember {fact}").format(fact=one_line(fact)), err=True)
@@ -256,18 +256,18 @@ class Chat:
     def _greet(self) -> None:
         if not self._lines.is_asking or self._as_json:
             return
-        thread = self._here.thread
+        thread = self._position.thread
         if thread is None or thread.checkpoint_id is None:
             click.echo(_("Ask your documents. Type /examples for ideas, /help for commands, Ctrl-D to end.") + "\n")
             return
         told = _("{title}  (/help for commands, Ctrl-D to end)")
         click.echo(told.format(title=inert(thread.title) or thread.thread_id) + "\n")
         self._recall()
-        turns = self._here.turns(_EARLIER)
-        tell_turns(turns)
+        turns = self._position.turns(_EARLIER)
+        print_turns(turns)
         if turns and turns[-1].state == "unanswered":
             click.echo(_("/retry answers it.") + "\n")
 
     def _recall(self) -> None:
         if self._lines.is_asking:
-            self._lines.recall(turn.question for turn in self._here.turns(_HISTORY))
+            self._lines.recall(turn.question for turn in self._position.turns(_HISTORY))

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from docmind.cli.context import plain
-from docmind.cli.output import inert, one_line, page_of, short, tell_sources, tree
-from docmind.cli.threads import FORMATS, exported_to, tell_threads
+from docmind.cli.output import inert, one_line, page_of, print_sources, short, tree
+from docmind.cli.threads import FORMATS, exported_to, print_threads
 from docmind.errors import ConfigError, NotFoundError
 from docmind.records.answers import Source
 from docmind.records.conversations import Thread, Turn
@@ -26,7 +26,7 @@ _PATIENCE_S = 30.0  # for example questions
 
 
 @dataclass
-class Here:
+class ChatPosition:
     """The position of a terminal conversation. `turn` is the last one that was shown."""
 
     desk: DocMind
@@ -59,11 +59,11 @@ class Here:
 
 
 @dataclass(frozen=True)
-class Said:
+class CommandResult:
     """The result of a command as data and text, or a run to follow, or a question to ask."""
 
     data: dict[str, Any] = field(default_factory=dict)
-    tell: Callable[[], None] | None = None
+    write: Callable[[], None] | None = None
     is_moved: bool = False
     run_id: str = ""
     question: str = ""
@@ -73,77 +73,77 @@ class Said:
 class Command:
     usage: str
     help: str
-    do: Callable[[Here, str], Said]
+    do: Callable[[ChatPosition, str], CommandResult]
 
 
-def _back(here: Here, rest: str) -> Said:
-    thread, count = here.begun(), _count(rest, least=1)
-    to = _before(here, count)
-    here.thread = here.desk.conversations.resume(thread.thread_id, to)
+def _back(position: ChatPosition, rest: str) -> CommandResult:
+    thread, count = position.begun(), _count(rest, least=1)
+    to = _before(position, count)
+    position.thread = position.desk.conversations.resume(thread.thread_id, to)
     went = ngettext("Went back {n} question.", "Went back {n} questions.", count)
-    return _moved(here, went.format(n=count))
+    return _moved(position, went.format(n=count))
 
 
-def _fork(here: Here, rest: str) -> Said:
-    thread, count = here.begun(), _count(rest, least=0)
-    to = _before(here, count) if count else thread.checkpoint_id
+def _fork(position: ChatPosition, rest: str) -> CommandResult:
+    thread, count = position.begun(), _count(rest, least=0)
+    to = _before(position, count) if count else thread.checkpoint_id
     if to is None:
         raise NotFoundError(_("This conversation is still empty."), hint=_("Ask a question first."))
-    here.thread = here.desk.conversations.fork(thread.thread_id, to)
-    return _moved(here, _("New branch."))
+    position.thread = position.desk.conversations.fork(thread.thread_id, to)
+    return _moved(position, _("New branch."))
 
 
-def _threads(here: Here, rest: str) -> Said:
+def _threads(position: ChatPosition, rest: str) -> CommandResult:
     if not rest:
-        found = here.desk.conversations.threads()
-        current = here.thread.thread_id if here.thread else None
-        tell = partial(tell_threads, found, nothing=_("There are no conversations yet."), current=current)
-        return Said({"threads": [plain(thread) for thread in found]}, tell)
-    thread = here.desk.conversations.find_thread(rest)
+        found = position.desk.conversations.threads()
+        current = position.thread.thread_id if position.thread else None
+        write = partial(print_threads, found, nothing=_("There are no conversations yet."), current=current)
+        return CommandResult({"threads": [plain(thread) for thread in found]}, write)
+    thread = position.desk.conversations.find_thread(rest)
     if thread.deleted_at_ms is not None:
         raise NotFoundError(
             _("This conversation was deleted."),
             hint=_("Bring it back: docmind threads restore {id}").format(id=thread.thread_id),
         )
-    here.thread, here.turn = thread, None
-    return _moved(here, f"{inert(thread.title) or thread.thread_id}.")
+    position.thread, position.turn = thread, None
+    return _moved(position, f"{inert(thread.title) or thread.thread_id}.")
 
 
-def _new(here: Here, rest: str) -> Said:
+def _new(position: ChatPosition, rest: str) -> CommandResult:
     _nothing_more(rest, "/new")
-    here.thread = here.turn = None
-    return Said({"thread_id": None}, partial(click.echo, _("Your next question begins a new conversation.")))
+    position.thread = position.turn = None
+    return CommandResult({"thread_id": None}, partial(click.echo, _("Your next question begins a new conversation.")))
 
 
-def _export(here: Here, rest: str) -> Said:
-    thread = here.begun()
+def _export(position: ChatPosition, rest: str) -> CommandResult:
+    thread = position.begun()
     first, _space, file = rest.partition(" ")
     form, file = (first, file.strip()) if first.lower() in FORMATS else ("markdown", rest)
-    path = exported_to(here.desk, thread, form.lower(), Path(file).expanduser() if file else None)
-    return Said({"file": str(path)}, partial(click.echo, _("Saved to {file}").format(file=inert(str(path)))))
+    path = exported_to(position.desk, thread, form.lower(), Path(file).expanduser() if file else None)
+    return CommandResult({"file": str(path)}, partial(click.echo, _("Saved to {file}").format(file=inert(str(path)))))
 
 
-def _sources(here: Here, rest: str) -> Said:
+def _sources(position: ChatPosition, rest: str) -> CommandResult:
     _nothing_more(rest, "/sources")
-    sources = here.sources()
+    sources = position.sources()
 
-    def tell() -> None:
+    def write() -> None:
         if not sources:
             click.echo(_("There is no answer with sources yet."))
-        tell_sources(sources, quotes=True)
+        print_sources(sources, quotes=True)
 
-    return Said({"sources": [plain(source) for source in sources]}, tell)
+    return CommandResult({"sources": [plain(source) for source in sources]}, write)
 
 
-def _open(here: Here, rest: str) -> Said:
+def _open(position: ChatPosition, rest: str) -> CommandResult:
     number = _count(rest, least=1)
-    source = next((source for source in here.sources() if source.n == number), None)
+    source = next((source for source in position.sources() if source.n == number), None)
     if source is None:
         raise NotFoundError(
             _("The last answer has no source {number}.").format(number=number), hint=_("/sources lists its sources.")
         )
     try:
-        text, lost = here.desk.documents.page(source.doc_id, source.page_no).text, ""
+        text, lost = position.desk.documents.page(source.doc_id, source.page_no).text, ""
     except NotFoundError:  # deleted since; the quote is kept with the answer
         lost = _("This document has been deleted. The quote is kept from when it was cited.")
         if source.gone == "binned":
@@ -153,83 +153,83 @@ def _open(here: Here, rest: str) -> Said:
         text, lost = source.quote, "\n" + lost
     head = f"{page_of(source.document, source.page_no)}{lost}"
     data = {"document": source.document, "doc_id": source.doc_id, "page_no": source.page_no, "text": text}
-    return Said(data, partial(click.echo, f"{head}\n\n{inert(text, keep_lines=True)}\n"))
+    return CommandResult(data, partial(click.echo, f"{head}\n\n{inert(text, keep_lines=True)}\n"))
 
 
-def _retry(here: Here, rest: str) -> Said:
+def _retry(position: ChatPosition, rest: str) -> CommandResult:
     _nothing_more(rest, "/retry")
-    thread = here.begun()
+    thread = position.begun()
     if thread.checkpoint_id is None:
         raise NotFoundError(_("This conversation is still empty."), hint=_("Ask a question first."))
-    return Said(run_id=here.desk.conversations.retry(thread.thread_id, thread.checkpoint_id))
+    return CommandResult(run_id=position.desk.conversations.retry(thread.thread_id, thread.checkpoint_id))
 
 
-def _tree(here: Here, rest: str) -> Said:
+def _tree(position: ChatPosition, rest: str) -> CommandResult:
     _nothing_more(rest, "/tree")
-    thread = here.begun()
-    runs = here.desk.conversations.view(thread.thread_id, last=1).runs
+    thread = position.begun()
+    runs = position.desk.conversations.view(thread.thread_id, last=1).runs
     lines = "\n".join(tree(runs, thread.checkpoint_id))
-    return Said({"runs": [plain(run) for run in runs]}, partial(click.echo, lines))
+    return CommandResult({"runs": [plain(run) for run in runs]}, partial(click.echo, lines))
 
 
-def _remember(here: Here, rest: str) -> Said:
+def _remember(position: ChatPosition, rest: str) -> CommandResult:
     if not rest:
         raise ConfigError(_("The text to remember is missing."), hint=_("Type /remember TEXT."))
-    memory = here.desk.memories.add(rest)
-    return Said(
+    memory = position.desk.memories.add(rest)
+    return CommandResult(
         {"memory": plain(memory)}, partial(click.echo, _("Saved to memory: {text}").format(text=one_line(memory.text)))
     )
 
 
-def _instructions(here: Here, rest: str) -> Said:
-    conversations = here.desk.conversations
+def _instructions(position: ChatPosition, rest: str) -> CommandResult:
+    conversations = position.desk.conversations
     first, _space, others = rest.partition(" ")
     is_for_all = first == "--all"
     text = others.strip() if is_for_all else rest
-    if text and not is_for_all and here.thread is None:
-        here.thread = conversations.create()
-    thread_id = here.thread.thread_id if here.thread else None
+    if text and not is_for_all and position.thread is None:
+        position.thread = conversations.create()
+    thread_id = position.thread.thread_id if position.thread else None
     if text:
         kept = "" if text.casefold() == "none" else text
         conversations.instruct(kept, None if is_for_all else thread_id)
     everywhere, here_only = conversations.instructions(), conversations.instructions(thread_id) if thread_id else ""
 
-    def tell() -> None:
+    def write() -> None:
         for where, kept in ((_("In all conversations"), everywhere), (_("In this conversation"), here_only)):
             click.echo(f"{where}: {inert(kept, keep_lines=True) or _('none')}")
 
-    return Said({"all": everywhere, "thread": here_only}, tell)
+    return CommandResult({"all": everywhere, "thread": here_only}, write)
 
 
-def _web(here: Here, rest: str) -> Said:
+def _web(position: ChatPosition, rest: str) -> CommandResult:
     if not rest:
         raise ConfigError(_("The question is missing."), hint=_("Type /web QUESTION to search the web too."))
-    return Said(question=rest)
+    return CommandResult(question=rest)
 
 
-def _examples(here: Here, rest: str) -> Said:
+def _examples(position: ChatPosition, rest: str) -> CommandResult:
     _nothing_more(rest, "/examples")
-    found = here.desk.examples.wait(_PATIENCE_S) or ()
+    found = position.desk.examples.wait(_PATIENCE_S) or ()
 
-    def tell() -> None:
+    def write() -> None:
         for example in found:
             click.echo(f"  {one_line(example)}")
         if not found:
             click.echo(_("Your library is empty. Add documents: docmind add FILE…"))
 
-    return Said({"examples": list(found)}, tell)
+    return CommandResult({"examples": list(found)}, write)
 
 
-def _help(_here: Here, _rest: str) -> Said:
+def _help(_position: ChatPosition, _rest: str) -> CommandResult:
     width = max(len(command.usage) for command in COMMANDS.values())
     lines = [f"{command.usage:{width}}  {_(command.help)}" for command in COMMANDS.values()]
     commands = [{"usage": command.usage, "help": command.help} for command in COMMANDS.values()]
-    return Said({"commands": commands}, partial(click.echo, "\n".join(lines)))
+    return CommandResult({"commands": commands}, partial(click.echo, "\n".join(lines)))
 
 
-def _quit(here: Here, _rest: str) -> Said:
-    here.is_over = True
-    return Said({})
+def _quit(position: ChatPosition, _rest: str) -> CommandResult:
+    position.is_over = True
+    return CommandResult({})
 
 
 COMMANDS = {
@@ -255,25 +255,25 @@ COMMANDS = {
 }
 
 
-def _moved(here: Here, what: str) -> Said:
-    assert here.thread is not None
-    here.turn = None
-    last = next(reversed(here.turns(1)), None)
-    data = {"thread_id": here.thread.thread_id, "checkpoint_id": here.thread.checkpoint_id}
+def _moved(position: ChatPosition, what: str) -> CommandResult:
+    assert position.thread is not None
+    position.turn = None
+    last = next(reversed(position.turns(1)), None)
+    data = {"thread_id": position.thread.thread_id, "checkpoint_id": position.thread.checkpoint_id}
     if last is None:
         told = _("{what} You are at the beginning.").format(what=what)
     else:
-        named = {"question": one_line(last.question, 100), "checkpoint": short(here.thread.checkpoint_id)}
+        named = {"question": one_line(last.question, 100), "checkpoint": short(position.thread.checkpoint_id)}
         told = _("{what} You are after “{question}” ({checkpoint}).").format(what=what, **named)
-    return Said(data, partial(click.echo, told), is_moved=True)
+    return CommandResult(data, partial(click.echo, told), is_moved=True)
 
 
-def _before(here: Here, count: int) -> str:
+def _before(position: ChatPosition, count: int) -> str:
     """Return the checkpoint before the last `count` turns.
 
     Raises `NotFoundError` where there are fewer.
     """
-    turns = here.turns(count)
+    turns = position.turns(count)
     if len(turns) < count:
         told = ngettext("You can only go back {n} question.", "You can only go back {n} questions.", len(turns))
         raise NotFoundError(told.format(n=len(turns)), hint=_("/tree shows them all."))

@@ -64,10 +64,10 @@ __all__ = [
     "json_option",
     "opened",
     "plain",
+    "print_code",
     "print_json",
+    "print_starting",
     "reached",
-    "tell_code",
-    "tell_starting",
 ]
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
@@ -210,7 +210,7 @@ def _owned(
             if is_new
             else _("The library has a new key, and the old recovery code no longer works.")
         )
-        tell_code(made, code)
+        print_code(made, code)
     elif code and reminds:
         click.echo(
             _(
@@ -245,7 +245,7 @@ def _patient(settings: Settings) -> Settings:
     return settings.model_copy(update={"retrieve": retrieve})
 
 
-def tell_starting(desk: DocMind | Client, lists: Collection[ListName]) -> None:
+def print_starting(desk: DocMind | Client, lists: Collection[ListName]) -> None:
     """Tell on stderr that a search of these lists, or of all, starts a model first; an open app has its own running."""
     from docmind.application import DocMind
 
@@ -267,7 +267,7 @@ def check_text_model(desk: DocMind | Client, degraded: Iterable[Degraded]) -> No
                 raise ExtraMissingError(part.detail, hint=part.hint)
 
 
-def tell_code(why: str, code: str) -> None:
+def print_code(why: str, code: str) -> None:
     """Print a new recovery code on stderr, with what to do with it."""
     click.echo(
         _(

@@ -63,7 +63,7 @@ def doctor(ctx: click.Context, level: Level, repair: bool, as_json: bool) -> Non
     if as_json:
         print_json(_plain(done))
     else:
-        _tell(done)
+        _print(done)
     ctx.exit(_code(done))
 
 
@@ -99,14 +99,14 @@ def _plain_check(report: CheckReport) -> dict[str, Any]:
     return {**plain(report), **counts, "is_well": report.is_well}
 
 
-def _tell(done: CheckReport | RepairReport) -> None:
+def _print(done: CheckReport | RepairReport) -> None:
     report = done.after if isinstance(done, RepairReport) else done
     if isinstance(done, RepairReport):
         number = sum(one for _kind, one in done.mended)
         click.echo(ngettext("{n} finding was mended.", "{n} findings were mended.", number).format(n=number))
         for note in done.notes:
             click.echo(inert(note), err=True)
-    _tell_findings(report)
+    _print_findings(report)
     told = _("Checked in {seconds} s: {what}")
     click.echo(told.format(seconds=number_text(report.duration_ms / 1000, 1), what=_looked(report)))
     if report.unchecked:
@@ -122,7 +122,7 @@ def _tell(done: CheckReport | RepairReport) -> None:
         click.echo(_("Attempts to reach other computers are not counted here: the network guard is off."))
 
 
-def _tell_findings(report: CheckReport) -> None:
+def _print_findings(report: CheckReport) -> None:
     from docmind.maintenance import KINDS
 
     if report.is_well:

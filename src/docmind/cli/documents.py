@@ -22,9 +22,9 @@ import click
 from docmind.access import can_open_browser, find_running, is_alive, open_browser
 from docmind.cli.context import confirm, filters_of, is_asking, json_option, opened, plain, print_json, reached
 from docmind.cli.help import command
-from docmind.cli.network import tell_network
-from docmind.cli.output import counted_documents, counted_pages, inert, progress_bar, tell, tell_queue
-from docmind.cli.purge import plain_receipt, tell_receipts
+from docmind.cli.network import print_network
+from docmind.cli.output import counted_documents, counted_pages, inert, print_queue, print_result, progress_bar
+from docmind.cli.purge import plain_receipt, print_receipts
 from docmind.config import Settings
 from docmind.documents import refused
 from docmind.errors import (
@@ -354,7 +354,7 @@ def telling(adding: Adding, *, as_json: bool) -> Iterator[None]:
             if adding.finished:
                 click.echo(_("Files left from an earlier run: {n}").format(n=len(adding.finished)), err=True)
             for result in (*adding.finished, *adding.results):
-                tell(result)
+                print_result(result)
 
 
 def exit_with(results: Sequence[AddResult]) -> None:
@@ -400,7 +400,7 @@ def list_(
         state = f"{_(info.status):8}"
         name = f"{inert(info.document)}  {inert(info.address)}".rstrip()
         click.echo(f"{info.doc_id[:12]}  {info.pages:>5} {_('p.')}  {language:2}  {state}  {name}")
-    tell_queue(counts)
+    print_queue(counts)
 
 
 @command()
@@ -427,7 +427,7 @@ def delete(docs: tuple[str, ...], permanently: bool, yes: bool, as_json: bool) -
     for info in binned:
         told = _("{name} is in the bin. Undo: docmind bin restore {id}")
         click.echo(told.format(name=inert(info.document), id=info.doc_id[:12]))
-    tell_receipts(receipts)
+    print_receipts(receipts)
 
 
 @command()
@@ -470,7 +470,7 @@ def status(as_json: bool) -> None:
     for part in now.capabilities:
         what = f"{_(part.state):8} {_(part.name)}: {_(part.detail)}"
         click.echo(f"  {what}" + (f" ({_(part.hint)})" if part.hint else ""))
-    tell_network(ledger)
+    print_network(ledger)
 
 
 @command()

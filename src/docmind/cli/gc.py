@@ -46,10 +46,10 @@ def gc(dry_run: bool, max_mb: int, older_than: float | None, as_json: bool) -> N
         return
     for file in report.files:
         click.echo(_line(file))
-    tell_report(report)
+    print_report(report)
 
 
-def tell_report(report: PruneReport) -> None:
+def print_report(report: PruneReport) -> None:
     """Print what was removed, or would be, and what stays."""
     if report.files:
         told = _("Would be removed: {files}, {size}.") if report.is_dry_run else _("Removed: {files}, {size}.")

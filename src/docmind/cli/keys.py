@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from docmind.cli.context import confirm as ask_first
-from docmind.cli.context import is_asking, json_option, opened, plain, print_json, tell_code
+from docmind.cli.context import is_asking, json_option, opened, plain, print_code, print_json
 from docmind.cli.help import group
 from docmind.cli.output import inert, terminal_bar
 from docmind.errors import ConfigError, NotFoundError
@@ -67,7 +67,7 @@ def new_code(yes: bool, as_json: bool) -> None:
     if as_json:
         print_json({"recovery_code": made})
     else:
-        tell_code(_("The old code no longer works."), made)
+        print_code(_("The old code no longer works."), made)
 
 
 @keys.command()
@@ -96,7 +96,7 @@ def rotate(yes: bool, as_json: bool) -> None:
     for name in report.damaged:
         click.echo(_("Damaged, so it keeps its old key: {name}").format(name=inert(name)), err=True)
     if made is not None:
-        tell_code(_("The old code no longer works."), made)
+        print_code(_("The old code no longer works."), made)
 
 
 def _fields_of(now: RotationProgress) -> dict[str, object]:

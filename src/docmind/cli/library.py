@@ -12,7 +12,7 @@ import click
 from docmind.cli.context import confirm, json_option, plain, print_json, reached
 from docmind.cli.help import command, group
 from docmind.cli.output import counted_documents, inert
-from docmind.cli.purge import plain_receipt, tell_receipts
+from docmind.cli.purge import plain_receipt, print_receipts
 from docmind.cli.threads import write_whole
 from docmind.errors import ConfigError, NotFoundError
 from docmind.wording import _, number_text
@@ -140,7 +140,7 @@ def add_to_collection(name: str, docs: tuple[str, ...], as_json: bool) -> None:
         else:
             desk.documents.collect(known.collection_id, doc_ids)
         now = desk.documents.collection(known.collection_id)
-    _tell_collection(now, as_json=as_json)
+    _print_collection(now, as_json=as_json)
 
 
 @collection.command("remove")
@@ -153,7 +153,7 @@ def remove_from_collection(name: str, docs: tuple[str, ...], as_json: bool) -> N
         known = desk.documents.collection(name)
         desk.documents.collect(known.collection_id, _found(desk, docs), leave=True)
         now = desk.documents.collection(known.collection_id)
-    _tell_collection(now, as_json=as_json)
+    _print_collection(now, as_json=as_json)
 
 
 @collection.command("rename")
@@ -164,7 +164,7 @@ def rename_collection(name: str, new_name: str, as_json: bool) -> None:
     """Rename a collection."""
     with reached() as desk:
         now = desk.documents.rename_collection(desk.documents.collection(name).collection_id, new_name)
-    _tell_collection(now, as_json=as_json)
+    _print_collection(now, as_json=as_json)
 
 
 @collection.command("delete")
@@ -236,14 +236,14 @@ def empty(docs: tuple[str, ...], yes: bool, as_json: bool) -> None:
     elif not receipts:
         click.echo(_("The bin is empty."))
     else:
-        tell_receipts(receipts)
+        print_receipts(receipts)
 
 
 def _found(desk: DocMind | Client, docs: tuple[str, ...]) -> list[str]:
     return list(dict.fromkeys(desk.documents.find(doc).doc_id for doc in docs))
 
 
-def _tell_collection(now: Collection, *, as_json: bool) -> None:
+def _print_collection(now: Collection, *, as_json: bool) -> None:
     if as_json:
         print_json({"collection": plain(now)})
     else:

@@ -8,7 +8,7 @@ import click
 
 from docmind.cli.context import confirm, json_option, opened, plain, print_json, reached
 from docmind.cli.help import group
-from docmind.cli.output import counted_memories, inert, tell_degraded, when
+from docmind.cli.output import counted_memories, inert, print_degraded, when
 from docmind.records.conversations import Memory
 from docmind.wording import N_, _
 
@@ -44,7 +44,7 @@ def list_(search: str, thread: str | None, as_json: bool) -> None:
     for one in found.memories:
         scope = "  " + _("(conversation {id})").format(id=one.thread_id[:_SHOWN]) if one.thread_id else ""
         click.echo(f"{one.memory_id[:_SHOWN]}  {when(one.updated_at_ms)}  {inert(one.text)}{scope}")
-    tell_degraded(found.degraded)
+    print_degraded(found.degraded)
 
 
 @memory.command()
@@ -55,7 +55,7 @@ def add(text: str, thread: str | None, as_json: bool) -> None:
     """Save TEXT as a memory, for all conversations or for one."""
     with reached(creates=True) as desk:
         kept = desk.memories.add(text, thread_id=_thread_id(desk, thread))
-    _tell(kept, N_("Saved ({id}): {text}"), as_json)
+    _print(kept, N_("Saved ({id}): {text}"), as_json)
 
 
 @memory.command()
@@ -66,7 +66,7 @@ def edit(name: str, text: str, as_json: bool) -> None:
     """Change the text of a memory. ID may be the beginning of an id."""
     with reached() as desk:
         kept = desk.memories.edit(desk.memories.find(name).memory_id, text)
-    _tell(kept, N_("Saved ({id}): {text}"), as_json)
+    _print(kept, N_("Saved ({id}): {text}"), as_json)
 
 
 @memory.command()
@@ -76,7 +76,7 @@ def forget(name: str, as_json: bool) -> None:
     """Delete a memory. ID may be the beginning of an id."""
     with reached() as desk:
         gone = desk.memories.forget(desk.memories.find(name).memory_id)
-    _tell(gone, N_("Deleted ({id}): {text}"), as_json)
+    _print(gone, N_("Deleted ({id}): {text}"), as_json)
 
 
 @memory.command()
@@ -100,7 +100,7 @@ def _thread_id(desk: DocMind | Client, name: str | None) -> str | None:
     return None if name is None else desk.conversations.find_thread(name).thread_id
 
 
-def _tell(one: Memory, done: str, as_json: bool) -> None:
+def _print(one: Memory, done: str, as_json: bool) -> None:
     if as_json:
         print_json({"memory": plain(one)})
     else:

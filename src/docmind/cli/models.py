@@ -14,7 +14,7 @@ import click
 
 from docmind.cli.context import confirm, json_option, opened, plain, print_json
 from docmind.cli.help import command, group
-from docmind.cli.output import counted_images, counted_pages, inert, tell_degraded, terminal_bar
+from docmind.cli.output import counted_images, counted_pages, inert, print_degraded, terminal_bar
 from docmind.config import Settings
 from docmind.errors import ConfigError, DocMindError, ExtraMissingError, NotFoundError, VisualModelError
 from docmind.model_files import KNOWN_FILES, KNOWN_TEXT, FileSource, file_source
@@ -117,13 +117,13 @@ def list_(as_json: bool) -> None:
         click.echo(_("No language model is used: answers are quotes."), err=True)
     elif not found.models:
         click.echo(_("No language model was found: answers are quotes."), err=True)
-    tell_degraded(found.degraded)
+    print_degraded(found.degraded)
     click.echo(_("Text models (find meaning)"))
     for text in texts:
-        _tell_text_model(text)
+        _print_text_model(text)
     click.echo(_("Image models (search page images)"))
     for card in cards:
-        _tell_card(card)
+        _print_card(card)
     if all(card.state == "missing" for card in cards):
         click.echo(_("No image model is installed. Download one: docmind models pull NAME"), err=True)
 
@@ -170,7 +170,7 @@ def add(file: Path, as_json: bool) -> None:
     if as_json:
         print_json({"model": _data(info)})
         return
-    _tell_file(info.name, info.note)
+    _print_file(info.name, info.note)
 
 
 @models.command()
@@ -225,7 +225,7 @@ def pull(name: str, file: str, sha256: str, quiet: bool, as_json: bool) -> None:
         return
     facts = f"{size_of(card.bytes)}, {inert(card.revision[:12])}" if card.revision else size_of(card.bytes)
     click.echo(_("{model} is installed ({facts}).").format(model=card.name, facts=facts))
-    _tell_next(card)
+    _print_next(card)
 
 
 def _pull_file(desk: DocMind, source: FileSource, show: Callable[[PullProgress], None], *, as_json: bool) -> None:
@@ -239,10 +239,10 @@ def _pull_file(desk: DocMind, source: FileSource, show: Callable[[PullProgress],
     if as_json:
         print_json({"model": {"name": name} if info is None else _data(info)})
         return
-    _tell_file(name, info.note if info else "")
+    _print_file(name, info.note if info else "")
 
 
-def _tell_file(name: str, note: str) -> None:
+def _print_file(name: str, note: str) -> None:
     """Print that a language model file is installed, and how to use it."""
     facts = f" ({inert(note)})" if note else ""
     click.echo(
@@ -266,7 +266,7 @@ def bench(name: str | None, as_json: bool) -> None:
                 failed.append(error)
                 continue
             if not as_json:
-                _tell_bench(benches[-1])
+                _print_bench(benches[-1])
     if as_json and (benches or not failed):
         print_json({"benches": [plain(bench) for bench in benches]})
     if failed:
@@ -285,7 +285,7 @@ def enable(name: str, as_json: bool) -> None:
     if as_json:
         print_json({"model": plain(card)})
         return
-    _tell_next(card)
+    _print_next(card)
 
 
 @models.command()
@@ -327,7 +327,7 @@ def _facts(licence: str, size: int) -> str:
     return f"{licence}, {_('about {size}').format(size=size_of(size))}" if size else licence
 
 
-def _tell_card(card: ModelCard) -> None:
+def _print_card(card: ModelCard) -> None:
     """Print a line about a model, and one about what to do where it is not installed."""
     facts = [card.kind, _(card.state)]
     if card.bytes:
@@ -346,7 +346,7 @@ def _tell_card(card: ModelCard) -> None:
         click.echo(f"    {inert(card.reason)} {inert(card.hint)}")
 
 
-def _tell_text_model(card: TextModelCard) -> None:
+def _print_text_model(card: TextModelCard) -> None:
     """Print a line about a text model or a cross-encoder, and one about what to do where it is not usable."""
     facts = [card.kind, _(card.state)]
     if card.dim:
@@ -360,7 +360,7 @@ def _tell_text_model(card: TextModelCard) -> None:
         click.echo(f"    {inert(card.reason)} {inert(card.hint)}")
 
 
-def _tell_next(card: ModelCard) -> None:
+def _print_next(card: ModelCard) -> None:
     """Print what a model is used for now, and what is left to do."""
     name = inert(card.name)
     if not card.in_use:
@@ -376,7 +376,7 @@ def _tell_next(card: ModelCard) -> None:
         click.echo(told.format(n=f"{left:,}", model=name))
 
 
-def _tell_bench(bench: ModelBench) -> None:
+def _print_bench(bench: ModelBench) -> None:
     how = " ".join(part for part in (bench.device, bench.precision) if part)
     told = _("{model}  {page} s per page, {question} ms per question, loaded in {load} s ({how}, {pages})")
     figures = {

@@ -12,7 +12,7 @@ from docmind.records.network import PARTS, PURPOSES, NetworkLedger
 from docmind.wording import _, ngettext
 
 
-def tell_network(ledger: NetworkLedger) -> None:
+def print_network(ledger: NetworkLedger) -> None:
     """Print the refused attempts to reach other machines since the start, and what settings allowed."""
     told = ngettext(
         "Network: {n} refused attempt since {time}", "Network: {n} refused attempts since {time}", ledger.attempts

@@ -63,7 +63,7 @@ def _fields_of_queue(now: QueueProgress) -> dict[str, Any]:
     }
 
 
-def tell(result: AddResult) -> None:
+def print_result(result: AddResult) -> None:
     name = inert(result.document)
     if result.status == "refused":
         click.echo(f"{_refusal(name, inert(result.message))} {inert(result.hint)}".rstrip(), err=True)
@@ -85,7 +85,7 @@ def _refusal(name: str, reason: str) -> str:
     return reason if name in reason else _("{name} could not be read: {reason}").format(name=name, reason=reason)
 
 
-def tell_queue(counts: Mapping[UploadState, int]) -> None:
+def print_queue(counts: Mapping[UploadState, int]) -> None:
     """Print the numbers of unread files in the queue on stderr; nothing where there are none."""
     words: dict[UploadState, str] = {
         "waiting": _("{n} waiting"),
@@ -101,7 +101,7 @@ def tell_queue(counts: Mapping[UploadState, int]) -> None:
         click.echo(_("Files in the queue: {states}. See docmind queue list.").format(states=", ".join(told)), err=True)
 
 
-def tell_hits(found: SearchResult | MultimodalResult) -> None:
+def print_hits(found: SearchResult | MultimodalResult) -> None:
     if not found.hits:
         click.echo(_("No pages match."))
     for hit in found.hits:
@@ -114,13 +114,13 @@ def tell_hits(found: SearchResult | MultimodalResult) -> None:
     for hit in found.looks if isinstance(found, MultimodalResult) else ():
         if hit.page_id not in shown_pages:
             click.echo(f" ·  {page_of(hit.document, hit.page_no)}  ({_(BY_LOOK)})")
-    tell_degraded(found.degraded)
+    print_degraded(found.degraded)
     for report in found.lists if isinstance(found, MultimodalResult) and not found.hits else ():
         if report.state in ("off", "empty") and report.reason:
-            tell_without(report.list, report.reason)
+            print_without(report.list, report.reason)
 
 
-def tell_sightings(found: MultimodalResult) -> None:
+def print_sightings(found: MultimodalResult) -> None:
     if not found.found:
         click.echo(_("No sure match. Closest pages:") if found.hits else _("No page looks like this picture."))
     for hit in found.hits:
@@ -129,7 +129,7 @@ def tell_sightings(found: MultimodalResult) -> None:
             where = where or " ".join(inert(hit.text).split())[:200] or _("not compared")
             score = f"({hit.score:.3f}){_origins(hit)}"
             click.echo(f"{hit.rank:>2}. {page_of(hit.document, hit.page_no)}  {score}\n    {where}")
-    tell_degraded(found.degraded)
+    print_degraded(found.degraded)
 
 
 def place_on_page(quad: Quad, width: int, height: int) -> str:
@@ -228,7 +228,7 @@ def _origins(hit: MultimodalHit) -> str:
     return f"  [{told}]" if [origin.list for origin in hit.origins] != ["text"] else ""
 
 
-def tell_narrow(documents: Sequence[DocumentInfo], filters: Filters) -> None:
+def print_narrow(documents: Sequence[DocumentInfo], filters: Filters) -> None:
     """Print, after an empty result, a possible reason other than the question."""
     if not documents:
         click.echo(_("Your library is empty. Add documents: docmind add FILE…"), err=True)
@@ -242,15 +242,15 @@ def tell_narrow(documents: Sequence[DocumentInfo], filters: Filters) -> None:
         click.echo(_("No document has the tag {tag}.").format(tag=inert(", ".join(filters.tags))), err=True)
 
 
-def tell_degraded(degraded: Iterable[Any]) -> None:
+def print_degraded(degraded: Iterable[Any]) -> None:
     for part in degraded:
         if part.stage in ("unprepared", "snapshot"):  # whole sentences
             click.echo(inert(part.reason), err=True)
         else:
-            tell_without(part.stage, part.reason)
+            print_without(part.stage, part.reason)
 
 
-def tell_without(stage: str, reason: str) -> None:
+def print_without(stage: str, reason: str) -> None:
     part = stage_name(stage)
     click.echo(_("Without {part}: {reason}").format(part=inert(part), reason=inert(reason)), err=True)
 
@@ -329,7 +329,7 @@ def marked(answer: Answer) -> str:
     return inert(readable(shown) if answer.model else shown, keep_lines=True)
 
 
-def tell_turn(turn: Turn, *, text: bool = True) -> None:
+def print_turn(turn: Turn, *, text: bool = True) -> None:
     """Print the answer and its sources on stdout, notes on stderr.
 
     Without `text`, leave the answer out.
@@ -355,10 +355,10 @@ def tell_turn(turn: Turn, *, text: bool = True) -> None:
         click.echo(_("Written by {model}.").format(model=one_line(answer.writer)), err=True)
     if answer is not None:
         further = answer.further
-        tell_sources((source for source in answer.sources if source not in further), quotes=is_maybe)
+        print_sources((source for source in answer.sources if source not in further), quotes=is_maybe)
         if further:
             click.echo(_("Also relevant:"))
-            tell_sources(further, quotes=True)
+            print_sources(further, quotes=True)
     if turn.nearest:
         pages = "; ".join(page_of(hit.document, hit.page_no) for hit in turn.nearest)
         click.echo(_("Closest pages: {pages}").format(pages=pages))
@@ -371,10 +371,10 @@ def tell_turn(turn: Turn, *, text: bool = True) -> None:
         quotes = "\n" + _("The answer is made of quotes.") if turn.answer is not None and not turn.answer.model else ""
         click.echo(f"{inert(turn.message)}\n{inert(turn.hint)}".rstrip() + quotes, err=True)
     if turn.answer is not None:
-        tell_degraded(part for part in turn.answer.degraded if part.reason != turn.message)
+        print_degraded(part for part in turn.answer.degraded if part.reason != turn.message)
 
 
-def tell_sources(sources: Iterable[Source], *, quotes: bool = False) -> None:
+def print_sources(sources: Iterable[Source], *, quotes: bool = False) -> None:
     """Print one line per source; with `quotes` the quoted words below it."""
     for source in sources:
         how = "".join(f", {_(words)}" for words in dict.fromkeys((source.how, source.where)) if words)
@@ -383,13 +383,13 @@ def tell_sources(sources: Iterable[Source], *, quotes: bool = False) -> None:
             click.echo(f"      “{one_line(source.quote)}”")
 
 
-def tell_turns(turns: Iterable[Turn]) -> None:
+def print_turns(turns: Iterable[Turn]) -> None:
     """Print a conversation: each question with its time and short checkpoint id, its answer."""
     for turn in turns:
         click.echo(f"> {one_line(turn.question)}   ({when(turn.asked_at_ms)}, {short(turn.checkpoint_id)})")
         if turn.answer is None:
             click.echo(_("This question has no answer yet."), err=True)
-        tell_turn(turn)
+        print_turn(turn)
         click.echo()
 
 

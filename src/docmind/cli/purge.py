@@ -73,9 +73,9 @@ def purge(
     if as_json:
         print_json({"receipt": plain_receipt(receipt)})
         return
-    tell_receipts([receipt])
+    print_receipts([receipt])
     if receipt.is_finished:
-        _tell(receipt)
+        _print(receipt)
         if file is not None:
             click.echo(_("The receipt is in {file}.").format(file=file))
 
@@ -136,7 +136,7 @@ def verify_receipt(file: Path, as_json: bool) -> None:
         return
     click.echo(_("The receipt is genuine: this library wrote it, and it was not changed."))
     click.echo(f"{receipt.doc_id}  {when(receipt.erased_at_ms)}")
-    _tell(receipt)
+    _print(receipt)
 
 
 def plain_receipt(receipt: ErasureReceipt) -> dict[str, Any]:
@@ -145,7 +145,7 @@ def plain_receipt(receipt: ErasureReceipt) -> dict[str, Any]:
     return {**plain(receipt), **counts, "is_finished": receipt.is_finished, "is_clean": receipt.is_clean}
 
 
-def tell_receipts(receipts: Iterable[ErasureReceipt]) -> None:
+def print_receipts(receipts: Iterable[ErasureReceipt]) -> None:
     """Print what was deleted permanently."""
     from docmind.maintenance import told
 
@@ -156,7 +156,7 @@ def tell_receipts(receipts: Iterable[ErasureReceipt]) -> None:
             click.echo(told(receipt), err=True)
 
 
-def _tell(receipt: ErasureReceipt) -> None:
+def _print(receipt: ErasureReceipt) -> None:
     from docmind.maintenance import told
 
     if receipt.is_clean:

@@ -96,7 +96,7 @@ def pause(files: tuple[str, ...], as_json: bool) -> None:
     """Keep waiting files unread until they are resumed."""
     with reached() as desk:
         ids = desk.queue.pause(_chosen(desk, files, ("waiting", "reading")))
-        _tell(desk.queue.uploads(), ids, N_("Paused: {name}"), as_json=as_json)
+        _print(desk.queue.uploads(), ids, N_("Paused: {name}"), as_json=as_json)
 
 
 @queue.command()
@@ -106,7 +106,7 @@ def cancel(files: tuple[str, ...], as_json: bool) -> None:
     """Take waiting and paused files out of the queue. `docmind queue retry` puts them back."""
     with reached() as desk:
         ids = desk.queue.cancel(_chosen(desk, files, _UNREAD))
-        _tell(desk.queue.uploads(), ids, N_("Cancelled: {name}"), as_json=as_json)
+        _print(desk.queue.uploads(), ids, N_("Cancelled: {name}"), as_json=as_json)
 
 
 @queue.command()
@@ -116,7 +116,7 @@ def remove(files: tuple[str, ...], as_json: bool) -> None:
     """Forget failed, locked and cancelled files. Pages that were read stay."""
     with reached() as desk:
         ids = _chosen(desk, files, ("failed", "locked", "cancelled"))
-        _tell(desk.queue.remove(ids), ids, N_("Removed: {name}"), as_json=as_json)
+        _print(desk.queue.remove(ids), ids, N_("Removed: {name}"), as_json=as_json)
 
 
 def _read(files: Sequence[str], states: tuple[UploadState, ...], passwords: Sequence[str], *, as_json: bool) -> None:
@@ -151,7 +151,7 @@ def _chosen(desk: DocMind | Client, files: Iterable[str], states: tuple[UploadSt
     return list(dict.fromkeys(chosen)) if files else [info.upload_id for info in there]
 
 
-def _tell(files: Iterable[UploadInfo], ids: Sequence[int], what: str, *, as_json: bool) -> None:
+def _print(files: Iterable[UploadInfo], ids: Sequence[int], what: str, *, as_json: bool) -> None:
     changed = [info for info in files if info.upload_id in ids]
     if as_json:
         print_json({"files": [plain(info) for info in changed]})

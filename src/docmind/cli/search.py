@@ -15,11 +15,11 @@ from docmind.cli.context import (
     json_option,
     plain,
     print_json,
+    print_starting,
     reached,
-    tell_starting,
 )
 from docmind.cli.help import Number, command
-from docmind.cli.output import counted_pages, inert, source_of, tell_hits, tell_narrow, tell_sightings
+from docmind.cli.output import counted_pages, inert, print_hits, print_narrow, print_sightings, source_of
 from docmind.errors import ConfigError, NotFoundError, TooLargeError
 from docmind.records.search import Filters, ListName, MergeStrategy, MultimodalResult, Rerank, SearchResult
 from docmind.wording import _
@@ -83,7 +83,7 @@ def search(
     with reached() as desk:
         picture = _read(image, int(desk.settings.info("reading.max_file_mb").value or 0)) if image is not None else None
         filters = filters_of(desk, docs, languages, tags, collections, as_of)
-        tell_starting(desk, ("image",) if picture is not None else lists)
+        print_starting(desk, ("image",) if picture is not None else lists)
         if image is not None and picture is not None:
             found: SearchResult | MultimodalResult = _looked_for(
                 desk, picture, image.name, question or "", k or 8, filters, merge, rerank, is_read=not no_read
@@ -105,11 +105,11 @@ def search(
         print_json(plain(found))
         return
     if picture is not None and isinstance(found, MultimodalResult):
-        tell_sightings(found)
+        print_sightings(found)
     else:
-        tell_hits(found)
+        print_hits(found)
     if not found.hits:
-        tell_narrow(documents, filters)
+        print_narrow(documents, filters)
 
 
 def _looked_for(

@@ -72,7 +72,7 @@ def set_(name: str, value: str | None, as_json: bool) -> None:
             value = _asked(desk.settings.info(name))
         desk.settings.put({name: value})
         info = desk.settings.info(name)
-    _tell(info, as_json=as_json)
+    _print(info, as_json=as_json)
 
 
 @settings.command()
@@ -83,7 +83,7 @@ def unset(name: str, as_json: bool) -> None:
     with opened() as desk:
         desk.settings.drop([name])
         info = desk.settings.info(name)
-    _tell(info, as_json=as_json)
+    _print(info, as_json=as_json)
 
 
 def _asked(info: SettingInfo) -> str:
@@ -98,7 +98,7 @@ def _asked(info: SettingInfo) -> str:
     return value
 
 
-def _tell(info: SettingInfo, *, as_json: bool) -> None:
+def _print(info: SettingInfo, *, as_json: bool) -> None:
     if as_json:
         print_json(plain(info))
     else:

@@ -108,7 +108,7 @@ def compare(snapshot: str, other: str, as_json: bool) -> None:
     if as_json:
         print_json(_plain_difference(found))
     else:
-        _tell_difference(found)
+        _print_difference(found)
 
 
 @snapshot.command()
@@ -143,7 +143,7 @@ def activate(snapshot: str, settings: bool, reindex: bool, yes: bool, as_json: b
     with reached() as desk:
         info = desk.snapshots.find(snapshot)
         if not yes:
-            _tell_difference(desk.snapshots.compare(info.snapshot_id), err=True)
+            _print_difference(desk.snapshots.compare(info.snapshot_id), err=True)
             confirm(_("Go back to this snapshot?"), refusal=_("Nothing was changed."), yes=False)
         done = desk.snapshots.activate(info.snapshot_id, settings=settings, reindex=reindex)
     if as_json:
@@ -281,7 +281,7 @@ def _plain_difference(found: SnapshotDifference) -> dict[str, Any]:
     return {**plain(found), "added": named(found.added), "gone": named(found.gone)}
 
 
-def _tell_difference(found: SnapshotDifference, *, err: bool = False) -> None:
+def _print_difference(found: SnapshotDifference, *, err: bool = False) -> None:
     """Print what differs, one line each: + came, - is gone, ~ changed."""
     if found.is_empty:
         click.echo(_("Nothing differs."), err=err)

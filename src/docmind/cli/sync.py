@@ -11,7 +11,7 @@ import click
 from docmind.cli.context import json_option, opened, plain, print_json
 from docmind.cli.documents import exit_with, pausing
 from docmind.cli.help import group
-from docmind.cli.output import counted_files, inert, progress_bar, tell
+from docmind.cli.output import counted_files, inert, print_result, progress_bar
 from docmind.errors import FolderError, NotFoundError
 from docmind.records.documents import AddResult, FolderInfo, SyncResult
 from docmind.wording import _, number_text
@@ -136,7 +136,7 @@ def _run(desk: DocMind, folders: Sequence[FolderInfo], *, as_json: bool) -> None
     else:
         for result in read:
             if result.status == "refused":
-                tell(result)
+                print_result(result)
         for info, result in results:
             click.echo(f"{inert(info.path)}: {_counts(result)}")
             if result.message:

@@ -15,7 +15,7 @@ import click
 from docmind.cli.ask import checkpoint_named
 from docmind.cli.context import confirm, is_asking, json_option, opened, plain, print_json
 from docmind.cli.help import group
-from docmind.cli.output import inert, marked, short, tell_sources, tell_turns, tree, turn_data, when
+from docmind.cli.output import inert, marked, print_sources, print_turns, short, tree, turn_data, when
 from docmind.errors import CancelledError, ConfigError, DiskFullError, NotFoundError
 from docmind.records.conversations import Comparison, Exported, ExportFormat, Thread
 from docmind.storage import disk_error, replacing
@@ -85,7 +85,7 @@ def list_(search: str, archived: bool, deleted: bool, as_json: bool) -> None:
     if as_json:
         print_json({"threads": [plain(thread) for thread in found]})
         return
-    tell_threads(
+    print_threads(
         found,
         nothing=_("No conversations match.") if search or deleted or archived else _("There are no conversations yet."),
     )
@@ -111,7 +111,7 @@ def show(thread: str, at: str | None, as_tree: bool, as_json: bool) -> None:
         for line in tree(view.runs, view.thread.checkpoint_id):
             click.echo(line)
     else:
-        tell_turns(view.turns)
+        print_turns(view.turns)
 
 
 @threads.command()
@@ -123,7 +123,7 @@ def fork(thread: str, at: str | None, as_json: bool) -> None:
     with opened() as desk:
         found = desk.conversations.find_thread(thread)
         forked = desk.conversations.fork(found.thread_id, _at(desk, found, at) or _head(found))
-    _tell_where(forked, N_("{title}: new branch at {checkpoint}."), as_json)
+    _print_where(forked, N_("{title}: new branch at {checkpoint}."), as_json)
 
 
 @threads.command()
@@ -135,7 +135,7 @@ def resume(thread: str, at: str, as_json: bool) -> None:
     with opened() as desk:
         found = desk.conversations.find_thread(thread)
         resumed = desk.conversations.resume(found.thread_id, checkpoint_named(desk, found.thread_id, at))
-    _tell_where(resumed, N_("{title} continues at {checkpoint}."), as_json)
+    _print_where(resumed, N_("{title} continues at {checkpoint}."), as_json)
 
 
 @threads.command()
@@ -146,7 +146,7 @@ def rename(thread: str, title: str, as_json: bool) -> None:
     """Rename a conversation."""
     with opened() as desk:
         renamed = desk.conversations.rename(desk.conversations.find_thread(thread).thread_id, title)
-    _tell(renamed, _("Renamed to “{title}”.").format(title=_titled(renamed)), as_json)
+    _print(renamed, _("Renamed to “{title}”.").format(title=_titled(renamed)), as_json)
 
 
 @threads.command()
@@ -157,7 +157,7 @@ def pin(thread: str, undo: bool, as_json: bool) -> None:
     """Keep THREAD at the top of the list."""
     with opened() as desk:
         pinned = desk.conversations.pin(desk.conversations.find_thread(thread).thread_id, not undo)
-    _tell(
+    _print(
         pinned,
         (_("{title} is not pinned any more.") if undo else _("{title} is pinned.")).format(title=_titled(pinned)),
         as_json,
@@ -175,7 +175,7 @@ def bind(thread: str, collections: tuple[str, ...], as_json: bool) -> None:
         found = desk.conversations.find_thread(thread).thread_id
         bound = desk.conversations.bind(found, [one.collection_id for one in chosen])
     names = inert(", ".join(one.name for one in chosen))
-    _tell(bound, f"{_titled(bound)} is asked in {names or 'all documents'}.", as_json)
+    _print(bound, f"{_titled(bound)} is asked in {names or 'all documents'}.", as_json)
 
 
 @threads.command()
@@ -186,7 +186,7 @@ def archive(thread: str, undo: bool, as_json: bool) -> None:
     """Move THREAD from the list to the archive."""
     with opened() as desk:
         archived = desk.conversations.archive(desk.conversations.find_thread(thread).thread_id, not undo)
-    _tell(
+    _print(
         archived,
         (_("{title} is back in the list.") if undo else _("{title} is in the archive.")).format(
             title=_titled(archived)
@@ -203,7 +203,7 @@ def delete(thread: str, as_json: bool) -> None:
     with opened() as desk:
         deleted = desk.conversations.delete(desk.conversations.find_thread(thread).thread_id)
     told = _("“{title}” was deleted. Bring it back: docmind threads restore {id}")
-    _tell(deleted, told.format(title=_titled(deleted), id=deleted.thread_id), as_json)
+    _print(deleted, told.format(title=_titled(deleted), id=deleted.thread_id), as_json)
 
 
 @threads.command()
@@ -213,7 +213,7 @@ def restore(thread: str, as_json: bool) -> None:
     """Restore a deleted conversation."""
     with opened() as desk:
         restored = desk.conversations.restore(desk.conversations.find_thread(thread).thread_id)
-    _tell(restored, _("“{title}” was restored.").format(title=_titled(restored)), as_json)
+    _print(restored, _("“{title}” was restored.").format(title=_titled(restored)), as_json)
 
 
 @threads.command()
@@ -231,7 +231,7 @@ def compare(thread: str, left: str, right: str, as_json: bool) -> None:
     if as_json:
         print_json(plain(compared) | {"left": turn_data(compared.left), "right": turn_data(compared.right)})
         return
-    _tell_comparison(compared)
+    _print_comparison(compared)
 
 
 @threads.command()
@@ -292,7 +292,7 @@ def exported_to(
     return path
 
 
-def tell_threads(found: tuple[Thread, ...], *, nothing: str, current: str | None = None) -> None:
+def print_threads(found: tuple[Thread, ...], *, nothing: str, current: str | None = None) -> None:
     """Print a line per conversation: the start of its id, its last use, its title."""
     if not found:
         click.echo(nothing)
@@ -306,7 +306,7 @@ def _shown_id(thread: Thread) -> str:
     return thread.thread_id[:12] if re.fullmatch("[0-9a-f]{32}", thread.thread_id) else thread.thread_id
 
 
-def _tell_comparison(compared: Comparison) -> None:
+def _print_comparison(compared: Comparison) -> None:
     for sign, turn in (("-", compared.left), ("+", compared.right)):
         click.echo(f"{sign * 3} {short(turn.checkpoint_id)}  {inert(turn.question)}")
     click.echo()
@@ -315,17 +315,17 @@ def _tell_comparison(compared: Comparison) -> None:
     for sign, turn in (("-", compared.left), ("+", compared.right)):
         if turn.answer is not None and turn.answer.sources:
             click.echo(f"\n{sign * 3} " + _("sources"))
-            tell_sources(turn.answer.sources)
+            print_sources(turn.answer.sources)
         elif turn.answer is not None:
             click.echo(f"\n{sign * 3} {marked(turn.answer)}")
 
 
-def _tell_where(thread: Thread, sentence: str, as_json: bool) -> None:
+def _print_where(thread: Thread, sentence: str, as_json: bool) -> None:
     named = _(sentence).format(title=_titled(thread), checkpoint=short(thread.checkpoint_id))
-    _tell(thread, named, as_json)
+    _print(thread, named, as_json)
 
 
-def _tell(thread: Thread, sentence: str, as_json: bool) -> None:
+def _print(thread: Thread, sentence: str, as_json: bool) -> None:
     if as_json:
         print_json(plain(thread))
     else:

@@ -103,7 +103,7 @@ class Answerer:
         checked = quoted([replace(source, index_epoch=epoch) for source in quotes.sources], quotes.outcome)
         checked, outcome = lacking(checked, quotes.outcome, intent.lead)
         checked = with_looks(checked, found.looks, self.catalog, epoch)
-        facts = self.memories.told(question)
+        facts = self.memories.facts_about(question)
         return Answer(
             question=question,
             answer=checked.answer or not_found(found),

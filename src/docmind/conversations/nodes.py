@@ -1,6 +1,6 @@
 """Steps of a turn: contextualise, recognise, then reply, summarise, or retrieve, answer and verify; then remember.
 
-Each writes a channel of the state. What a run uses and does not store is in `course`.
+Each writes a channel of the state. What a run uses and does not store is in `context`.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from langgraph.runtime import Runtime
 
 from docmind.answers import Extract, Verified, Verifier, not_found, quoted, with_looks
 from docmind.config import LLMSettings
-from docmind.conversations.course import Course, written_of
 from docmind.conversations.direct import DirectAnswers, Reply, Scope, lacking
 from docmind.conversations.guidance import Guidance
 from docmind.conversations.pictures import PageImages, blind, seen
 from docmind.conversations.prompts import first_messages, room_of, understand
 from docmind.conversations.retrieval import Retrieval
+from docmind.conversations.run_context import RunContext, written_of
 from docmind.conversations.state import (
-    NOTHING_KEPT,
+    NO_DOCUMENTS,
     Found,
     State,
     filters_of,
@@ -42,7 +42,7 @@ from docmind.records.search import Degraded, SearchResult
 
 
 class Steps:
-    """The steps over one vault. Thread-safe: the data of a run is in its `Course`."""
+    """The steps over one vault. Thread-safe: the data of a run is in its `RunContext`."""
 
     def __init__(
         self,
@@ -59,12 +59,12 @@ class Steps:
         self._settings, self._catalog, self._retrieval, self._images = settings, catalog, retrieval, images
         self._guidance, self._memories, self._direct, self._verifier = guidance, memories, direct, verifier
 
-    def contextualise(self, state: State, runtime: Runtime[Course]) -> dict[str, Any]:
+    def contextualise(self, state: State, runtime: Runtime[RunContext]) -> dict[str, Any]:
         """Resolve the question in its conversation, and choose the documents it may fall back on."""
-        course = runtime.context
-        course.tell("reading the question")
-        understood = understand(question_of(state), course.topics)
-        kept = state.get("kept") or NOTHING_KEPT
+        context = runtime.context
+        context.report("reading the question")
+        understood = understand(question_of(state), context.topics)
+        kept = state.get("kept") or NO_DOCUMENTS
         page = None
         if understood.page_step is not None and kept["place"]:
             doc_id, page_no = kept["place"]
@@ -72,7 +72,7 @@ class Steps:
         recall = (kept["cited"] or kept["retrieved"]) if understood.is_contextual else []
         return {
             "asked": {
-                "text": self._memories.expand(understood.search_words, thread_id=course.thread_id),
+                "text": self._memories.expand(understood.search_words, thread_id=context.thread_id),
                 "is_contextual": understood.is_contextual,
                 "page": page,
                 "recall": list(recall),
@@ -81,10 +81,10 @@ class Steps:
             }
         }
 
-    def recognise(self, state: State, runtime: Runtime[Course]) -> dict[str, Any]:
+    def recognise(self, state: State, runtime: Runtime[RunContext]) -> dict[str, Any]:
         """Recognise what the question asks for; what needs no search leans on no earlier question."""
-        course = runtime.context
-        intent = self._direct.recognise(question_of(state), self._scope(state, course))
+        context = runtime.context
+        intent = self._direct.recognise(question_of(state), self._scope(state, context))
         changed: dict[str, Any] = {"intent": plain_intent(intent)}
         if intent.is_direct:
             search_words = " ".join(question_of(state).split())
@@ -97,43 +97,43 @@ class Steps:
             }
         return changed
 
-    def way(self, state: State, runtime: Runtime[Course]) -> Literal["reply", "retrieve", "summarise"]:
+    def way(self, state: State, runtime: Runtime[RunContext]) -> Literal["reply", "retrieve", "summarise"]:
         """Return the step that follows what was recognised; a summary is written where a language model is there."""
         intent = intent_of(state)
         if intent.kind == "summary" and runtime.context.model is not None:
             return "summarise"
         return "reply" if intent.is_direct else "retrieve"
 
-    def reply(self, state: State, runtime: Runtime[Course]) -> dict[str, Any]:
+    def reply(self, state: State, runtime: Runtime[RunContext]) -> dict[str, Any]:
         """Answer what needs no search, unless the user stopped it."""
-        course = runtime.context
-        course.tell("searching")
-        is_stopped = course.stop()
+        context = runtime.context
+        context.report("searching")
+        is_stopped = context.stop()
         reply = Reply(Verified("", (), ()), "not found")
         if not is_stopped:
-            reply = self._direct.reply(intent_of(state), self._scope(state, course))
-        course.lasted("total", course.started)
-        answer = reply.answer(question_of(state), course.timings_ms["total"], tuple(course.degraded))
+            reply = self._direct.reply(intent_of(state), self._scope(state, context))
+        context.lasted("total", context.started)
+        answer = reply.answer(question_of(state), context.timings_ms["total"], tuple(context.degraded))
         return {
             "found": {"nodes": [], "pages": [], "recalled": []},
-            "written": {**written_of("", "", course), "is_stopped": is_stopped},
+            "written": {**written_of("", "", context), "is_stopped": is_stopped},
             "answer": plain_answer(answer),
         }
 
-    def retrieve(self, state: State, runtime: Runtime[Course]) -> dict[str, Any]:
+    def retrieve(self, state: State, runtime: Runtime[RunContext]) -> dict[str, Any]:
         """Retrieve hits for the question.
 
         A contextual question prefers the documents of the latest answer; one without any hits falls back on them.
         """
-        course = runtime.context
-        course.tell("searching")
-        self._retrieval.ensure(state, course)
-        found = course.search
+        context = runtime.context
+        context.report("searching")
+        self._retrieval.ensure(state, context)
+        found = context.search
         assert found is not None
-        course.passages = self._retrieval.passages(found.hits)
-        course.show(found.hits)
+        context.passages = self._retrieval.passages(found.hits)
+        context.show(found.hits)
         resolved = state["asked"]
-        is_told = course.is_recalled and resolved is not None and (resolved["is_cited"] or bool(resolved["page"]))
+        is_told = context.is_recalled and resolved is not None and (resolved["is_cited"] or bool(resolved["page"]))
         recalled = sorted({hit.doc_id for hit in found.hits}) if is_told else []
         return {"found": _plain_found(found, recalled)}
 
@@ -141,64 +141,64 @@ class Steps:
         """Return the step that follows the search."""
         return "agent" if state["question"]["mode"] == "agent" else "answer"
 
-    def answer(self, state: State, runtime: Runtime[Course]) -> dict[str, Any]:
+    def answer(self, state: State, runtime: Runtime[RunContext]) -> dict[str, Any]:
         """Stream the model's text; without a model, or where it fails at once, the text is empty."""
-        course = runtime.context
-        model = course.model
-        if model is None or course.stop():
-            return {"written": written_of("", "", course)}
-        course.tell("writing", restart=True)
+        context = runtime.context
+        model = context.model
+        if model is None or context.stop():
+            return {"written": written_of("", "", context)}
+        context.report("writing", restart=True)
         at = time.perf_counter()
         pieces: list[str] = []
         failure: list[str] = []
         try:
-            for piece in self._pieces(model, state, course):
+            for piece in self._pieces(model, state, context):
                 if not pieces:
-                    course.lasted("first token", at)
+                    context.lasted("first token", at)
                 pieces.append(piece)
-                course.tell("writing", piece)
+                context.report("writing", piece)
         except LanguageModelError as error:
             failure = [str(error), error.hint]
-        course.lasted("write", at)
+        context.lasted("write", at)
         text, name = "".join(pieces), model.info.name
-        return {"written": written_of(text, name, course, failure)}
+        return {"written": written_of(text, name, context, failure)}
 
-    def _pieces(self, model: ChatModel, state: State, course: Course) -> Iterator[str]:
+    def _pieces(self, model: ChatModel, state: State, context: RunContext) -> Iterator[str]:
         """Yield the pieces of the answer; a model that refuses page images is asked again without them."""
         try:
-            yield from model.stream(self.messages(state, course), course.stop)
+            yield from model.stream(self.messages(state, context), context.stop)
         except ImagesRefusedError as error:
-            blind(course, error)
-            yield from model.stream(self.messages(state, course), course.stop)
+            blind(context, error)
+            yield from model.stream(self.messages(state, context), context.stop)
 
-    def messages(self, state: State, course: Course, *, is_agent: bool = False) -> list[Message]:
+    def messages(self, state: State, context: RunContext, *, is_agent: bool = False) -> list[Message]:
         """Build the messages for the model, with room left for its answer, and images where it accepts any."""
         question = question_of(state)
-        memories, instructions = self._guidance.of(question, course)
-        most = course.model.info.context_tokens if course.model is not None else 0
+        memories, instructions = self._guidance.of(question, context)
+        most = context.model.info.context_tokens if context.model is not None else 0
         room = room_of(self._settings, most)
-        self._images.attach(state, course, room)
+        self._images.attach(state, context, room)
         return first_messages(
             question,
-            course.passages,
-            course.said,
+            context.passages,
+            context.earlier_turns,
             memories,
-            room=room - sum(picture.tokens for picture in course.pictures),
-            images=[(picture.label, picture.jpeg) for picture in course.pictures],
+            room=room - sum(picture.tokens for picture in context.pictures),
+            images=[(picture.label, picture.jpeg) for picture in context.pictures],
             instructions=instructions,
             is_agent=is_agent,
         )
 
-    def verify(self, state: State, runtime: Runtime[Course]) -> dict[str, Any]:
+    def verify(self, state: State, runtime: Runtime[RunContext]) -> dict[str, Any]:
         """Find the places that support each sentence; quote the documents where nothing was written."""
-        course = runtime.context
-        course.tell("checking")
-        self._retrieval.ensure(state, course)
+        context = runtime.context
+        context.report("checking")
+        self._retrieval.ensure(state, context)
         written = state["written"]
         assert written is not None
-        assert course.search is not None
+        assert context.search is not None
         if written["failure"]:
-            course.degraded.append(Degraded("language model", written["failure"][0]))
+            context.degraded.append(Degraded("language model", written["failure"][0]))
         at = time.perf_counter()
         outcome: Outcome = "answer"
         told: tuple[str, ...] = ()
@@ -207,53 +207,53 @@ class Steps:
         if is_written:
             images = seen(self._catalog, written.get("images", []))
             epoch = self._catalog.epoch()
-            checked = self._verifier.verify(written["text"], course.passages, images=images, epoch=epoch)
-            course.lasted("verify", at)
+            checked = self._verifier.verify(written["text"], context.passages, images=images, epoch=epoch)
+            context.lasted("verify", at)
         elif written["is_stopped"]:
             checked = Verified("", (), ())
         else:
-            checked, outcome = self._quotes(state, course)
+            checked, outcome = self._quotes(state, context)
             intent = intent_of(state)
             needs = intent.needs
             checked, outcome = lacking(checked, outcome, intent.lead)
-            recalled = self._memories.told(question_of(state), thread_id=course.thread_id)
+            recalled = self._memories.facts_about(question_of(state), thread_id=context.thread_id)
             told = tuple(memory.text for memory in recalled.memories)
-            course.degraded += recalled.degraded
-            course.lasted("quotes", at)
+            context.degraded += recalled.degraded
+            context.lasted("quotes", at)
         if not written["is_stopped"]:
-            checked = with_looks(checked, course.looks, self._catalog, self._catalog.epoch())
-        course.lasted("total", course.started)
+            checked = with_looks(checked, context.looks, self._catalog, self._catalog.epoch())
+        context.lasted("total", context.started)
         answer = Answer(
             question=question_of(state),
             answer=checked.answer,
             found=bool(checked.sources),
             sources=checked.sources,
-            degraded=tuple(dict.fromkeys((*course.search.degraded, *course.degraded, *checked.degraded))),
-            timings_ms=(*course.search.timings_ms[:-1], *course.timings_ms.items()),
+            degraded=tuple(dict.fromkeys((*context.search.degraded, *context.degraded, *checked.degraded))),
+            timings_ms=(*context.search.timings_ms[:-1], *context.timings_ms.items()),
             sentences=checked.sentences,
             model=written["model"] if is_written else "",
-            model_place=course.model.info.place if is_written and course.model is not None else "",
+            model_place=context.model.info.place if is_written and context.model is not None else "",
             outcome=outcome,
             told=told,
             needs=needs,
         )
         return {
-            "answer": plain_answer(answer, () if answer.found else closest(course.search.hits)),
+            "answer": plain_answer(answer, () if answer.found else closest(context.search.hits)),
             "written": {**written, "text": ""},  # the text is in the answer
         }
 
-    def remember(self, state: State, runtime: Runtime[Course]) -> dict[str, Any]:
+    def remember(self, state: State, runtime: Runtime[RunContext]) -> dict[str, Any]:
         """Store what the next turn may refer to, and propose what the user may want remembered."""
-        course = runtime.context
-        course.tell("remembering")
+        context = runtime.context
+        context.report("remembering")
         answer, found = state["answer"], state["found"]
         assert answer is not None
         assert found is not None
-        kept = state.get("kept") or NOTHING_KEPT
+        kept = state.get("kept") or NO_DOCUMENTS
         cited = list(dict.fromkeys(source["doc_id"] for source in answer["sources"]))
         retrieved = list(dict.fromkeys(page.split("::page::")[0] for page in found["pages"]))
         first = answer["sources"][0] if answer["sources"] else None
-        may_propose = course.thread_id is not None and not intent_of(state).is_direct
+        may_propose = context.thread_id is not None and not intent_of(state).is_direct
         proposals = self._memories.propose(question_of(state)) if may_propose else ()
         return {
             "kept": {
@@ -264,22 +264,22 @@ class Steps:
             "memories": list(proposals),
         }
 
-    def _scope(self, state: State, course: Course) -> Scope:
+    def _scope(self, state: State, context: RunContext) -> Scope:
         """Return where the question looks: its filters and lists, and the documents of the conversation."""
-        question, kept = state["question"], state.get("kept") or NOTHING_KEPT
+        question, kept = state["question"], state.get("kept") or NO_DOCUMENTS
         talked_about = tuple(kept["cited"] or kept["retrieved"][:1])
-        return Scope(filters_of(question["filters"]), lists_of(question), course.thread_id, talked_about)
+        return Scope(filters_of(question["filters"]), lists_of(question), context.thread_id, talked_about)
 
-    def _quotes(self, state: State, course: Course) -> tuple[Verified, Outcome]:
-        found = course.search
+    def _quotes(self, state: State, context: RunContext) -> tuple[Verified, Outcome]:
+        found = context.search
         assert found is not None
         resolved = state["asked"]
         assert resolved is not None
         direct = self._direct
-        extractive = direct.lenient if course.is_pointed_at else direct.extractive
-        besides = course.quoted if resolved["is_contextual"] else ()
+        extractive = direct.lenient if context.is_pointed_at else direct.extractive
+        besides = context.quoted if resolved["is_contextual"] else ()
         extract: Extract = extractive.extract(search_words_of(state), found, besides)
-        course.degraded += extract.degraded
+        context.degraded += extract.degraded
         if not extract.sources:
             return Verified(not_found(found), (), ()), "not found"
         epoch = self._catalog.epoch()

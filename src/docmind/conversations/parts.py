@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from docmind.answers import is_heading
-from docmind.conversations.course import Place
 from docmind.conversations.prompts import PER_TOKEN, quotation, tokens_of
+from docmind.conversations.run_context import PageKey
 from docmind.documents import PageRecord
 
 _MARKUP = 32  # tokens of a quotation's tags, with the document's name
@@ -44,7 +44,7 @@ class Part:
         )
 
 
-def parts_of(pages: Sequence[PageRecord], document: str, room: int, images: Mapping[Place, int]) -> list[Part]:
+def parts_of(pages: Sequence[PageRecord], document: str, room: int, images: Mapping[PageKey, int]) -> list[Part]:
     """Return the text of a document's pages as parts of at most `room` tokens each, in order.
 
     `images` are the tokens of the page images that go along; a page without words is left out unless it has one.
@@ -93,7 +93,7 @@ def spread(parts: Sequence[Sequence[Part]], most: int) -> list[Part]:
     return chosen
 
 
-def _pieces(pages: Sequence[PageRecord], room: int, images: Mapping[Place, int]) -> Iterator[Piece]:
+def _pieces(pages: Sequence[PageRecord], room: int, images: Mapping[PageKey, int]) -> Iterator[Piece]:
     """Yield the sections of pages in order; one that no part has room for is cut."""
     for page in pages:
         taken = images.get((page.doc_id, page.page_no), 0)

@@ -11,9 +11,9 @@ from typing import Any
 
 from docmind.answers import Passage
 from docmind.config import LLMSettings
-from docmind.conversations.course import Course, Picture, Place
 from docmind.conversations.prompts import named
 from docmind.conversations.retrieval import whole_page
+from docmind.conversations.run_context import PageKey, Picture, RunContext
 from docmind.conversations.state import State
 from docmind.documents import Catalog, PageRecord
 from docmind.errors import DamagedError, ImagesRefusedError, NotFoundError
@@ -47,7 +47,7 @@ def choose(first: Sequence[PageHit], looks: Sequence[PageHit], count: int) -> li
 
 def pictures_of(
     hits: Sequence[PageHit],
-    records: dict[Place, PageRecord],
+    records: dict[PageKey, PageRecord],
     image: Callable[[ArtifactRef], bytes],
     *,
     side: int,
@@ -90,64 +90,66 @@ def pictures_of(
 
 
 class PageImages:
-    """The choice of the page images that a language model gets. Thread-safe: those of a run are in its `Course`."""
+    """The choice of the page images that a language model gets. Thread-safe: those of a run are in its `RunContext`."""
 
     def __init__(self, settings: LLMSettings, *, catalog: Catalog, pictures: PagePictures) -> None:
         self._settings, self._catalog, self._pictures = settings, catalog, pictures
 
-    def may_see(self, course: Course) -> bool:
+    def may_see(self, context: RunContext) -> bool:
         """Return whether the model of a run gets page images."""
-        model = course.model
-        return model is not None and bool(model.info.takes_images) and not course.is_blind and self._settings.images > 0
+        model = context.model
+        return (
+            model is not None and bool(model.info.takes_images) and not context.is_blind and self._settings.images > 0
+        )
 
-    def attach(self, state: State, course: Course, room: int) -> None:
-        """Set the images of the first pages in `course`: of the sources, and of pages found by their look."""
-        course.pictures = []
-        if not self.may_see(course):
+    def attach(self, state: State, context: RunContext, room: int) -> None:
+        """Set the images of the first pages in `context`: of the sources, and of pages found by their look."""
+        context.pictures = []
+        if not self.may_see(context):
             return
         at = time.perf_counter()
-        resolved, found = state["asked"], course.search
+        resolved, found = state["asked"], context.search
         first = list(found.hits[:1]) if resolved is not None and resolved["page"] and found is not None else []
-        hits = choose([*first, *(passage.hit for passage in course.passages)], course.looks, self._settings.images)
-        self._add(hits, course, room)
-        course.lasted("page images", at)
+        hits = choose([*first, *(passage.hit for passage in context.passages)], context.looks, self._settings.images)
+        self._add(hits, context, room)
+        context.lasted("page images", at)
 
-    def attach_wordless(self, hits: Sequence[Hit], course: Course, room: int) -> None:
-        """Set the images of the first of these pages, which have hardly any words, in `course`."""
-        course.pictures = []
-        if self.may_see(course):
-            self._add(hits[: self._settings.images], course, room)
+    def attach_wordless(self, hits: Sequence[Hit], context: RunContext, room: int) -> None:
+        """Set the images of the first of these pages, which have hardly any words, in `context`."""
+        context.pictures = []
+        if self.may_see(context):
+            self._add(hits[: self._settings.images], context, room)
 
-    def attach_further(self, course: Course, room: int) -> list[tuple[int, Picture]]:
-        """Add images of pages that tools found to those in `course`, and return the new ones with their numbers.
+    def attach_further(self, context: RunContext, room: int) -> list[tuple[int, Picture]]:
+        """Add images of pages that tools found to those in `context`, and return the new ones with their numbers.
 
         At most as many as go with a question are added at a time, and `MOST` in a run; all of a run take half of
         `room`.
         """
-        found, course.found = course.found, []
-        count = min(self._settings.images, MOST - len(course.pictures))
-        left = room - _SHARE * sum(picture.tokens for picture in course.pictures)
-        if not self.may_see(course) or count <= 0 or left <= 0:
+        found, context.found = context.found, []
+        count = min(self._settings.images, MOST - len(context.pictures))
+        left = room - _SHARE * sum(picture.tokens for picture in context.pictures)
+        if not self.may_see(context) or count <= 0 or left <= 0:
             return []
         at = time.perf_counter()
-        known = {picture.place for picture in course.pictures}
+        known = {picture.place for picture in context.pictures}
         hits = choose([hit for hit in found if (hit.doc_id, hit.page_no) not in known], [], count)
-        further = self._add(hits, course, left)
-        course.lasted("page images", at)
-        return list(enumerate(further, len(course.pictures) - len(further) + 1))
+        further = self._add(hits, context, left)
+        context.lasted("page images", at)
+        return list(enumerate(further, len(context.pictures) - len(further) + 1))
 
-    def _add(self, hits: Sequence[PageHit], course: Course, room: int) -> list[Picture]:
+    def _add(self, hits: Sequence[PageHit], context: RunContext, room: int) -> list[Picture]:
         records = self._catalog.pages((hit.doc_id, hit.page_no) for hit in hits)
         added, degraded = pictures_of(hits, records, self._pictures.get, side=self._settings.image_side_px, room=room)
-        course.degraded += degraded
-        course.pictures += added
+        context.degraded += degraded
+        context.pictures += added
         return added
 
 
-def blind(course: Course, error: ImagesRefusedError) -> None:
+def blind(context: RunContext, error: ImagesRefusedError) -> None:
     """Send no more images in this run, and report why."""
-    course.is_blind, course.pictures = True, []
-    course.degraded.append(Degraded(STAGE, _("{error} The question was sent again without them.").format(error=error)))
+    context.is_blind, context.pictures = True, []
+    context.degraded.append(Degraded(STAGE, _("{error} The question was sent again without them.").format(error=error)))
 
 
 def seen(catalog: Catalog, places: Sequence[Sequence[Any]]) -> dict[int, Passage]:

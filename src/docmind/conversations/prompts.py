@@ -209,7 +209,7 @@ def wished(instructions: Sequence[str]) -> str:
 def first_messages(
     question: str,
     passages: Sequence[Passage],
-    said: Sequence[tuple[str, str]],
+    earlier_turns: Sequence[tuple[str, str]],
     memories: Sequence[str],
     *,
     room: int,
@@ -220,13 +220,12 @@ def first_messages(
     """Build the messages for the model, within `room` tokens, which do not count those of the images.
 
     `images` are (name of the page, JPEG); the model knows them by their numbers, from 1. `instructions` are the user's,
-    and follow the rules. Where room is short, the
-    question comes first, then the earlier turns, then the passages. `said` are earlier turns as (question, answer),
-    oldest first.
+    and follow the rules. `earlier_turns` are (question, answer), oldest first. Where room is short, the question comes
+    first, then the earlier turns, then the passages.
     """
     rules = SYSTEM + (AGENT if is_agent else "") + (SEES if images else "")
     messages = [Message("system", rules + wished(instructions))]
-    for asked, answered in list(said)[-_EARLIER:]:
+    for asked, answered in list(earlier_turns)[-_EARLIER:]:
         messages += [Message("user", asked[:_SAID_SHARE]), Message("assistant", answered[:_SAID_SHARE])]
     known = "".join(f"- {memory}\n" for memory in memories)
     ask = (f"What the user asked you to remember:\n{known}\n" if known else "") + f"Question: {question}"

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from docmind.answers import Passage
 from docmind.config import AnswerSettings
-from docmind.conversations.course import Course
 from docmind.conversations.direct import DirectAnswers
+from docmind.conversations.run_context import RunContext
 from docmind.conversations.state import Question, State, filters_of, lists_of, search_words_of
 from docmind.documents import Catalog, PageRecord
 from docmind.records.search import Filters, Hit, MultimodalResult, SearchResult
@@ -18,16 +18,16 @@ PRIOR = 0.5  # of the best probability of all documents: what those of a convers
 
 
 class Retrieval:
-    """The search for the pages of a turn. Thread-safe: the data of a run is in its `Course`."""
+    """The search for the pages of a turn. Thread-safe: the data of a run is in its `RunContext`."""
 
     def __init__(
         self, settings: AnswerSettings, *, catalog: Catalog, search: MultimodalSearch, direct: DirectAnswers
     ) -> None:
         self._threshold, self._catalog, self._search, self._direct = settings.threshold, catalog, search, direct
 
-    def ensure(self, state: State, course: Course) -> None:
-        """Set `course.search` and `course.looks` unless they are set: a run that is resumed has none."""
-        if course.search is not None:
+    def ensure(self, state: State, context: RunContext) -> None:
+        """Set `context.search` and `context.looks` unless they are set: a run that is resumed has none."""
+        if context.search is not None:
             return
         question, resolved = state["question"], state["asked"]
         assert resolved is not None
@@ -35,18 +35,18 @@ class Retrieval:
         if resolved["page"]:
             hit = self.page_hit(*resolved["page"])
             if hit is not None:
-                course.search = SearchResult(search_words, (hit,), timings_ms=(("total", 0.0),))
-                course.is_recalled = course.is_pointed_at = True
+                context.search = SearchResult(search_words, (hit,), timings_ms=(("total", 0.0),))
+                context.is_recalled = context.is_pointed_at = True
                 return
         filters = filters_of(question["filters"])
         found = self.search(search_words, question, filters)
         recall = [doc for doc in resolved["recall"] if not filters.doc_ids or doc in filters.doc_ids]
         if recall:
-            found = self._preferred(found, recall, state, course)
-        course.search, course.looks = found, list(found.looks)
+            found = self._preferred(found, recall, state, context)
+        context.search, context.looks = found, list(found.looks)
 
     def _preferred(
-        self, found: MultimodalResult, recall: Sequence[str], state: State, course: Course
+        self, found: MultimodalResult, recall: Sequence[str], state: State, context: RunContext
     ) -> MultimodalResult:
         """Return what the documents of the conversation have, unless others answer the question far better.
 
@@ -64,15 +64,15 @@ class Retrieval:
         if not within.hits or not (is_near or is_lost):
             return found
         elsewhere = [source.doc_id for source in of_all.sources[:1] if source.doc_id not in recall]
-        course.is_recalled = is_lost or bool(elsewhere)
-        course.is_pointed_at = is_lost and resolved["is_cited"]
+        context.is_recalled = is_lost or bool(elsewhere)
+        context.is_pointed_at = is_lost and resolved["is_cited"]
         return within
 
-    def widen(self, course: Course, hits: Sequence[Hit]) -> list[Passage]:
+    def widen(self, context: RunContext, hits: Sequence[Hit]) -> list[Passage]:
         """Add passages that a tool found and return the new ones; known passages are left out."""
-        known = {passage.hit.node_id for passage in course.passages}
+        known = {passage.hit.node_id for passage in context.passages}
         more = [passage for passage in self.passages(hits) if passage.hit.node_id not in known]
-        course.passages += more
+        context.passages += more
         return more
 
     def search(self, search_words: str, question: Question, filters: Filters) -> MultimodalResult:

@@ -61,7 +61,7 @@ class LiveRun:
             text = self._pieces[0] if self._pieces else ""
         return replace(now, text=text, elapsed_ms=self._elapsed())
 
-    def tell(
+    def report(
         self, stage: RunStage, piece: str = "", *, restart: bool = False, parts: tuple[int, int] | None = None
     ) -> None:
         """Set the current stage, and add a piece of the answer; `restart` discards the pieces added so far.

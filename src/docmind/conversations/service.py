@@ -35,7 +35,7 @@ from docmind.storage import Database
 if TYPE_CHECKING:
     from docmind.conversations.erasing import Erasing
     from docmind.conversations.runs import Watch
-    from docmind.conversations.turns import Talk
+    from docmind.conversations.turns import TurnRunner
 
 
 Change = tuple[Literal["same", "only_left", "only_right"], str]
@@ -98,8 +98,8 @@ class Conversations:
         self._models, self._answerer = models, answerer
         self._sessions, self._instructions = Sessions(database), Instructions(database)
         self._lock = threading.Lock()
-        self._talk: Talk | None = None
-        self._said: dict[str, tuple[int, str]] = {}  # thread_id: when it was read, and its text in lower case
+        self._runner: TurnRunner | None = None
+        self._texts: dict[str, tuple[int, str]] = {}  # thread_id: when it was read, and its text in lower case
 
     def warm(self) -> None:
         """Load what the first question needs."""
@@ -109,14 +109,14 @@ class Conversations:
     def is_busy(self) -> bool:
         """Tell whether a question is being answered."""
         with self._lock:
-            return self._talk is not None and self._talk.runs.is_busy
+            return self._runner is not None and self._runner.runs.is_busy
 
     def close(self) -> None:
         """Stop running questions; what was written so far is kept. Idempotent."""
         with self._lock:
-            talk = self._talk
-        if talk is not None:
-            talk.runs.close()
+            runner = self._runner
+        if runner is not None:
+            runner.runs.close()
 
     # threads
 
@@ -225,7 +225,7 @@ class Conversations:
                 memories = self._answerer.memories.drop(thread_id)
                 self._instructions.drop(thread_id)
                 self._sessions.drop(thread_id)
-            self._said.pop(thread_id, None)
+            self._texts.pop(thread_id, None)
             self._database.scrub()
         return ThreadReceipt(thread_id, thread.title, checkpoints, memories)
 
@@ -238,7 +238,7 @@ class Conversations:
         """
         if not self._has_states():
             return 0
-        self._said.clear()
+        self._texts.clear()
         return self._erasing().erase(doc_id, traces)
 
     def left_of(self, doc_id: str, traces: Sequence[str]) -> int:
@@ -248,8 +248,8 @@ class Conversations:
     def _erasing(self) -> Erasing:
         from docmind.conversations.erasing import Erasing
 
-        talk = self._started()
-        return Erasing(checkpoints=talk.checkpoints, runs=talk.runs)
+        runner = self._started()
+        return Erasing(checkpoints=runner.checkpoints, runs=runner.runs)
 
     def _has_states(self) -> bool:
         """Tell whether any thread was ever begun: without one, LangGraph need not be loaded."""
@@ -272,18 +272,18 @@ class Conversations:
 
         Raises `NotFoundError`.
         """
-        talk = self._started()
-        with talk.runs.alone(thread_id):
+        runner = self._started()
+        with runner.runs.alone(thread_id):
             self._sessions.get(thread_id)
-            talk.check(thread_id, checkpoint_id)
+            runner.check(thread_id, checkpoint_id)
             return self._sessions.touch(thread_id, checkpoint_id, _now_ms())
 
     def fork(self, thread_id: str, checkpoint_id: str) -> Thread:
         """Begin a branch at a point, and continue there. Raises `NotFoundError`."""
-        talk = self._started()
-        with talk.runs.alone(thread_id):
+        runner = self._started()
+        with runner.runs.alone(thread_id):
             self._sessions.get(thread_id)
-            return self._sessions.touch(thread_id, talk.branch(thread_id, checkpoint_id), _now_ms())
+            return self._sessions.touch(thread_id, runner.branch(thread_id, checkpoint_id), _now_ms())
 
     def compare(self, thread_id: str, left_checkpoint_id: str, right_checkpoint_id: str) -> Comparison:
         """Compare two turns of a thread. Raises `NotFoundError`."""
@@ -313,9 +313,9 @@ class Conversations:
         Raises `NotFoundError`, and `ConfigError` where the question is empty.
         """
         self._sessions.get_open(thread_id)
-        talk = self._started()
-        run, stored = talk.begin(thread_id, question, filters, mode, k, None, web=web, lists=lists)
-        return talk.runs.start(run, lambda run: talk.turn(run, stored, checkpoint_id))
+        runner = self._started()
+        run, stored = runner.begin(thread_id, question, filters, mode, k, None, web=web, lists=lists)
+        return runner.runs.start(run, lambda run: runner.turn(run, stored, checkpoint_id))
 
     def start_once(
         self,
@@ -331,9 +331,9 @@ class Conversations:
 
         The parameters are those of `start`. Raises `ConfigError` where the question is empty.
         """
-        talk = self._started()
-        run, stored = talk.begin("", question, filters, mode, k, None, web=web, lists=lists)
-        return talk.runs.start(run, lambda run: talk.once(run, stored))
+        runner = self._started()
+        run, stored = runner.begin("", question, filters, mode, k, None, web=web, lists=lists)
+        return runner.runs.start(run, lambda run: runner.once(run, stored))
 
     def retry(self, thread_id: str, checkpoint_id: str | None = None) -> str:
         """Answer the question of a turn, the last by default; beside its answer where it has one.
@@ -364,11 +364,11 @@ class Conversations:
         """
         if thread_id is not None:
             self._sessions.get_open(thread_id)
-        talk = self._started()
-        run, stored = talk.begin(thread_id or "", question, filters, mode, k, on_progress, web=web, lists=lists)
+        runner = self._started()
+        run, stored = runner.begin(thread_id or "", question, filters, mode, k, on_progress, web=web, lists=lists)
         if thread_id is None:
-            return talk.runs.here(run, lambda run: talk.once(run, stored))
-        return talk.runs.here(run, lambda run: talk.turn(run, stored, checkpoint_id))
+            return runner.runs.here(run, lambda run: runner.once(run, stored))
+        return runner.runs.here(run, lambda run: runner.turn(run, stored, checkpoint_id))
 
     def run(self, run_id: str) -> RunProgress:
         """Return how far a question is. Raises `NotFoundError`."""
@@ -376,8 +376,8 @@ class Conversations:
 
     def live(self, thread_id: str) -> RunProgress | None:
         """Return the progress of a thread's running or waiting question; None without one."""
-        talk = self._talk  # nothing runs before it exists
-        run = talk.runs.live(thread_id) if talk is not None else None
+        runner = self._runner  # nothing runs before it exists
+        run = runner.runs.live(thread_id) if runner is not None else None
         return run.progress() if run is not None else None
 
     def stop(self, run_id: str) -> None:
@@ -422,12 +422,12 @@ class Conversations:
 
     # inside
 
-    def _started(self) -> Talk:
+    def _started(self) -> TurnRunner:
         with self._lock:
-            if self._talk is None:
-                from docmind.conversations.turns import Talk
+            if self._runner is None:
+                from docmind.conversations.turns import TurnRunner
 
-                self._talk = Talk(
+                self._runner = TurnRunner(
                     self._settings,
                     database=self._database,
                     sessions=self._sessions,
@@ -436,17 +436,17 @@ class Conversations:
                     models=self._models,
                     answerer=self._answerer,
                 )
-            return self._talk
+            return self._runner
 
     def _words_of(self, thread: Thread) -> str:
         """Return title, questions and answers in lower case; read once per state of the thread."""
-        known = self._said.get(thread.thread_id)
+        known = self._texts.get(thread.thread_id)
         if known is None or known[0] != thread.updated_at_ms:
             words = ""
             if thread.checkpoint_id is not None:
                 with suppress(DamagedError, StateRefusedError):  # the others are searched; opening this one tells it
                     words = self._started().history(thread.thread_id).words()
-            known = self._said[thread.thread_id] = (thread.updated_at_ms, words.casefold())
+            known = self._texts[thread.thread_id] = (thread.updated_at_ms, words.casefold())
         return f"{thread.title.casefold()} {known[1]}"
 
 

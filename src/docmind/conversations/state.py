@@ -81,7 +81,7 @@ class Written(TypedDict):
     images: NotRequired[list[list[Any]]]
 
 
-class Kept(TypedDict):
+class LatestDocuments(TypedDict):
     """What the next turn may refer to.
 
     These are the documents of the latest answer, those of the latest retrieval, and the first place that the latest
@@ -107,10 +107,10 @@ class State(TypedDict):
     written: Written | None
     answer: dict[str, Any] | None
     memories: list[str]
-    kept: Kept
+    kept: LatestDocuments
 
 
-NOTHING_KEPT: Kept = {"cited": [], "retrieved": [], "place": None}
+NO_DOCUMENTS: LatestDocuments = {"cited": [], "retrieved": [], "place": None}
 
 
 def new_question(

@@ -15,13 +15,13 @@ from langgraph.runtime import Runtime
 
 from docmind.answers import Passage, Verified, Verifier
 from docmind.config import Settings
-from docmind.conversations.course import Course, written_of
 from docmind.conversations.direct import DirectAnswers, Reply, Scope
 from docmind.conversations.guidance import Guidance
 from docmind.conversations.parts import Part, most_parts, parts_of, spread
 from docmind.conversations.pictures import PageImages, blind, seen
 from docmind.conversations.prompts import SEES, quotation, room_of, tokens_of, wished
 from docmind.conversations.retrieval import whole_page
+from docmind.conversations.run_context import RunContext, written_of
 from docmind.conversations.state import State, intent_of, plain_answer, question_of
 from docmind.documents import Catalog, PageRecord
 from docmind.errors import (
@@ -77,45 +77,45 @@ class Summaries:
         self._settings, self._catalog, self._images = settings, catalog, images
         self._guidance, self._direct, self._verifier = guidance, direct, verifier
 
-    def summarise(self, state: State, runtime: Runtime[Course]) -> dict[str, Any]:
+    def summarise(self, state: State, runtime: Runtime[RunContext]) -> dict[str, Any]:
         """Write and verify the summary; keep what is there where it is stopped or fails.
 
         Where nothing was written, the central sentences take its place, unless the user stopped it.
         """
-        course = runtime.context
-        model = course.model
+        context = runtime.context
+        model = context.model
         assert model is not None
-        course.tell("summarising")
+        context.report("summarising")
         documents = self._documents(intent_of(state).doc_ids)
         first = [whole_page(pages[0], name) for name, pages in documents if pages]
-        course.show(first)
+        context.show(first)
         at = time.perf_counter()
         question = question_of(state)
-        one = _Summary(self._settings, self._images, course, model, question, *self._guidance.of(question, course))
+        one = _Summary(self._settings, self._images, context, model, question, *self._guidance.of(question, context))
         text = one.written(documents)
-        course.lasted("write", at)
+        context.lasted("write", at)
         name = model.info.name if text else ""
         if one.failure:
-            course.degraded.append(Degraded("language model", one.failure[0]))
+            context.degraded.append(Degraded("language model", one.failure[0]))
         if text:
-            course.tell("checking")
-            reply = Reply(self._verified(text, one.read, course), "summary")
-        elif course.stop():
+            context.report("checking")
+            reply = Reply(self._verified(text, one.read, context), "summary")
+        elif context.stop():
             reply = Reply(Verified("", (), ()), "not found")
         else:
             reply = self._direct.reply(intent_of(state), Scope())
-        course.lasted("total", course.started)
-        told = (*course.degraded, *self._catalog.damage())
-        answer = reply.answer(question, course.timings_ms["total"], told)
+        context.lasted("total", context.started)
+        told = (*context.degraded, *self._catalog.damage())
+        answer = reply.answer(question, context.timings_ms["total"], told)
         answer = replace(
             answer,
-            timings_ms=tuple(course.timings_ms.items()),
+            timings_ms=tuple(context.timings_ms.items()),
             model=name,
             model_place=model.info.place if text else "",
         )
         return {
             "found": {"nodes": [], "pages": [hit.page_id for hit in first], "recalled": []},
-            "written": {**written_of(text, name, course, one.failure), "text": ""},  # the text is in the answer
+            "written": {**written_of(text, name, context, one.failure), "text": ""},  # the text is in the answer
             "answer": plain_answer(answer),
         }
 
@@ -124,7 +124,7 @@ class Summaries:
         named = [(doc_id, self._catalog.name_and_title(doc_id)) for doc_id in doc_ids]
         return [(name[0], self._catalog.pages_of(doc_id)) for doc_id, name in named if name is not None]
 
-    def _verified(self, text: str, parts: Sequence[Part], course: Course) -> Verified:
+    def _verified(self, text: str, parts: Sequence[Part], context: RunContext) -> Verified:
         """Hold a summary against the pages of the parts that it was made of."""
         at = time.perf_counter()
         passages = {
@@ -132,11 +132,11 @@ class Summaries:
             for part in parts
             for page in part.pages
         }
-        places = [picture.place for picture in course.pictures]
+        places = [picture.place for picture in context.pictures]
         images = seen(self._catalog, places)
         epoch = self._catalog.epoch()
         checked = self._verifier.verify(text, list(passages.values()), images=images, epoch=epoch)
-        course.lasted("verify", at)
+        context.lasted("verify", at)
         return checked
 
 
@@ -163,7 +163,7 @@ class _Summary:
 
     settings: Settings
     images: PageImages
-    course: Course
+    context: RunContext
     model: ChatModel
     question: str
     memories: Sequence[str]
@@ -176,9 +176,9 @@ class _Summary:
     def written(self, documents: Sequence[tuple[str, list[PageRecord]]]) -> str:
         """Return the summary, or what there is of it; empty where nothing was written."""
         room = room_of(self.settings.llm, self.model.info.context_tokens)
-        known = list(self.course.degraded)
+        known = list(self.context.degraded)
         for attempt in range(_TRIES):
-            self.course.degraded = list(known)
+            self.context.degraded = list(known)
             try:
                 return self._reduced(documents, int(room * _SHRUNK**attempt))
             except ContextExceededError as error:
@@ -195,11 +195,11 @@ class _Summary:
         self._look(documents, room)
         own = tokens_of(WHOLE + SEES + _KEEPS + wished(self.instructions) + self._asked())
         space = max(_LEAST_ROOM, room - own)
-        costs = {picture.place: picture.tokens for picture in self.course.pictures}
+        costs = {picture.place: picture.tokens for picture in self.context.pictures}
         found = [parts_of(pages, name, space, costs) for name, pages in documents]
         longest = max(_LEAST, min(_NOTE, space // _SHARE))
         fan_in = max(2, space // (longest + tokens_of(quotation("", "n" * 120, part="100-100"))))
-        left -= bool(self.course.pictures)  # a server that refuses images is asked once more
+        left -= bool(self.context.pictures)  # a server that refuses images is asked once more
         parts = spread(found, most_parts(max(1, left), fan_in))
         total = sum(map(len, found))
         if not parts:
@@ -208,13 +208,13 @@ class _Summary:
             self._miss(f"{len(parts)} of {total} were read, evenly; DOCMIND_SUMMARY__MAX_CALLS allows no more")
         if len(parts) == 1:
             self.read = parts
-            self._until = self.course.started + limits.max_seconds
+            self._until = self.context.started + limits.max_seconds
             return self._last([parts[0].shown()], parts)
-        self._until = self.course.started + limits.max_seconds * _FOR_PARTS
+        self._until = self.context.started + limits.max_seconds * _FOR_PARTS
         notes = self._notes(parts, longest)
-        if len(notes) < 2 or self.failure or self.course.stop():
+        if len(notes) < 2 or self.failure or self.context.stop():
             return _joined(notes)
-        self._until = self.course.started + limits.max_seconds
+        self._until = self.context.started + limits.max_seconds
         kept = notes
         while len(groups := _packed(notes, space)) > 1:
             notes = [self._merged(group, longest) for group in groups]
@@ -242,16 +242,16 @@ class _Summary:
                 self.failure = [str(error), error.hint] if lost > 1 else []
             except LanguageModelError as error:
                 self.failure = [str(error), error.hint]
-            is_whole = not lost and not self.failure and (self.course.stop() or not self._is_over())
+            is_whole = not lost and not self.failure and (self.context.stop() or not self._is_over())
             if text := _cut("".join(pieces), longest, is_whole=is_whole):
                 notes.append(_Note(part.document, number, number, text))
                 self.read.append(part)
-                self.course.tell("summarising", "\n\n")
+                self.context.report("summarising", "\n\n")
             if self.failure:
                 break
         self._report(len(notes), len(parts))
         if len(notes) < len(parts):
-            ended = "then it was stopped" if self.course.stop() else ""
+            ended = "then it was stopped" if self.context.stop() else ""
             ended = ended or ("then the model failed" if self.failure else "")
             ended = ended or ("then the time was over (DOCMIND_SUMMARY__MAX_SECONDS)" if self._is_over() else "")
             self._miss(f"{len(notes)} of {len(parts)} were read" + (f", {ended}" if ended else ""))
@@ -272,7 +272,7 @@ class _Summary:
 
     def _last(self, shown: Sequence[str], parts: Sequence[Part]) -> str:
         """Return the summary of all, as it is shown while it is written; empty where the model failed at once."""
-        rules = WHOLE + (_KEEPS if self.course.pictures and not parts else "") + wished(self.instructions)
+        rules = WHOLE + (_KEEPS if self.context.pictures and not parts else "") + wished(self.instructions)
         pieces: list[str] = []
         try:
             self._say(rules, "\n".join(shown), parts, None, self._asked(), pieces)
@@ -283,7 +283,7 @@ class _Summary:
             if not parts:  # what was written of the parts says more
                 return ""
         text = "".join(pieces).strip()
-        if self._is_over() and not self.course.stop():
+        if self._is_over() and not self.context.stop():
             self._miss("the summary ends early: the time was over (DOCMIND_SUMMARY__MAX_SECONDS)")
         return text
 
@@ -305,29 +305,29 @@ class _Summary:
         try:
             self._stream(self._messages(rules, shown, parts, ask), pieces, longest, is_shown=is_shown)
         except ImagesRefusedError as error:
-            blind(self.course, error)
+            blind(self.context, error)
             self._stream(self._messages(rules, shown, parts, ask), pieces, longest, is_shown=is_shown)
 
     def _stream(self, messages: Sequence[Message], pieces: list[str], longest: int | None, *, is_shown: bool) -> None:
         self._calls += 1
-        course = self.course
+        context = self.context
         at, size = time.perf_counter(), 0
         for piece in self.model.stream(messages, self._is_over):
-            if "first token" not in course.timings_ms:
-                course.lasted("first token", at)
+            if "first token" not in context.timings_ms:
+                context.lasted("first token", at)
             pieces.append(piece)
             size += len(piece)
             if longest is None:
-                course.tell("writing", piece, restart=len(pieces) == 1)
+                context.report("writing", piece, restart=len(pieces) == 1)
             elif is_shown:
-                course.tell("summarising", piece)
+                context.report("summarising", piece)
             if longest is not None and size > 3 * longest and tokens_of("".join(pieces)) > longest:
                 return
 
     def _messages(self, rules: str, shown: str, parts: Sequence[Part], ask: str) -> list[Message]:
         """Build the messages of one call; the images of the parts' pages go along."""
         places = {(page.doc_id, page.page_no) for one in parts for page in one.pages}
-        numbered = [one for one in enumerate(self.course.pictures, 1) if one[1].place in places]
+        numbered = [one for one in enumerate(self.context.pictures, 1) if one[1].place in places]
         if numbered:
             listed = "; ".join(f"image {number} is {picture.label}" for number, picture in numbered)
             ask = f"Attached images of pages: {listed}.\n\n{ask}"
@@ -344,17 +344,17 @@ class _Summary:
     def _look(self, documents: Sequence[tuple[str, list[PageRecord]]], room: int) -> None:
         """Set the images of the first pages with hardly any words: their text says the least."""
         hits = [whole_page(page, name) for name, pages in documents for page in pages if len(page.text) < _WORDLESS]
-        self.images.attach_wordless(hits, self.course, room)
+        self.images.attach_wordless(hits, self.context, room)
 
     def _report(self, done: int, total: int, *, restart: bool = False) -> None:
-        self.course.tell("summarising", restart=restart, parts=(done, total))
+        self.context.report("summarising", restart=restart, parts=(done, total))
 
     def _miss(self, what: str) -> None:
-        self.course.degraded.append(Degraded(_MISSING, what))
+        self.context.degraded.append(Degraded(_MISSING, what))
 
     def _is_over(self) -> bool:
         """Return whether the user stopped the run, or its time is over."""
-        return self.course.stop() or time.perf_counter() > self._until
+        return self.context.stop() or time.perf_counter() > self._until
 
 
 def _packed(notes: Sequence[_Note], room: int) -> list[list[_Note]]:

@@ -20,16 +20,16 @@ from docmind.config import Settings
 from docmind.conversations.agent import Loop, Tools
 from docmind.conversations.answerer import Answerer
 from docmind.conversations.checkpoints import Checkpoints, Saved
-from docmind.conversations.course import Course
 from docmind.conversations.guidance import Guidance
 from docmind.conversations.history import History
 from docmind.conversations.instructions import Instructions
 from docmind.conversations.nodes import Steps
 from docmind.conversations.pictures import PageImages
 from docmind.conversations.retrieval import Retrieval
+from docmind.conversations.run_context import RunContext
 from docmind.conversations.runs import LiveRun, Runs, Watch
 from docmind.conversations.sessions import Sessions
-from docmind.conversations.state import NOTHING_KEPT, Question, State, new_question, new_turn
+from docmind.conversations.state import NO_DOCUMENTS, Question, State, new_question, new_turn
 from docmind.conversations.summaries import Summaries
 from docmind.errors import ConfigError
 from docmind.llm import LanguageModels
@@ -52,7 +52,7 @@ def graph_of(
     steps: Steps, loop: Loop, summaries: Summaries, checkpointer: BaseCheckpointSaver[Any] | None = None
 ) -> Any:
     """Compile the graph; without a checkpointer nothing of a run is stored."""
-    builder = StateGraph(State, context_schema=Course)
+    builder = StateGraph(State, context_schema=RunContext)
     for name, step in (
         ("contextualise", steps.contextualise),
         ("recognise", steps.recognise),
@@ -80,10 +80,10 @@ def graph_of(
 
 _MARKERS = re.compile(r" ?\[\d+\]")
 _TITLE = 72  # characters of a title made from a question
-_SAID = 6  # earlier turns that a run can see
+_EARLIER_TURNS = 6  # earlier turns that a run can see
 
 
-class Talk:
+class TurnRunner:
     """Runs turns and reads them back.
 
     Thread-safe; a caller that writes to a thread holds its lock of `runs`.
@@ -181,7 +181,7 @@ class Talk:
         """Store a question after a checkpoint, or as the first; return the checkpoint that holds it."""
         if checkpoint_id is None:
             checkpoint_id = self._saved(
-                self._graph.update_state(_config(thread_id), {"kept": NOTHING_KEPT}, as_node=LAST)
+                self._graph.update_state(_config(thread_id), {"kept": NO_DOCUMENTS}, as_node=LAST)
             )
         else:
             self.check(thread_id, checkpoint_id)
@@ -191,10 +191,10 @@ class Talk:
 
     def _answer(self, run: LiveRun, asked_id: str) -> Turn:
         """Answer the question of a checkpoint. Raises what the steps raise; the question stays."""
-        course = self._course(run, self._before(run.thread_id, asked_id))
+        context = self._context(run, self._before(run.thread_id, asked_id))
         config = {**_config(run.thread_id, asked_id), "recursion_limit": self._limit}
         with tracing_context(enabled=False):  # whatever the environment says: nothing of a turn is sent anywhere
-            self._graph.invoke(None, config, context=course, durability="exit")
+            self._graph.invoke(None, config, context=context, durability="exit")
         answer_id = self.checkpoints.child_of(run.thread_id, asked_id)  # the thread is locked for this run
         assert answer_id is not None
         self._sessions.touch(run.thread_id, answer_id, _now_ms())
@@ -203,9 +203,9 @@ class Talk:
 
     def once(self, run: LiveRun, question: Question) -> Turn:
         """Answer a question outside of any conversation: nothing is stored."""
-        course = self._course(run, ())
+        context = self._context(run, ())
         with tracing_context(enabled=False):
-            values = self._unkept.invoke(new_turn(question), {"recursion_limit": self._limit}, context=course)
+            values = self._unkept.invoke(new_turn(question), {"recursion_limit": self._limit}, context=context)
         saved = Saved("", None, values, {"source": "loop"})
         return History(None, [saved]).turn(saved)
 
@@ -216,7 +216,7 @@ class Talk:
         """
         self.check(thread_id, checkpoint_id)
         config = _config(thread_id, checkpoint_id)
-        kept = self._graph.get_state(config).values.get("kept") or NOTHING_KEPT
+        kept = self._graph.get_state(config).values.get("kept") or NO_DOCUMENTS
         return self._saved(self._graph.update_state(config, {"kept": kept}, as_node=LAST))
 
     def check(self, thread_id: str, checkpoint_id: str) -> None:
@@ -226,17 +226,19 @@ class Talk:
     def history(self, thread_id: str) -> History:
         return History(thread_id, self.checkpoints.history(thread_id), self._catalog)
 
-    def _course(self, run: LiveRun, before: Sequence[Turn]) -> Course:
+    def _context(self, run: LiveRun, before: Sequence[Turn]) -> RunContext:
         model = self._models.current()
         if model is not None:
             run.by(model.info.name)
-        return Course(
+        return RunContext(
             stop=run.is_stopped,
-            tell=run.tell,
+            report=run.report,
             show=run.show,
             model=model,
             thread_id=run.thread_id or None,
-            said=tuple((turn.question, _MARKERS.sub("", turn.answer.answer) if turn.answer else "") for turn in before),
+            earlier_turns=tuple(
+                (turn.question, _MARKERS.sub("", turn.answer.answer) if turn.answer else "") for turn in before
+            ),
             topics=tuple(turn.question for turn in before if turn.answer is None or turn.answer.has_topic),
             quoted=frozenset(source.quote for turn in before[-1:] if turn.answer for source in turn.answer.sources),
             degraded=list(self._models.degraded()),
@@ -245,8 +247,8 @@ class Talk:
 
     def _before(self, thread_id: str, asked_id: str) -> list[Turn]:
         """Return the turns before a question, oldest first."""
-        chain = self.checkpoints.chain(thread_id, asked_id, 3 * _SAID + 1)[::-1]
-        return History(thread_id, chain).turns(chain[-1].parent_id, _SAID)[0] if len(chain) > 1 else []
+        chain = self.checkpoints.chain(thread_id, asked_id, 3 * _EARLIER_TURNS + 1)[::-1]
+        return History(thread_id, chain).turns(chain[-1].parent_id, _EARLIER_TURNS)[0] if len(chain) > 1 else []
 
     def _saved(self, config: Any) -> str:
         return config["configurable"]["checkpoint_id"]

@@ -4,7 +4,7 @@ from .chunk_store import NodeRecord, NodeStore, unpack_tokens
 from .edits import Edits
 from .erasures import LEAST_NAME, Erasure, ErasurePlan, Erasures, unreadable_erasures
 from .language import language_of, majority, with_ordinals
-from .page_images import IMAGE_SUFFIX, PageList, Place
+from .page_images import IMAGE_SUFFIX, PageImageRef, PageList
 from .page_vectors import PageVectors
 from .reader import LONGEST_SEARCH, Reader
 from .segments import (
@@ -40,10 +40,10 @@ __all__ = [
     "NewSegment",
     "NodeRecord",
     "NodeStore",
+    "PageImageRef",
     "PageList",
     "PageRecord",
     "PageVectors",
-    "Place",
     "QueuedFile",
     "Reader",
     "Segment",

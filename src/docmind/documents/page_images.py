@@ -15,7 +15,7 @@ IMAGE_SUFFIX = ".webp.enc"
 """The suffix of every sealed page image: a WebP, or the sheet that it is drawn from (`docmind.reading.drawing`)."""
 
 
-class Place(NamedTuple):
+class PageImageRef(NamedTuple):
     """One page and the id of its image."""
 
     doc_id: str
@@ -34,7 +34,7 @@ class PageList:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    def asked(self, doc_ids: Sequence[str] = ()) -> list[Place]:
+    def asked(self, doc_ids: Sequence[str] = ()) -> list[PageImageRef]:
         """Return the pages of the ready ones among these documents, or of all ready documents, in a fixed order."""
         sql = (
             "SELECT p.doc_id, p.page_no, p.image FROM pages p JOIN documents d ON d.doc_id = p.doc_id"
@@ -48,7 +48,7 @@ class PageList:
                 for doc_id in sorted(set(doc_ids))
                 for row in self._db.all(f"{sql} AND p.doc_id = ? ORDER BY p.page_no", (doc_id,))
             ]
-        return [Place(*row) for row in rows]
+        return [PageImageRef(*row) for row in rows]
 
     def images(self) -> int:
         """Return the number of different page images."""

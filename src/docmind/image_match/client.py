@@ -11,7 +11,7 @@ import numpy as np
 
 from docmind.config import ReadingSettings
 from docmind.errors import DamagedError, ReaderFailedError, ReadingError, TooLargeError, WorkerFailedError
-from docmind.picture_marks import BITS, KINDS, Marks, packed
+from docmind.picture_marks import BITS, KINDS, PictureMarks, packed
 from docmind.records.search import Comparison
 from docmind.runtime import Client, Frame, Limits, error_named
 from docmind.wording import _, number_text
@@ -42,12 +42,12 @@ class Sight:
         """Return the packed marks of a stored page image. Raises `ReadingError`."""
         _, blobs = self._call({"do": "page"}, [image])
         try:
-            Marks.unpack(blobs[0])
+            PictureMarks.unpack(blobs[0])
         except (IndexError, DamagedError) as error:
             raise self._nonsense() from error
         return blobs[0]
 
-    def look(self, picture: bytes, name: str) -> tuple[Marks, tuple[int, int]]:
+    def look(self, picture: bytes, name: str) -> tuple[PictureMarks, tuple[int, int]]:
         """Return the marks of a picture of any kind, and its width and height when upright.
 
         Raises `UnsupportedFileError`, `CorruptFileError`, `TooLargeError`, `EmptyFileError`, `ReaderFailedError`.
@@ -66,7 +66,7 @@ class Sight:
             count = len(kinds)
             ends = np.frombuffer(places, "<f4").reshape(count, 4)
             values = np.frombuffer(numbers, "<f4").reshape(count, BITS)
-            marks = Marks(packed(values), ends, np.frombuffer(kinds, "u1"), values)
+            marks = PictureMarks(packed(values), ends, np.frombuffer(kinds, "u1"), values)
             is_sane = count <= _MOST_MARKS and all(type(side) is int and 0 < side < 65_536 for side in (width, height))
             if not is_sane or not np.isfinite(marks.places).all() or (count and marks.kinds.max() >= KINDS):
                 raise ValueError

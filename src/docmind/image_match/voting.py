@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from docmind.picture_marks import KEY_BITS, KINDS, RUN, SHEET, SPOT, Marks, PackedMarks, keys_of, probes_of
+from docmind.picture_marks import KEY_BITS, KINDS, RUN, SHEET, SPOT, PackedMarks, PictureMarks, keys_of, probes_of
 
 _FARTHEST = 13  # bits of 64 in which two codes of one place may differ
 _BUCKET = 3_000  # marks under one key that are compared: more add no information
@@ -81,7 +81,9 @@ class Index:
         counts = np.concatenate([np.bincount(keys[some], minlength=1 << KEY_BITS) for some in members])
         self._starts = np.concatenate([[0], np.cumsum(counts)])
 
-    def candidates(self, query: Marks, size: tuple[int, int], most: int, allowed: np.ndarray | None) -> list[Candidate]:
+    def candidates(
+        self, query: PictureMarks, size: tuple[int, int], most: int, allowed: np.ndarray | None
+    ) -> list[Candidate]:
         """Return the pages that agree best with a picture of `size` (width, height), by votes.
 
         `allowed` says for each page whether it may be found; None allows all.
@@ -123,7 +125,7 @@ class Index:
         table[votes[::-1]] = weight[::-1]  # of several, the first one remains
         return table.reshape(marks, self.pages).sum(axis=0, dtype=np.float64)
 
-    def _matches(self, query: Marks, allowed: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _matches(self, query: PictureMarks, allowed: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the numbers of similar marks of the query and of the index, and by how many bits they differ.
 
         Three arrays of one length: int32, int32, uint8.
@@ -144,7 +146,7 @@ class Index:
         return np.concatenate(mine), np.concatenate(theirs), np.concatenate(bits)
 
     def _similar(
-        self, query: Marks, members: np.ndarray, first: np.ndarray, count: np.ndarray, allowed: np.ndarray | None
+        self, query: PictureMarks, members: np.ndarray, first: np.ndarray, count: np.ndarray, allowed: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Compare marks of the query with those of the index from `first` on, `count` of them: int32 `(n, probes)`."""
         each, before = count.sum(axis=1), np.cumsum(count) - count.ravel()

@@ -22,7 +22,7 @@ _NOTHING = np.empty((0, 1), np.int8)
 _COLUMNS = "late_id, image, file, start, tokens, dim, step, checksum, slot"
 
 
-class Place(NamedTuple):
+class PageTokens(NamedTuple):
     """One row: the place of a page's tokens, the value of one step, a CRC-32, and the digest's slot."""
 
     late_id: int
@@ -45,7 +45,7 @@ class Snapshot:
     digest.
     """
 
-    places: tuple[Place, ...]
+    places: tuple[PageTokens, ...]
     rows: np.ndarray
     starts: np.ndarray
     lengths: np.ndarray
@@ -70,7 +70,7 @@ class Shelf:
     def __init__(self, folder: Path, database: Database, fingerprint: str, *, min_free: int) -> None:
         self._folder, self._db, self._min_free = folder, database, min_free
         self.fingerprint = fingerprint
-        self._known: dict[int, Place] = {}
+        self._known: dict[int, PageTokens] = {}
         self._seen = -1, 0, 0  # changes of the database, rows, newest row
         self._end = self._digests_end = self._files = 0  # where the last page ends; how many files rows name
         self._snapshot: Snapshot | None = None
@@ -183,7 +183,7 @@ class Shelf:
                 f"SELECT {_COLUMNS} FROM late_pages WHERE fingerprint = ? AND late_id > ? ORDER BY late_id",
                 (self.fingerprint, max(self._known, default=0)),
             )
-            self._known.update((row[0], Place(*row)) for row in more)
+            self._known.update((row[0], PageTokens(*row)) for row in more)
             if len(self._known) != count:
                 query = "SELECT late_id FROM late_pages WHERE fingerprint = ?"
                 left = {late_id for (late_id,) in db.execute(query, (self.fingerprint,))}
@@ -208,7 +208,7 @@ class Shelf:
     def _digests(self, dim: int) -> Blocks:
         return Blocks(self._folder / digest_name(self.fingerprint), dim, min_free=self._min_free)
 
-    def _readable(self, rows: np.ndarray) -> list[Place]:
+    def _readable(self, rows: np.ndarray) -> list[PageTokens]:
         if self.blocks is None:
             return []
         name, dim, end = self.blocks.path.name, self.blocks.dim, len(rows)
@@ -224,7 +224,7 @@ def digest_name(fingerprint: str) -> str:
     return f"{hashlib.blake2b(fingerprint.encode(), digest_size=8).hexdigest()}.p8"
 
 
-def _arranged(places: list[Place], rows: np.ndarray, digests: np.ndarray) -> Snapshot:
+def _arranged(places: list[PageTokens], rows: np.ndarray, digests: np.ndarray) -> Snapshot:
     ordered = tuple(sorted(places, key=lambda place: place.start))
     end = len(digests) // DIGEST
     slots = [-1 if place.slot is None or place.slot >= end else place.slot for place in ordered]

@@ -69,7 +69,7 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ChosenKernel:
     """The selected kernel, the test results of all kernels, and whether the order of their speeds is certain."""
 
     kernel: Kernel
@@ -77,11 +77,11 @@ class Choice:
     is_certain: bool = True
 
 
-_chosen: dict[int, tuple[Choice, float]] = {}  # with the time of the test
+_chosen: dict[int, tuple[ChosenKernel, float]] = {}  # with the time of the test
 _choosing = threading.Lock()
 
 
-def choose(dim: int, kept: KnownKernels | None = None) -> Choice:
+def choose(dim: int, kept: KnownKernels | None = None) -> ChosenKernel:
     """Return the fastest exact kernel for vectors of this dimension.
 
     It is tested once per process, which imports torch, and again a minute after a test whose order was not certain.
@@ -94,17 +94,17 @@ def choose(dim: int, kept: KnownKernels | None = None) -> Choice:
         return known[0]
 
 
-def _known(dim: int, kept: KnownKernels) -> Choice | None:
+def _known(dim: int, kept: KnownKernels) -> ChosenKernel | None:
     """Return the kernel that was the fastest before, if it runs here and is exact."""
     name, seconds = kept.get(dim) or ("", 0.0)
     with suppress(KeyError, ImportError, RuntimeError, OSError):
         kernel = makers()[name]()
         if is_exact(kernel, dim):
-            return Choice(kernel, (Trial(name, seconds),))
+            return ChosenKernel(kernel, (Trial(name, seconds),))
     return None
 
 
-def _tested(dim: int, kept: KnownKernels | None) -> Choice:
+def _tested(dim: int, kept: KnownKernels | None) -> ChosenKernel:
     choice = _test(dim)
     seconds = {trial.name: trial.seconds for trial in choice.trials}.get(choice.kernel.name)
     if kept is not None and choice.is_certain and seconds is not None:
@@ -141,7 +141,7 @@ def _plain(query: np.ndarray, tokens: np.ndarray, starts: np.ndarray) -> np.ndar
     return np.maximum.reduceat(tokens.astype(np.float64) @ query.T.astype(np.float64), starts, axis=0).astype(np.int32)
 
 
-def _test(dim: int) -> Choice:
+def _test(dim: int) -> ChosenKernel:
     exact: dict[str, Kernel] = {}
     reasons: dict[str, str] = {}
     for name, make in makers().items():
@@ -163,7 +163,7 @@ def _test(dim: int) -> Choice:
     )
     trials = tuple(Trial(name, seconds.get(name), reasons.get(name, "")) for name in makers())
     fastest = min(seconds, key=seconds.__getitem__, default=None)
-    return Choice(exact[fastest] if fastest else NumpyKernel(), trials, is_certain)
+    return ChosenKernel(exact[fastest] if fastest else NumpyKernel(), trials, is_certain)
 
 
 def ordered(timed: Mapping[str, Callable[[], float]]) -> tuple[dict[str, float], bool]:

@@ -19,7 +19,7 @@ from docmind.embedding import embedded_text, name_of, node_id_of, without_leader
 from docmind.errors import DamagedError, NotFoundError, TamperedError, VaultFormatError, WrongKeyError
 from docmind.maintenance.kinds import Problem
 from docmind.maintenance.references import Rows, damaged_file
-from docmind.picture_marks import VERSION, Marks
+from docmind.picture_marks import VERSION, PictureMarks
 from docmind.records.documents import ArtifactRef, page_id_of
 from docmind.storage import Artifacts, Database, Row
 
@@ -129,7 +129,7 @@ def check_marks(database: Database, tick: Tick) -> Iterator[Problem]:
     for image, version, data in _rows(database, "looks", "image, version, marks", tick):
         try:
             if version == VERSION:
-                Marks.unpack(data)
+                PictureMarks.unpack(data)
         except DamagedError:
             yield Problem("marks-damaged", image, key=image)
 

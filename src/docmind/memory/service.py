@@ -358,7 +358,7 @@ class Memories:
                 found.setdefault(_folded(_text(item)), _memory(item))
         return MemoryList(tuple(found.values())[:limit], self._store.degraded)
 
-    def told(self, question: str, *, thread_id: str | None = None, limit: int = 2) -> MemoryList:
+    def facts_about(self, question: str, *, thread_id: str | None = None, limit: int = 2) -> MemoryList:
         """Return the facts that bear on a question, the best first, without those that say how to answer.
 
         Loads nothing where nothing was ever stored. Memories that are damaged are left out, and `degraded` says so.
@@ -383,7 +383,7 @@ class Memories:
                 return question
             spaces = (_VAULT,) if thread_id is None else (_space(thread_id), _VAULT)
             facts = [_text(item) for space in spaces for item in self._store.search(space, limit=_ALL)]
-        except DamagedError:  # `told` says so
+        except DamagedError:  # `facts_about` says so
             return question
         made = expanded(question, facts)
         return made if len(made) <= LONGEST_QUESTION else question

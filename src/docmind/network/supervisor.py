@@ -40,7 +40,7 @@ _MOST_MESSAGES = 1_024  # UIO_MAXIOV: the kernel sends no more in one call
 _MOST_NAMED = 16
 _LINGER_S = 30.0  # for children of an owner that has ended
 
-Place = tuple[int, str, int]
+SocketAddress = tuple[int, str, int]
 """Family, address or path, port."""
 
 
@@ -191,7 +191,7 @@ class Supervisor:
                 self._places[place] = self._places.get(place, 0) + 1
 
 
-def _place(data: bytes, *, is_connect: bool) -> Place:
+def _place(data: bytes, *, is_connect: bool) -> SocketAddress:
     """Parse a socket address.
 
     Raises `OSError` where it is too short: the kernel would refuse it too.

@@ -1,4 +1,17 @@
-from .codes import BITS, KEY_BITS, KINDS, RUN, SHEET, SPOT, VERSION, Marks, PackedMarks, keys_of, packed, probes_of
+from .codes import (
+    BITS,
+    KEY_BITS,
+    KINDS,
+    RUN,
+    SHEET,
+    SPOT,
+    VERSION,
+    PackedMarks,
+    PictureMarks,
+    keys_of,
+    packed,
+    probes_of,
+)
 from .features import ink_of, marks_of_page, marks_of_query
 
 __all__ = [
@@ -9,8 +22,8 @@ __all__ = [
     "SHEET",
     "SPOT",
     "VERSION",
-    "Marks",
     "PackedMarks",
+    "PictureMarks",
     "ink_of",
     "keys_of",
     "marks_of_page",

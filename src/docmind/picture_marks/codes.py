@@ -62,7 +62,7 @@ _HEAD = struct.Struct("<BHHH")
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class PictureMarks:
     """Codes with `places` float32 `(n, 4)`: x and y of both ends in pixels of the picture; `kinds` uint8 `(n,)`.
 
     `numbers` float32 `(n, 64)` are the values whose signs form the codes: present for a query, not stored for a page.
@@ -84,7 +84,7 @@ class Marks:
         return _HEAD.pack(VERSION, *counts) + self.codes[order].astype("<u8").tobytes() + places.tobytes()
 
     @classmethod
-    def unpack(cls, data: bytes) -> Marks:
+    def unpack(cls, data: bytes) -> PictureMarks:
         """Read the form that `pack` writes. Raises `DamagedError`."""
         page = PackedMarks.of([data])
         return cls(page.codes, page.places.astype(np.float32) / np.float32(_SCALE), page.kinds)

@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 
 from docmind.picture_marks import codes
-from docmind.picture_marks.codes import BITS, RUN, SELECTED, SHEET, SPOT, Marks
+from docmind.picture_marks.codes import BITS, RUN, SELECTED, SHEET, SPOT, PictureMarks
 from docmind.picture_marks.word_ngrams import components, runs_of, words_of
 
 # A page takes one core: several pages and other work are done at the same time.
@@ -277,19 +277,19 @@ _PRINT = 0.5  # of the ink that is letters: the spots of such a page are looked 
 _LEVEL = 1.0  # degrees below which the picture is not rotated
 
 
-def marks_of_page(grey: np.ndarray) -> Marks:
+def marks_of_page(grey: np.ndarray) -> PictureMarks:
     """Return the marks to store of a page image, uint8 `(h, w)`: at most 579."""
     return _marks(grey, MOST_RUNS, MOST_SPOTS, _PRINT_SIDE)
 
 
-def marks_of_query(grey: np.ndarray) -> Marks:
+def marks_of_query(grey: np.ndarray) -> PictureMarks:
     """Return all marks of a query picture, and those it has upside down."""
     found = _marks(grey, None, _QUERY_SPOTS, _SPOTS_SIDE)
     assert found.numbers is not None
     runs = found.kinds != SPOT
     signs = np.where(found.kinds[runs, None] == RUN, UPSIDE_DOWN, SHEET_UPSIDE_DOWN)
     numbers = np.concatenate([found.numbers, found.numbers[runs] * signs])
-    return Marks(
+    return PictureMarks(
         codes.packed(numbers),
         np.concatenate([found.places, found.places[runs][:, [2, 3, 0, 1]]]),
         np.concatenate([found.kinds, found.kinds[runs]]),
@@ -297,7 +297,7 @@ def marks_of_query(grey: np.ndarray) -> Marks:
     )
 
 
-def _marks(grey: np.ndarray, runs: int | None, spots: int, print_side: int) -> Marks:
+def _marks(grey: np.ndarray, runs: int | None, spots: int, print_side: int) -> PictureMarks:
     ink = ink_of(grey)
     found = letters(ink)
     parts = [(RUN, *part) for part in _runs(grey, ink, found, runs)]
@@ -308,7 +308,7 @@ def _marks(grey: np.ndarray, runs: int | None, spots: int, print_side: int) -> M
         parts.append((SHEET, sheet, of_sheet(ink)))
     numbers = np.concatenate([part[2] for part in parts])
     kinds = np.concatenate([np.full(len(part[1]), part[0], np.uint8) for part in parts])
-    return Marks(codes.packed(numbers), np.concatenate([part[1] for part in parts]), kinds, numbers)
+    return PictureMarks(codes.packed(numbers), np.concatenate([part[1] for part in parts]), kinds, numbers)
 
 
 def _runs(grey: np.ndarray, ink: np.ndarray, found: Letters, most: int | None) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -27,7 +27,7 @@ from docmind.errors import (
     TooLargeError,
     WorkerFailedError,
 )
-from docmind.picture_marks import Marks
+from docmind.picture_marks import PictureMarks
 from docmind.reading.chromium import browser as chromium
 from docmind.reading.file_type import DRAWN, is_plain
 from docmind.reading.sheets import is_sheet
@@ -59,7 +59,7 @@ def page_of(frame: Frame, pages: int, before: Collection[int]) -> ParsedPage:
         text, words, image, thumbnail, marks = blobs
         Words.unpack(words)
         if marks:
-            Marks.unpack(marks)
+            PictureMarks.unpack(marks)
         if not thumbnail and not is_sheet(image):
             raise ValueError("a page without a picture")
         page = ParsedPage(text=text.decode(), words=words, image=image, thumbnail=thumbnail, marks=marks, **header)

@@ -21,13 +21,13 @@ class Break:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class SentenceEnd:
     """The end of the sentence of this index."""
 
     index: int
 
 
-Inline = tuple[Run | Break | Mark, ...]
+Inline = tuple[Run | Break | SentenceEnd, ...]
 
 
 @dataclass(frozen=True, slots=True)

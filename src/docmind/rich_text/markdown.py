@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from docmind.records.rich_text import Block, Break, Code, Inline, Items, Mark, Paragraph, Quote, Run, Table
+from docmind.records.rich_text import Block, Break, Code, Inline, Items, Paragraph, Quote, Run, SentenceEnd, Table
 from docmind.rich_text.parse import blocks_of
 from docmind.rich_text.sanitize import escape, visible
 
@@ -146,7 +146,7 @@ def _line(inline: Inline, badge: Badge, *, is_strong: bool = False, in_cell: boo
     for part in inline:
         if isinstance(part, Break):
             out = out.rstrip(" ") + (" " if in_cell else "\\\n")
-        elif isinstance(part, Mark):
+        elif isinstance(part, SentenceEnd):
             out = out.rstrip(" ") + badge(part.index)
         else:
             sign = "*" * (2 * (part.strong or is_strong) + part.em)

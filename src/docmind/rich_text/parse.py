@@ -19,7 +19,7 @@ from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
 from docmind.records.answers import Sentence
-from docmind.records.rich_text import Block, Break, Code, Inline, Items, Mark, Paragraph, Quote, Rule, Run, Table
+from docmind.records.rich_text import Block, Break, Code, Inline, Items, Paragraph, Quote, Rule, Run, SentenceEnd, Table
 
 LONGEST = 100_000
 """Number of characters that are read as Markdown; the rest is shown as plain text."""
@@ -42,7 +42,7 @@ _LANGUAGE = re.compile(
 def blocks_of(text: str, sentences: Sequence[Sentence] = ()) -> tuple[Block, ...]:
     """Parse a model's text into blocks.
 
-    A `Mark` replaces the `[n]` markers at the end of each sentence.
+    A `SentenceEnd` replaces the `[n]` markers at the end of each sentence.
 
     Work and depth are bounded for any text. Nothing is left out except addresses of links, and cells beyond a table's
     head.
@@ -163,7 +163,7 @@ def _inline(nodes: Sequence[SyntaxTreeNode]) -> Inline:
     return tuple(_merged(_parts(tokens)))
 
 
-def _parts(tokens: Sequence[Token]) -> Iterator[Run | Break | Mark]:
+def _parts(tokens: Sequence[Token]) -> Iterator[Run | Break | SentenceEnd]:
     look = Run("")
     strong = em = 0
     addresses: list[tuple[str, list[str]]] = []
@@ -197,10 +197,10 @@ def _parts(tokens: Sequence[Token]) -> Iterator[Run | Break | Mark]:
         look = Run("", strong > 0, em > 0)
 
 
-def _words(text: str, look: Run) -> Iterator[Run | Break | Mark]:
+def _words(text: str, look: Run) -> Iterator[Run | Break | SentenceEnd]:
     for part in _MARK.split(text):
         if _MARK.fullmatch(part):
-            yield Mark(ord(part) - _FIRST_MARK)
+            yield SentenceEnd(ord(part) - _FIRST_MARK)
         else:
             for number, piece in enumerate(_BREAK.split(part)):
                 if number:
@@ -209,14 +209,14 @@ def _words(text: str, look: Run) -> Iterator[Run | Break | Mark]:
                     yield replace(look, text=piece)
 
 
-def _marks(text: str) -> tuple[Mark, ...]:
-    return tuple(Mark(ord(mark) - _FIRST_MARK) for mark in _MARK.findall(text))
+def _marks(text: str) -> tuple[SentenceEnd, ...]:
+    return tuple(SentenceEnd(ord(mark) - _FIRST_MARK) for mark in _MARK.findall(text))
 
 
-def _merged(parts: Iterator[Run | Break | Mark]) -> Iterator[Run | Break | Mark]:
+def _merged(parts: Iterator[Run | Break | SentenceEnd]) -> Iterator[Run | Break | SentenceEnd]:
     """Join neighbouring runs of the same formatting."""
 
-    def look(part: Run | Break | Mark) -> object:
+    def look(part: Run | Break | SentenceEnd) -> object:
         return replace(part, text="") if isinstance(part, Run) and not part.code else id(part)
 
     for _, group in groupby(list(parts), key=look):

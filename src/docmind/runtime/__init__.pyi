@@ -2,7 +2,7 @@ from . import quiet, seccomp
 from .background import Background, log_mistake
 from .caches import Cache, Caches
 from .client import Ask, Client, error_named
-from .deadline import Clock, Errand, Errands, Outcome, Starts, ms_since
+from .deadline import Clock, Outcome, Starts, TimedCall, TimedCalls, ms_since
 from .extras import need_extra
 from .forking import can_fork, fork_server_pid
 from .import_lock import ALONE
@@ -37,14 +37,14 @@ __all__ = [
     "Check",
     "Client",
     "Clock",
-    "Errand",
-    "Errands",
     "Frame",
     "Header",
     "Interactive",
     "Limits",
     "Outcome",
     "Starts",
+    "TimedCall",
+    "TimedCalls",
     "Way",
     "Worker",
     "apply",

@@ -20,7 +20,7 @@ AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Errand(Generic[T]):
+class TimedCall(Generic[T]):
     """A callable and its time limit in seconds."""
 
     call: Callable[[], T]
@@ -49,7 +49,7 @@ class _Call(Generic[T]):
     back: float = 0.0
 
 
-class Errands:
+class TimedCalls:
     """Runner of named calls.
 
     Thread-safe; its threads are daemons, so that the process may end at any time.
@@ -62,23 +62,25 @@ class Errands:
         self._changed = threading.Condition()
         self._running: dict[str, set[_Call]] = {}
 
-    def run(self, errands: Mapping[str, Errand[T]]) -> dict[str, Outcome[T]]:
+    def run(self, timed_calls: Mapping[str, TimedCall[T]]) -> dict[str, Outcome[T]]:
         """Run all calls in parallel; return when each has finished or exceeded its limit."""
         started = time.monotonic()
-        calls = {name: self._begin(name, errand, started, patient=False) for name, errand in errands.items()}
-        for name, errand in errands.items():
+        calls = {
+            name: self._begin(name, timed_call, started, patient=False) for name, timed_call in timed_calls.items()
+        }
+        for name, timed_call in timed_calls.items():
             if calls[name] == "":  # no thread was free: start the others first, then wait for one
-                calls[name] = self._begin(name, errand, started, patient=True)
-        return {name: _outcome(calls[name], errand, started) for name, errand in errands.items()}
+                calls[name] = self._begin(name, timed_call, started, patient=True)
+        return {name: _outcome(calls[name], timed_call, started) for name, timed_call in timed_calls.items()}
 
     def busy(self) -> int:
         """Return how many calls are still running."""
         with self._changed:
             return sum(map(len, self._running.values()))
 
-    def _begin(self, name: str, errand: Errand[T], started: float, *, patient: bool) -> _Call[T] | str:
+    def _begin(self, name: str, timed_call: TimedCall[T], started: float, *, patient: bool) -> _Call[T] | str:
         """Start a call and return it, or return why not: an empty string where all threads are in use."""
-        call = _Call[T](started + errand.limit_s)
+        call = _Call[T](started + timed_call.limit_s)
         with self._changed:
             running = self._running.setdefault(name, set())
 
@@ -92,12 +94,14 @@ class Errands:
             if len(running) >= self._at_once:
                 return "Too many searches go on at once." if patient else ""
             running.add(call)
-        threading.Thread(target=self._run, args=(name, errand, call), name=f"errand {name}", daemon=True).start()
+        threading.Thread(
+            target=self._run, args=(name, timed_call, call), name=f"timed call {name}", daemon=True
+        ).start()
         return call
 
-    def _run(self, name: str, errand: Errand[T], call: _Call[T]) -> None:
+    def _run(self, name: str, timed_call: TimedCall[T], call: _Call[T]) -> None:
         try:
-            result = errand.call()
+            result = timed_call.call()
         except BaseException as error:  # noqa: BLE001 - it is raised again in the caller's thread
             self._back(name, call)
             call.future.set_exception(error)
@@ -154,13 +158,13 @@ def _settle(future: Future[None], start: Callable[[], None]) -> None:
         future.set_result(None)
 
 
-def _outcome(call: _Call[T] | str, errand: Errand[T], started: float) -> Outcome[T]:
+def _outcome(call: _Call[T] | str, timed_call: TimedCall[T], started: float) -> Outcome[T]:
     if isinstance(call, str):
         return Outcome(Future(), (time.monotonic() - started) * 1000, call)
     wait([call.future], max(0.0, call.end - time.monotonic()))
     if call.future.done():
         return Outcome(call.future, (call.back - started) * 1000)
-    return Outcome(call.future, errand.limit_s * 1000, f"It took longer than {errand.limit_s:g} s.")
+    return Outcome(call.future, timed_call.limit_s * 1000, f"It took longer than {timed_call.limit_s:g} s.")
 
 
 def ms_since(started: float) -> float:

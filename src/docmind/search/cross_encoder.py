@@ -9,7 +9,7 @@ from docmind.config import Settings
 from docmind.embedding import CrossEncoder, open_cross_encoder
 from docmind.errors import DocMindError
 from docmind.records.search import Degraded
-from docmind.runtime import Errand, Errands, Starts
+from docmind.runtime import Starts, TimedCall, TimedCalls
 from docmind.search.lists import STARTING
 from docmind.wording import _
 
@@ -24,7 +24,7 @@ class Judge:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._errands = Errands()
+        self._timed_calls = TimedCalls()
         self._starts = Starts()
         self._lock = threading.Lock()
         self._opened: CrossEncoder | None = None
@@ -37,8 +37,10 @@ class Judge:
             if not (self._is_ready or self._starts.wait(STAGE, self._start, retrieve.start_timeout_s)):
                 degraded.append(Degraded(STAGE, _(STARTING)))
                 return None
-            errand = Errand(lambda: self._model().scores(question, texts).tolist(), retrieve.cross_encoder_budget_s)
-            outcome = self._errands.run({STAGE: errand})[STAGE]
+            timed_call = TimedCall(
+                lambda: self._model().scores(question, texts).tolist(), retrieve.cross_encoder_budget_s
+            )
+            outcome = self._timed_calls.run({STAGE: timed_call})[STAGE]
             if not outcome.late:
                 return outcome.result()
             degraded.append(Degraded(STAGE, outcome.late))

@@ -30,7 +30,7 @@ from docmind.records.search import (
     SearchResult,
     Sighting,
 )
-from docmind.runtime import Errand, Errands, Outcome, ms_since
+from docmind.runtime import Outcome, TimedCall, TimedCalls, ms_since
 from docmind.search.fusion import DedupKey
 from docmind.wording import N_, _
 
@@ -77,7 +77,7 @@ class VisualSearch(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListResult:
     """The result of one list, and what was missing. `nothing` says why it is empty, `text` what was read for it.
 
     `is_starting` means that it was not asked, because its model is being started.
@@ -94,7 +94,7 @@ class Listed:
 
 
 @dataclass(slots=True)
-class Gathered:
+class CollectedLists:
     """The lists received so far, and the state of each. For one search, in one thread."""
 
     lists: dict[ListName, Sequence[MultimodalHit]] = field(default_factory=dict)
@@ -116,7 +116,7 @@ class Gathered:
         """Record what was missing, each once."""
         self.degraded += [each for each in degraded if each not in self.degraded]
 
-    def take(self, name: ListName, listed: Listed, ms: float) -> None:
+    def take(self, name: ListName, listed: ListResult, ms: float) -> None:
         """Add a list that was received."""
         self.lists[name] = listed.hits
         if name == "text":
@@ -124,7 +124,7 @@ class Gathered:
         self.lacks(listed.degraded)
         self.report(name, "ran" if listed.hits else "empty", ms, "" if listed.hits else listed.nothing)
 
-    def settle(self, name: ListName, outcome: Outcome[Listed], *, stage: str = "") -> Listed | None:
+    def settle(self, name: ListName, outcome: Outcome[ListResult], *, stage: str = "") -> ListResult | None:
         """Add a list that was received, or record its timeout or failure and return None."""
         if outcome.late:
             self.report(name, "timed out", outcome.duration_ms, outcome.late, stage=stage)
@@ -156,34 +156,41 @@ class Lists:
         """Set up; `words` searches text, `eyes` page images."""
         self._limit_s, self._start_s = settings.visual.list_timeout_s, settings.retrieve.start_timeout_s
         self._catalog, self._words, self._eyes = catalog, words, eyes
-        self._errands = Errands()
+        self._timed_calls = TimedCalls()
 
     def ask(
-        self, question: str, depth: Mapping[ListName, int], filters: Filters, dedup_key: DedupKey, gathered: Gathered
+        self,
+        question: str,
+        depth: Mapping[ListName, int],
+        filters: Filters,
+        dedup_key: DedupKey,
+        collected: CollectedLists,
     ) -> None:
         """Ask the lists that `depth` names, each to its depth; several lists run in parallel."""
         if list(depth) == ["text"]:  # in this thread: a search of text alone has no extra cost
             at = time.perf_counter()
             listed = self.words(question, "text", depth["text"], filters, dedup_key)
-            gathered.take("text", listed, ms_since(at))
+            collected.take("text", listed, ms_since(at))
             return
 
-        def errand(name: ListName) -> Errand[Listed]:
+        def timed_call(name: ListName) -> TimedCall[ListResult]:
             if name in _KIND:
                 return self.images(name, question, None, depth[name], filters, is_alone=len(depth) == 1)
-            return Errand(lambda: self.words(question, name, depth[name], filters, dedup_key), self._limit_s)
+            return TimedCall(lambda: self.words(question, name, depth[name], filters, dedup_key), self._limit_s)
 
-        outcomes = self._errands.run({name: errand(name) for name in depth})
+        outcomes = self._timed_calls.run({name: timed_call(name) for name in depth})
         for name in depth:
-            gathered.settle(name, outcomes[name])
+            collected.settle(name, outcomes[name])
 
-    def words(self, question: str, name: ListName, k: int, filters: Filters, dedup_key: DedupKey = "page_id") -> Listed:
+    def words(
+        self, question: str, name: ListName, k: int, filters: Filters, dedup_key: DedupKey = "page_id"
+    ) -> ListResult:
         """Search text, or code, which is the same search with a filter."""
         if name == "code":
             filters = replace(filters, modalities=("code",))
         found = self._words(question, k=k, filters=filters, dedup_key=dedup_key)
         hits = [listed(hit, name) for hit in found.hits]
-        return Listed(hits, found.degraded, nearest_cosine=found.nearest_cosine)
+        return ListResult(hits, found.degraded, nearest_cosine=found.nearest_cosine)
 
     def images(
         self,
@@ -194,7 +201,7 @@ class Lists:
         filters: Filters,
         *,
         is_alone: bool = False,
-    ) -> Errand[Listed]:
+    ) -> TimedCall[ListResult]:
         """Return the search of pages by their images: for a question, or for a picture.
 
         A model that has to be started first has a time limit of its own for that, a longer one if `is_alone`.
@@ -203,16 +210,16 @@ class Lists:
         eyes, kind = self._eyes, _KIND[name]
         start_s = max(self._start_s, ALONE_S) if is_alone else self._start_s
 
-        def search() -> Listed:
+        def search() -> ListResult:
             if not eyes.start(kind, start_s):
-                return Listed((), is_starting=True)
+                return ListResult((), is_starting=True)
             if name == "visual":
                 found = eyes.search_late(question or "", k=k, filters=filters)
             else:
                 found = eyes.search_images(question, picture=picture, k=k, filters=filters)
-            return Listed([listed(hit, name) for hit in found.hits], found.degraded)
+            return ListResult([listed(hit, name) for hit in found.hits], found.degraded)
 
-        return Errand(search, self._limit_s + (0.0 if eyes.is_ready(kind) else start_s))
+        return TimedCall(search, self._limit_s + (0.0 if eyes.is_ready(kind) else start_s))
 
     def why_not(self, name: ListName, filters: Filters) -> tuple[ListState, str] | None:
         """Return why a list is not asked; None where it is."""

@@ -26,7 +26,7 @@ from docmind.records.search import (
     MultimodalResult,
     Rerank,
 )
-from docmind.runtime import Errand, Errands, ms_since
+from docmind.runtime import TimedCall, TimedCalls, ms_since
 from docmind.search.fusion import (
     DEPTH,
     FEW,
@@ -45,7 +45,7 @@ from docmind.search.fusion import (
     standing_out,
     strategy_of,
 )
-from docmind.search.lists import Gathered, Listed, VisualSearch, Words, listed
+from docmind.search.lists import CollectedLists, ListResult, VisualSearch, Words, listed
 from docmind.search.lists import Lists as AskedLists
 from docmind.search.visual_rerank import VisualReranker
 from docmind.wording import _
@@ -77,7 +77,7 @@ class MultimodalSearch:
         self._lists = AskedLists(settings, catalog, words, eyes)
         self._text = PictureText(settings.reading)
         self._second = VisualReranker(settings, eyes)
-        self._looking = Errands()  # separate from those of questions, so that a slow picture delays no question
+        self._looking = TimedCalls()  # separate from those of questions, so that a slow picture delays no question
 
     def search(
         self,
@@ -103,38 +103,38 @@ class MultimodalSearch:
         wanted = _checked(lists, limits)
         k = k or self._settings.retrieve.k
         dedup_key = dedup_key or self._settings.retrieve.dedup_key
-        gathered = Gathered()
-        kind = self._second.kind(rerank, gathered)
+        collected = CollectedLists()
+        kind = self._second.kind(rerank, collected)
         for name in wanted:
             if why := self._lists.why_not(name, filters):
-                gathered.report(name, why[0], reason=why[1])
-        asked: list[ListName] = [name for name in wanted if name not in gathered.reports]
+                collected.report(name, why[0], reason=why[1])
+        asked: list[ListName] = [name for name in wanted if name not in collected.reports]
         if not lists and asked == ["text", "code"]:
             asked.remove("code")
-            gathered.report("code", "off", reason=_("Alone beside the list of words it would say the same twice."))
+            collected.report("code", "off", reason=_("Alone beside the list of words it would say the same twice."))
         deep = k if len(asked) == 1 and kind is None else max(k, DEPTH)
         depth: dict[ListName, int] = {name: limits.get(name, deep) for name in asked}
-        self._lists.ask(question, depth, filters, dedup_key, gathered)
-        if "text" in gathered.errors and not gathered.lists:
-            raise gathered.errors["text"]
+        self._lists.ask(question, depth, filters, dedup_key, collected)
+        if "text" in collected.errors and not collected.lists:
+            raise collected.errors["text"]
         at = time.perf_counter()
-        ordered = self._merged(self._telling(gathered.lists, filters), merge, dedup_key)
+        ordered = self._merged(self._telling(collected.lists, filters), merge, dedup_key)
         if kind is not None:
-            ordered = self._second.over(ordered, kind, gathered, question=question)
+            ordered = self._second.over(ordered, kind, collected, question=question)
         hits = self._first(ordered, k)
         return MultimodalResult(
             query=question,
             hits=tuple(hits),
-            lists=tuple(gathered.reports[name] for name in wanted),
-            looks=self._looks(gathered, filters),
+            lists=tuple(collected.reports[name] for name in wanted),
+            looks=self._looks(collected, filters),
             merge=merge,
             degraded=tuple(
-                dict.fromkeys((*gathered.degraded, *self._catalog.lacking(filters), *self._catalog.damage()))
+                dict.fromkeys((*collected.degraded, *self._catalog.lacking(filters), *self._catalog.damage()))
             ),
-            timings_ms=_timings(gathered, at, started),
-            nearest_cosine=gathered.nearest_cosine,
+            timings_ms=_timings(collected, at, started),
+            nearest_cosine=collected.nearest_cosine,
             cache_hit_rate=self._queries.hit_rate(),
-            by_words=_by_words(gathered.lists, k, hits),
+            by_words=_by_words(collected.lists, k, hits),
         )
 
     def see(
@@ -162,79 +162,79 @@ class MultimodalSearch:
         strategy = strategy_of(merge or self._settings.search.merge)
         depth = max(k, DEPTH)
         looked = self._lookalike.search(picture, k=depth, filters=filters, name=name)
-        gathered = Gathered()
-        kind = self._second.kind(rerank, gathered)
-        shown = Listed([listed(hit, "lookalike") for hit in looked.hits], looked.degraded)
-        gathered.take("lookalike", shown, ms_since(started))
-        gathered.report("text", "off", reason=_("There are no words to look for."))
+        collected = CollectedLists()
+        kind = self._second.kind(rerank, collected)
+        shown = ListResult([listed(hit, "lookalike") for hit in looked.hits], looked.degraded)
+        collected.take("lookalike", shown, ms_since(started))
+        collected.report("text", "off", reason=_("There are no words to look for."))
         if why := self._lists.why_not("image", filters):
-            gathered.report("image", why[0], reason=why[1])
+            collected.report("image", why[0], reason=why[1])
         limit_s = self._settings.visual.list_timeout_s
         if question:
-            words = Errand(lambda: self._lists.words(question, "text", depth, filters), limit_s)
-            gathered.settle("text", self._looking.run({"question": words})["question"])
+            words = TimedCall(lambda: self._lists.words(question, "text", depth, filters), limit_s)
+            collected.settle("text", self._looking.run({"question": words})["question"])
 
         def result(text: str = "", *, is_final: bool = True) -> MultimodalResult:
             at = time.perf_counter()
-            ordered = self._merged(_by_picture(gathered.lists), strategy)
+            ordered = self._merged(_by_picture(collected.lists), strategy)
             if is_final and kind is not None:
                 ordered = self._second.over(
-                    ordered, kind, gathered, question=question or telling(_whole_words(text)), picture=picture
+                    ordered, kind, collected, question=question or telling(_whole_words(text)), picture=picture
                 )
             hits = [_outlined(hit) for hit in self._first(ordered, k)]
             return MultimodalResult(
                 query=question,
                 hits=tuple(hits),
-                lists=tuple(gathered.reports[each] for each in _BY_PICTURE if each in gathered.reports),
+                lists=tuple(collected.reports[each] for each in _BY_PICTURE if each in collected.reports),
                 merge=strategy,
                 found=looked.found,
                 is_final=is_final,
                 picture_text=text,
                 degraded=tuple(
-                    dict.fromkeys((*gathered.degraded, *self._catalog.lacking(filters), *self._catalog.damage()))
+                    dict.fromkeys((*collected.degraded, *self._catalog.lacking(filters), *self._catalog.damage()))
                 ),
-                timings_ms=_timings(gathered, at, started),
+                timings_ms=_timings(collected, at, started),
                 cache_hit_rate=self._queries.hit_rate(),
             )
 
         if on_first is not None:
             on_first(result(is_final=False))
-        errands: dict[str, Errand[Listed]] = {}
+        timed_calls: dict[str, TimedCall[ListResult]] = {}
         is_sure = any(hit.found and hit.score >= _SURE for hit in looked.hits)
         if is_sure and not question:
-            gathered.report("text", "off", reason=_("The page was found by its look: its words need not be read."))
+            collected.report("text", "off", reason=_("The page was found by its look: its words need not be read."))
         elif read and not is_sure and self._text.missing:
-            gathered.degraded.append(Degraded("ocr", self._text.missing))
+            collected.degraded.append(Degraded("ocr", self._text.missing))
         elif read and not is_sure:
             best = next((hit for hit in looked.hits if hit.quad and hit.score >= _LIKELY), None)
             turn = turn_of(best.quad) if best else 0.0
-            reading = Errand(
+            reading = TimedCall(
                 lambda: self._read(picture, turn, question, depth, filters), self._settings.reading.timeout_s + limit_s
             )
-            errands["text"] = reading
+            timed_calls["text"] = reading
         if not why:
-            errands["image"] = self._lists.images("image", None, picture, depth, filters)
-        outcomes = self._looking.run(errands)
+            timed_calls["image"] = self._lists.images("image", None, picture, depth, filters)
+        outcomes = self._looking.run(timed_calls)
         if "image" in outcomes:
-            gathered.settle("image", outcomes["image"])
+            collected.settle("image", outcomes["image"])
         if "text" not in outcomes:
             return result()
-        before = gathered.reports["text"]
-        settled = gathered.settle("text", outcomes["text"], stage="ocr")
-        if settled is None and gathered.lists.get("text"):  # the results of the question stay
-            gathered.reports["text"] = before
+        before = collected.reports["text"]
+        settled = collected.settle("text", outcomes["text"], stage="ocr")
+        if settled is None and collected.lists.get("text"):  # the results of the question stay
+            collected.reports["text"] = before
         return result(settled.text if settled else "")
 
     def close(self) -> None:
         """End the process that reads pictures. Idempotent."""
         self._text.close()
 
-    def _read(self, picture: bytes, turn: float, question: str, k: int, filters: Filters) -> Listed:
+    def _read(self, picture: bytes, turn: float, question: str, k: int, filters: Filters) -> ListResult:
         """Search the pages with the words on a picture and the words of the question given with it."""
         text = self._text.read(picture, turn)
         words = f"{question} {telling(_whole_words(text))}".strip()
         if not words:
-            return Listed((), nothing=_("No words were read on the picture."), text=text)
+            return ListResult((), nothing=_("No words were read on the picture."), text=text)
         return replace(self._lists.words(words, "text", k, filters), text=text)
 
     def _merged(
@@ -278,12 +278,12 @@ class MultimodalSearch:
             self._catalog.note_damage(hit.doc_id, hit.page_no)
             return False
 
-    def _looks(self, gathered: Gathered, filters: Filters) -> tuple[MultimodalHit, ...]:
+    def _looks(self, collected: CollectedLists, filters: Filters) -> tuple[MultimodalHit, ...]:
         """Return the pages that stand out by their look, or are few and without words, and are still there."""
         limit = self._settings.search.looks
-        looks = {hit.page_id: hit for hit in looking_alike(gathered.lists, limit)}
+        looks = {hit.page_id: hit for hit in looking_alike(collected.lists, limit)}
         for name in IMAGES:
-            for hit in self._bound(gathered.lists.get(name, ()), filters):
+            for hit in self._bound(collected.lists.get(name, ()), filters):
                 looks.setdefault(hit.page_id, hit)
         return tuple(self._first(list(looks.values())[:limit], limit))
 
@@ -358,7 +358,7 @@ def _whole_words(text: str) -> str:
     return " ".join(word for word in text.split() if sum(map(str.isalnum, word)) >= _SHORTEST)
 
 
-def _timings(gathered: Gathered, merging: float, started: float) -> tuple[tuple[str, float], ...]:
-    lists = [(name, report.duration_ms) for name, report in gathered.reports.items() if report.duration_ms]
-    merge = max(0.0, ms_since(merging) - sum(gathered.stages.values()))
-    return (*lists, *gathered.stages.items(), ("merge", merge), ("total", ms_since(started)))
+def _timings(collected: CollectedLists, merging: float, started: float) -> tuple[tuple[str, float], ...]:
+    lists = [(name, report.duration_ms) for name, report in collected.reports.items() if report.duration_ms]
+    merge = max(0.0, ms_since(merging) - sum(collected.stages.values()))
+    return (*lists, *collected.stages.items(), ("merge", merge), ("total", ms_since(started)))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from docmind.config import Settings
-from docmind.documents import Catalog, PageRecord, Place
+from docmind.documents import Catalog, PageImageRef, PageRecord
 from docmind.embedding import VectorCache
 from docmind.errors import (
     ConfigError,
@@ -397,7 +397,7 @@ class PageSearch:
         missing = self._visual.late_store.missing(model.fingerprint, list(shown.values()))
         why = ""
         if missing:
-            first = {image: Place(*place, image) for place, image in reversed(shown.items())}
+            first = {image: PageImageRef(*place, image) for place, image in reversed(shown.items())}
             why = self._embed(model, [first[image] for image in missing], started)
         left = self._visual.late_store.missing(model.fingerprint, missing)
         scores: dict[str, float] = {}
@@ -407,7 +407,7 @@ class PageSearch:
                 scores = self._visual.late_store.pages().score(model.fingerprint, query.vectors, set(shown.values()))
         return _told(places, shown, scores, model, degraded, why)
 
-    def _embed(self, model: Description, places: Sequence[Place], started: float) -> str:
+    def _embed(self, model: Description, places: Sequence[PageImageRef], started: float) -> str:
         """Embed as many of these pages as fit; return why not all were embedded."""
         embedding, bench = self._visual.by_kind["late"], self._visual.benches.of(model)
         if not self._settings.rerank_budget_s:

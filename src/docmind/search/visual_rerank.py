@@ -14,9 +14,9 @@ from docmind.config import Settings
 from docmind.errors import ConfigError
 from docmind.records.models import ModelKind
 from docmind.records.search import Degraded, MultimodalHit, PageScores, Rerank
-from docmind.runtime import Errand, Errands
+from docmind.runtime import TimedCall, TimedCalls
 from docmind.search.fusion import mean_and_spread, standardise
-from docmind.search.lists import FAILURES, NO_MODEL, STARTING, Gathered, VisualSearch, sentence_of
+from docmind.search.lists import FAILURES, NO_MODEL, STARTING, CollectedLists, VisualSearch, sentence_of
 from docmind.wording import _
 
 PAGES = 20
@@ -37,9 +37,9 @@ class VisualReranker:
         self._by_default: Rerank = settings.visual.rerank
         self._limit_s, self._start_s = settings.visual.list_timeout_s, settings.retrieve.start_timeout_s
         self._eyes = eyes
-        self._errands = Errands()
+        self._timed_calls = TimedCalls()
 
-    def kind(self, rerank: Rerank | None, gathered: Gathered) -> ModelKind | None:
+    def kind(self, rerank: Rerank | None, collected: CollectedLists) -> ModelKind | None:
         """Return the kind of model that reranks: the requested or the configured one; None where none does.
 
         Raises `ConfigError` for an unknown kind.
@@ -53,7 +53,7 @@ class VisualReranker:
             )
         kind = _KINDS[asked]
         if kind is not None and (self._eyes is None or not self._eyes.is_on(kind)):
-            gathered.lacks([Degraded(_NAME, _(NO_MODEL))])
+            collected.lacks([Degraded(_NAME, _(NO_MODEL))])
             return None
         return kind
 
@@ -61,7 +61,7 @@ class VisualReranker:
         self,
         hits: Sequence[MultimodalHit],
         kind: ModelKind,
-        gathered: Gathered,
+        collected: CollectedLists,
         *,
         question: str = "",
         picture: bytes | None = None,
@@ -81,7 +81,7 @@ class VisualReranker:
         if kind == "late":
             picture = None
             if not question:
-                gathered.lacks([Degraded(_NAME, _("There are no words to compare pages with."))])
+                collected.lacks([Degraded(_NAME, _("There are no words to compare pages with."))])
                 return hits
         words = None if picture is not None else question
         places = [(hit.doc_id, hit.page_no) for hit in pages]
@@ -90,21 +90,21 @@ class VisualReranker:
             is_ready = eyes.start(kind, self._start_s)
             return eyes.score_pages(kind, places, words, picture) if is_ready else None
 
-        errand = Errand(score, self._limit_s + (0.0 if eyes.is_ready(kind) else self._start_s))
-        outcome = self._errands.run({_NAME: errand})[_NAME]
-        gathered.stages[_NAME] = outcome.duration_ms
+        timed_call = TimedCall(score, self._limit_s + (0.0 if eyes.is_ready(kind) else self._start_s))
+        outcome = self._timed_calls.run({_NAME: timed_call})[_NAME]
+        collected.stages[_NAME] = outcome.duration_ms
         if outcome.late:
-            gathered.lacks([Degraded(_NAME, outcome.late)])
+            collected.lacks([Degraded(_NAME, outcome.late)])
             return hits
         try:
             scored = outcome.result()
         except FAILURES as error:
-            gathered.lacks([Degraded(_NAME, sentence_of(error))])
+            collected.lacks([Degraded(_NAME, sentence_of(error))])
             return hits
         if scored is None:
-            gathered.lacks([Degraded(_NAME, _(STARTING))])
+            collected.lacks([Degraded(_NAME, _(STARTING))])
             return hits
-        gathered.lacks(scored.degraded)
+        collected.lacks(scored.degraded)
         scores = {
             hit.page_id: score
             for hit, score in zip(pages, scored.scores, strict=True)

@@ -54,7 +54,7 @@ from docmind.errors import (
     WrongKeyError,
 )
 from docmind.records.documents import ArtifactRef
-from docmind.storage.aside import Aside
+from docmind.storage.aside import AsideFolder
 from docmind.storage.files import disk_error, is_regular, open_own, reading, replacing, sync_folder
 from docmind.storage.keys import Keyset, derive
 from docmind.wording import _
@@ -284,7 +284,7 @@ class Artifacts:
         self._writing: Counter[bytes] = Counter()  # writes under way, by the key that they began with
         self._written = threading.Condition()
         self._moving = threading.Lock()  # held while a file is removed or moved, or replaced by `reseal`
-        self._aside = Aside(self._root.parent / "aside")
+        self._aside = AsideFolder(self._root.parent / "aside")
         self._pool = ThreadPoolExecutor(4, thread_name_prefix="artifacts")
         for stray in () if read_only else list(self._files(_STRAY)):  # left half-written by a killed process
             with contextlib.suppress(OSError):  # its write was never acknowledged

@@ -16,7 +16,7 @@ from pathlib import Path
 _NAME = re.compile(r"(\d{13})-([0-9a-f]{64}(?:\.[a-z0-9]{1,8}){1,2}|vault\.db-wal)")
 
 
-class Aside:
+class AsideFolder:
     """The folder `aside` of a vault.
 
     Thread-safe; handles only regular files with names of its own form.

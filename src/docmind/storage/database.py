@@ -24,7 +24,7 @@ from typing import Any
 from sqlcipher3 import dbapi2 as _dbapi2
 
 from docmind.errors import BehindError, DamagedError, DiskFullError, VaultBusyError, VaultError, VaultFormatError
-from docmind.storage.aside import Aside
+from docmind.storage.aside import AsideFolder
 from docmind.storage.files import check_room, disk_error, free_bytes, sync_folder
 from docmind.storage.mark import Ledger, Mark, MarkState
 from docmind.storage.migrations import MIGRATIONS, Connection, Migration
@@ -470,7 +470,7 @@ class Database:
         A truncated log may hold older versions of pages that were folded before. Raises `DamagedError` where the
         database is sound neither with its log nor without it.
         """
-        aside, uri = Aside(self._path.parent / "aside"), self._path.resolve().as_uri()
+        aside, uri = AsideFolder(self._path.parent / "aside"), self._path.resolve().as_uri()
         if self._is_sound(f"{uri}?mode=ro"):
             aside.copy(log)
         elif self._is_sound(f"{uri}?mode=ro&immutable=1"):

@@ -32,7 +32,7 @@ from docmind.errors import DocMindError
 from docmind.storage import keep_private
 from docmind.ui.app import options
 from docmind.ui.app.activity import Noted
-from docmind.ui.app.desk import desk
+from docmind.ui.app.app_state import app_state
 from docmind.ui.app.errors import attempt
 from docmind.ui.app.guard import Guard, inline_script_sources
 from docmind.ui.app.routes import Routes
@@ -76,28 +76,28 @@ async def _lifespan(_: st.App) -> AsyncIterator[None]:
     if door is not None and serving is not None:
         door.stop()
         await serving
-    await run_in_threadpool(desk.clear)
+    await run_in_threadpool(app_state.clear)
     await run_in_threadpool(startup.end)
 
 
 def _open() -> None:
     """Open the vault, and load what draws the first page."""
-    attempt(desk().open)
+    attempt(app_state().open)
     import_module("docmind.ui.chat.conversation")
 
 
 def _vault() -> DocMind:
     """Return the vault for a program, whose request counts as use of the app."""
-    desk().activity.note()
-    return desk().open()
+    app_state().activity.note()
+    return app_state().open()
 
 
 def _theme() -> str:
-    return desk().theme()
+    return app_state().theme()
 
 
 _purse = Purse()
-_programs = Programs(startup.launch, lambda: desk().open())
+_programs = Programs(startup.launch, lambda: app_state().open())
 
 PARTS: dict[str, Any] = {
     "script_path": START,
@@ -107,7 +107,7 @@ PARTS: dict[str, Any] = {
         Middleware(Rest, launch=startup.launch, programs=_programs, vault=_vault),
         Middleware(Mcp, launch=startup.launch, programs=_programs, vault=_vault),
         Middleware(Guard, launch=startup.launch, scripts=_SCRIPTS, used=startup.forget_opening_page, theme=_theme),
-        Middleware(Noted, activity=lambda: desk().activity),
+        Middleware(Noted, activity=lambda: app_state().activity),
         Middleware(Routes, launch=startup.launch, routes=[*reader.ROUTES, *documents.LIBRARY]),
         Middleware(ClosedTabs),
     ],

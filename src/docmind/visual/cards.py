@@ -19,7 +19,7 @@ from docmind.records.models import Description, ModelBench, ModelCard, ModelKind
 from docmind.storage import Preferences
 from docmind.visual.embed_pages import Embedding
 from docmind.visual.open_models import Opened
-from docmind.visual.served import Choice
+from docmind.visual.served import ModelChoice
 from docmind.wording import N_, _
 
 BENCHES = "visual.benches"
@@ -120,7 +120,7 @@ class Cards:
 
     def __init__(
         self,
-        choice: Choice,
+        choice: ModelChoice,
         weights: Weights,
         benches: Benches,
         embeddings: Mapping[ModelKind, Embedding],

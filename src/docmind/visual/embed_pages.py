@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from docmind.documents import Catalog, PageList, Place
+from docmind.documents import Catalog, PageImageRef, PageList
 from docmind.errors import DiskFullError, NotFoundError, VaultError, VisualModelError
 from docmind.reading import PagePictures
 from docmind.records.models import Description, ModelKind, PagesEmbedded
 from docmind.runtime import Check, Interactive
-from docmind.visual.served import Serving
+from docmind.visual.served import ModelUse
 from docmind.visual.vector_stores import Store, old_left
 from docmind.wording import _
 
@@ -70,7 +70,7 @@ class Embedding:
         self,
         kind: ModelKind,
         store: Store,
-        serving: Serving,
+        serving: ModelUse,
         pages: PageList,
         catalog: Catalog,
         pictures: PagePictures,
@@ -89,7 +89,7 @@ class Embedding:
     def run(
         self,
         description: Description,
-        places: Sequence[Place],
+        places: Sequence[PageImageRef],
         *,
         force: bool = False,
         counts: Counts | None = None,
@@ -149,7 +149,7 @@ class Embedding:
                 self._chosen(description)
         self._settle()
 
-    def image_of(self, place: Place) -> bytes | None:
+    def image_of(self, place: PageImageRef) -> bytes | None:
         """Return the page's image; None where the page was deleted. Raises `VaultError` where it cannot be opened."""
         try:
             return self._pictures.get(place.ref)
@@ -188,11 +188,11 @@ class _Pass:
         self._wanted = wanted
         self._made: dict[str, object] = {}
         self._kept = replace(counts)
-        self._doubtful: list[Place] = []
-        self._again: list[Place] = []
+        self._doubtful: list[PageImageRef] = []
+        self._again: list[PageImageRef] = []
         self._trouble: VisualModelError | None = None
 
-    def take(self, place: Place, check: Check) -> None:
+    def take(self, place: PageImageRef, check: Check) -> None:
         """Process one page: embed it, or count it with an earlier page that has the same image."""
         counts, image = self._counts, place.image
         if image in counts.seen_images:
@@ -239,7 +239,7 @@ class _Pass:
             raise
         self._kept = replace(self._counts)
 
-    def _show(self, place: Place, check: Check) -> bool:
+    def _show(self, place: PageImageRef, check: Check) -> bool:
         """Embed a page; return whether its result is known."""
         counts = self._counts
         try:
@@ -280,7 +280,7 @@ class _Pass:
             self._fail(place)
             self._counts.last = (place.doc_id, place.page_no)
 
-    def _fail(self, place: Place) -> None:
+    def _fail(self, place: PageImageRef) -> None:
         self._counts.left -= 1
         self._counts.failed += 1
         self._counts.failed_images.add(place.image)

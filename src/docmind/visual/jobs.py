@@ -24,7 +24,7 @@ from docmind.runtime import Background, Check, log_mistake
 from docmind.storage import Database
 from docmind.visual.cards import Benches
 from docmind.visual.embed_pages import Counts, Embedding
-from docmind.visual.served import Choice, check_fits
+from docmind.visual.served import ModelChoice, check_fits
 from docmind.wording import _
 
 _KEPT = 20
@@ -275,7 +275,7 @@ class Runs:
     def __init__(
         self,
         settings: VisualSettings,
-        choice: Choice,
+        choice: ModelChoice,
         benches: Benches,
         pages: PageList,
         embeddings: Mapping[ModelKind, Embedding],

@@ -28,7 +28,7 @@ _SWITCH = ""  # the document under which a switch is recorded: it changes all, s
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class ModelInUse:
     """The model whose vectors answer; `before` is the one that answered until the index reached `epoch`."""
 
     fingerprint: str = ""
@@ -38,7 +38,7 @@ class Served:
     epoch: int = 0
 
 
-class Serving:
+class ModelUse:
     """The record of one kind of model. Thread-safe; only one process owns a vault."""
 
     def __init__(self, kind: ModelKind, database: Database, catalog: Catalog) -> None:
@@ -46,15 +46,15 @@ class Serving:
         self._database, self._catalog = database, catalog
         self._preferences = Preferences(database)
         self._lock = threading.Lock()
-        self._served: Served | None = None
+        self._served: ModelInUse | None = None
 
-    def now(self) -> Served:
+    def now(self) -> ModelInUse:
         """Return the model that answers now. Raises `DamagedError`."""
         with self._lock:
             if self._served is None:
                 kept = self._preferences.get(self._key)
                 try:
-                    self._served = Served(**kept) if kept else Served()
+                    self._served = ModelInUse(**kept) if kept else ModelInUse()
                 except TypeError as error:
                     raise DamagedError(_("The record of the visual model in use is not readable.")) from error
             return self._served
@@ -65,31 +65,31 @@ class Serving:
         An index may still hold multivectors whose files were deleted manually; that is a switch as well.
         """
         if self._kind == "image" or self.now().fingerprint in ("", description.fingerprint):
-            self._keep(Served(description.fingerprint, description.name))
+            self._keep(ModelInUse(description.fingerprint, description.name))
         else:
-            self._change(description, Served())
+            self._change(description, ModelInUse())
 
     def switch(self, description: Description) -> None:
         """Answer from this model: at once, or when the index has reached the epoch of this change."""
         self._change(description, self.now())
 
-    def _change(self, description: Description, old: Served) -> None:
+    def _change(self, description: Description, old: ModelInUse) -> None:
         with self._database.transaction():
             epoch = self._catalog.touch(_SWITCH)[1]
-            served = Served(description.fingerprint, description.name, old.fingerprint, old.name, epoch)
+            served = ModelInUse(description.fingerprint, description.name, old.fingerprint, old.name, epoch)
             self._preferences.put(self._key, asdict(served))
         self._note(served)
 
     def settle(self) -> None:
         """Forget the previous model."""
         served = self.now()
-        self._keep(Served(served.fingerprint, served.name, epoch=served.epoch))
+        self._keep(ModelInUse(served.fingerprint, served.name, epoch=served.epoch))
 
-    def _keep(self, served: Served) -> None:
+    def _keep(self, served: ModelInUse) -> None:
         self._preferences.put(self._key, asdict(served))
         self._note(served)
 
-    def _note(self, served: Served) -> None:
+    def _note(self, served: ModelInUse) -> None:
         with self._lock:
             self._served = served
 
@@ -97,7 +97,7 @@ class Serving:
 class _Indexed:
     """The mirror's view: which model of a kind the index has at an epoch."""
 
-    def __init__(self, serving: Serving) -> None:
+    def __init__(self, serving: ModelUse) -> None:
         self._serving = serving
 
     def at(self, epoch: int) -> str:
@@ -111,7 +111,7 @@ class _Indexed:
 class IndexedImages(_Indexed):
     """The image model of the index, and its vectors."""
 
-    def __init__(self, serving: Serving, vectors: PageVectors) -> None:
+    def __init__(self, serving: ModelUse, vectors: PageVectors) -> None:
         super().__init__(serving)
         self._vectors = vectors
 
@@ -122,7 +122,7 @@ class IndexedImages(_Indexed):
 class IndexedLate(_Indexed):
     """The late interaction model of the index, and its multivectors."""
 
-    def __init__(self, serving: Serving, store: LateStore) -> None:
+    def __init__(self, serving: ModelUse, store: LateStore) -> None:
         super().__init__(serving)
         self._store = store
 
@@ -134,11 +134,11 @@ _OFF = "off"
 _AUTO = "auto"
 
 
-class Choice:
+class ModelChoice:
     """The choice of models. Settings, choices and weights are read at each call, since files may come and go."""
 
     def __init__(
-        self, settings: VisualSettings, preferences: Preferences, weights: Weights, serving: dict[ModelKind, Serving]
+        self, settings: VisualSettings, preferences: Preferences, weights: Weights, serving: dict[ModelKind, ModelUse]
     ) -> None:
         self._set: dict[ModelKind, str] = {"image": settings.image_model, "late": settings.late_model}
         self._preferences, self._weights, self._serving = preferences, weights, serving

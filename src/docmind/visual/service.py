@@ -27,7 +27,7 @@ from docmind.visual.embed_pages import Counts, Embedding
 from docmind.visual.former_paths import name_former_paths
 from docmind.visual.jobs import EmbeddingJob, EmbeddingJobs, Follower, Runs
 from docmind.visual.open_models import Opened
-from docmind.visual.served import Choice, IndexedImages, IndexedLate, Serving
+from docmind.visual.served import IndexedImages, IndexedLate, ModelChoice, ModelUse
 from docmind.visual.vector_stores import ImageStore, LateStore, Store
 
 _HERE = "here"  # the id of a run that is not a job
@@ -56,13 +56,13 @@ class Visual:
         self._weights, self.opened = Weights(models_dir_of(settings)), Opened(visual)
         name_former_paths(database, preferences, self._weights)
         self.vectors, self.pages = PageVectors(database), PageList(database)
-        one, many = Serving("image", database, catalog), Serving("late", database, catalog)
+        one, many = ModelUse("image", database, catalog), ModelUse("late", database, catalog)
         self.late_store = LateStore(settings, database, catalog, self.pages, self.opened, index)
         self.images, self.late = IndexedImages(one, self.vectors), IndexedLate(many, self.late_store)
         """The mirror's sources of page vectors; multivectors only for an index that holds originals."""
 
-        serving: dict[ModelKind, Serving] = {"image": one, "late": many}
-        self.choice = Choice(visual, preferences, self._weights, serving)
+        serving: dict[ModelKind, ModelUse] = {"image": one, "late": many}
+        self.choice = ModelChoice(visual, preferences, self._weights, serving)
         seen = ImageStore(database, catalog, self.pages, self.vectors, self.opened, index.mirror)
         self.interactive, embeddings = Interactive(), dict[ModelKind, Embedding]()
         self.benches = Benches(preferences, self.opened)

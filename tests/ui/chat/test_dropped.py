@@ -17,7 +17,7 @@ from docmind.application import DocMind
 from docmind.records.documents import Upload
 from docmind.records.search import Filters
 from docmind.ui.app import state
-from docmind.ui.app.desk import desk
+from docmind.ui.app.app_state import app_state
 from docmind.ui.app.page_view import forget
 from libraries import Library, confirm
 
@@ -31,11 +31,11 @@ def docmind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DocMind
     for name, value in environment_of(tmp_path).items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("DOCMIND_ANSWER__THRESHOLD", "0")  # the fake model's scores are always low
-    desk.clear()
+    app_state.clear()
     forget()
     Library("rent", [Upload("lease.pdf", text_pdf(["The rent is paid each month."]))], confirm).copy_to(tmp_path)
-    yield desk().open()
-    desk.clear()
+    yield app_state().open()
+    app_state.clear()
 
 
 def app() -> AppTest:

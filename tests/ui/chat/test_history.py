@@ -20,7 +20,7 @@ from docmind.config import ReadingSettings, Settings, StorageSettings
 from docmind.records.conversations import Run
 from docmind.records.documents import Upload
 from docmind.ui.app import state
-from docmind.ui.app.desk import desk
+from docmind.ui.app.app_state import app_state
 from docmind.ui.app.page_view import forget
 from docmind.ui.chat.history import Lanes
 from each import each_of
@@ -131,20 +131,20 @@ def docmind(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DocMind
         "ANSWER__THRESHOLD": "0",
     }.items():  # fmt: skip
         monkeypatch.setenv(f"DOCMIND_{name}", value)
-    desk.clear()
+    app_state.clear()
     forget()
     Library("birds", [Upload("birds.pdf", BIRDS)], settings=settings_of).copy_to(data_dir.parent)
-    yield desk().open()
-    desk.clear()
+    yield app_state().open()
+    app_state.clear()
 
 
 def page() -> None:
     import streamlit as st
 
-    from docmind.ui.app.desk import desk
+    from docmind.ui.app.app_state import app_state
     from docmind.ui.chat import compare, history, threads
 
-    docmind = desk().open()
+    docmind = app_state().open()
     thread_id = threads.sidebar(docmind)
     if compare.draw(docmind):
         return
@@ -255,8 +255,8 @@ def test_nothing_moves_while_a_question_is_being_answered(docmind: DocMind, monk
         server.default = Behaviour("silent")
         monkeypatch.setenv("DOCMIND_LLM__PROVIDER", "ollama")
         monkeypatch.setenv("DOCMIND_LLM__URL", server.url)
-        desk.clear()
-        docmind = desk().open()
+        app_state.clear()
+        docmind = app_state().open()
         docmind.models.list()
         run_id = docmind.conversations.start(THIRD, thread_id=thread_id)
         until = time.monotonic() + 30

@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from docmind.application import DocMind
-from docmind.ui.app.desk import desk
+from docmind.ui.app.app_state import app_state
 
 HOSTILE = "![x](http:⁄⁄127.0.0.1:9⁄c.png) :red[r] $x$ <img src=x> [l](javascript:1)"
 
@@ -19,17 +19,17 @@ HOSTILE = "![x](http:⁄⁄127.0.0.1:9⁄c.png) :red[r] $x$ <img src=x> [l](java
 def mind(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DocMind]:
     monkeypatch.setenv("DOCMIND_EMBEDDING__MODEL", "fake")
     monkeypatch.setenv("DOCMIND_LLM__PROVIDER", "off")
-    desk.clear()
-    yield desk().open()
-    desk.clear()
+    app_state.clear()
+    yield app_state().open()
+    app_state.clear()
 
 
 def panel(thread_id: str | None = None, proposed: tuple[str, ...] | None = ()) -> AppTest:
     def draw(thread_id: str | None, proposed: tuple[str, ...] | None) -> None:
-        from docmind.ui.app.desk import desk
+        from docmind.ui.app.app_state import app_state
         from docmind.ui.chat.memories import memories_panel
 
-        memories_panel(desk().open(), thread_id, proposed)
+        memories_panel(app_state().open(), thread_id, proposed)
 
     return AppTest.from_function(draw, kwargs={"thread_id": thread_id, "proposed": proposed}, default_timeout=30).run()
 
@@ -218,11 +218,11 @@ def test_no_memory_acts_on_the_page(mind: DocMind) -> None:
 
 def test_the_same_proposal_under_a_turn_and_in_the_panel(mind: DocMind) -> None:
     def draw() -> None:
-        from docmind.ui.app.desk import desk
+        from docmind.ui.app.app_state import app_state
         from docmind.ui.chat.memories import draw_proposals, memories_panel
 
-        draw_proposals(desk().open(), "t1", ("I prefer tea",))
-        memories_panel(desk().open(), "t1", ("I prefer tea",))
+        draw_proposals(app_state().open(), "t1", ("I prefer tea",))
+        memories_panel(app_state().open(), "t1", ("I prefer tea",))
 
     test = AppTest.from_function(draw, default_timeout=30).run()
     assert said(test).count("Dismiss") == 2

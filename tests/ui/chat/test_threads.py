@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from docmind.records.conversations import Thread
 from docmind.ui.app import state
-from docmind.ui.app.desk import desk
+from docmind.ui.app.app_state import app_state
 from docmind.ui.chat.threads import ages
 
 HOSTILE = "![x](http://127.0.0.1:9/c.png) :red[r] $x$ <img src=x> [l](javascript:1) :material/home: www.a.com"
@@ -22,16 +22,16 @@ HOSTILE = "![x](http://127.0.0.1:9/c.png) :red[r] $x$ <img src=x> [l](javascript
 def vault(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("DOCMIND_EMBEDDING__MODEL", "fake")
     monkeypatch.setenv("DOCMIND_LLM__PROVIDER", "off")
-    desk.clear()
+    app_state.clear()
     yield
-    desk.clear()
+    app_state.clear()
 
 
 def page() -> None:
-    from docmind.ui.app.desk import desk
+    from docmind.ui.app.app_state import app_state
     from docmind.ui.chat import threads
 
-    threads.sidebar(desk().open())
+    threads.sidebar(app_state().open())
 
 
 def opened(thread_id: str = "") -> AppTest:
@@ -59,7 +59,7 @@ def click(test: AppTest, key: str) -> AppTest:
 
 
 def create(*titles: str) -> list[str]:
-    return [desk().open().conversations.create(title).thread_id for title in titles]
+    return [app_state().open().conversations.create(title).thread_id for title in titles]
 
 
 def test_an_empty_list_says_what_will_be_there() -> None:
@@ -106,7 +106,7 @@ def test_many_are_listed_in_parts_and_found_by_words() -> None:
 
 def test_what_was_deleted_elsewhere_is_not_opened() -> None:
     _, gone = create("Kept", "Gone")
-    desk().open().conversations.delete(gone)
+    app_state().open().conversations.delete(gone)
     test = opened(gone)
     assert "thread" not in test.query_params
     assert listed(test) == ["Kept"]
@@ -118,7 +118,7 @@ def test_what_was_deleted_elsewhere_is_not_opened() -> None:
 def test_the_last_deletion_is_undone_and_opened() -> None:
     (gone,) = create("Gone too soon")
     test = opened()
-    test.session_state[state.DELETED_THREAD] = desk().open().conversations.delete(gone)
+    test.session_state[state.DELETED_THREAD] = app_state().open().conversations.delete(gone)
     run(test)
     assert not listed(test)
     click(test, "undo")
@@ -129,7 +129,7 @@ def test_the_last_deletion_is_undone_and_opened() -> None:
 @pytest.mark.slow
 def test_restoring_and_deleting_for_good() -> None:
     back, gone = create("Bring me back", HOSTILE)
-    conversations = desk().open().conversations
+    conversations = app_state().open().conversations
     for thread_id in (back, gone):
         conversations.delete(thread_id)
     test = click(opened(), "deleted-threads")
@@ -162,7 +162,7 @@ def test_renaming_asks_for_a_title_and_refuses_none() -> None:
 
 def test_hostile_titles_are_escaped_wherever_they_stand() -> None:
     first, second = create(HOSTILE, HOSTILE + " too")
-    conversations = desk().open().conversations
+    conversations = app_state().open().conversations
     test = opened(first)
     test.session_state[state.DELETED_THREAD] = conversations.delete(second)
     test.session_state[state.THREAD_DIALOG] = ("deleted", second)

@@ -14,10 +14,10 @@ def remembered() -> None:
 
     from docmind.records.answers import NOTED, Answer
     from docmind.records.conversations import Turn
-    from docmind.ui.chat.turn import Place, _draw_answer
+    from docmind.ui.chat.turn import TurnPlace, _draw_answer
 
     hostile = "My rent is ![x](http://127.0.0.1:9/c.png) :red[r] $x$ <img src=x>"
-    place, mind = Place(0, is_last=True, is_open=True, is_free=True), Any
+    place, mind = TurnPlace(0, is_last=True, is_open=True, is_free=True), Any
     noted = Answer("Remember …", NOTED, found=False, outcome="noted", told=(hostile,))
     told = Answer("Rent?", "Nothing.", found=False, told=(hostile,))
     for answer in (noted, told):
@@ -42,7 +42,7 @@ def listed() -> None:
 
     from docmind.records.answers import Answer, Sentence, Source
     from docmind.records.conversations import Turn
-    from docmind.ui.chat.turn import Place, _draw_answer
+    from docmind.ui.chat.turn import TurnPlace, _draw_answer
 
     name, quote = "![x](http://127.0.0.1:9/c.png) [1] :red[r].txt", "“It lasts <img src=x> $x$ years.”"
     text = f"One document:\n\n{name}: {quote} [1]"
@@ -53,7 +53,7 @@ def listed() -> None:
         sentences=(lead, Sentence(quote, start, start + len(quote), (1,), True),), outcome="documents",
     )  # fmt: skip
     greeting = Answer("Hi", "Hello <b>!", found=False, outcome="greeting")
-    place, mind = Place(0, is_last=True, is_open=True, is_free=True), Any
+    place, mind = TurnPlace(0, is_last=True, is_open=True, is_free=True), Any
     for one in (answer, greeting):
         _draw_answer(mind, Turn("c", "b", one.question, 0, "answered", one), one, place)  # type: ignore[arg-type]
 

@@ -16,7 +16,7 @@ from docmind.errors import NotFoundError
 from docmind.records.documents import Upload
 from docmind.records.search import Degraded, MultimodalResult
 from docmind.ui.app import page_view, state
-from docmind.ui.app.desk import desk
+from docmind.ui.app.app_state import app_state
 from docmind.ui.app.guard import inline_script_sources
 from docmind.ui.app.page_links import reader_link
 from docmind.ui.chat import visual_search as picture
@@ -39,25 +39,25 @@ def vault(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
         patch.setenv("DOCMIND_LLM__PROVIDER", "off")
         patch.setenv("DOCMIND_READING__OCR", "off")
         patch.setenv("DOCMIND_READING__WORKERS", "1")
-        desk.clear()
-        mind = desk().open()
+        app_state.clear()
+        mind = app_state().open()
         empty = run(AppTest.from_function(page, default_timeout=60))
         assert "Once there are documents" in told(empty)
         assert not [button for button in empty.button if button.key == "picture-paste"]
         mind.add([Upload(name, png(sheet(seed))) for seed, name in enumerate(("one.png", HOSTILE, "three.png"), 1)])
         mind.lookalike.catch_up()
         yield mind
-        desk.clear()
+        app_state.clear()
 
 
 def page() -> None:
     import streamlit as st
 
-    from docmind.ui.app.desk import desk
+    from docmind.ui.app.app_state import app_state
     from docmind.ui.chat import conversation
     from docmind.ui.chat import visual_search as picture
 
-    mind = desk().open()
+    mind = app_state().open()
     with st.sidebar:
         picture.draw(mind)
     picture.draw_results(mind)
@@ -67,7 +67,7 @@ def page() -> None:
 def looking_for(sought: bytes, name: str = "shot.png", words: str = "") -> AppTest:
     """Return the page after a search for a picture has ended."""
     test = AppTest.from_function(page, default_timeout=60)
-    search = PictureSearch(desk().open(), sought, name=name, words=words)
+    search = PictureSearch(app_state().open(), sought, name=name, words=words)
     assert over(search)
     test.session_state[state.PICTURE] = search
     return run(test)
@@ -196,10 +196,10 @@ def test_a_search_is_repeated_once_pages_are_prepared(monkeypatch: pytest.Monkey
     test = AppTest.from_function(page, default_timeout=60)
     test.session_state[state.PICTURE] = search = PictureSearch(WithUnseen(), crop(), name="shot.png")  # type: ignore[arg-type]
     assert over(search)
-    monkeypatch.setattr(desk().open().lookalike, "missing", lambda: 3)
+    monkeypatch.setattr(app_state().open().lookalike, "missing", lambda: 3)
     assert "Still preparing 3 pages for picture search; this may be among them." in told(run(test))
     assert test.session_state[state.PICTURE] is search
-    monkeypatch.setattr(desk().open().lookalike, "missing", lambda: 0)
+    monkeypatch.setattr(app_state().open().lookalike, "missing", lambda: 0)
     run(test)
     assert test.session_state[state.PICTURE] is not search
     assert over(test.session_state[state.PICTURE])

@@ -16,7 +16,7 @@ from docmind.access import Launch, mint_ticket
 from docmind.application import DocMind
 from docmind.records.answers import Answer
 from docmind.records.documents import Upload
-from docmind.ui.app.desk import desk
+from docmind.ui.app.app_state import app_state
 from docmind.ui.app.guard import Guard
 from docmind.ui.app.page_links import cited_in, reader_link
 from docmind.ui.reader.served import ROUTES
@@ -159,10 +159,10 @@ def test_a_document_of_another_vault_is_not_found(
     docmind: DocMind, client: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     doc_id = lease_of(docmind)
-    desk.clear()
+    app_state.clear()
     for name, value in environment_of(tmp_path / "other").items():
         monkeypatch.setenv(name, value)
-    desk().open()
+    app_state().open()
     assert client.get(f"/-/page/{doc_id}/1").status_code == 404
     assert client.get(f"/-/document/{doc_id}/original").status_code == 404
 

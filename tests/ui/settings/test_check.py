@@ -9,29 +9,29 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from docmind.records.documents import Upload
-from docmind.ui.app.desk import desk
+from docmind.ui.app.app_state import app_state
 
 
 @pytest.fixture(autouse=True)
 def vault(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("DOCMIND_EMBEDDING__MODEL", "fake")
     monkeypatch.setenv("DOCMIND_LLM__PROVIDER", "off")
-    desk.clear()
+    app_state.clear()
     yield
-    desk.clear()
+    app_state.clear()
 
 
 def page() -> None:
-    from docmind.ui.app.desk import desk
+    from docmind.ui.app.app_state import app_state
     from docmind.ui.settings import check
 
-    check.section(desk().open())
+    check.section(app_state().open())
 
 
 def pressed(test: AppTest, key: str) -> AppTest:
     """Press a button, and wait until the work that it starts is over."""
     test.button(key).click().run()
-    work = desk().work("check-library")
+    work = app_state().work("check-library")
     assert work is not None
     assert work.ends.wait(60)
     test.run()
@@ -41,7 +41,7 @@ def pressed(test: AppTest, key: str) -> AppTest:
 
 @pytest.mark.slow
 def test_what_is_found_is_told_and_repaired(data_dir: Path) -> None:
-    docmind = desk().open()
+    docmind = app_state().open()
     docmind.add([Upload("owls.txt", b"Owls hunt at night.")])
     test = pressed(AppTest.from_function(page, default_timeout=60).run(), "check-now")
     assert [one.value for one in test.success] == ["All is well."]
@@ -62,9 +62,11 @@ def test_what_is_found_is_told_and_repaired(data_dir: Path) -> None:
 
 @pytest.mark.slow
 def test_a_check_that_is_stopped_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    desk().open()
+    app_state().open()
     test = AppTest.from_function(page, default_timeout=60).run()
-    begun = desk().start("check-library", lambda docmind, report: docmind.doctor.examine("deep", _stopping(report)))
+    begun = app_state().start(
+        "check-library", lambda docmind, report: docmind.doctor.examine("deep", _stopping(report))
+    )
     assert begun.ends.wait(60)
     test.run()
     assert not test.exception
@@ -73,7 +75,7 @@ def test_a_check_that_is_stopped_says_so(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def _stopping(report):  # type: ignore[no-untyped-def]
     def told(done: int, total: int) -> None:
-        work = desk().work("check-library")
+        work = app_state().work("check-library")
         if work is not None:
             work.stop()
         report(done, total)

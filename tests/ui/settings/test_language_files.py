@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from docmind.model_files import KNOWN_FILES
 from docmind.storage import wishes
 from docmind.storage.wish_list import VARIABLE
-from docmind.ui.app.desk import desk
+from docmind.ui.app.app_state import app_state
 from hub_server import Behaviour, HubServer, serving
 from smollm import LLAMA, gguf
 
@@ -34,16 +34,16 @@ def vault(data_dir: Path, hub: HubServer, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("DOCMIND_LLM__PROVIDER", "inside")
     monkeypatch.setenv("DOCMIND_VISUAL__MODELS_DIR", str(tmp_path / "models"))
     monkeypatch.setenv("DOCMIND_VISUAL__HUB_URL", hub.url)
-    desk.clear()
+    app_state.clear()
     yield
-    desk.clear()
+    app_state.clear()
 
 
 def page() -> None:
-    from docmind.ui.app.desk import desk
+    from docmind.ui.app.app_state import app_state
     from docmind.ui.settings import language_models as models
 
-    mind, settings = desk().open(), desk().settings
+    mind, settings = app_state().open(), app_state().settings
     assert settings is not None
     models.section(mind, settings)
 

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from docmind.llm import INSTALL
 from docmind.records.conversations import ModelInfo, ModelList
-from docmind.ui.app.desk import desk
+from docmind.ui.app.app_state import app_state
 from llm_server import Model, serving
 from smollm import LLAMA, gguf
 
@@ -23,16 +23,16 @@ HOSTILE = "![x](http://127.0.0.1:9/c.png) :red[r] $x$ <img src=x> [l](javascript
 def vault(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("DOCMIND_EMBEDDING__MODEL", "fake")
     monkeypatch.setenv("DOCMIND_LLM__PROVIDER", "auto")
-    desk.clear()
+    app_state.clear()
     yield
-    desk.clear()
+    app_state.clear()
 
 
 def page() -> None:
-    from docmind.ui.app.desk import desk
+    from docmind.ui.app.app_state import app_state
     from docmind.ui.settings import language_models as models
 
-    mind, settings = desk().open(), desk().settings
+    mind, settings = app_state().open(), app_state().settings
     assert settings is not None
     models.section(mind, settings)
 
@@ -73,9 +73,9 @@ def test_models_are_chosen_and_let_go_and_the_choice_is_kept(monkeypatch: pytest
         assert "tools" in said(test)
         assert chosen(click(test, "handy")) == ["**handy**"]
         assert chosen(click(test, "Quotes only")) == ["**Quotes only**"]
-        assert desk().open().models.current() is None
+        assert app_state().open().models.current() is None
         click(test, "handy")
-        desk.clear()
+        app_state.clear()
         assert chosen(opened()) == ["**handy**"], "after a new start too"
         server.models.append(Model("late"))
         assert "late" in said(click(test, "Look again"))
@@ -95,7 +95,7 @@ def test_without_a_server_it_says_how_to_add_one(monkeypatch: pytest.MonkeyPatch
 def test_a_model_on_another_machine_is_told_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
     """Such a server's models are a record here; reaching a server is tested with the servers themselves."""
     far = ModelInfo("openai", "http://10.0.0.4:8080/v1", HOSTILE, is_tool_calling=True, is_remote=True)
-    mind = desk().open()
+    mind = app_state().open()
     monkeypatch.setattr(mind.models, "list", lambda **_: ModelList((far,), far))
     test = opened()
     words = said(test)
@@ -111,11 +111,11 @@ def test_a_model_on_another_machine_is_told_as_such(monkeypatch: pytest.MonkeyPa
 
 def test_what_is_sent_to_another_machine_names_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     far = ModelInfo("ollama", "http://10.0.0.4:11434", "gemma3:4b", is_remote=True, takes_images=True)
-    monkeypatch.setattr(desk().open().models, "list", lambda **_: ModelList((far,), far))
+    monkeypatch.setattr(app_state().open().models, "list", lambda **_: ModelList((far,), far))
     assert "pictures of up to 2 pages that may answer it are sent too" in opened().warning[0].value
     monkeypatch.setenv("DOCMIND_LLM__IMAGES", "0")
-    desk.clear()
-    monkeypatch.setattr(desk().open().models, "list", lambda **_: ModelList((far,), far))
+    app_state.clear()
+    monkeypatch.setattr(app_state().open().models, "list", lambda **_: ModelList((far,), far))
     assert "Pictures of pages are not." in opened().warning[0].value
 
 
@@ -140,7 +140,7 @@ def test_a_server_is_tested_and_saved_in_the_form() -> None:
         test.text_input(key="server-key").set_value("sk-secret")
         click(test, "Save")
         assert chosen(test) == ["**handy**"]
-        mind = desk().open()
+        mind = app_state().open()
         assert mind.settings.info("llm.url").source == "app"
         assert mind.settings.now.llm.api_key is not None
         assert "sk-secret" not in str([field.value for field in test.text_input])
@@ -149,7 +149,7 @@ def test_a_server_is_tested_and_saved_in_the_form() -> None:
 
 
 def test_another_address_does_not_get_the_key() -> None:
-    mind = desk().open()
+    mind = app_state().open()
     mind.settings.put({"llm.url": "http://127.0.0.1:9", "llm.api_key": "sk-secret"})
     with serving() as server:
         test = opened()

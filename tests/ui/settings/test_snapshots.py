@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from docmind.records.documents import Upload
-from docmind.ui.app.desk import desk
+from docmind.ui.app.app_state import app_state
 
 pytestmark = pytest.mark.slow
 
@@ -18,21 +18,21 @@ pytestmark = pytest.mark.slow
 def vault(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("DOCMIND_LLM__PROVIDER", "off")
     monkeypatch.setenv("DOCMIND_EMBEDDING__MODEL", "fake")
-    desk.clear()
+    app_state.clear()
     yield
-    desk.clear()
+    app_state.clear()
 
 
 def page() -> None:
-    from docmind.ui.app.desk import desk
+    from docmind.ui.app.app_state import app_state
     from docmind.ui.settings import snapshots
 
-    snapshots.section(desk().open())
+    snapshots.section(app_state().open())
 
 
 def settled(test: AppTest) -> AppTest:
     """Wait for the work that a button started, and draw the page again."""
-    going = desk().work("snapshot")
+    going = app_state().work("snapshot")
     assert going is not None
     assert going.ends.wait(60)
     return test.run()
@@ -44,7 +44,7 @@ def words_of(test: AppTest) -> str:
 
 
 def test_a_snapshot_is_taken_compared_gone_back_to_and_deleted() -> None:
-    docmind = desk().open()
+    docmind = app_state().open()
     docmind.add([Upload("herons.txt", b"Herons nest in tall trees.")])
     test = AppTest.from_function(page, default_timeout=60).run()
     assert "There are no snapshots yet." in words_of(test)
@@ -71,7 +71,7 @@ def test_a_snapshot_is_taken_compared_gone_back_to_and_deleted() -> None:
 
 
 def test_an_error_is_said_and_nothing_is_changed() -> None:
-    docmind = desk().open()
+    docmind = app_state().open()
     docmind.add([Upload("herons.txt", b"Herons nest in tall trees.")])
     info = docmind.snapshots.create("damaged")
     folder = docmind.settings.now.data_dir / "snapshots" / info.snapshot_id

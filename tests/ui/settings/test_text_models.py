@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from docmind.ui.app.desk import desk
+from docmind.ui.app.app_state import app_state
 from tinysentences import tiny_sentences
 
 
@@ -17,16 +17,16 @@ def vault(data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
     monkeypatch.setenv("DOCMIND_LLM__PROVIDER", "off")
     monkeypatch.setenv("DOCMIND_VISUAL__MODELS_DIR", str(tmp_path / "models"))
     tiny_sentences(tmp_path / "models" / "own")
-    desk.clear()
+    app_state.clear()
     yield
-    desk.clear()
+    app_state.clear()
 
 
 def page() -> None:
-    from docmind.ui.app.desk import desk
+    from docmind.ui.app.app_state import app_state
     from docmind.ui.settings import text_models
 
-    mind, settings = desk().open(), desk().settings
+    mind, settings = app_state().open(), app_state().settings
     assert settings is not None
     text_models.section(mind, settings)
 
@@ -39,10 +39,10 @@ def test_a_folder_is_chosen_and_used_at_once() -> None:
     test.selectbox("text-model").select("own").run()
     test.button("text-model-use").click().run()
     assert not test.error
-    assert desk().open().text_models.all()
+    assert app_state().open().text_models.all()
     assert test.run().selectbox("text-model").value == "own", "at once"
-    desk().close()
-    desk.clear()
+    app_state().close()
+    app_state.clear()
     test = AppTest.from_function(page, default_timeout=60).run()
     assert test.selectbox("text-model").value == "own"
 

@@ -17,7 +17,7 @@ from streamlit.testing.v1 import AppTest
 from desks import report
 from docmind.access import Launch
 from docmind.records.documents import Upload
-from docmind.ui.app.desk import desk
+from docmind.ui.app.app_state import app_state
 from docmind.ui.app.format import about, pace
 from docmind.ui.app.routes import Routes
 from docmind.ui.reader.served import ROUTES
@@ -35,26 +35,26 @@ def vault(data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
         ("VISUAL__MODELS_DIR", str(tmp_path / "models")), ("STORAGE__MIN_FREE_MB", "1"),
     ):  # fmt: skip
         monkeypatch.setenv(f"DOCMIND_{name}", value)
-    desk.clear()
+    app_state.clear()
     measuring.clear()
     yield tmp_path / "models"
-    desk.clear()
+    app_state.clear()
 
 
 def settings_page() -> None:
-    from docmind.ui.app.desk import desk
+    from docmind.ui.app.app_state import app_state
     from docmind.ui.settings import visual_models
 
-    mind, settings = desk().open(), desk().settings
+    mind, settings = app_state().open(), app_state().settings
     assert settings is not None
     visual_models.section(mind, settings)
 
 
 def documents_page() -> None:
-    from docmind.ui.app.desk import desk
+    from docmind.ui.app.app_state import app_state
     from docmind.ui.documents import embedding
 
-    mind = desk().open()
+    mind = app_state().open()
     embedding.draw_question(mind)
     embedding.progress(mind)
     embedding.offer(mind)
@@ -97,7 +97,7 @@ def until(test: AppTest, is_so: Callable[[], object]) -> AppTest:
 
 
 def with_pages(*uploads: Upload) -> None:
-    assert all(added.status == "added" for added in desk().open().add(uploads or [report("heron", 3)]))
+    assert all(added.status == "added" for added in app_state().open().add(uploads or [report("heron", 3)]))
 
 
 @pytest.mark.slow
@@ -120,10 +120,10 @@ def test_fetching_asks_first_and_says_where_it_connects(monkeypatch: pytest.Monk
     assert "connect to **127.0.0.1:9**" in words
     assert re.search(r"fetch about \*\*8\d\d MB\*\*", words)
     assert "only time it connects there" in words
-    assert not desk().open().visual.pulls(), "nothing was asked for yet"
+    assert not app_state().open().visual.pulls(), "nothing was asked for yet"
     test = click(test, "fetch-yes")
-    until(test, lambda: all(pull.is_over for pull in desk().open().visual.pulls()))
-    (pull,) = desk().open().visual.pulls()
+    until(test, lambda: all(pull.is_over for pull in app_state().open().visual.pulls()))
+    (pull,) = app_state().open().visual.pulls()
     assert pull.error
     assert len(test.error) == 1, "one sentence"
     assert pull.error.split(".")[0] in re.sub(r"\\(.)", r"\1", test.error[0].value).replace("\u2060", "")
@@ -181,7 +181,7 @@ def test_a_folder_that_goes_away_under_a_running_vault_is_told(vault: Path, monk
 def test_pages_are_looked_at_when_the_user_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     test = opened(documents_page)
     assert not test.button, "without a model there is nothing to offer"
-    desk.clear()
+    app_state.clear()
     monkeypatch.setenv("DOCMIND_VISUAL__LATE_MODEL", "fake-late")
     with_pages()
     test = opened(documents_page)
@@ -189,16 +189,16 @@ def test_pages_are_looked_at_when_the_user_says_so(monkeypatch: pytest.MonkeyPat
     test = click(test, "embed-offer")
     assert "has not been measured" in said(test)
     test = click(test, "embed-no")
-    assert not desk().open().visual.embeddings()
-    desk().open().visual.bench("fake-late")
+    assert not app_state().open().visual.embeddings()
+    app_state().open().visual.bench("fake-late")
     test = click(test, "embed-offer")
     assert "each as measured on this computer: about **1 s**" in said(test)
     test = click(test, "embed-yes")
-    until(test, lambda: all(job.is_over for job in desk().open().visual.embeddings()))
+    until(test, lambda: all(job.is_over for job in app_state().open().visual.embeddings()))
     words = said(test)
     assert "**3 pages** looked at with fake-late" in words
     assert "Every page has been looked at by fake-late" in words
-    (job,) = desk().open().visual.embeddings()
+    (job,) = app_state().open().visual.embeddings()
     test = click(test, f"dismiss-{job.job_id}")
     assert "**3 pages** looked at" not in said(test)
 
@@ -207,24 +207,24 @@ def test_pages_are_looked_at_when_the_user_says_so(monkeypatch: pytest.MonkeyPat
 def test_a_paused_job_goes_on_after_a_restart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCMIND_VISUAL__LATE_MODEL", "fake-late")
     with_pages(report("heron", 40))
-    visual = desk().open().visual
+    visual = app_state().open().visual
     job_id = visual.submit_embedding("fake-late")
     visual.pause(job_id)
-    until(opened(documents_page), lambda: desk().open().visual.embedding(job_id).state in ("paused", "done"))
-    assert desk().open().visual.embedding(job_id).state == "paused"
-    desk.clear()
+    until(opened(documents_page), lambda: app_state().open().visual.embedding(job_id).state in ("paused", "done"))
+    assert app_state().open().visual.embedding(job_id).state == "paused"
+    app_state.clear()
     test = opened(documents_page)
     assert "Paused with **fake-late**" in said(test)
     test = click(test, f"resume-{job_id}")
-    until(test, lambda: desk().open().visual.embedding(job_id).is_over)
-    assert desk().open().visual.embedding(job_id).pages_done == 40
+    until(test, lambda: app_state().open().visual.embedding(job_id).is_over)
+    assert app_state().open().visual.embedding(job_id).pages_done == 40
 
 
 @pytest.mark.slow
 def test_the_reader_shows_a_page_with_its_heat_and_one_word_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCMIND_VISUAL__LATE_MODEL", "fake-late")
     with_pages(Upload("red.pdf", pdf([RED])))
-    mind = desk().open()
+    mind = app_state().open()
     (info,) = mind.documents.all()
     mind.visual.embed("fake-late")
     thread = mind.conversations.create()
@@ -261,7 +261,7 @@ def test_another_image_model_embeds_all_pages_on_request(vault: Path) -> None:
     (vault / "siglip").mkdir(parents=True)
     shutil.copytree(tiny_siglip(vault / "siglip"), vault / "siglip-384")
     with_pages()
-    mind = desk().open()
+    mind = app_state().open()
     done = mind.visual.embed("siglip")
     assert done.pages_added + done.pages_skipped == 3
     mind.visual.enable("siglip-384")

@@ -15,7 +15,7 @@ from docmind.answers import NOT_FOUND, SENTENCES
 from docmind.records.answers import NOTED, SEEN, TOLD, Answer, Outcome, Source
 from docmind.records.conversations import ThreadView, Turn
 from docmind.records.documents import Box
-from docmind.records.rich_text import Block, Break, Mark, Paragraph, Run
+from docmind.records.rich_text import Block, Break, Paragraph, Run, SentenceEnd
 from docmind.records.search import stage_name
 from docmind.rich_text import blocks_of, highlight, one_line, quote_lines
 from docmind.wording import N_, _, date, ngettext
@@ -120,7 +120,7 @@ def groups_of(answer: Answer) -> list[tuple[str, tuple[Source, ...]]]:
     return [(name, group) for name, group in ((_("Sources"), first), (_("Also relevant"), further)) if group]
 
 
-def _quoted(text: str) -> tuple[Run | Break | Mark, ...]:
+def _quoted(text: str) -> tuple[Run | Break | SentenceEnd, ...]:
     lines = [Run(line) for line in quote_lines(text)]
     return tuple(part for line in lines for part in (line, Break()))[:-1]
 

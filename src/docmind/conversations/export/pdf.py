@@ -57,7 +57,7 @@ from docmind.conversations.export.content import (
 )
 from docmind.records.answers import Answer, Source
 from docmind.records.conversations import ThreadView, Turn
-from docmind.records.rich_text import Block, Break, Code, Inline, Items, Mark, Quote, Rule, Run
+from docmind.records.rich_text import Block, Break, Code, Inline, Items, Quote, Rule, Run, SentenceEnd
 from docmind.records.rich_text import Paragraph as Words
 from docmind.records.rich_text import Table as Cells
 from docmind.rich_text import one_line, quote_lines, shorten, visible
@@ -239,7 +239,7 @@ def _tags(inline: Inline, badge: Badge) -> str:
     for part in inline:
         if isinstance(part, Break):
             out += "<br/>"
-        elif isinstance(part, Mark):
+        elif isinstance(part, SentenceEnd):
             out = out.rstrip(" ") + badge(part.index)
         else:
             words = printed(part.text)

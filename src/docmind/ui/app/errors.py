@@ -46,10 +46,10 @@ def show_of(key: str) -> None:
 
 def show(error: DocMindError) -> None:
     """Show an error with its hint."""
-    tell(str(error), error.hint)
+    show_message(str(error), error.hint)
 
 
-def tell(message: str, hint: str = "") -> None:
+def show_message(message: str, hint: str = "") -> None:
     """Show the message of another failure (a refused file) in the same style."""
     st.error(f"{_marked(message)}  \n{_marked(hint)}" if hint else _marked(message), icon=":material/error:")
 

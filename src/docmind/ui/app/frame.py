@@ -14,8 +14,8 @@ import streamlit as st
 from docmind.errors import BehindError, DocMindError, WrongKeyError
 from docmind.storage import SHORTEST_PASSPHRASE
 from docmind.ui.app import errors, state
+from docmind.ui.app.app_state import AppState, app_state
 from docmind.ui.app.browser_part import browser_part
-from docmind.ui.app.desk import AppState, desk
 from docmind.ui.app.dialogs import dialog
 from docmind.wording import N_, _
 
@@ -154,23 +154,23 @@ def _renew(docmind: DocMind) -> None:
 
 def frame(draw: Callable[[DocMind], None]) -> None:
     """Draw a page over the open vault; where that fails, show the error in its place."""
-    opened = errors.attempt(desk().open)
+    opened = errors.attempt(app_state().open)
     if not isinstance(opened, DocMindError):
         outcome = errors.attempt(lambda: _draw(opened, draw))
         if isinstance(outcome, DocMindError):
             errors.show(outcome)
-        desk().drawn()
-        if desk().is_lockable:  # a tab that nobody uses must not go on showing documents
+        app_state().drawn()
+        if app_state().is_lockable:  # a tab that nobody uses must not go on showing documents
             st.fragment(_follow_locking, run_every=_LOOK_S)()
-    elif desk().wants_passphrase:
-        _lock_screen(desk())
+    elif app_state().wants_passphrase:
+        _lock_screen(app_state())
     else:
         _closed(opened)
 
 
 def _draw(opened: DocMind, draw: Callable[[DocMind], None]) -> None:
     if opened.is_read_only:
-        _reading_only(desk())
+        _reading_only(app_state())
     else:
         draw_recovery(opened)
     draw(opened)
@@ -182,7 +182,7 @@ def _closed(error: DocMindError) -> None:
     st.caption(_("Nothing was changed. Correct the problem, then try again."))
     st.button(_("Try again"), type="primary", icon=":material/refresh:")
     if isinstance(error, BehindError):
-        _choices(desk())
+        _choices(app_state())
 
 
 def _reading_only(vault: AppState) -> None:
@@ -248,7 +248,7 @@ def _unlock(vault: AppState, passphrase: str, again: str, *, is_chosen: bool) ->
     with st.spinner(_("Opening the library…")):
         outcome = errors.attempt(lambda: vault.open(passphrase))
     if isinstance(outcome, WrongKeyError) and not is_chosen:
-        errors.tell(
+        errors.show_message(
             _("This isn't the passphrase of your library."),
             _("Check capital letters and the keyboard."),
         )
@@ -280,7 +280,7 @@ def _recover(vault: AppState) -> None:
         if isinstance(outcome, DocMindError):
             _close()
         if isinstance(outcome, WrongKeyError):
-            errors.tell(
+            errors.show_message(
                 _("This isn't the recovery code of your library."),
                 _("A code stops working when a newer one was made. Nothing was changed."),
             )
@@ -300,10 +300,10 @@ def _wrong_choice(passphrase: str, again: str) -> str:
 
 
 def _follow_unlocking() -> None:
-    if desk().is_open:
+    if app_state().is_open:
         st.rerun()
 
 
 def _follow_locking() -> None:
-    if not desk().is_open:
+    if not app_state().is_open:
         st.rerun()

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from docmind.access import Launch
 from docmind.errors import DocMindError, NotFoundError
 from docmind.rich_text import file_name
-from docmind.ui.app.desk import desk
+from docmind.ui.app.app_state import app_state
 from docmind.ui.app.errors import attempt
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def route(path: str, answer: Answer, method: str = "GET") -> Route:
 
     async def endpoint(request: Request) -> Response:
         request.state.body = await request.body()
-        outcome = await run_in_threadpool(attempt, lambda: answer(desk().open(), request))
+        outcome = await run_in_threadpool(attempt, lambda: answer(app_state().open(), request))
         if not isinstance(outcome, DocMindError):
             return outcome
         status = 404 if isinstance(outcome, NotFoundError) else 409

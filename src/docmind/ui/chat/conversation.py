@@ -21,13 +21,13 @@ from docmind.records.search import Filters
 from docmind.records.values import LONGEST_QUESTION
 from docmind.rich_text import escape, one_line
 from docmind.ui.app import errors, state
+from docmind.ui.app.app_state import app_state
 from docmind.ui.app.browser_part import browser_part
-from docmind.ui.app.desk import desk
 from docmind.ui.app.format import conversation, count, place_of_model, snapshot
 from docmind.ui.chat import dropped, filters, history, side_panel
 from docmind.ui.chat.run import ask, draw_run, was_taken, watch
 from docmind.ui.chat.sources import has_look
-from docmind.ui.chat.turn import Place, draw_turn
+from docmind.ui.chat.turn import TurnPlace, draw_turn
 from docmind.ui.documents import upload
 from docmind.wording import _, ngettext
 
@@ -149,7 +149,7 @@ def _ask_from(docmind: DocMind, key: str, thread_id: str | None) -> None:
 
 def _draw_modes(docmind: DocMind) -> None:
     """Draw agent mode where a model can call tools, and web search where a provider is set."""
-    model, settings = docmind.models.current(), desk().settings
+    model, settings = docmind.models.current(), app_state().settings
     if model is None or model.info.is_tool_calling is False or settings is None:
         return
     is_agent = st.toggle(
@@ -278,7 +278,7 @@ def _draw_turns(
         )
     last = len(turns) - 1
     for index, turn in enumerate(turns):
-        place = Place(
+        place = TurnPlace(
             view.earlier + index,
             is_last=index == last,
             is_open=index > last - _OPEN,

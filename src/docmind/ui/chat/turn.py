@@ -144,7 +144,7 @@ _CUT_OFF = N_("This question was cut off before it was answered.")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TurnPlace:
     """The place of a turn: its number, whether its sources are open, and whether it has actions.
 
     There are no actions while the page shows an earlier point, nor while an answer is being written.
@@ -160,7 +160,7 @@ class Place:
         return f"turn-{self.number}"
 
 
-def draw_turn(docmind: DocMind, view: ThreadView, turn: Turn, place: Place, names: Mapping[str, str]) -> None:
+def draw_turn(docmind: DocMind, view: ThreadView, turn: Turn, place: TurnPlace, names: Mapping[str, str]) -> None:
     """Draw a turn; `names` maps document ids to names."""
     with st.container(key=place.key):
         draw_question(docmind, view.thread, turn, place.key, is_free=place.is_free)
@@ -195,7 +195,7 @@ def draw_turn(docmind: DocMind, view: ThreadView, turn: Turn, place: Place, name
                 draw_proposals(docmind, view.thread.thread_id, turn.memories)
 
 
-def _draw_answer(docmind: DocMind, turn: Turn, answer: Answer, place: Place) -> None:
+def _draw_answer(docmind: DocMind, turn: Turn, answer: Answer, place: TurnPlace) -> None:
     quotes = [source for source in answer.sources if source.kind == "quote" and source.quote]
     if answer.outcome == "noted":
         _draw_noted(answer)
@@ -225,7 +225,7 @@ def _draw_answer(docmind: DocMind, turn: Turn, answer: Answer, place: Place) -> 
         draw_nearest(docmind, turn.nearest, f"{place.key}-near", cited_in(answer))
 
 
-def _draw_filters(docmind: DocMind, thread: Thread, turn: Turn, place: Place, names: Mapping[str, str]) -> None:
+def _draw_filters(docmind: DocMind, thread: Thread, turn: Turn, place: TurnPlace, names: Mapping[str, str]) -> None:
     """Draw the filters that the question was asked under; where nothing was found, a button asks without them."""
     told = filters.describe(turn.filters, turn.lists, names)
     if not told:
@@ -275,7 +275,7 @@ def _asked(turn: Turn) -> str:
     return turn.asked_as or turn.question
 
 
-def _draw_trouble(docmind: DocMind, view: ThreadView, turn: Turn, place: Place) -> None:
+def _draw_trouble(docmind: DocMind, view: ThreadView, turn: Turn, place: TurnPlace) -> None:
     """Draw what went wrong, with a button to try again; the answer below lacks that part."""
     message, hint = turn.message, turn.hint
     if turn.state == "unanswered" and not message:

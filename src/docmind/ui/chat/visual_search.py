@@ -21,7 +21,7 @@ from docmind.records.search import MultimodalHit, MultimodalResult
 from docmind.rich_text import escape, one_line
 from docmind.runtime import log_mistake
 from docmind.ui.app import errors, state
-from docmind.ui.app.desk import desk
+from docmind.ui.app.app_state import app_state
 from docmind.ui.app.format import data_url
 from docmind.ui.app.page_links import reader_link
 from docmind.ui.app.page_view import outlined_jpeg
@@ -307,7 +307,7 @@ def _draw_box(docmind: DocMind, *, is_first: bool) -> None:
         st.file_uploader(
             _("Find a page by a picture of it"),
             key=key,
-            max_upload_size=min(desk().max_file_mb, 500),
+            max_upload_size=min(app_state().max_file_mb, 500),
             on_change=_take,
             args=(docmind, key),
             label_visibility="collapsed",

@@ -218,7 +218,7 @@ def _draw_over(docmind: DocMind, job: EmbeddingProgress) -> None:
             args=(_TROUBLE, lambda: _followed().discard(job.job_id)),
         )
         if job.state == "failed":
-            errors.tell(job.message)
+            errors.show_message(job.message)
             _act(f"resume-{job.job_id}", _("Go on"), ":material/play_arrow:", lambda: docmind.visual.resume(job.job_id))
 
 

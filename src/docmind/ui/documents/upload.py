@@ -17,7 +17,7 @@ from docmind.reading import has_known_name
 from docmind.records.documents import QueueProgress, Upload, UploadInfo
 from docmind.rich_text import escape
 from docmind.ui.app import errors, state
-from docmind.ui.app.desk import desk
+from docmind.ui.app.app_state import app_state
 from docmind.ui.app.format import about, count
 from docmind.wording import N_, _, ngettext
 
@@ -144,7 +144,7 @@ def limit_mb() -> int:
 
     A box shows limits above 500 MB in whole gigabytes: 512 MB would be shown as 1 GB.
     """
-    limit = desk().max_file_mb
+    limit = app_state().max_file_mb
     return min(limit, 500) if limit < 1000 else limit
 
 
@@ -158,7 +158,7 @@ def submit(docmind: DocMind, files: Sequence[UploadedFile], *, is_folder: bool =
     """Submit files, each at most once, and return their ids in the queue.
 
     Of a folder, hidden files and files of other kinds are left out, and names have no folders before them. Raises as
-    `DocMind.submit` does.
+    `IngestQueue.submit` does.
     """
     taken: set[str] = st.session_state.setdefault(state.TAKEN_FILES, set())
     taken.update(file.file_id for file in files)
@@ -290,7 +290,7 @@ def _draw_paused(docmind: DocMind, now: QueueProgress) -> None:
                 _button(_("Resume"), "resume", ":material/play_arrow:", lambda: docmind.queue.resume(), is_primary=True)
                 _button(_("Cancel"), "cancel", ":material/close:", lambda: docmind.queue.cancel())
         if now.message:
-            errors.tell(now.message)
+            errors.show_message(now.message)
 
 
 def _draw_done(docmind: DocMind, done: Sequence[UploadInfo]) -> None:

@@ -9,7 +9,7 @@ import streamlit as st
 from docmind.errors import DocMindError
 from docmind.rich_text import escape
 from docmind.ui.app import errors, state
-from docmind.ui.app.desk import desk
+from docmind.ui.app.app_state import app_state
 from docmind.ui.app.frame import frame
 from docmind.ui.chat import compare, conversation, dropped, run, side_panel, threads, turn, visual_search
 from docmind.ui.chat.conversation import draw_conversation
@@ -93,7 +93,7 @@ def _look(docmind: DocMind) -> None:
 
 def _made(docmind: DocMind) -> tuple[str, ...] | DocMindError | None:
     """Return the examples; None while they are made, which does not begin before a first page was drawn."""
-    return errors.attempt(docmind.examples.get) if desk().is_drawn else None
+    return errors.attempt(docmind.examples.get) if app_state().is_drawn else None
 
 
 def no_more_documents() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from docmind.config import Settings
-from docmind.ui.app.desk import desk
+from docmind.ui.app.app_state import app_state
 from docmind.ui.app.frame import frame, recovery_section
 from docmind.ui.chat import threads
 from docmind.ui.settings import (
@@ -34,7 +34,7 @@ _Draw = Callable[["DocMind", Settings], None]
 def settings_page(docmind: DocMind) -> None:
     threads.sidebar_elsewhere(docmind)
     st.title(_("Settings"), anchor=False)
-    settings = desk().settings
+    settings = app_state().settings
     if settings is None:
         return
     titles = [_(title) for title in SECTIONS]

@@ -8,8 +8,8 @@ from pathlib import Path
 import streamlit as st
 
 from docmind.errors import DocMindError
+from docmind.ui.app.app_state import app_state
 from docmind.ui.app.browser_part import browser_part
-from docmind.ui.app.desk import desk
 from docmind.ui.app.errors import attempt
 from docmind.wording import N_, _
 
@@ -66,7 +66,7 @@ def mount_reader(ask: Callable[[str], object]) -> None:
 
     `ask` is called with a document's id when the user wants to ask it, before the page runs.
     """
-    if isinstance(attempt(desk().open), DocMindError):
+    if isinstance(attempt(app_state().open), DocMindError):
         return
 
     def asked() -> None:

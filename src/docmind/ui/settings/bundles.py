@@ -11,7 +11,7 @@ from docmind.errors import ConfigError
 from docmind.records.bundles import SUFFIX, BundleInfo, BundleReport
 from docmind.rich_text import escape
 from docmind.ui.app import errors, long_work
-from docmind.ui.app.desk import desk
+from docmind.ui.app.app_state import app_state
 from docmind.ui.app.format import documents, size
 from docmind.ui.app.long_work import LongWork
 from docmind.wording import _
@@ -31,7 +31,7 @@ def section(docmind: DocMind) -> None:
     st.caption(
         _("One encrypted file takes documents, conversations and memories to another computer, or keeps a copy.")
     )
-    going = desk().work(_WORK)
+    going = app_state().work(_WORK)
     if going is not None and not going.is_over:
         long_work.draw(going, _progress, key=_WORK)
         return
@@ -64,7 +64,7 @@ def _write() -> None:
         if new != again:
             raise ConfigError(_("The two passphrases differ. Nothing was written."), hint=_("Type them again."))
         place = _path(path)
-        desk().start(_WORK, lambda docmind, report: docmind.bundles.write(place, new, report))
+        app_state().start(_WORK, lambda docmind, report: docmind.bundles.write(place, new, report))
 
     errors.heed(_WRITE, begin)
     st.session_state[_NEW] = st.session_state[_AGAIN] = ""
@@ -76,7 +76,7 @@ def _read() -> None:
 
     def begin() -> None:
         place = _path(path)
-        desk().start(
+        app_state().start(
             _WORK, lambda docmind, report: docmind.bundles.read(place, passphrase, report, with_erased=with_erased)
         )
 
@@ -110,7 +110,7 @@ def _outcome(going: LongWork) -> None:
             icon=":material/check:",
         )
         for name in info.left_out:
-            errors.tell(_("Left out, because its stored files are damaged: {name}").format(name=name))
+            errors.show_message(_("Left out, because its stored files are damaged: {name}").format(name=name))
     elif isinstance(going.result, BundleReport):
         st.success(
             _("The bundle is read: {documents} added.").format(documents=documents(going.result.documents)),

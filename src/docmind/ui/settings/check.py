@@ -10,7 +10,7 @@ from docmind.maintenance import KINDS, LEVELS
 from docmind.records.checks import CheckReport, Finding, Level, RepairReport
 from docmind.rich_text import escape, one_line
 from docmind.ui.app import errors, long_work
-from docmind.ui.app.desk import desk
+from docmind.ui.app.app_state import app_state
 from docmind.ui.app.format import count
 from docmind.ui.app.long_work import LongWork
 from docmind.wording import N_, _, ngettext
@@ -33,7 +33,7 @@ def section(docmind: DocMind) -> None:
     st.caption(
         _("Looks for anything that is lost, damaged or left over, and says what to do. A check changes nothing.")
     )
-    going = desk().work(_WORK)
+    going = app_state().work(_WORK)
     if going is not None and not going.is_over:
         long_work.draw(going, _progress, key=_WORK)
         return
@@ -51,11 +51,11 @@ def section(docmind: DocMind) -> None:
 
 
 def _check(level: Level) -> None:
-    desk().start(_WORK, lambda docmind, report: docmind.doctor.examine(level, report))
+    app_state().start(_WORK, lambda docmind, report: docmind.doctor.examine(level, report))
 
 
 def _repair(level: Level) -> None:
-    desk().start(_WORK, lambda docmind, report: docmind.doctor.repair(level, report), can_stop=False)
+    app_state().start(_WORK, lambda docmind, report: docmind.doctor.repair(level, report), can_stop=False)
 
 
 def _progress(going: LongWork) -> str:
@@ -74,7 +74,7 @@ def _outcome(docmind: DocMind, going: LongWork) -> None:
             icon=":material/build:",
         )
         for note in report.notes:
-            errors.tell(note)
+            errors.show_message(note)
         report = report.after
     if not isinstance(report, CheckReport):
         return

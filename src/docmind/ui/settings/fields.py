@@ -9,7 +9,7 @@ import streamlit as st
 
 from docmind.records.settings import SettingInfo
 from docmind.ui.app import errors, state
-from docmind.ui.app.desk import desk
+from docmind.ui.app.app_state import app_state
 from docmind.wording import _
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def unset(name: str) -> None:
 def apply(key: str, values: Mapping[str, Any]) -> bool:
     """Set these and tell whether that went well; an error is kept for `errors.show_of(key)`."""
     st.session_state.pop(state.SETTINGS_DRAWN, None)
-    errors.heed(key, lambda: _said(desk().change(values)))
+    errors.heed(key, lambda: _said(app_state().change(values)))
     told = st.session_state.get(state.MODEL_TROUBLE)
     return told is None or told[0] != key
 
@@ -88,7 +88,7 @@ def _change(name: str) -> None:
 
 
 def _said(changed: tuple[str, ...]) -> None:
-    if changed and desk().is_waiting:
+    if changed and app_state().is_waiting:
         st.toast(_("Saved. It takes effect when the current question or download is done."))
     elif changed:
         st.toast(_("Saved"), icon=":material/check:")

@@ -44,7 +44,7 @@ def line(docmind: DocMind) -> None:
                 "{n} files could not be removed. They are tried again later.",
                 done.failed,
             )
-            errors.tell(told.format(n=done.failed))
+            errors.show_message(told.format(n=done.failed))
     errors.show_of(_FREE)
 
 

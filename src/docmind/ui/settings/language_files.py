@@ -147,7 +147,7 @@ def _draw_known(docmind: DocMind, settings: Settings, name: str, known: KnownFil
 def _draw_pull(docmind: DocMind, pull: PullProgress) -> None:
     if pull.is_over:
         if pull.error:
-            errors.tell(pull.error, pull.hint)
+            errors.show_message(pull.error, pull.hint)
         return
     words, stop = st.columns([0.8, 0.2], vertical_alignment="center")
     part = min(1.0, pull.bytes_done / pull.bytes_total) if pull.bytes_total else 0.0

@@ -12,7 +12,7 @@ from docmind.config import LLMSettings, Settings
 from docmind.errors import DocMindError
 from docmind.rich_text import escape
 from docmind.ui.app import errors, state
-from docmind.ui.app.desk import desk
+from docmind.ui.app.app_state import app_state
 from docmind.ui.settings import fields
 from docmind.wording import _
 
@@ -89,7 +89,7 @@ def _typed() -> LLMSettings:
 
     A key belongs to the server that it was given for: another address does not get it.
     """
-    settings = desk().settings
+    settings = app_state().settings
     assert settings is not None, "the form is drawn over an open vault"
     now, values = settings.llm, st.session_state
     address, key = str(values.get(_URL, "")).strip(), str(values.get(_KEY, "")).strip()
@@ -131,7 +131,7 @@ def _draw_tried() -> None:
 
 
 def _save(docmind: DocMind) -> None:
-    settings = desk().settings
+    settings = app_state().settings
     assert settings is not None, "the form is drawn over an open vault"
     now, typed = settings.llm, _typed()
     names = [field for field in ("url", "model", "api_key", "allowed_hosts", "provider")

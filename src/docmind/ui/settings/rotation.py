@@ -8,7 +8,7 @@ import streamlit as st
 
 from docmind.errors import CancelledError
 from docmind.ui.app import errors
-from docmind.ui.app.desk import desk
+from docmind.ui.app.app_state import app_state
 from docmind.ui.app.format import count
 from docmind.wording import _, ngettext
 
@@ -71,7 +71,7 @@ def _draw_progress(docmind: DocMind) -> None:
 
 def _follow_index(docmind: DocMind) -> None:
     """Open the library again as soon as nothing runs, and wait for the index."""
-    outcome = errors.attempt(desk().apply_changes)
+    outcome = errors.attempt(app_state().apply_changes)
     if outcome is not None:
         errors.show(outcome)
     elif not docmind.rotation.is_unfinished:
@@ -87,4 +87,4 @@ def _draw_report(docmind: DocMind) -> None:
     files = count(ngettext("{n} file", "{n} files", report.files), report.files)
     st.success(_("Everything has new keys: {files} encrypted again.").format(files=files), icon=":material/check:")
     for name in report.damaged:
-        errors.tell(_("Damaged, so it keeps its old key: {name}").format(name=name))
+        errors.show_message(_("Damaged, so it keeps its old key: {name}").format(name=name))

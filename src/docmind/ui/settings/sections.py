@@ -12,8 +12,8 @@ from docmind.records.documents import Capability, CapabilityState, Status, Stora
 from docmind.rich_text import escape, one_line
 from docmind.storage import SHORTEST_PASSPHRASE
 from docmind.ui.app import errors, long_work
+from docmind.ui.app.app_state import REBUILD, app_state
 from docmind.ui.app.browser_part import browser_part
-from docmind.ui.app.desk import REBUILD, desk
 from docmind.ui.app.format import count, size
 from docmind.ui.app.long_work import LongWork
 from docmind.ui.settings import fields, garbage
@@ -141,7 +141,7 @@ def index(docmind: DocMind, status: Status) -> None:
     is_behind = status.vault_epoch != status.index_epoch
     now = _("It is catching up now.") if is_behind else _("It is up to date.")
     st.markdown(_("What search looks through, made from your documents.") + " " + now)
-    going = desk().work(REBUILD)
+    going = app_state().work(REBUILD)
     if going is not None and not going.is_over:
         long_work.draw(going, _rebuilt, key=REBUILD, can_stop=False)
         return
@@ -151,7 +151,7 @@ def index(docmind: DocMind, status: Status) -> None:
         else:
             st.success(_("The index was rebuilt."), icon=":material/check:")
     if st.button(_("Rebuild index"), icon=":material/build:"):
-        desk().rebuild()
+        app_state().rebuild()
         st.rerun()
 
 
@@ -198,7 +198,7 @@ def privacy(docmind: DocMind) -> None:
         st.caption(_("Set by {variable}").format(variable="DOCMIND_INDEX__AT_REST"))
     if chosen != choice.at_rest():
         choice.choose(chosen)
-        outcome = errors.attempt(desk().reopen)
+        outcome = errors.attempt(app_state().reopen)
         if outcome is not None:
             errors.show(outcome)
 
@@ -238,7 +238,7 @@ def _draw_locking(docmind: DocMind, status: Status) -> None:
 
 def lock_now() -> None:
     """Lock the library. For callbacks."""
-    if not desk().lock(waits=True):
+    if not app_state().lock(waits=True):
         st.toast(_("Something is running. The library locks when it is done."), icon=":material/hourglass:")
 
 

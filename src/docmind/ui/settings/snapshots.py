@@ -10,7 +10,7 @@ from docmind.errors import DocMindError
 from docmind.records.snapshots import Activation, KeptDatabase, SnapshotDifference, SnapshotInfo
 from docmind.rich_text import escape
 from docmind.ui.app import errors, long_work
-from docmind.ui.app.desk import desk
+from docmind.ui.app.app_state import app_state
 from docmind.ui.app.format import count, documents, size, when
 from docmind.ui.app.long_work import LongWork
 from docmind.wording import N_, _, ngettext
@@ -34,7 +34,7 @@ def section(docmind: DocMind) -> None:
             "can ask in it, see what changed since, and go back to it. An unchanged library takes almost no more space."
         )
     )
-    going = desk().work(_WORK)
+    going = app_state().work(_WORK)
     if going is not None and not going.is_over:
         long_work.draw(going, _progress, key=_WORK)
         return
@@ -59,7 +59,7 @@ def _take() -> None:
     st.session_state[_TITLE] = ""
     errors.heed(
         _WORK,
-        lambda: desk().start(_WORK, lambda docmind, report: docmind.snapshots.create(title, report=report)),
+        lambda: app_state().start(_WORK, lambda docmind, report: docmind.snapshots.create(title, report=report)),
     )
 
 
@@ -167,7 +167,7 @@ def _activated(docmind: DocMind, info: SnapshotInfo) -> None:
         if st.button(_("Cancel"), key="snapshot-no", on_click=_close):
             st.rerun()
         if st.button(_("Go back"), key="snapshot-yes", type="primary", disabled=found.is_empty):
-            desk().start(
+            app_state().start(
                 _WORK,
                 lambda opened, report: opened.snapshots.activate(info.snapshot_id, settings=settings, report=report),
             )
@@ -248,4 +248,4 @@ def _outcome(going: LongWork) -> None:
             st.caption(_("Settings that came back take effect when DocMind is opened the next time."))
     elif isinstance(going.result, SnapshotInfo):
         for name in going.result.left_out:
-            errors.tell(_("Left out, because its stored files are damaged: {name}").format(name=name))
+            errors.show_message(_("Left out, because its stored files are damaged: {name}").format(name=name))

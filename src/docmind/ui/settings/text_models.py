@@ -8,7 +8,7 @@ import streamlit as st
 
 from docmind.rich_text import escape
 from docmind.ui.app import errors
-from docmind.ui.app.desk import desk
+from docmind.ui.app.app_state import app_state
 from docmind.wording import _
 
 if TYPE_CHECKING:
@@ -57,6 +57,6 @@ def _offer(docmind: DocMind, name: str) -> None:
 
 def _use(docmind: DocMind, name: str) -> None:
     docmind.text_models.choose(name)
-    desk().reopen()
-    if not desk().is_waiting:
-        desk().rebuild()
+    app_state().reopen()
+    if not app_state().is_waiting:
+        app_state().rebuild()

@@ -174,7 +174,7 @@ def _draw_card(
             st.caption(escape(_(card.about)))
         st.caption(_facts(card))
         if card.reason and (card.state == "broken" or card.in_use):
-            errors.tell(card.reason, card.hint)
+            errors.show_message(card.reason, card.hint)
         if before and card.kind == "image" and card.in_use and card.state == "present":
             st.caption(
                 _("{before} finds pages until this one has looked at all of them.").format(
@@ -231,7 +231,7 @@ def _ask_for(name: str) -> None:
 def _draw_pull(docmind: DocMind, card: ModelCard, pull: PullProgress) -> None:
     if pull.is_over:
         if pull.error and card.state != "present":
-            errors.tell(pull.error, pull.hint)
+            errors.show_message(pull.error, pull.hint)
         return
     words, stop = st.columns([0.8, 0.2], vertical_alignment="center")
     done = (

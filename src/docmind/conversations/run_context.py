@@ -21,11 +21,11 @@ from docmind.records.search import (
     SearchResult,
 )
 
-Place = tuple[str, int]
+PageKey = tuple[str, int]
 """A page: its document's id and its number."""
 
 
-class Tell(Protocol):
+class ReportStage(Protocol):
     """A report of the current stage and a piece of the answer; `restart` discards the pieces reported so far.
 
     `parts` are how many parts of a summary are done, of how many.
@@ -40,26 +40,26 @@ class Tell(Protocol):
 class Picture:
     """The image of one page as it is sent: a JPEG file, and about how many tokens a model needs for it."""
 
-    place: Place
+    place: PageKey
     label: str
     tokens: int
     jpeg: bytes = field(repr=False)
 
 
 @dataclass(slots=True)
-class Course:
+class RunContext:
     """The data of one run; used by its own thread only.
 
-    `said` are earlier turns as (question, answer); `topics` are the questions of those that asked about documents.
+    `earlier_turns` are (question, answer), oldest first; `topics` are the questions of those about documents.
     """
 
     stop: Stop
-    tell: Tell
+    report: ReportStage
     show: Callable[[Sequence[Hit]], None]
     """A report of the pages that were found, before anything is written about them."""
     model: ChatModel | None = None
     thread_id: str | None = None
-    said: tuple[tuple[str, str], ...] = ()
+    earlier_turns: tuple[tuple[str, str], ...] = ()
     topics: tuple[str, ...] = ()
     quoted: frozenset[str] = frozenset()
     """The quotes of the previous turn: a follow-up asks for something else."""
@@ -91,7 +91,7 @@ class Course:
         self.timings_ms[name] = self.timings_ms.get(name, 0.0) + (time.perf_counter() - since) * 1000
 
 
-def written_of(text: str, model: str, course: Course, failure: Sequence[str] = ()) -> Written:
+def written_of(text: str, model: str, context: RunContext, failure: Sequence[str] = ()) -> Written:
     """Return what a model wrote in a run; a failure where its text cannot be stored in a conversation."""
     try:
         refuse(text, "answer")
@@ -100,8 +100,8 @@ def written_of(text: str, model: str, course: Course, failure: Sequence[str] = (
     written: Written = {
         "text": text,
         "model": model,
-        "is_stopped": course.stop(),
+        "is_stopped": context.stop(),
         "failure": list(failure),
-        "web": [asdict(result) for result in course.web],
+        "web": [asdict(result) for result in context.web],
     }
-    return {**written, "images": [list(picture.place) for picture in course.pictures]} if course.pictures else written
+    return {**written, "images": [list(picture.place) for picture in context.pictures]} if context.pictures else written

@@ -1,4 +1,4 @@
-"""The open vault of this process, shared by all tabs."""
+"""The open library of this process and the long work on it, shared by all tabs."""
 
 from __future__ import annotations
 
@@ -301,6 +301,6 @@ def _is_busy(docmind: DocMind) -> bool:
 
 
 @st.cache_resource(show_spinner=False, on_release=AppState.close)
-def desk() -> AppState:
-    """Return the desk of this process; it is closed when the app ends, or by `desk.clear()`."""
+def app_state() -> AppState:
+    """Return the one state of this process; it is closed when the app ends, or by `app_state.clear()`."""
     return AppState()

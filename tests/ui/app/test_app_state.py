@@ -14,9 +14,9 @@ from desks import report
 from docmind.application import DocMind
 from docmind.config import Settings
 from docmind.errors import ConfigError, KeyUnavailableError, VaultBusyError, WrongKeyError
-from docmind.ui.app import desk as desk_module
+from docmind.ui.app import app_state as desk_module
 from docmind.ui.app.activity import Activity
-from docmind.ui.app.desk import AppState
+from docmind.ui.app.app_state import AppState
 
 pytestmark = pytest.mark.slow
 
