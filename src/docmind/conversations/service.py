@@ -125,7 +125,9 @@ class Conversations:
         with self._lock:
             talk = self._talk
         if talk is not None:
+            talk.completions.close()
             talk.runs.close()
+            talk.completions.join(10)
 
     # threads
 
@@ -351,6 +353,14 @@ class Conversations:
         """
         thread = self._sessions.get_open(thread_id)
         return self._started().retry(thread_id, checkpoint_id or thread.checkpoint_id)
+
+    def complete(self, thread_id: str, checkpoint_id: str) -> bool:
+        """Have an answer completed that went without a model that was starting; return whether that is under way.
+
+        Answers are completed by themselves; this takes up one that the end of the process left. Raises `NotFoundError`.
+        """
+        self._sessions.get_open(thread_id)
+        return self._started().complete(thread_id, checkpoint_id)
 
     def ask(
         self,

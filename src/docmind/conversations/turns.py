@@ -20,6 +20,7 @@ from docmind.answers import DirectAnswers, DocumentSearch, Verifier
 from docmind.config import Settings
 from docmind.conversations.agent import Loop
 from docmind.conversations.checkpoints import Checkpoints, Saved
+from docmind.conversations.completions import Completions
 from docmind.conversations.course import Course, Means
 from docmind.conversations.history import History
 from docmind.conversations.instructions import Instructions
@@ -124,6 +125,7 @@ class Talk:
         )
         self._graph, self._unkept = graph_of(means, self.checkpoints), graph_of(means)
         self._limit = 2 * settings.agent.max_steps + 20
+        self.completions = Completions(means, self.checkpoints, sessions, self.runs)
 
     def begin(
         self,
@@ -197,7 +199,19 @@ class Talk:
         assert answer_id is not None
         self._sessions.touch(run.thread_id, answer_id, _now_ms())
         self._database.settle()
-        return History(run.thread_id, self.checkpoints.chain(run.thread_id, answer_id, 2)[::-1]).turn_at(answer_id)
+        turn = History(run.thread_id, self.checkpoints.chain(run.thread_id, answer_id, 2)[::-1]).turn_at(answer_id)
+        if turn.is_incomplete:
+            self.completions.begin(run.thread_id, answer_id, course.quoted)
+        return turn
+
+    def complete(self, thread_id: str, checkpoint_id: str) -> bool:
+        """Have a turn completed that went without a model that was starting; return whether that is under way."""
+        if self.completions.is_under_way(thread_id, checkpoint_id):
+            return True
+        turn = self.history(thread_id).turn_at(checkpoint_id)
+        if turn.is_incomplete:
+            self.completions.begin(thread_id, turn.checkpoint_id, _quoted(self._before(thread_id, turn.checkpoint_id)))
+        return turn.is_incomplete
 
     def once(self, run: LiveRun, question: Question) -> Turn:
         """Answer a question outside of any conversation: nothing is stored."""
@@ -236,7 +250,7 @@ class Talk:
             thread_id=run.thread_id or None,
             said=tuple((turn.question, _MARKERS.sub("", turn.answer.answer) if turn.answer else "") for turn in before),
             topics=tuple(turn.question for turn in before if turn.answer is None or turn.answer.has_topic),
-            quoted=frozenset(source.quote for turn in before[-1:] if turn.answer for source in turn.answer.sources),
+            quoted=_quoted(before),
             degraded=list(self._models.degraded()),
             started=time.perf_counter(),
         )
@@ -253,6 +267,11 @@ class Talk:
 def _config(thread_id: str, checkpoint_id: str | None = None) -> RunnableConfig:
     place = {"thread_id": thread_id, "checkpoint_ns": ""}
     return {"configurable": {**place, "checkpoint_id": checkpoint_id} if checkpoint_id else place}
+
+
+def _quoted(before: Sequence[Turn]) -> frozenset[str]:
+    """Return the quotes of the previous turn."""
+    return frozenset(source.quote for turn in before[-1:] if turn.answer for source in turn.answer.sources)
 
 
 def _title(question: str) -> str:

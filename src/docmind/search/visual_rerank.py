@@ -102,7 +102,7 @@ class VisualReranker:
             gathered.lacks([Degraded(_NAME, sentence_of(error))])
             return hits
         if scored is None:
-            gathered.lacks([Degraded(_NAME, _(STARTING))])
+            gathered.lacks([Degraded(_NAME, _(STARTING), is_starting=True)])
             return hits
         gathered.lacks(scored.degraded)
         scores = {
