@@ -43,7 +43,7 @@ def bench_rest() -> None:
                 search("warm")
             for question in questions(_QUESTIONS):
                 for name, search in searches.items():
-                    docmind.queries.clear()  # each embeds the question again
+                    docmind.queries.drop()  # each embeds the question again
                     with times[name].one():
                         search(question)
                     more[name].append(times[name][-1] - times["facade"][-1])

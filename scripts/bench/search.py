@@ -163,7 +163,7 @@ def _in_turn(docmind: DocMind, asked: list[str], *searches: Callable[[str], obje
     times = [Times() for _ in searches]
     for question in asked:
         for search, of in zip(searches, times, strict=True):
-            docmind.queries.clear()
+            docmind.queries.drop()
             with of.one():
                 search(question)
     return times

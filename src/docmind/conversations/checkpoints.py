@@ -369,6 +369,21 @@ class Checkpoints(SqliteSaver):
         )
         return row[0] if row else None
 
+    def complete(self, thread_id: str, checkpoint_id: str, channels: dict[str, Any]) -> None:
+        """Replace these channels of a stored state, which keeps its id and its place in the thread.
+
+        Raises `NotFoundError`, `StateRefusedError`.
+        """
+        state = self.get_tuple(_root(thread_id, checkpoint_id))
+        if state is None:
+            raise NotFoundError(
+                _("This conversation has no such point."),
+                hint=_("Run `docmind threads show` to see the points it has."),
+            )
+        checkpoint = state.checkpoint.copy()
+        checkpoint["channel_values"] = {**checkpoint["channel_values"], **channels}
+        self.put(state.parent_config or _root(thread_id), checkpoint, state.metadata, {})
+
     def threads(self) -> tuple[str, ...]:
         """Return the ids of all threads that have a state."""
         return tuple(thread_id for (thread_id,) in self._database.all("SELECT DISTINCT thread_id FROM checkpoints"))

@@ -116,7 +116,9 @@ class Conversations:
         with self._lock:
             runner = self._runner
         if runner is not None:
+            runner.completions.close()
             runner.runs.close()
+            runner.completions.join(10)
 
     # threads
 
@@ -342,6 +344,14 @@ class Conversations:
         """
         thread = self._sessions.get_open(thread_id)
         return self._started().retry(thread_id, checkpoint_id or thread.checkpoint_id)
+
+    def complete(self, thread_id: str, checkpoint_id: str) -> bool:
+        """Have an answer completed that went without a model that was starting; return whether that is under way.
+
+        Answers are completed by themselves; this takes up one that the end of the process left. Raises `NotFoundError`.
+        """
+        self._sessions.get_open(thread_id)
+        return self._started().complete(thread_id, checkpoint_id)
 
     def ask(
         self,

@@ -20,6 +20,7 @@ from docmind.config import Settings
 from docmind.conversations.agent import Loop, Tools
 from docmind.conversations.answerer import Answerer
 from docmind.conversations.checkpoints import Checkpoints, Saved
+from docmind.conversations.completions import Completions
 from docmind.conversations.guidance import Guidance
 from docmind.conversations.history import History
 from docmind.conversations.instructions import Instructions
@@ -125,6 +126,14 @@ class TurnRunner:
         self._graph = graph_of(steps, loop, summaries, self.checkpoints)
         self._unkept = graph_of(steps, loop, summaries)
         self._limit = 2 * settings.agent.max_steps + 20
+        self.completions = Completions(
+            catalog=catalog,
+            retrieval=retrieval,
+            steps=steps,
+            checkpoints=self.checkpoints,
+            sessions=sessions,
+            runs=self.runs,
+        )
 
     def begin(
         self,
@@ -199,7 +208,19 @@ class TurnRunner:
         assert answer_id is not None
         self._sessions.touch(run.thread_id, answer_id, _now_ms())
         self._database.settle()
-        return History(run.thread_id, self.checkpoints.chain(run.thread_id, answer_id, 2)[::-1]).turn_at(answer_id)
+        turn = History(run.thread_id, self.checkpoints.chain(run.thread_id, answer_id, 2)[::-1]).turn_at(answer_id)
+        if turn.is_incomplete:
+            self.completions.begin(run.thread_id, answer_id, context.quoted)
+        return turn
+
+    def complete(self, thread_id: str, checkpoint_id: str) -> bool:
+        """Have a turn completed that went without a model that was starting; return whether that is under way."""
+        if self.completions.is_under_way(thread_id, checkpoint_id):
+            return True
+        turn = self.history(thread_id).turn_at(checkpoint_id)
+        if turn.is_incomplete:
+            self.completions.begin(thread_id, turn.checkpoint_id, _quoted(self._before(thread_id, turn.checkpoint_id)))
+        return turn.is_incomplete
 
     def once(self, run: LiveRun, question: Question) -> Turn:
         """Answer a question outside of any conversation: nothing is stored."""
@@ -240,7 +261,7 @@ class TurnRunner:
                 (turn.question, _MARKERS.sub("", turn.answer.answer) if turn.answer else "") for turn in before
             ),
             topics=tuple(turn.question for turn in before if turn.answer is None or turn.answer.has_topic),
-            quoted=frozenset(source.quote for turn in before[-1:] if turn.answer for source in turn.answer.sources),
+            quoted=_quoted(before),
             degraded=list(self._models.degraded()),
             started=time.perf_counter(),
         )
@@ -257,6 +278,11 @@ class TurnRunner:
 def _config(thread_id: str, checkpoint_id: str | None = None) -> RunnableConfig:
     place = {"thread_id": thread_id, "checkpoint_ns": ""}
     return {"configurable": {**place, "checkpoint_id": checkpoint_id} if checkpoint_id else place}
+
+
+def _quoted(before: Sequence[Turn]) -> frozenset[str]:
+    """Return the quotes of the previous turn."""
+    return frozenset(source.quote for turn in before[-1:] if turn.answer for source in turn.answer.sources)
 
 
 def _title(question: str) -> str:

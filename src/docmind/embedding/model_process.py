@@ -55,10 +55,15 @@ def placement(header: Header, settings: str) -> tuple[str, str]:
     from docmind.embedding.device import choose_device, choose_precision
 
     transformers.utils.logging.disable_progress_bar()
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    torch.set_num_threads(header["threads"] or cores or 1)
+    torch.set_num_threads(threads_of(header))
     device = choose_device(header["device"], settings)
     return device, choose_precision(device, header["precision"], settings)
+
+
+def threads_of(header: Header) -> int:
+    """Return the number of threads, as the settings say or as many as this process may use."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return header["threads"] or cores or 1
 
 
 def _step_back() -> None:

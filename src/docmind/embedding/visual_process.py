@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from docmind.embedding.model_process import placement, serve_model
+from docmind.embedding.model_process import placement, serve_model, threads_of
 from docmind.errors import VisualModelError
 from docmind.model_files import KINDS
 from docmind.reading import open_picture
@@ -41,9 +41,11 @@ class Eyes:
 
     def open(self, header: dict[str, Any]) -> Frame:
         started = time.perf_counter()
-        device, precision = placement(header, "DOCMIND_VISUAL")
         directory, architecture = Path(header["directory"]), header["architecture"]
         self._is_late = KINDS.get(architecture, "late") == "late"
+        if architecture == "siglip" and self._open_without_torch(directory, header):
+            return {"device": "cpu", "precision": "float32", "load_s": time.perf_counter() - started}, []
+        device, precision = placement(header, "DOCMIND_VISUAL")
         if not self._is_late:
             from docmind.embedding.siglip import Siglip
 
@@ -57,6 +59,14 @@ class Eyes:
 
             self._model = open_engine(directory, device=device, precision=precision)
         return {"device": device, "precision": precision, "load_s": time.perf_counter() - started}, []
+
+    def _open_without_torch(self, directory: Path, header: dict[str, Any]) -> bool:
+        """Open the model by ONNX Runtime where that is best here, and its files have the form; return whether it is."""
+        from docmind.embedding.siglip_onnx import is_best_here, open_siglip
+
+        if is_best_here(header["device"], header["precision"]):
+            self._model = open_siglip(directory, threads_of(header))
+        return self._model is not None
 
     def images(self, blobs: list[bytes]) -> Frame:
         pictures = [open_picture(blob) for blob in blobs]

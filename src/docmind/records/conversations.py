@@ -77,6 +77,15 @@ class Turn:
     message: str = ""
     hint: str = ""
 
+    @property
+    def is_incomplete(self) -> bool:
+        """Whether the search went on without a model that was starting: the answer is completed once it is there."""
+        return (
+            self.state == "answered"
+            and self.answer is not None
+            and any(one.is_starting for one in self.answer.degraded)
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Run:

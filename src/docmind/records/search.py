@@ -82,10 +82,14 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class Degraded:
-    """An optional stage was skipped: which, and why."""
+    """An optional stage was skipped: which, and why.
+
+    `is_starting` means that its model was being started: a later search will have it.
+    """
 
     stage: str
     reason: str
+    is_starting: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

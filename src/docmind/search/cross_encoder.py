@@ -35,7 +35,7 @@ class Judge:
         retrieve = self._settings.retrieve
         try:
             if not (self._is_ready or self._starts.wait(STAGE, self._start, retrieve.start_timeout_s)):
-                degraded.append(Degraded(STAGE, _(STARTING)))
+                degraded.append(Degraded(STAGE, _(STARTING), is_starting=True))
                 return None
             timed_call = TimedCall(
                 lambda: self._model().scores(question, texts).tolist(), retrieve.cross_encoder_budget_s

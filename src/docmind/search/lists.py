@@ -110,7 +110,7 @@ class CollectedLists:
         """Record the state of a list; `stage` names what was missing, where that has another name than the list."""
         self.reports[name] = ListReport(name, state, len(self.lists.get(name, ())), ms, reason)
         if state in MISSING:
-            self.degraded.append(Degraded(stage or name, reason))
+            self.degraded.append(Degraded(stage or name, reason, is_starting=state == "starting"))
 
     def lacks(self, degraded: Iterable[Degraded]) -> None:
         """Record what was missing, each once."""

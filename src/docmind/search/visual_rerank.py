@@ -102,7 +102,7 @@ class VisualReranker:
             collected.lacks([Degraded(_NAME, sentence_of(error))])
             return hits
         if scored is None:
-            collected.lacks([Degraded(_NAME, _(STARTING))])
+            collected.lacks([Degraded(_NAME, _(STARTING), is_starting=True)])
             return hits
         collected.lacks(scored.degraded)
         scores = {

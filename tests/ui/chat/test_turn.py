@@ -73,6 +73,27 @@ def test_a_list_of_documents_is_shown_as_words() -> None:
             assert bad not in left, part
 
 
+def starting() -> None:
+    from docmind.records.answers import Answer
+    from docmind.records.conversations import Turn
+    from docmind.records.search import Degraded
+    from docmind.ui.chat.turn import _draw_notes
+
+    missing = (Degraded("image", "Ask again in a moment.", is_starting=True), Degraded("code", "It failed."))
+    answer = Answer("Boat?", "Nothing.", found=False, degraded=missing)
+    for is_going_on in (True, False):
+        _draw_notes(Turn("c", "b", "Boat?", 0, "answered", answer), {}, is_going_on=is_going_on)
+
+
+def test_an_answer_that_is_being_completed_says_so() -> None:
+    test = AppTest.from_function(starting).run()
+    assert not test.exception
+    image, code, left, _ = [part.value for part in test.caption]
+    assert "is completed as soon as it is there" in image
+    assert code.endswith("It failed\\.")
+    assert left.endswith("Ask again in a moment\\.")
+
+
 def page() -> None:
     from docmind.records.conversations import WebResult
     from docmind.ui.chat.turn import draw_web

@@ -140,6 +140,7 @@ def _act(docmind: DocMind, thread_id: str, turn: Turn, menu: str) -> None:
 _MAYBE, _FIRST = 2, 1  # sources that are open under quotes that may answer, and under an answer
 _MAY_ANSWER = N_("These passages may answer it:")
 _NAMED = 3  # documents that are named
+_COMPLETED_SOON = N_("Its model is being started; this answer is completed as soon as it is there.")
 _CUT_OFF = N_("This question was cut off before it was answered.")
 
 
@@ -171,7 +172,8 @@ def draw_turn(docmind: DocMind, view: ThreadView, turn: Turn, place: TurnPlace, 
                 _draw_answer(docmind, turn, answer, place)
             _draw_filters(docmind, view.thread, turn, place, names)
             draw_row(docmind, view, turn, place.key, _told(turn), is_free=place.is_free, is_last=place.is_last)
-            _draw_notes(turn, names)
+            is_going_on = turn.is_incomplete and place.is_last and _is_completed(docmind, view.thread, turn)
+            _draw_notes(turn, names, is_going_on=is_going_on)
             if answer is not None and place.is_open and (answer.is_searched or answer.model):
                 standing = _MAYBE if answer.outcome == "maybe" else _FIRST
                 label = _("Also relevant") if answer.further else ""
@@ -318,7 +320,12 @@ def _told(turn: Turn) -> str:
     return " · ".join(part for part in (told, name, escape(place_of_model(answer.model_place), limit=48)) if part)
 
 
-def _draw_notes(turn: Turn, names: Mapping[str, str]) -> None:
+def _is_completed(docmind: DocMind, thread: Thread, turn: Turn) -> bool:
+    """Have an answer completed by a model that was starting; return whether that is under way."""
+    return errors.attempt(lambda: docmind.conversations.complete(thread.thread_id, turn.checkpoint_id)) is True
+
+
+def _draw_notes(turn: Turn, names: Mapping[str, str], *, is_going_on: bool) -> None:
     if turn.asked_as and turn.asked_as != turn.question:
         st.caption(
             _(":material/subdirectory_arrow_right: Understood as: {asked_as}").format(
@@ -336,9 +343,10 @@ def _draw_notes(turn: Turn, names: Mapping[str, str]) -> None:
         )
     for degraded in turn.answer.degraded if turn.answer is not None else ():
         if degraded.reason != turn.message:  # it is shown above
+            reason = _(_COMPLETED_SOON) if degraded.is_starting and is_going_on else degraded.reason
             st.caption(
                 _(":material/info: Without {stage}: {reason}").format(
-                    stage=escape(stage_name(degraded.stage)), reason=escape(degraded.reason)
+                    stage=escape(stage_name(degraded.stage)), reason=escape(reason)
                 )
             )
 
