@@ -6,7 +6,7 @@ Above 500 lines: one class with all that they may call, each method a few lines.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import cached_property
@@ -58,11 +58,12 @@ from docmind.records.documents import (
 )
 from docmind.records.models import PullProgress, TextModelCard
 from docmind.records.network import NetworkLedger
+from docmind.records.query import Query
 from docmind.records.rotation import RotationProgress, RotationReport
-from docmind.records.search import Filters, ListName, MergeStrategy, MultimodalResult, Rerank, SearchResult
+from docmind.records.search import MultimodalResult
 from docmind.records.storage import PruneReport
 from docmind.runtime import log_mistake, ms_since
-from docmind.search import DedupKey, MultimodalSearch, checked_question
+from docmind.search import MultimodalSearch
 from docmind.services import Services
 from docmind.storage import (
     Ages,
@@ -178,7 +179,7 @@ class DocMind:
         self.models = models or LanguageModels(settings.llm, Preferences(self._database), folder=gguf_folder)
         self.language_files = LanguageFiles(gguf_folder, settings.visual.hub_url, lambda file: self.models.take(file))
         self.conversations = Conversations(
-            settings, self._database, self._services.pictures, self._catalog, self._embedder, self.multimodal_search,
+            settings, self._database, self._services.pictures, self._catalog, self._embedder, self.search,
             self._catalog.epoch, self.memories, self.models, lambda: self._direct,
         )  # fmt: skip
         self.snapshots = Snapshots(
@@ -552,90 +553,40 @@ class DocMind:
     # search and answers
 
     def search(
-        self, question: str, *, k: int | None = None, filters: Filters = Filters(), dedup_key: DedupKey | None = None
-    ) -> SearchResult:
-        """Search words, with one hit per page unless `dedup_key` or the settings say otherwise.
-
-        Raises `ConfigError` for no question.
-        """
-        dedup_key = dedup_key or self._settings.retrieve.dedup_key
-        return self._services.text.search(checked_question(question), k=k, filters=filters, dedup_key=dedup_key)
-
-    def multimodal_search(
-        self,
-        question: str,
-        *,
-        k: int | None = None,
-        filters: Filters = Filters(),
-        merge: MergeStrategy | None = None,
-        lists: Sequence[ListName] | None = None,
-        limits: Mapping[ListName, int] | None = None,
-        dedup_key: DedupKey | None = None,
-        rerank: Rerank | None = None,
+        self, query: Query | str, *, on_first: Callable[[MultimodalResult], None] | None = None
     ) -> MultimodalResult:
-        """Search all lists and merge their hits: words, code, page images.
+        """Search for words or a picture in all lists, or in those that the query names, and merge their hits.
 
-        With words alone, the hits are exactly those of `search`.
+        A text is a query with these words. With words alone, and no image model in use, the hits are those of the text
+        search. A list that fails, or takes longer than `visual.list_timeout_s`, is reported in the result.
 
-        `lists` restricts the search to these; `limits` sets the depth of each. `rerank` is the kind of model that
-        scores the first pages again. What is None is as configured. A list that fails, or takes longer than
-        `visual.list_timeout_s`, is reported in the result. Raises `ConfigError`, and what `search` raises where no list
-        gave an answer.
+        The pages that a picture may show are found by its look, its words, and an image model. `on_first` gets what its
+        look alone found, within a second; reading its words takes longer.
+
+        Raises `ConfigError` where the query asks nothing, what the text search raises where no list gave an answer, and
+        the kinds of `ReadingError` where the picture cannot be opened.
         """
-        return self._modalities.search(
-            checked_question(question), k=k, filters=filters, merge=merge, lists=lists, limits=limits,
-            dedup_key=dedup_key, rerank=rerank,
-        )  # fmt: skip
+        return self._modalities.search(Query.of(query), on_first=on_first)
 
-    def see(
-        self,
-        picture: bytes,
-        *,
-        question: str = "",
-        k: int = 8,
-        filters: Filters = Filters(),
-        merge: MergeStrategy | None = None,
-        name: str = "The picture",
-        read: bool = True,
-        on_first: Callable[[MultimodalResult], None] | None = None,
-        rerank: Rerank | None = None,
-    ) -> MultimodalResult:
-        """Find the pages that a picture may show, by its look, its words, and an image model.
-
-        `on_first` gets what its look alone found, within a second; reading its words takes longer, and `read=False`
-        skips it. `question` is searched for as well, `name` is what errors call the picture. Raises the kinds of
-        `ReadingError` where the picture cannot be opened.
-        """
-        question = checked_question(question) if question.strip() else ""
-        return self._modalities.see(
-            picture, question=question, k=k, filters=filters, merge=merge, name=name, read=read, on_first=on_first,
-            rerank=rerank,
-        )  # fmt: skip
-
-    def ask(
-        self,
-        question: str,
-        *,
-        k: int | None = None,
-        filters: Filters = Filters(),
-        lists: Sequence[ListName] | None = None,
-    ) -> Answer:
+    def ask(self, query: Query | str) -> Answer:
         """Answer a question with the best quote, with quotes or pages that may answer it, or with "not found".
 
         `outcome` tells which; every quote is among `sources`, with its page and boxes, and so is every page found by
-        its look. `lists` are those to search; None: as configured. A request to remember something searches nothing:
-        the facts are stored, and are in `told`; nor does a greeting. A question for documents lists them, each with its
-        strongest passage, and a summary of documents has their central sentences.
+        its look. A request to remember something searches nothing: the facts are stored, and are in `told`; nor does a
+        greeting. A question for documents lists them, each with its strongest passage, and a summary of documents has
+        their central sentences.
         """
         from docmind.answers import Scope, lacking, not_found, quoted, with_looks
 
         started = time.perf_counter()
-        scope = Scope(filters, lists)
+        query = Query.of(query)
+        query.check_for("answer")
+        question, scope = query.question, Scope(query)
         intent = self._direct.recognise(question, scope)
         if intent.is_direct:
             reply = self._direct.reply(intent, scope)
             return reply.answer(question, ms_since(started))
-        found = self.multimodal_search(self.memories.expand(question), k=k, filters=filters, lists=lists)
+        found = self.search(replace(query, question=self.memories.expand(question)))
         at = time.perf_counter()
         quotes = self._direct.extractive.extract(found.query, found)
         now = time.perf_counter()
@@ -682,7 +633,7 @@ class DocMind:
         from docmind.answers import DirectAnswers
 
         return DirectAnswers(
-            self._settings.answer, self._catalog, self._vault.nodes, self._embedder, self.multimodal_search,
+            self._settings.answer, self._catalog, self._vault.nodes, self._embedder, self.search,
             least_certainty=self._settings.reading.ocr_min_confidence,
             requested=self.memories.requested, note=self.memories.add,
             expand=lambda text, thread_id: self.memories.expand(text, thread_id=thread_id),

@@ -80,7 +80,7 @@ OPERATIONS: dict[str, Callable[[DocMind], object]] = {
     "documents": lambda docmind: [docmind.document(info.doc_id) for info in docmind.documents()],
     "find": lambda docmind: docmind.find_document(docmind.documents()[-1].document),
     "search": lambda docmind: docmind.search("boiler"),
-    "search all lists": lambda docmind: docmind.multimodal_search("boiler"),
+    "search all lists": lambda docmind: docmind.search("boiler"),
     "ask": lambda docmind: docmind.ask("When is the boiler serviced?"),
     "ask for documents": lambda docmind: docmind.ask("Which documents do I have?"),
     "tags": lambda docmind: docmind.library.tags(),

@@ -12,10 +12,11 @@ from dataclasses import replace
 from typing import Literal
 
 from docmind.conversations.checkpoints import Saved
-from docmind.conversations.state import Asked, answer_of, filters_of, lists_of, nearest_of, web_of
+from docmind.conversations.state import Asked, answer_of, filters_of, nearest_of, query_of, web_of
 from docmind.errors import NotFoundError
 from docmind.records.answers import Gone
 from docmind.records.conversations import Run, Turn, TurnState
+from docmind.records.query import Query
 from docmind.wording import _
 
 _ASKED = "branch:to:contextualise"  # LangGraph's channel: the first step runs next
@@ -74,10 +75,18 @@ class History:
 
         Raises `NotFoundError` where nothing was asked before it.
         """
+        return self.turn(self._last(checkpoint_id))
+
+    def query_at(self, checkpoint_id: str | None) -> Query:
+        """Return what the last turn up to a checkpoint asked. Raises as `turn_at`."""
+        question = self._last(checkpoint_id).values["question"]
+        return query_of(question)
+
+    def _last(self, checkpoint_id: str | None) -> Saved:
         way = self.way(checkpoint_id)
         if not way:
             raise NotFoundError(_("There is no question at this point."), hint=_("Ask a question first."))
-        return self.turn(way[-1])
+        return way[-1]
 
     def turn(self, point: Saved) -> Turn:
         """Build the turn of a checkpoint."""
@@ -101,7 +110,7 @@ class History:
             asked_as=_asked_as(asked, question["text"]),
             mode=question["mode"],
             filters=filters_of(question["filters"]),
-            lists=tuple(lists_of(question) or ()),
+            lists=tuple(question.get("lists") or ()),
             nearest=nearest_of(plain) if plain else (),
             recalled=tuple(found.get("recalled", ())),
             memories=tuple(values.get("memories") or ()),

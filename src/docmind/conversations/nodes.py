@@ -30,11 +30,10 @@ from docmind.conversations.state import (
     NOTHING_KEPT,
     Found,
     State,
-    filters_of,
     intent_of,
-    lists_of,
     plain_answer,
     plain_intent,
+    query_of,
 )
 from docmind.errors import (
     DamagedError,
@@ -263,7 +262,7 @@ class Steps:
         """Return where the question looks: its filters and lists, and the documents of the conversation."""
         question, kept = state["question"], state.get("kept") or NOTHING_KEPT
         talked_about = tuple(kept["cited"] or kept["retrieved"][:1])
-        return Scope(filters_of(question["filters"]), lists_of(question), course.thread_id, talked_about)
+        return Scope(replace(query_of(question), mode=None, web=False), course.thread_id, talked_about)
 
     def _quotes(self, state: State, course: Course) -> tuple[Verified, Outcome]:
         found = course.search

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from docmind.answers import Passage
 from docmind.conversations.course import Course, Means
-from docmind.conversations.state import Question, State, filters_of, lists_of
+from docmind.conversations.state import Question, State, filters_of, query_of
 from docmind.documents import PageRecord
 from docmind.records.search import Filters, Hit, MultimodalResult, SearchResult
 
@@ -69,8 +69,8 @@ class Retrieval:
         return more
 
     def search(self, text: str, question: Question, filters: Filters) -> MultimodalResult:
-        """Search as the question wants it: how many pages, and which lists."""
-        return self._means.search(text, k=question["k"], filters=filters, lists=lists_of(question))
+        """Search as the question wants it, for a text of its own."""
+        return self._means.search(replace(query_of(question), question=text, filters=filters, mode=None, web=False))
 
     def page_hit(self, doc_id: str, page_no: int) -> Hit | None:
         """Return a whole page as a hit; None where there is no such page."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -30,16 +31,13 @@ from docmind.conversations.state import NOTHING_KEPT, Question, State, new_quest
 from docmind.conversations.summaries import Summaries
 from docmind.documents import Catalog
 from docmind.embedding import TextEmbedder
-from docmind.errors import ConfigError
 from docmind.llm import LanguageModels
 from docmind.memory import Memories
 from docmind.records.conversations import Mode, Thread, Turn, WebResult
 from docmind.records.documents import ArtifactRef
-from docmind.records.search import LISTS_OF_QUESTIONS, Filters, ListName
-from docmind.records.values import check_question
+from docmind.records.query import Query
 from docmind.rich_text import clip
 from docmind.storage import Database
-from docmind.wording import _
 
 QUESTION = START
 """The node in whose name a question is written into a conversation: the first step runs next."""
@@ -125,28 +123,11 @@ class Talk:
         self._graph, self._unkept = graph_of(means, self.checkpoints), graph_of(means)
         self._limit = 2 * settings.agent.max_steps + 20
 
-    def begin(
-        self,
-        thread_id: str,
-        question: str,
-        filters: Filters,
-        mode: Mode | None,
-        k: int | None,
-        watch: Watch | None,
-        *,
-        web: bool,
-        lists: Sequence[ListName] | None = None,
-    ) -> tuple[LiveRun, Question]:
-        """Create a run for a question. Raises `ConfigError` where it is empty or too long, or a list is unknown."""
-        for name in lists or ():
-            if name not in LISTS_OF_QUESTIONS:
-                there = f"There are {', '.join(LISTS_OF_QUESTIONS)}."
-                raise ConfigError(_("There is no search called {name!r}.").format(name=name), hint=there)
-        text = question.encode("utf-8", "replace").decode().strip()
-        if not text:
-            raise ConfigError(_("The question is empty."), hint=_("Type a question."))
-        check_question(text)
-        return LiveRun(thread_id, text, watch), new_question(text, filters, mode or self._mode, k, web=web, lists=lists)
+    def begin(self, thread_id: str, query: Query | str, watch: Watch | None = None) -> tuple[LiveRun, Question]:
+        """Create a run for a question. Raises `ConfigError` as `Query.check_for`."""
+        query = Query.of(query)
+        query.check_for("turn")
+        return LiveRun(thread_id, query.question.strip(), watch), new_question(query, self._mode)
 
     def turn(self, run: LiveRun, question: Question, checkpoint_id: str | None) -> Turn:
         """Store a question where its thread stands, or at a given checkpoint, and answer it."""
@@ -172,7 +153,7 @@ class Talk:
         if turn.state == "unanswered":
             asked_id = history.asked_id(turn.checkpoint_id)
             return self.runs.start(run, lambda run: self._answer(run, asked_id))
-        question = new_question(turn.question, turn.filters, turn.mode, None, web=False, lists=turn.lists)
+        question = new_question(replace(history.query_at(checkpoint_id), web=False), self._mode)
         return self.runs.start(run, lambda run: self.turn(run, question, turn.before_id))
 
     def _ask(self, thread_id: str, checkpoint_id: str | None, question: Question) -> str:
