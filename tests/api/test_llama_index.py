@@ -116,7 +116,7 @@ def test_multimodal_nodes_are_the_hits_of_the_search(desk: DocMind) -> None:
 def test_a_picture_finds_its_page(tmp_path: Path, desk: DocMind, retriever: type[PictureRetriever]) -> None:
     shot = tmp_path / "shot.jpg"
     shot.write_bytes(jpeg(sheet(1).crop((100, 100, 700, 800))))
-    engine = RetrieverQueryEngine.from_args(retriever(desk, k=2, read=False), llm=MockLLM())
+    engine = RetrieverQueryEngine.from_args(retriever(desk, k=2, read_picture=False), llm=MockLLM())
     first = engine.query(QueryBundle("", image_path=str(shot))).source_nodes[0]
     assert (first.metadata["document"], first.metadata["page_no"]) == ("sheet.png", 1)
     assert first.metadata["found"] is True
@@ -126,7 +126,7 @@ def test_a_picture_finds_its_page(tmp_path: Path, desk: DocMind, retriever: type
 
 
 def test_errors_are_those_of_docmind(tmp_path: Path, desk: DocMind) -> None:
-    with pytest.raises(ConfigError, match="empty"):
+    with pytest.raises(ConfigError, match="nothing to search for"):
         TextRetriever(desk).retrieve(" ")
     with pytest.raises(ConfigError, match="no picture"):
         PictureRetriever(desk).retrieve("words alone")

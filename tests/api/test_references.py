@@ -67,7 +67,7 @@ def _of_facade(docmind: Any) -> Door:
         return encode(type(turn), turn)["nearest"]
 
     return Door(
-        lambda name: _plain(docmind.search(Query(QUESTION, lists=(name,)))),
+        lambda name: _plain(docmind.search(Query(QUESTION, lists=(name,)))),  # type: ignore[arg-type]
         lambda picture: _plain(docmind.search(Query(picture=picture, read_picture=False))),
         nearest,
     )
@@ -149,7 +149,7 @@ def test_the_references_of_every_hit_open(door: str, app: App, kept: DocMind, tm
     asked = by_name[door]()
     picture = kept.page_image(kept.find_document("herons.pdf").doc_id, 2)
     hits = {name: asked.search(name) for name in LISTS}
-    hits |= {"lookalike": asked.search(Query(picture=picture)), "nearest": asked.nearest("Who won the 1998 World Cup?")}
+    hits |= {"lookalike": asked.see(picture), "nearest": asked.nearest("Who won the 1998 World Cup?")}
     for name, of_list in hits.items():
         assert of_list, name
         for hit in of_list:

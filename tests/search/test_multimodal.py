@@ -164,7 +164,7 @@ def test_with_nothing_to_see_it_is_the_search_for_words(
             for k in (None, 1, 3, 50):
                 want = desk.search(Query(QUESTION, k=k, filters=filters, dedup_key=dedup_key))
                 found = searches.search(
-                    Query(QUESTION, k=k, filters=filters, dedup_key=dedup_key, merge=merge, lists=lists)
+                    Query(QUESTION, k=k, filters=filters, dedup_key=dedup_key, merge=merge, lists=tuple(lists))
                 )
                 assert essence(found.hits) == essence(want.hits)
                 assert all([origin.list for origin in hit.origins] == ["text"] for hit in found.hits)

@@ -55,8 +55,8 @@ def _option(one: Parameter) -> Decorator:
         how |= {"default": one.default} if "/" in one.option[0] else {"is_flag": True, "default": one.default}
     elif kind is bytes:
         how |= {"type": click.Path(path_type=Path, dir_okay=False)}
-    elif kind is int:
-        how |= {"type": Whole()}
+    elif kind in (int, float):
+        how |= {"type": Whole() if kind is int else float}
     elif get_origin(kind) is Literal:
         how |= {"metavar": _choices(kind)}
     elif get_origin(kind) is tuple:

@@ -33,15 +33,17 @@ class Bounds:
     def check(self, value: Any, name: str) -> None:
         """Raise `ConfigError`, which names the value and its bounds, where they are exceeded."""
         size = value if isinstance(value, int | float) else len(value) if isinstance(value, Sized) else None
-        if size is None or not (
-            (self.least is not None and size < self.least) or (self.most is not None and size > self.most)
-        ):
+        if size is None or self.holds(size):
             return
         what = name if isinstance(value, int | float) else _("the length of {name}").format(name=name)
         raise ConfigError(
             _("{what} is {size}; it must be {bounds}.").format(what=what, size=_number(size), bounds=self.shown()),
             hint=_("Choose another value."),
         )
+
+    def holds(self, size: float) -> bool:
+        """Return whether a number, or a length, lies within the bounds."""
+        return (self.least is None or size >= self.least) and (self.most is None or size <= self.most)
 
     def shown(self) -> str:
         """Return the bounds in words."""
@@ -137,9 +139,13 @@ def about(sentence: str, **more: Any) -> dict[str, Any]:
 
 
 def check_fields(record: Any, at: str = "") -> None:
-    """Raise `ConfigError` for a field of a record, or of a record in it, that is beyond what its type allows."""
-    for name, declared in _annotations(type(record)).items():
-        check(declared, getattr(record, name), f"{at}{name}")
+    """Raise `ConfigError` for a field of a record, or of a record in it, that is beyond what its type allows.
+
+    Defaults are not checked: a record is made several times in a search, and most of its fields have them.
+    """
+    for name, declared, default in _annotations(type(record)):
+        if (value := getattr(record, name)) is not default and value != default:
+            check(declared, value, f"{at}{name}")
 
 
 def check(declared: Any, value: Any, name: str) -> None:
@@ -155,7 +161,12 @@ def check(declared: Any, value: Any, name: str) -> None:
         if value is not None:
             check(next(kind for kind in inner if kind is not type(None)), value, name)
     elif origin is tuple and inner[1:] == (Ellipsis,):
-        for n, one in enumerate(value):
+        of_each, of_size = bounds_of(inner[0])
+        if of_each is str:  # there may be 100,000 of them
+            value = [(n, one) for n, one in enumerate(value) if not all(each.holds(len(one)) for each in of_size)]
+        else:
+            value = list(enumerate(value))
+        for n, one in value:
             check(inner[0], one, f"{name}[{n}]")
     elif isinstance(value, Mapping):
         for key, one in value.items():
@@ -174,9 +185,9 @@ def not_among(name: str, choices: Collection[Any]) -> ConfigError:
 
 
 @cache
-def _annotations(record: type) -> dict[str, Any]:
+def _annotations(record: type) -> tuple[tuple[str, Any, Any], ...]:
     hints = get_type_hints(record, include_extras=True)
-    return {one.name: hints[one.name] for one in fields(record)}
+    return tuple((one.name, hints[one.name], one.default) for one in fields(record))
 
 
 def or_none(declared: Any) -> Any:
