@@ -32,6 +32,7 @@ from docmind.errors import (
     WrongKeyError,
 )
 from docmind.records.documents import AddResult, Upload
+from docmind.records.query import Query
 from docmind.records.search import Filters
 from libraries import Library
 
@@ -182,9 +183,9 @@ def test_filters_narrow_what_is_found(desk: DocMind) -> None:
     assert two.doc_id
     both = {hit.doc_id for hit in desk.search("the report counts herons").hits}
     assert both == {one.doc_id, two.doc_id}
-    only = desk.search("the report counts herons", filters=Filters(doc_ids=(two.doc_id,))).hits
+    only = desk.search(Query("the report counts herons", filters=Filters(doc_ids=(two.doc_id,)))).hits
     assert {hit.doc_id for hit in only} == {two.doc_id}
-    assert len(desk.search("the report counts herons", k=1).hits) == 1
+    assert len(desk.search(Query("the report counts herons", k=1)).hits) == 1
 
 
 @pytest.mark.slow
@@ -365,7 +366,9 @@ def test_kills_at_random_moments_lose_double_and_leave_nothing(tmp_path: Path) -
             assert ready_before <= ready, f"seed {seed}, kill {kill}"
             ready_before = ready
             if kill % 3 == 2:
-                assert {hit.doc_id for hit in desk.search("report counts herons storks clatter", k=100).hits} <= ready
+                assert {
+                    hit.doc_id for hit in desk.search(Query("report counts herons storks clatter", k=100)).hits
+                } <= ready
     with adding(folder, files) as process:
         assert process.wait(PATIENCE) == 0, process.stderr and process.stderr.read()
     assert inventory(settings_in(folder)) == wanted, f"seed {seed}"

@@ -152,3 +152,9 @@ def test_decision_records_fit_one_screen() -> None:
         wanted = ["Context", "Options", "Decision", "Consequences", "Confirmation"]
         assert re.findall(r"^## (.+)$", text, re.MULTILINE) == wanted, path.name
         assert path.name == "0000-template.md" or text.startswith(f"# {path.name[:4]}. "), path.name
+
+
+def test_the_table_of_what_can_be_asked_is_that_of_the_query() -> None:
+    import describe_query
+
+    assert describe_query.PAGE.read_text("utf-8") == describe_query.page(), "run scripts/describe_query.py"

@@ -16,6 +16,7 @@ from conftest import ROOT
 from desks import settings_in, text_pdf
 from docmind.application import DocMind
 from docmind.records.documents import Upload
+from docmind.records.query import Query
 
 PACKAGE = str(Path(docmind.__file__).parent)
 
@@ -60,7 +61,7 @@ def test_the_four_journeys(tmp_path: Path) -> None:
         with entered(seen["a page image is shown"]):
             image = desk.documents.page_image(doc_id, 1)
         with entered(seen["a picture finds its page"]):
-            desk.see(image, read=False)
+            desk.search(Query(picture=image, read_picture=False))
     assert set(told) == set(seen)
     for name, folders in seen.items():
         beyond = folders - told[name]

@@ -16,6 +16,7 @@ from PIL import Image
 
 from docmind.application import DocMind
 from docmind.config import IndexSettings, RetrieveSettings, Settings, VisualSettings
+from docmind.records.query import Query
 from docmind.search.text import TextSearch
 from docmind.storage.artifacts import Sealable
 from docmind_testkit import COLOURS
@@ -73,7 +74,7 @@ def bench_retrieve() -> None:
         for question in questions(120):  # by turns: both meet the same moments of this machine
             for times, retrieve in ((late, whole), (off, without)):
                 with times.one():
-                    retrieve.search(question)
+                    retrieve.search(Query(question))
         memory = memory_of_tree_mb()
     vectors = np.random.default_rng(1).standard_normal((10_000, 384)).astype(np.float32)
     scan = timed(lambda: np.argpartition(-(vectors @ vectors[0]), 300)[:300], 20)
@@ -140,9 +141,10 @@ def bench_multimodal() -> None:
         blind = settings.model_copy(update={"visual": VisualSettings(models_dir=settings.data_dir / "none")})
         with DocMind(blind) as docmind:
             docmind.search("warm")
-            words, alone = _in_turn(docmind, asked, docmind.search, docmind.multimodal_search)
+            text = docmind._services.text
+            words, alone = _in_turn(docmind, asked, lambda each: text.search(Query(each)), docmind.search)
         print(f"search for words: {words}")
-        print(f"multimodal_search, nothing else on: {alone}")
+        print(f"all lists, nothing else on: {alone}")
         print(f"ratio of the medians {alone.median / words.median:.3f}")
         states: dict[str, str] = {}
         models = {"image_model": "fake-image", "late_model": "off"}
@@ -150,10 +152,10 @@ def bench_multimodal() -> None:
             chosen = settings.model_copy(update={"visual": VisualSettings.model_validate(models)})
             with DocMind(chosen) as docmind:
                 pages = docmind.visual.embed(embedded, seen).pages_added
-                docmind.multimodal_search("warm")
-                (times,) = _in_turn(docmind, asked, docmind.multimodal_search)
+                docmind.search("warm")
+                (times,) = _in_turn(docmind, asked, docmind.search)
                 print(f"{name}, {pages:,} pages: {times}")
-                states |= {report.list: report.state for report in docmind.multimodal_search(asked[0]).lists}
+                states |= {report.list: report.state for report in docmind.search(asked[0]).lists}
             models["late_model"] = "fake-late"
         print("lists: " + ", ".join(f"{name} {state}" for name, state in states.items()))
 

@@ -24,6 +24,7 @@ from docmind.application import DocMind
 from docmind.config import AnswerSettings
 from docmind.evaluation import Question, read_questions
 from docmind.records.documents import Upload
+from docmind.records.query import Query
 from docmind.records.search import Filters, SearchResult
 
 UNANSWERABLE = Path(__file__).with_name("unanswerable.jsonl")
@@ -143,7 +144,7 @@ def _labelled(docmind: DocMind, folder: Path, questions: Sequence[Question]) -> 
     of_set = f"{folder.name}: "
 
     def row(kind: Kind, group: str, text: str, filters: Filters = Filters(), answers: IsRight = _never) -> Row:
-        found = docmind.search(text, filters=filters)
+        found = docmind.search(Query(text, filters=filters))
         return _row(docmind, of_set, kind, group, text, found, answers)
 
     for one in questions:
@@ -173,7 +174,7 @@ def _everyday(docmind: DocMind) -> Iterator[Row]:
             docmind, "", "everyday", file, text, docmind.search(text),
             lambda doc, _, quote, file=file, words=words: doc == file and words in " ".join(quote.split()),
         )  # fmt: skip
-        found = docmind.search(text, filters=Filters(doc_ids=others))
+        found = docmind.search(Query(text, filters=Filters(doc_ids=others)))
         yield _row(docmind, "", "everyday left out", file, text, found, _never)
     for number, text in enumerate(told["outside"]):
         found = docmind.search(text)

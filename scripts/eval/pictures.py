@@ -21,6 +21,7 @@ from PIL import Image
 
 from docmind.application import DocMind
 from docmind.reading.ocr.engine import telling
+from docmind.records.query import Query
 from docmind.records.search import Filters, ListName, MultimodalHit, Sightings
 from docmind.search.lists import CollectedLists, ListResult, listed
 from docmind.search.multimodal import DEPTH
@@ -62,7 +63,7 @@ def evaluate_images(docmind: DocMind, pictures: Sequence[Shown], *, ocr_sample: 
     times, unfound = Times(), 0
     for shown in pictures:
         with times.one():
-            result = docmind.see(shown.data, k=_DEPTH, read=False)
+            result = docmind.search(Query(picture=shown.data, k=_DEPTH, read_picture=False))
         rank = _rank(shown, result.hits)
         ranks.setdefault(shown.variant, []).append(rank)
         unfound += not result.found
@@ -103,8 +104,9 @@ def _each_list(docmind: DocMind, pictures: Sequence[Shown], *, show_misses: bool
     for shown in pictures:
         at = time.perf_counter()
         with whole.one():
-            found = docmind.see(
-                shown.data, k=_DEPTH, on_first=lambda _, at=at: first.append((time.perf_counter() - at) * 1000)
+            found = docmind.search(
+                Query(picture=shown.data, k=_DEPTH),
+                on_first=lambda _, at=at: first.append((time.perf_counter() - at) * 1000),
             )
         for name, hits in {**_combined(docmind, shown, found.picture_text), "all": found.hits}.items():
             ranks.setdefault(name, {}).setdefault(shown.variant, []).append(_rank(shown, hits))
@@ -122,10 +124,10 @@ def _combined(docmind: DocMind, shown: Shown, text: str) -> dict[str, Sequence[M
         "lookalike": ListResult(
             [listed(hit, "lookalike") for hit in docmind.lookalike.search(shown.data, k=DEPTH).hits]
         ),
-        "text": modalities._lists.words(telling(text), "text", DEPTH, Filters()) if text else ListResult(()),
+        "text": modalities._lists.words(Query(telling(text), k=DEPTH), "text") if text else ListResult(()),
     }
     if docmind.visual.is_on("image"):
-        lists["image"] = modalities._lists.images("image", None, shown.data, DEPTH, Filters()).call()
+        lists["image"] = modalities._lists.images("image", Query(picture=shown.data, k=DEPTH)).call()
     sizes = (1, 2) if len(lists) > 2 else (1,)
     chosen = [some for size in sizes for some in combinations(lists, size)]
     found: dict[str, Sequence[MultimodalHit]] = {}
@@ -134,7 +136,7 @@ def _combined(docmind: DocMind, shown: Shown, text: str) -> dict[str, Sequence[M
         for name in some:
             collected.take(name, lists[name], 0.0)
         found[" + ".join(_CALLED[name] for name in some)] = modalities._first(
-            modalities._merged(collected.lists, "rrf"), _DEPTH
+            modalities._merged(collected.lists, Query(merge="rrf", dedup_key="page_id")), _DEPTH
         )
     return found
 

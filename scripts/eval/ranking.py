@@ -21,6 +21,7 @@ from harness import add_missing, opened
 from retrieval import print_table
 
 from docmind.evaluation import Judged, Question, judge, rows_of
+from docmind.records.query import Query
 from docmind.records.search import Hit, Ranking
 from docmind.search.fusion import lift, rank_pages
 
@@ -50,7 +51,7 @@ def fit(folder: Path, place: Path, questions: Sequence[Question]) -> None:
     """Print the weights that are chosen without each document, and the quality on the documents left out."""
     with opened(place) as docmind:
         add_missing(docmind, folder / "docs")
-        asked = [_lists(question, docmind.search(question.text, k=_ALL).hits) for question in questions]
+        asked = [_lists(question, docmind.search(Query(question.text, k=_ALL)).hits) for question in questions]
     grid = list(product(SPARSE, LATE))
     judged = [[lists.judged(*weights) for weights in grid] for lists in asked]
     gains = np.array([[one.ndcg_5 for one in row] for row in judged])  # (questions, weights)

@@ -13,6 +13,7 @@ from docmind.application import DocMind
 from docmind.config import RetrieveSettings
 from docmind.evaluation import Judged, Question, character_error_rate, judge, rows_of, score
 from docmind.records.answers import Outcome
+from docmind.records.query import Query
 from docmind.records.search import Filters
 
 OUTCOMES: tuple[Outcome, ...] = ("answer", "maybe", "not found")
@@ -48,7 +49,7 @@ def _table(docmind: DocMind, name: str, questions: list[Question], scans: frozen
     times = Times()
     for question in questions:
         with times.one():
-            hits = docmind.search(question.text, k=10).hits
+            hits = docmind.search(Query(question.text, k=10)).hits
         judged[question.id] = judge(question, [(hit.document, hit.page_no) for hit in hits])
     print_table(name, rows_of(questions, scans), judged)
     print(f"retrieve: {times}")
@@ -95,7 +96,9 @@ def _answers(docmind: DocMind, folder: Path, questions: list[Question]) -> None:
     left_out: Counter[str] = Counter()
     for question in questions:
         others = tuple(doc_id for name, doc_id in everything.items() if name not in question.documents)
-        left_out[docmind.ask(question.text, filters=Filters(doc_ids=others)).outcome if others else "not found"] += 1
+        left_out[
+            docmind.ask(Query(question.text, filters=Filters(doc_ids=others))).outcome if others else "not found"
+        ] += 1
     print(f"with their document left out: {_shares(left_out)}")
     path = folder / "unanswerable.jsonl"
     path = path if path.exists() else UNANSWERABLE

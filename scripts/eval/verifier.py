@@ -28,6 +28,7 @@ from docmind.application import DocMind
 from docmind.documents.catalog import Catalog
 from docmind.embedding.base import TextEmbedder
 from docmind.evaluation import Question
+from docmind.records.query import Query
 from docmind.records.search import Hit
 
 BY_HAND = Path(__file__).with_name("verify.jsonl")
@@ -90,7 +91,7 @@ def _cases(docmind: DocMind, questions: Sequence[Question], seed: int) -> Iterat
     names = {name: alter.names_of(" ".join(page.text for page in pages)) for name, pages in corpus.items()}
     rows = [json.loads(line) for line in BY_HAND.read_text("utf-8").splitlines() if line.strip()]
     for question in questions:
-        hits = docmind.search(question.text, k=PAGES).hits
+        hits = docmind.search(Query(question.text, k=PAGES)).hits
         case = Case(_passages(catalog, hits))
         found = {passage.page.page_id for passage in case.passages}
         sentences = [(passage, text) for passage in case.passages for text in _sentences(passage.page.text)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -18,9 +18,9 @@ from docmind.model_files import models_dir_of
 from docmind.network import network_guard
 from docmind.records.answers import Answer
 from docmind.records.documents import AddResult, Capability, Status, Upload
+from docmind.records.query import Query
 from docmind.records.rotation import RotationProgress, RotationReport
-from docmind.records.search import Filters, ListName, MergeStrategy, MultimodalResult, Rerank, SearchResult
-from docmind.search import DedupKey, checked_question
+from docmind.records.search import MultimodalResult
 from docmind.services import Services, build
 from docmind.storage import AskPassphrase, Preferences, UserSettings, free_bytes
 from docmind.vault import Vault
@@ -131,76 +131,24 @@ class DocMind(Services):
         return given.results(self.queue.add(given.uploads(), files_total, progress))
 
     def search(
-        self, question: str, *, k: int | None = None, filters: Filters = Filters(), dedup_key: DedupKey | None = None
-    ) -> SearchResult:
-        """Search words, with one hit per page unless `dedup_key` or the settings say otherwise.
-
-        Raises `ConfigError` for no question.
-        """
-        dedup_key = dedup_key or self.configured.retrieve.dedup_key
-        return self.text_search.search(checked_question(question), k=k, filters=filters, dedup_key=dedup_key)
-
-    def multimodal_search(
-        self,
-        question: str,
-        *,
-        k: int | None = None,
-        filters: Filters = Filters(),
-        merge: MergeStrategy | None = None,
-        lists: Sequence[ListName] | None = None,
-        limits: Mapping[ListName, int] | None = None,
-        dedup_key: DedupKey | None = None,
-        rerank: Rerank | None = None,
+        self, query: Query | str, *, on_first: Callable[[MultimodalResult], None] | None = None
     ) -> MultimodalResult:
-        """Search all lists and merge their hits: words, code, page images.
+        """Search for words or a picture in all lists, or in those that the query names, and merge their hits.
 
-        With words alone, the hits are exactly those of `search`.
+        A text is a query with these words. With words alone, and no image model in use, the hits are those of the text
+        search. A list that fails, or takes longer than `visual.list_timeout_s`, is reported in the result.
 
-        `lists` restricts the search to these; `limits` sets the depth of each. `rerank` is the kind of model that
-        scores the first pages again. What is None is as configured. A list that fails, or takes longer than
-        `visual.list_timeout_s`, is reported in the result. Raises `ConfigError`, and what `search` raises where no list
-        gave an answer.
+        The pages that a picture may show are found by its look, its words, and an image model. `on_first` gets what its
+        look alone found, within a second; reading its words takes longer.
+
+        Raises `ConfigError` where the query asks nothing, what the text search raises where no list gave an answer, and
+        the kinds of `ReadingError` where the picture cannot be opened.
         """
-        return self.lists.search(
-            checked_question(question), k=k, filters=filters, merge=merge, lists=lists, limits=limits,
-            dedup_key=dedup_key, rerank=rerank,
-        )  # fmt: skip
+        return self.lists.search(Query.of(query), on_first=on_first)
 
-    def see(
-        self,
-        picture: bytes,
-        *,
-        question: str = "",
-        k: int = 8,
-        filters: Filters = Filters(),
-        merge: MergeStrategy | None = None,
-        name: str = "The picture",
-        read: bool = True,
-        on_first: Callable[[MultimodalResult], None] | None = None,
-        rerank: Rerank | None = None,
-    ) -> MultimodalResult:
-        """Find the pages that a picture may show, by its look, its words, and an image model.
-
-        `on_first` gets what its look alone found, within a second; reading its words takes longer, and `read=False`
-        skips it. `question` is searched for as well, `name` is what errors call the picture. Raises the kinds of
-        `ReadingError` where the picture cannot be opened.
-        """
-        question = checked_question(question) if question.strip() else ""
-        return self.lists.see(
-            picture, question=question, k=k, filters=filters, merge=merge, name=name, read=read, on_first=on_first,
-            rerank=rerank,
-        )  # fmt: skip
-
-    def ask(
-        self,
-        question: str,
-        *,
-        k: int | None = None,
-        filters: Filters = Filters(),
-        lists: Sequence[ListName] | None = None,
-    ) -> Answer:
+    def ask(self, query: Query | str) -> Answer:
         """Answer a question without a language model, outside of any conversation, as `Answerer.ask` does."""
-        return self.answerer.ask(question, k=k, filters=filters, lists=lists)
+        return self.answerer.ask(Query.of(query))
 
     def reindex(self, progress: Callable[[int, int], None] | None = None) -> int:
         """Build what is missing, rebuild the index, and return how many documents it holds; see `Reindexing.run`."""

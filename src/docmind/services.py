@@ -220,7 +220,7 @@ def build(
     caches.join(documents.outlines)
     text_search = TextSearch(settings, vault.catalog, vault.nodes, index, embedder, queries)
     page_search = PageSearch(settings, index, vault.catalog, visual, queries)
-    lists = MultimodalSearch(settings, vault.catalog, vault.nodes, text_search.search, lookalike, page_search, queries)
+    lists = MultimodalSearch(settings, vault.catalog, vault.nodes, text_search, lookalike, page_search, queries)
     answerer = caches.join(
         Answerer(
             settings,

@@ -76,7 +76,7 @@ def hostile(declared: Any, chance: random.Random) -> Any:
 def request_of(call: Call, real: dict[str, Any], chance: random.Random) -> tuple[str, str, bytes]:
     """Return verb, path and body of one request with hostile parameters; `real` are ids that are there."""
     values: dict[str, Any] = {}
-    for name, declared in (call.params or {}).items():
+    for name, declared in call.given.items():
         if declared is bytes:
             continue
         is_real = name in real and chance.random() < 0.5
@@ -98,7 +98,7 @@ def request_of(call: Call, real: dict[str, Any], chance: random.Random) -> tuple
 
 
 def _queried(call: Call, name: str, value: Any, chance: random.Random) -> str:
-    declared = (call.params or {}).get(name, str)
+    declared = call.given.get(name, str)
     if chance.random() < 0.1:
         return chance.choice(RAW)
     return _plain(value) if is_text(declared) else json.dumps(value)

@@ -31,6 +31,7 @@ from docmind.application import DocMind
 from docmind.config import ReadingSettings
 from docmind.errors import ConfigError, CorruptFileError, NotFoundError, UnsupportedFileError, VaultError
 from docmind.records.documents import Upload
+from docmind.records.query import Query
 from docmind.records.search import Filters
 from docmind_testkit import FakeEmbedder
 from loops import run_async
@@ -56,7 +57,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
 def test_a_stock_query_engine_answers_from_the_vault(desk: DocMind) -> None:
     engine = RetrieverQueryEngine.from_args(TextRetriever(desk, k=2), llm=MockLLM())
     response = engine.query("pale blue eggs")
-    hits = desk.search("pale blue eggs", k=2).hits
+    hits = desk.search(Query("pale blue eggs", k=2)).hits
     assert [node.node_id for node in response.source_nodes] == [hit.node_id for hit in hits]
     assert [node.score for node in response.source_nodes] == [hit.score for hit in hits]
     first = response.source_nodes[0]
@@ -104,7 +105,7 @@ def test_stock_fusion_combines_retrievers(desk: DocMind) -> None:
 
 def test_multimodal_nodes_are_the_hits_of_the_search(desk: DocMind) -> None:
     nodes = MultimodalRetriever(desk, k=3, lists=["text"]).retrieve("pale blue eggs")
-    hits = desk.multimodal_search("pale blue eggs", k=3, lists=["text"]).hits
+    hits = desk.search(Query("pale blue eggs", k=3, lists=("text",))).hits
     assert [(node.node_id, node.score) for node in nodes] == [(hit.node_id, hit.score) for hit in hits]
     assert nodes[0].metadata["source"] == "text"
     assert nodes[0].metadata["found"] is None
@@ -115,7 +116,7 @@ def test_multimodal_nodes_are_the_hits_of_the_search(desk: DocMind) -> None:
 def test_a_picture_finds_its_page(tmp_path: Path, desk: DocMind, retriever: type[PictureRetriever]) -> None:
     shot = tmp_path / "shot.jpg"
     shot.write_bytes(jpeg(sheet(1).crop((100, 100, 700, 800))))
-    engine = RetrieverQueryEngine.from_args(retriever(desk, k=2, read=False), llm=MockLLM())
+    engine = RetrieverQueryEngine.from_args(retriever(desk, k=2, read_picture=False), llm=MockLLM())
     first = engine.query(QueryBundle("", image_path=str(shot))).source_nodes[0]
     assert (first.metadata["document"], first.metadata["page_no"]) == ("sheet.png", 1)
     assert first.metadata["found"] is True
@@ -125,7 +126,7 @@ def test_a_picture_finds_its_page(tmp_path: Path, desk: DocMind, retriever: type
 
 
 def test_errors_are_those_of_docmind(tmp_path: Path, desk: DocMind) -> None:
-    with pytest.raises(ConfigError, match="empty"):
+    with pytest.raises(ConfigError, match="nothing to search for"):
         TextRetriever(desk).retrieve(" ")
     with pytest.raises(ConfigError, match="no picture"):
         PictureRetriever(desk).retrieve("words alone")

@@ -174,7 +174,7 @@ def test_a_library_that_cannot_be_opened_is_told_by_every_tool(error: DocMindErr
 def test_an_index_that_is_down_leaves_an_empty_result_that_names_it(docmind: DocMind) -> None:
     class Down:
         def __getattr__(self, name: str) -> Any:
-            if name in ("multimodal_search", "see", "ask"):
+            if name in ("search", "ask"):
                 raise IndexEngineError("The index engine ended.")
             return getattr(docmind, name)
 
@@ -212,13 +212,13 @@ HOSTILE: list[tuple[str, dict[str, Any]]] = [
     ("search", {"question": "x", "k": True}),
     ("search", {"question": "x" * 20_001}),
     ("search", {"question": "x", "path": "/etc/passwd"}),
-    ("search", {"question": "x", "modalities": ["lookalike"]}),
+    ("search", {"question": "x", "lists": ["lookalike"]}),
     ("search", {"question": "x", "limits": {"text": -1}}),
     ("search", {"question": "x", "documents": ["no such document"]}),
     ("search", {"question": "x", "collections": ["none"]}),
     ("search", {"question": "x", "as_of": "no such snapshot"}),
-    ("search", {"picture": "A" * 400, "modalities": ["image"]}),
-    ("search", {"picture": "A" * 400, "limits": {"image": 3}}),
+    ("search", {"picture": "A" * 400, "lists": ["code"]}),
+    ("search", {"picture": "A" * 400, "limits": {"visual": 3}}),
     ("search", {"picture": "not base64!"}),
     ("search", {"picture": base64.b64encode(b"no picture").decode()}),
     ("search", {"picture": "A" * 15_000_000}),

@@ -17,6 +17,7 @@ from desks import text_pdf
 from docmind import DocMind
 from docmind.client import connect, encode
 from docmind.records.documents import ArtifactRef, Upload
+from docmind.records.query import Query
 from docmind.records.search import MultimodalResult
 from libraries import Library, confirm
 from looking import album, looking_in
@@ -66,8 +67,8 @@ def _of_facade(docmind: Any) -> Door:
         return encode(type(turn), turn)["nearest"]
 
     return Door(
-        lambda name: _plain(docmind.multimodal_search(QUESTION, lists=[name])),
-        lambda picture: _plain(docmind.see(picture, read=False)),
+        lambda name: _plain(docmind.search(Query(QUESTION, lists=(name,)))),  # type: ignore[arg-type]
+        lambda picture: _plain(docmind.search(Query(picture=picture, read_picture=False))),
         nearest,
     )
 
@@ -86,8 +87,8 @@ def _of_rest(folder: Path, host: str) -> Door:
         return told
 
     return Door(
-        lambda name: asked("search/multimodal", {"question": QUESTION, "lists": [name]})["hits"],
-        lambda picture: asked("search/picture?read=false", picture)["hits"],
+        lambda name: asked("search", {"question": QUESTION, "lists": [name]})["hits"],
+        lambda picture: asked("search/picture?read_picture=false", picture)["hits"],
         lambda question: asked("turns", {"question": question})["nearest"],
     )
 
@@ -103,7 +104,7 @@ def _of_mcp(folder: Path, address: str) -> Door:
         return run_async(session())
 
     return Door(
-        lambda name: asked(question=QUESTION, modalities=[name]),
+        lambda name: asked(question=QUESTION, lists=[name]),
         lambda picture: asked(picture=base64.b64encode(picture).decode(), read_picture=False),
         lambda question: asked(question=question),
     )

@@ -134,7 +134,7 @@ def test_list_as_json_and_as_text(stocked: Shell) -> None:
 @pytest.mark.slow
 def test_search_as_json_and_as_text(stocked: Shell) -> None:
     told = stocked.json("search", "Where do herons nest?")
-    assert set(told) == {"query", "hits", "degraded", "timings_ms"}
+    assert {"query", "hits", "lists", "degraded", "timings_ms"} <= set(told)
     assert told["query"] == "Where do herons nest?"
     assert told["degraded"] == []
     assert "total" in told["timings_ms"]
@@ -222,8 +222,8 @@ def test_an_unknown_setting_is_one_sentence(shell: Shell) -> None:
 
 
 def test_an_empty_question_is_one_sentence(stocked: Shell) -> None:
-    for command in ("search", "ask"):
-        assert "empty" in sentence_of(stocked.run(command, "  ", code=2))
+    assert "There is nothing to search for." in sentence_of(stocked.run("search", "  ", code=2))
+    assert "The question is empty." in sentence_of(stocked.run("ask", "  ", code=2))
 
 
 def test_what_is_not_there_is_one_sentence(stocked: Shell) -> None:

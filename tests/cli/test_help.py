@@ -45,8 +45,8 @@ def test_no_line_of_the_help_is_cut(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("search", "x", "-k", "one"), "Give a whole number from 1 to 1000, in place of “one”."),
-        (("search", "x", "-k", "0"), "Give a whole number from 1 to 1000, in place of “0”."),
+        (("search", "x", "-k", "one"), "Give a whole number in place of “one”."),
+        (("search", "x", "--limit", "text"), "--limit text has no whole number."),
         (("show", "a.pdf", "one"), "Give a whole number, 1 or more, in place of “one”."),
     ],
 )
@@ -57,7 +57,7 @@ def test_a_number_out_of_range_is_answered_with_the_range(shell: Shell, words: t
 def test_the_language_is_that_of_the_system(shell: Shell) -> None:
     told = shell.run("search", "--help", LC_ALL="pt_PT.UTF-8").stdout
     assert "Utilização: " in told
-    assert "Quantos resultados." in told
+    assert "Escrever JSON" in told
     assert "La pregunta está vacía." in sentence_of(shell.run("ask", " ", code=2, LC_ALL="es_ES.UTF-8"))
     assert "The question is empty." in sentence_of(shell.run("ask", " ", code=2, LC_ALL="C.UTF-8"))
 

@@ -67,21 +67,20 @@ def test_it_is_told_on_a_terminal(shell: Shell) -> None:
 @pytest.mark.slow
 def test_what_does_not_go_together_is_refused(shell: Shell, tmp_path: Path) -> None:
     picture = shell.file("shot.jpg", jpeg(sheet(1)))
-    assert "QUESTION, or --image FILE, or both" in shell.run("search", code=2).stderr
-    assert (
-        "--modality doesn't work with --image"
-        in shell.run("search", "--image", picture, "--modality", "text", code=2).stderr
-    )
-    assert "--no-read only works with --image" in shell.run("search", "nests", "--no-read", code=2).stderr
-    assert "is not one of" in shell.run("search", "nests", "--modality", "lookalike", code=2).stderr
+    assert "Give a question or a picture." in shell.run("search", code=2).stderr
+    of_pictures = "lists has a wrong value; expected: lookalike | text | image."
+    assert of_pictures in shell.run("search", "--image", picture, "--modality", "code", code=2).stderr
+    assert "There is no picture" in shell.run("search", "nests", "--no-read", code=2).stderr
+    of_questions = "lists has a wrong value; expected: text | code | image | visual."
+    assert of_questions in shell.run("search", "nests", "--list", "lookalike", code=2).stderr
     assert "isn't a file" in shell.run("search", "--image", tmp_path / "missing.png", code=4).stderr
     assert "is not a picture" in shell.run("search", "--image", shell.file("a.txt", b"words"), code=23).stderr
 
 
 @pytest.mark.slow
-def test_words_alone_are_told_as_they_always_were(shell: Shell) -> None:
+def test_words_alone_have_the_form_of_all_searches(shell: Shell) -> None:
     told = shell.json("search", "Where do herons nest?")
-    assert set(told) == {"query", "hits", "degraded", "timings_ms"}
+    assert set(told) == BESIDE_WORDS
     assert "[" not in shell.run("search", "Where do herons nest?").stdout
     everything = shell.json("search", "Where do herons nest?", "--merge", "rrf")
     assert set(everything) == BESIDE_WORDS

@@ -21,6 +21,7 @@ from docmind.client.client import _Conversations
 from docmind.errors import AppNotOpenError, ConfigError, NotFoundError
 from docmind.records.conversations import RunProgress
 from docmind.records.documents import Upload
+from docmind.records.query import Query
 from docmind.records.search import Filters
 from served import Server
 
@@ -60,18 +61,20 @@ def herons(docmind: Any) -> str:
 
 SAME: dict[str, Callable[[Any], Any]] = {
     "search": lambda docmind: [
-        (hit.document, hit.page_no, hit.text) for hit in docmind.search("nest in trees", k=2).hits
+        (hit.document, hit.page_no, hit.text) for hit in docmind.search(Query("nest in trees", k=2)).hits
     ],
-    "filters": lambda docmind: docmind.search("fish", filters=Filters(languages=("xx",))).hits,
+    "filters": lambda docmind: docmind.search(Query("fish", filters=Filters(languages=("xx",)))).hits,
     "multimodal": lambda docmind: [
-        (hit.page_no, hit.source, hit.rank) for hit in docmind.multimodal_search("shallow water", lists=["text"]).hits
+        (hit.page_no, hit.source, hit.rank) for hit in docmind.search(Query("shallow water", lists=("text",))).hits
     ],
     "page": lambda docmind: docmind.documents.page(herons(docmind), 1).text,
     "page image": lambda docmind: docmind.documents.page_image(herons(docmind), 2, thumbnail=True)[:4],
     "original": lambda docmind: docmind.documents.original(herons(docmind)),
     "ask": lambda docmind: docmind.ask("Where do herons nest?").answer,
     "see": lambda docmind: (
-        docmind.see(docmind.documents.page_image(herons(docmind), 1), read=False, k=2, merge="rrf").merge
+        docmind.search(
+            Query(picture=docmind.documents.page_image(herons(docmind), 1), read_picture=False, k=2, merge="rrf")
+        ).merge
     ),
     "rename": lambda docmind: (
         docmind.documents.rename(herons(docmind), title="Grey herons").title,
@@ -128,13 +131,14 @@ def test_client_and_facade_raise_the_same(
 
 def test_each_call_is_a_method_of_the_facade(facade: DocMind) -> None:
     for call in CALLS:
-        found = attrgetter(call.name)(facade)
+        found = attrgetter(call.method or call.name)(facade)
         if call.params is None:
             continue
         known = inspect.signature(found).parameters
         assert {name.lstrip("*") for name in call.params} <= known.keys(), call.name
         needed = [n for n, one in known.items() if one.default is one.empty and one.kind is not one.VAR_POSITIONAL]
-        assert set(needed) == set(call.required), call.name
+        required = {"query" if call.asks and name in ("question", "picture") else name for name in call.required}
+        assert set(needed) == required, call.name
 
 
 def test_files_read_before_the_next_one_comes_are_reported(client: Client) -> None:

@@ -12,12 +12,14 @@ from docmind.client import ARRAYS, CALLS, OBJECTS, UNIONS, decode, encode, hints
 from docmind.errors import ConfigError
 from docmind.records.documents import ArtifactRef, Box, Upload
 from docmind.records.search import Filters, Hit, MultimodalHit, MultimodalResult
-from docmind.records.values import bounds_of
+from docmind.records.values import Day, bounds_of
 from each import each_of
 
 
 def sample(declared: Any, *, is_full: bool) -> Any:
     """Return a value of this type: with `is_full` no field is None and no array empty."""
+    if declared is Day:
+        return "2026-01-31"
     declared = bounds_of(declared)[0]
     origin, inner = get_origin(declared), get_args(declared)
     if declared in (str, int, float, bool):
@@ -45,7 +47,7 @@ def sample(declared: Any, *, is_full: bool) -> Any:
     return (sample(inner[0], is_full=is_full),) if is_full else ()
 
 
-KINDS = {str(kind): kind for call in CALLS for kind in (call.result, *(call.params or {}).values())}
+KINDS = {str(kind): kind for call in CALLS for kind in (call.result, *call.given.values())}
 
 
 @pytest.mark.parametrize("is_full", [True, False])

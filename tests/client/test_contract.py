@@ -17,6 +17,7 @@ from desks import environment_of, opened, text_pdf
 from docmind.client import CALLS, connect
 from docmind.errors import ConfigError, EmptyFileError, NotFoundError
 from docmind.records.documents import Upload
+from docmind.records.query import Query
 from docmind.records.search import Filters
 from served import Server
 
@@ -83,7 +84,7 @@ def collections(docmind: Any) -> None:
     made = docmind.documents.new_collection("Birds")
     docmind.documents.collect(made.collection_id, [herons(docmind)])
     assert docmind.documents.collection("Birds").documents == 1
-    assert docmind.search("tall trees", filters=Filters(collections=(made.collection_id,))).hits
+    assert docmind.search(Query("tall trees", filters=Filters(collections=(made.collection_id,)))).hits
     docmind.documents.collect(made.collection_id, [herons(docmind)], leave=True)
     docmind.documents.rename_collection(made.collection_id, "Waders")
     assert [one.name for one in docmind.documents.collections()] == ["Waders"]
@@ -105,12 +106,12 @@ def the_queue(docmind: Any) -> None:
 
 
 def searching(docmind: Any) -> None:
-    hit = docmind.search("nest in tall trees", k=1).hits[0]
+    hit = docmind.search(Query("nest in tall trees", k=1)).hits[0]
     assert (hit.document, hit.page_no, hit.boxes[0].w > 0) == ("herons.pdf", 2, True)
-    both = docmind.multimodal_search("shallow water", lists=["text"], limits={"text": 5}, k=1)
+    both = docmind.search(Query("shallow water", lists=("text",), limits={"text": 5}, k=1))
     assert [(one.page_no, one.source) for one in both.hits] == [(1, "text")]
-    assert not docmind.search("fish", filters=Filters(languages=("xx",))).hits
-    seen = docmind.see(docmind.documents.page_image(herons(docmind), 1), read=False, k=2)
+    assert not docmind.search(Query("fish", filters=Filters(languages=("xx",)))).hits
+    seen = docmind.search(Query(picture=docmind.documents.page_image(herons(docmind), 1), read_picture=False, k=2))
     assert (seen.found, seen.hits[0].page_no) == (True, 1)
     with pytest.raises(ConfigError) as error:
         docmind.search("  ")
@@ -207,7 +208,7 @@ def snapshots(docmind: Any) -> None:
     assert docmind.snapshots.find_document("herons.pdf") == (herons(docmind), "herons.pdf")
     assert docmind.snapshots.kept_in(herons(docmind)) == (made.snapshot_id,)
     assert docmind.snapshots.verify(made.snapshot_id, deep=True).problems == ()
-    assert docmind.search("herons", filters=Filters(snapshots=(made.snapshot_id,))).hits
+    assert docmind.search(Query("herons", filters=Filters(snapshots=(made.snapshot_id,)))).hits
     docmind.documents.tag([herons(docmind)], add=["moved"])
     (changed,) = docmind.snapshots.compare(made.snapshot_id).changed
     assert changed.document == "herons.pdf"
@@ -259,7 +260,7 @@ def retrievers(docmind: Any) -> None:
 
     from docmind.api.llama_index import MultimodalRetriever, PictureRetriever, TextRetriever
 
-    (found,) = docmind.search("nest in tall trees", k=1).hits
+    (found,) = docmind.search(Query("nest in tall trees", k=1)).hits
     (node,) = TextRetriever(docmind, k=1).retrieve("nest in tall trees")
     assert (node.node_id, node.text, node.score) == (found.node_id, found.text, found.score)
     assert (node.metadata["document"], node.metadata["page_no"]) == ("herons.pdf", 2)
@@ -269,7 +270,7 @@ def retrievers(docmind: Any) -> None:
         picture = Path(place, "page.webp")
         picture.write_bytes(docmind.documents.page_image(herons(docmind), 1))
         asked = QueryBundle("herons in water", image_path=str(picture))
-        pages = PictureRetriever(docmind, k=2, read=False).retrieve(asked)
+        pages = PictureRetriever(docmind, k=2, read_picture=False).retrieve(asked)
     assert pages[0].metadata["document"] == "herons.pdf"
 
 
@@ -321,4 +322,4 @@ def test_the_contract_has_every_call_of_the_table(tmp_path: Path) -> None:
         docmind.add([Upload("herons.pdf", HERONS)])
         for chapter in CHAPTERS:
             chapter(Noting(docmind, used))
-    assert not {call.name for call in CALLS} - used
+    assert not {call.method or call.name for call in CALLS} - used

@@ -45,7 +45,7 @@ from each import each_of
 def test_what_is_beyond_its_bounds_is_refused_where_it_comes_in(kind: Any, data: Any) -> None:
     with pytest.raises(ConfigError) as caught:
         decode(kind, data, "given")
-    assert "given" in str(caught.value)
+    assert ("The question" if kind is Question else "given") in str(caught.value)
     str(caught.value).encode()  # the sentence itself can be sent
 
 

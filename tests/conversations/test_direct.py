@@ -12,6 +12,7 @@ from docmind.config import EmbeddingSettings
 from docmind.embedding.minilm import default_cache_dir
 from docmind.records.answers import Answer
 from docmind.records.documents import Upload
+from docmind.records.query import Query
 from docmind.records.search import Filters
 
 pytestmark = pytest.mark.slow
@@ -105,8 +106,8 @@ def test_all_documents_come_with_their_first_passage(desk: DocMind) -> None:
 def test_filters_narrow_the_list(desk: DocMind) -> None:
     lease = desk.documents.find("lease.md")
     within = Filters(doc_ids=(lease.doc_id,))
-    assert named(desk.ask("What documents do I have?", filters=within)) == ["lease.md"]
-    assert named(desk.ask("Which documents do I have about pancakes?", filters=within)) == []
+    assert named(desk.ask(Query("What documents do I have?", filters=within))) == ["lease.md"]
+    assert named(desk.ask(Query("Which documents do I have about pancakes?", filters=within))) == []
 
 
 @pytest.mark.parametrize(
@@ -138,9 +139,9 @@ def test_a_summary_is_made_of_whole_sentences_in_order(desk: DocMind, question: 
 def test_what_is_meant_by_this(desk: DocMind) -> None:
     lease, boiler = desk.documents.find("lease.md"), desk.documents.find("boiler.md")
     within = Filters(doc_ids=(boiler.doc_id,))
-    assert set(named(desk.ask("What is this about?", filters=within))) == {"boiler.md"}
+    assert set(named(desk.ask(Query("What is this about?", filters=within)))) == {"boiler.md"}
     assert desk.ask("What is this about?").outcome != "summary", "nothing says which of the documents"
-    both = desk.ask("Summarise my documents", filters=Filters(doc_ids=(boiler.doc_id, lease.doc_id)))
+    both = desk.ask(Query("Summarise my documents", filters=Filters(doc_ids=(boiler.doc_id, lease.doc_id))))
     assert set(named(both)) == {"boiler.md", "lease.md"}
     assert both.answer.count("The central sentences of") == 2
     assert desk.ask("Summarise my documents").outcome == "documents", "too many for one summary"

@@ -13,6 +13,7 @@ from docmind.conversations.prompts import SYSTEM, first_messages
 from docmind.errors import ConfigError, NotFoundError
 from docmind.llm.service import OneModel
 from docmind.records.answers import Answer
+from docmind.records.query import Query
 from docmind.storage.keys import open_keys
 from docmind_testkit import FakeChatModel
 from libraries import Library
@@ -30,7 +31,7 @@ def library() -> Library:
 def asked(docmind: DocMind, model: FakeChatModel, thread_id: str | None = None, mode: str = "standard") -> Answer:
     assert isinstance(docmind.models, OneModel)
     docmind.models.model = model
-    answer = docmind.conversations.ask(HERONS, thread_id=thread_id, mode=mode).answer  # type: ignore[arg-type]
+    answer = docmind.conversations.ask(Query(HERONS, mode=mode), thread_id=thread_id).answer  # type: ignore[arg-type]
     assert answer is not None
     return answer
 

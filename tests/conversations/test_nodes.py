@@ -16,6 +16,7 @@ from docmind.errors import ConfigError
 from docmind.llm import ToolCall
 from docmind.records.answers import Answer
 from docmind.records.conversations import Turn
+from docmind.records.query import Query
 from docmind.records.search import Filters
 from docmind_testkit import FakeChatModel
 from libraries import Library
@@ -57,7 +58,7 @@ def writing(mind: DocMind, *replies: object) -> FakeChatModel:
 
 
 def asked(mind: DocMind, question: str, **more: Any) -> tuple[Turn, Answer]:
-    turn = mind.conversations.ask(question, thread_id=mind.conversations.create().thread_id, **more)
+    turn = mind.conversations.ask(Query(question, **more), thread_id=mind.conversations.create().thread_id)
     assert turn.answer is not None
     return turn, turn.answer
 
@@ -93,7 +94,7 @@ def test_few_bound_pages_without_words_are_shown(mind: DocMind) -> None:
         assert sorted(places(answer)) == [("few.tiff", 1, "look"), ("few.tiff", 2, "look")]
         assert (answer.found, answer.outcome) == (True, "not found")
         both = Filters(doc_ids=(few.doc_id, mind.documents.find("spring.pdf").doc_id))
-        assert not mind.multimodal_search(HERONS, filters=both).looks  # four pages, of which none stands apart
+        assert not mind.search(Query(HERONS, filters=both)).looks  # four pages, of which none stands apart
     finally:
         mind.erasures.erase([few.doc_id])
 
@@ -129,7 +130,7 @@ def test_the_chosen_lists_are_searched_and_kept_for_the_next_try(mind: DocMind) 
     assert (again.lists, again.answer and again.answer.found) == (("text",), False)
     _, by_look = asked(mind, HERONS, lists=["image"])
     assert not any(kind == "quote" and name != "spring.pdf" for name, _, kind in places(by_look))
-    with pytest.raises(ConfigError, match="'sound'"):
+    with pytest.raises(ConfigError, match=r"lists.* has a wrong value"):
         asked(mind, RED, lists=["sound"])
 
 
@@ -165,7 +166,7 @@ def test_without_an_image_model_chat_is_the_search_of_words(tmp_path: Path) -> N
     with DocMind(settings_in(tmp_path), models=OneModel()) as mind:
         mind.add(UPLOADS)
         for question in (RED, HERONS, "Who wrote the autumn report?"):
-            words, everything = mind.search(question), mind.multimodal_search(question)
+            words, everything = mind.search(question), mind.search(question)
             assert everything.nearest_cosine == words.nearest_cosine
             assert [(hit.page_id, hit.score, hit.text) for hit in everything.hits] == [
                 (hit.page_id, hit.score, hit.text) for hit in words.hits

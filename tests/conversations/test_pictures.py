@@ -23,6 +23,7 @@ from docmind.llm import ToolCall
 from docmind.llm.client import ServedModel
 from docmind.records.answers import Answer
 from docmind.records.conversations import ModelInfo
+from docmind.records.query import Query
 from docmind.records.search import PageHit
 from docmind.storage.keys import open_keys
 from docmind_testkit import FakeChatModel
@@ -82,7 +83,7 @@ def info(request: pytest.FixtureRequest, server: LLMServer) -> ModelInfo:
 def asked(mind: DocMind, model: Any, question: str, **more: Any) -> Answer:
     assert isinstance(mind.models, OneModel)
     mind.models.model = model
-    turn = mind.conversations.ask(question, thread_id=mind.conversations.create().thread_id, **more)
+    turn = mind.conversations.ask(Query(question, **more), thread_id=mind.conversations.create().thread_id)
     assert turn.answer is not None
     return turn.answer
 
@@ -131,7 +132,7 @@ def test_a_page_found_by_its_look_alone_has_a_place() -> None:
 
 
 def test_images_take_half_of_the_room_and_deleted_pages_none(mind: DocMind) -> None:
-    found = mind.search(HERONS, k=3)
+    found = mind.search(Query(HERONS, k=3))
     catalog, artifacts = mind.vault.catalog, mind.vault.artifacts
     records = catalog.pages((hit.doc_id, hit.page_no) for hit in found.hits)
     pictures, degraded = pictures_of(found.hits, records, artifacts.get, side=SIDE, room=100_000)

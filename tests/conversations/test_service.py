@@ -8,6 +8,7 @@ import time
 import zipfile
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from langgraph.checkpoint.base import id as state_ids
@@ -29,6 +30,7 @@ from docmind.llm.service import OneModel
 from docmind.records.answers import NOTED
 from docmind.records.conversations import Turn
 from docmind.records.documents import Upload
+from docmind.records.query import Query
 from docmind.records.search import Filters
 from docmind.storage.keys import open_keys
 from docmind_testkit import FakeChatModel
@@ -54,8 +56,8 @@ def writing(docmind: DocMind, *replies: object, **more: object) -> FakeChatModel
     return model
 
 
-def ask(docmind: DocMind, question: str, thread_id: str, **more: object) -> Turn:
-    return docmind.conversations.ask(question, thread_id=thread_id, **more)  # type: ignore[arg-type]
+def ask(docmind: DocMind, question: str, thread_id: str, checkpoint_id: str | None = None, **more: Any) -> Turn:
+    return docmind.conversations.ask(Query(question, **more), thread_id=thread_id, checkpoint_id=checkpoint_id)
 
 
 @pytest.mark.slow

@@ -21,6 +21,7 @@ from docmind.conversations.state import (
 )
 from docmind.records.answers import NOTED, Answer, Sentence, Source
 from docmind.records.documents import Box
+from docmind.records.query import Query
 from docmind.records.search import Degraded, Filters, Hit
 
 BOXES = (Box(1, 2, 3, 4), Box(5, 6, 7, 8))
@@ -96,7 +97,7 @@ def test_filters_come_back() -> None:
 
 
 def test_a_new_turn_clears_the_previous_one() -> None:
-    turn = new_turn(new_question("Why?", Filters(), "standard", None, web=False))
+    turn = new_turn(new_question(Query("Why?"), "standard"))
     assert turn["question"]["text"] == "Why?"
     assert "kept" not in turn
     assert all(not value for name, value in turn.items() if name != "question")

@@ -32,6 +32,7 @@ from docmind.application import DocMind
 from docmind.errors import DocMindError
 from docmind.maintenance import verify_bundle
 from docmind.records.documents import Upload
+from docmind.records.query import Query
 from faults.points import Tally, quick_folder
 from faults.server import Server, note
 from faults.vaults import NOT_OURS, PASSPHRASE, left_behind, quiet
@@ -267,7 +268,7 @@ class Work:
         self._do(number, "rebuild", [], self._docmind.reindex)
 
     def _see(self, number: int) -> None:
-        self._do(number, "see", [], lambda: self._docmind.see(scan(number), read=False))
+        self._do(number, "see", [], lambda: self._docmind.search(Query(picture=scan(number), read_picture=False)))
 
     def _setting(self, number: int) -> None:
         value = 1_000 + number

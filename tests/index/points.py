@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from docmind.index.engine import Point, Query, Sparse, Vector
+from docmind.index.engine import Point, Sparse, Vector, VectorQuery
 from docmind.records.documents import page_id_of
 from docmind.records.search import Filters
 
@@ -33,8 +33,10 @@ def point(name: str, vectors: Mapping[str, Vector] | None = None, doc_id: str = 
     return Point(id_of(name), {"text-dense": axis(0)} if vectors is None else vectors, thin | payload)
 
 
-def near(vector: Vector, using: str = "text-dense", collection: str = "text", limit: int = 10, **only: Any) -> Query:
-    return Query(collection, using, vector, limit, Filters(**only))
+def near(
+    vector: Vector, using: str = "text-dense", collection: str = "text", limit: int = 10, **only: Any
+) -> VectorQuery:
+    return VectorQuery(collection, using, vector, limit, Filters(**only))
 
 
 def names(scored: list[Any]) -> list[str]:

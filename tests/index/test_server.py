@@ -21,7 +21,7 @@ from docmind.config import DatabaseSettings, QdrantSettings, Settings
 from docmind.errors import ConfigError, ExtraMissingError, IndexEngineError
 from docmind.index import capabilities, open_index
 from docmind.index.edge import EdgeIndex
-from docmind.index.engine import Query
+from docmind.index.engine import VectorQuery
 from docmind.index.schema import collections
 from docmind.index.server import ServerIndex
 from index.points import point
@@ -135,7 +135,7 @@ def test_a_search_is_one_round_trip() -> None:
     Counting.asked = []
     index = ServerIndex(Counting(":memory:"), 4)
     index.rebuild("model-1")
-    query = Query("text", "text-dense", np.ones(4, np.float32), 3)
+    query = VectorQuery("text", "text-dense", np.ones(4, np.float32), 3)
     index.search([query])
     Counting.asked.clear()
     index.search([query, query])

@@ -23,7 +23,7 @@ from docmind.embedding.chunking import label_of, nodes_of_page
 from docmind.errors import DiskFullError, IndexEngineError, IndexMismatchError
 from docmind.index.blinding import Blinder
 from docmind.index.edge import EdgeIndex
-from docmind.index.engine import Query
+from docmind.index.engine import VectorQuery
 from docmind.index.sync import IndexSync, PagePoints, widened
 from docmind.records.documents import ArtifactRef, DocumentInfo
 from docmind.records.models import Description
@@ -164,7 +164,7 @@ class House:
         """Return documents by similarity of their page images, with the cosine."""
         whole = np.zeros(768, np.float32)
         whole[: len(vector)] = vector
-        (scored,) = self.index.search([Query("pages", "siglip", BLIND.dense(whole), 10)])
+        (scored,) = self.index.search([VectorQuery("pages", "siglip", BLIND.dense(whole), 10)])
         return [(str(point.payload["doc_id"]), round(point.score, 2)) for point in scored]
 
     def add(self, doc_id: str, *texts: str) -> str:
@@ -186,7 +186,7 @@ class House:
     def found(self, text: str) -> list[str]:
         """Return documents by similarity of their windows."""
         vector = BLIND.dense(self.embedder.embed_query(text))
-        (scored,) = self.index.search([Query("text", "text-dense", vector, 10)])
+        (scored,) = self.index.search([VectorQuery("text", "text-dense", vector, 10)])
         return [str(point.payload["doc_id"]) for point in scored]
 
     def holds(self) -> dict[str, tuple[int, int]]:
@@ -413,7 +413,7 @@ def test_nothing_readable_is_in_a_payload(house: House) -> None:
     house.add("one", "herons wait")
     house.mirror.catch_up()
     vector = BLIND.dense(house.embedder.embed_query("herons"))
-    (scored,) = house.index.search([Query("text", "text-dense", vector, 10)])
+    (scored,) = house.index.search([VectorQuery("text", "text-dense", vector, 10)])
     (point,) = scored
     assert set(point.payload) == {"doc_id", "page_no", "page_id", "modality", "node_id", "language", "tags"}
     assert point.payload["tags"] == [BLIND.tag("tag")]

@@ -13,6 +13,7 @@ from docmind.application import DocMind
 from docmind.config import StorageSettings
 from docmind.errors import ConfigError, NotFoundError, VaultError
 from docmind.records.documents import Upload
+from docmind.records.query import Query
 from docmind.records.search import Filters
 from looking import album, coloured, looking
 from papers import line, pdf
@@ -36,13 +37,13 @@ def last_turn(docmind: DocMind, question: str) -> set[str]:
 
 WAYS: dict[str, Found] = {
     "words": lambda d: named(d.search("herons")),
-    "all lists": lambda d: named(d.multimodal_search("herons")),
-    "the list of words": lambda d: named(d.multimodal_search("herons", lists=("text",))),
-    "one hit a document": lambda d: named(d.search("herons", dedup_key="doc_id")),
+    "all lists": lambda d: named(d.search("herons")),
+    "the list of words": lambda d: named(d.search(Query("herons", lists=("text",)))),
+    "one hit a document": lambda d: named(d.search(Query("herons", dedup_key="doc_id"))),
     "filters by document": lambda d: named(
-        d.search("herons", filters=Filters(doc_ids=tuple(info.doc_id for info in d.documents.all()) or ("none",)))
+        d.search(Query("herons", filters=Filters(doc_ids=tuple(info.doc_id for info in d.documents()) or ("none",))))
     ),
-    "filters by tag": lambda d: named(d.search("herons", filters=Filters(tags=("birds",)))),
+    "filters by tag": lambda d: named(d.search(Query("herons", filters=Filters(tags=("birds",))))),
     "an answer": lambda d: sources(d.ask("Where do herons wait?")),
     "a list of documents": lambda d: (
         {info.document for info in d.documents.all() if info.document in d.ask("Which documents do I have?").answer}
@@ -51,7 +52,7 @@ WAYS: dict[str, Found] = {
     "documents about": lambda d: sources(d.ask("Which documents do I have about herons?")),
     "a summary": lambda d: sources(d.ask("Summarise all documents")),
     "a conversation": lambda d: last_turn(d, "Where do herons wait?"),
-    "a picture": lambda d: named(d.see(png(sheet(1)), read=False)),
+    "a picture": lambda d: named(d.search(Query(picture=png(sheet(1)), read_picture=False))),
 }
 
 
@@ -93,7 +94,7 @@ def test_image_models_do_not_find_what_is_in_the_bin(tmp_path: Path) -> None:
             lambda d: named(d.page_search.search_images("red")),
             lambda d: named(d.page_search.search_images(picture=coloured("red"))),
             lambda d: named(d.page_search.search_late("red")),
-            lambda d: named(d.multimodal_search("red", lists=("image", "visual"))),
+            lambda d: named(d.search(Query("red", lists=("image", "visual")))),
         ]
         desk.documents.delete([warm])
         for way in ways:
@@ -211,8 +212,8 @@ def test_a_language_is_set_by_hand_and_detected_again(tmp_path: Path) -> None:
         assert desk.documents.get(doc_id).language == "en"
         desk.documents.set_language([doc_id], "PT")
         assert (desk.documents.get(doc_id).language, desk.documents.page(doc_id, 1).language) == ("pt", "pt")
-        assert named(desk.search("herons", filters=Filters(languages=("pt",)))) == {"herons.txt"}
-        assert desk.search("herons", filters=Filters(languages=("en",))).hits == ()
+        assert named(desk.search(Query("herons", filters=Filters(languages=("pt",))))) == {"herons.txt"}
+        assert desk.search(Query("herons", filters=Filters(languages=("en",)))).hits == ()
         desk.documents.set_language([doc_id], "")
         assert desk.documents.get(doc_id).language == "en"
         with pytest.raises(ConfigError, match="no code of a language"):
@@ -227,18 +228,18 @@ def test_tags_and_collections_narrow_a_search(tmp_path: Path) -> None:
         desk.documents.tag([two], remove=["WORK"])
         desk.documents.tag([two], add=["work "], remove=["2024"])
         assert desk.documents.tags() == {"2024": 1, "Work": 2}
-        assert named(desk.search("report", filters=Filters(tags=("2024",)))) == {"one.pdf"}
+        assert named(desk.search(Query("report", filters=Filters(tags=("2024",))))) == {"one.pdf"}
         made = desk.documents.new_collection("Reports", [two])
         filters = Filters(collections=(made.collection_id,))
-        assert named(desk.search("report", filters=filters)) == {"two.pdf"}
-        assert named(desk.multimodal_search("report", filters=filters)) == {"two.pdf"}
+        assert named(desk.search(Query("report", filters=filters))) == {"two.pdf"}
+        assert named(desk.search(Query("report", filters=filters))) == {"two.pdf"}
         assert sources(desk.ask("Which documents do I have?")) == {"one.pdf", "two.pdf"}
         both = Filters(collections=(made.collection_id,), tags=("2024",))
-        assert desk.search("report", filters=both).hits == ()
-        assert desk.search("report", filters=Filters(collections=("nobody",))).hits == ()
+        assert desk.search(Query("report", filters=both)).hits == ()
+        assert desk.search(Query("report", filters=Filters(collections=("nobody",)))).hits == ()
         desk.documents.collect(made.collection_id, [one, two])
         desk.documents.collect(made.collection_id, [two], leave=True)
-        assert named(desk.search("report", filters=filters)) == {"one.pdf"}
+        assert named(desk.search(Query("report", filters=filters))) == {"one.pdf"}
         with pytest.raises(ConfigError, match="already a collection"):
             desk.documents.new_collection(" reports")
         assert desk.documents.rename_collection(made.collection_id, "REPORTS").name == "REPORTS"

@@ -80,7 +80,7 @@ OPERATIONS: dict[str, Callable[[DocMind], object]] = {
     "documents": lambda docmind: [docmind.documents.get(info.doc_id) for info in docmind.documents.all()],
     "find": lambda docmind: docmind.documents.find(docmind.documents.all()[-1].document),
     "search": lambda docmind: docmind.search("boiler"),
-    "search all lists": lambda docmind: docmind.multimodal_search("boiler"),
+    "search all lists": lambda docmind: docmind.search("boiler"),
     "ask": lambda docmind: docmind.ask("When is the boiler serviced?"),
     "ask for documents": lambda docmind: docmind.ask("Which documents do I have?"),
     "tags": lambda docmind: docmind.documents.tags(),

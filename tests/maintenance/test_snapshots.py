@@ -20,6 +20,7 @@ from docmind.errors import ConfigError, DamagedError, DiskFullError, NotFoundErr
 from docmind.maintenance import roll_back
 from docmind.maintenance.purge import search_files
 from docmind.records.documents import Upload
+from docmind.records.query import Query
 from docmind.records.search import Filters
 from docmind.storage import MIGRATIONS, Database, open_keys
 from libraries import Library
@@ -274,24 +275,24 @@ def test_asked_as_of_a_snapshot(tmp_path: Path) -> None:
         docmind.add([Upload("otters.txt", OTTER.encode())])
         as_of = Filters(snapshots=(taken.snapshot_id,))
         assert docmind.search("otter bridge").hits[0].document == "otters.txt"
-        found = docmind.search("otter bridge", filters=as_of)
+        found = docmind.search(Query("otter bridge", filters=as_of))
         assert "otters.txt" not in {hit.document for hit in found.hits}
         assert not found.degraded
         docmind.erasures.erase([docmind.documents.find(NAME).doc_id])
         for result in (
-            docmind.search("engine oil", filters=as_of),
-            docmind.multimodal_search("engine oil", filters=as_of),
-            docmind.ask("Where does the heron nest?", filters=as_of),
+            docmind.search(Query("engine oil", filters=as_of)),
+            docmind.search(Query("engine oil", filters=as_of)),
+            docmind.ask(Query("Where does the heron nest?", filters=as_of)),
         ):
             (lacks,) = [one for one in result.degraded if one.stage == "snapshot"]
             assert "1 document of the snapshot isn't in the library now" in lacks.reason
-        turn = docmind.conversations.ask("Where does the heron nest?", filters=as_of)
+        turn = docmind.conversations.ask(Query("Where does the heron nest?", filters=as_of))
         assert turn.filters == as_of
-        listed = docmind.ask("List all documents", filters=as_of)
+        listed = docmind.ask(Query("List all documents", filters=as_of))
         assert listed.answer is not None
         assert "otters" not in listed.answer
         docmind.snapshots.delete(taken.snapshot_id)
-        gone = docmind.search("heron", filters=as_of)
+        gone = docmind.search(Query("heron", filters=as_of))
         assert not gone.hits
         assert "isn't there any more" in gone.degraded[0].reason
 
@@ -301,17 +302,17 @@ HERONS = "herons.txt"
 
 def found_in(docmind: DocMind, filters: Filters, picture: bytes) -> list[bool]:
     """Return whether each way of asking for herons finds their document."""
-    asked = docmind.conversations.ask("Where does the heron nest?", filters=filters).answer
+    asked = docmind.conversations.ask(Query("Where does the heron nest?", filters=filters)).answer
     assert asked is not None
     found = [
-        {hit.document for hit in docmind.search("heron nest", filters=filters).hits},
-        {hit.document for hit in docmind.multimodal_search("heron nest", filters=filters).hits},
-        {hit.document for hit in docmind.see(picture, filters=filters, read=False).hits},
-        {source.document for source in docmind.ask("Where does the heron nest?", filters=filters).sources},
+        {hit.document for hit in docmind.search(Query("heron nest", filters=filters)).hits},
+        {hit.document for hit in docmind.search(Query("heron nest", filters=filters)).hits},
+        {hit.document for hit in docmind.search(Query(picture=picture, filters=filters, read_picture=False)).hits},
+        {source.document for source in docmind.ask(Query("Where does the heron nest?", filters=filters)).sources},
         {source.document for source in asked.sources},
     ]
     return [HERONS in names for names in found] + [
-        HERONS in (docmind.ask("List all documents", filters=filters).answer or "")
+        HERONS in (docmind.ask(Query("List all documents", filters=filters)).answer or "")
     ]
 
 
@@ -327,10 +328,10 @@ def test_documents_of_the_bin_are_asked_as_of_a_snapshot(tmp_path: Path) -> None
         assert found_in(docmind, as_of, picture) == everywhere
         assert found_in(docmind, Filters(), picture) == nowhere
         assert found_in(docmind, Filters(doc_ids=(doc_id,)), picture) == nowhere
-        told = docmind.ask(f"Summarize {HERONS}", filters=as_of)
+        told = docmind.ask(Query(f"Summarize {HERONS}", filters=as_of))
         assert HERON in (told.answer or "")
         assert HERON not in (docmind.ask(f"Summarize {HERONS}").answer or "")
-        result = docmind.search("heron nest", filters=as_of)
+        result = docmind.search(Query("heron nest", filters=as_of))
         assert not result.degraded
         assert docmind.documents.page(result.hits[0].doc_id, 1).document == HERONS
         assert docmind.reader.find(doc_id, "heron").places

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from docmind.errors import ConfigError
 from docmind.records.documents import Modality, page_id_of
 from docmind.records.search import ListName, MergeStrategy, MultimodalHit
 from docmind.search.fusion import (
@@ -30,7 +29,6 @@ from docmind.search.fusion import (
     standardise,
     standing_apart,
     standing_out,
-    strategy_of,
     weighted_sum,
 )
 
@@ -204,13 +202,6 @@ def test_only_what_stands_out_of_a_list_of_everything_counts() -> None:
     assert pages(standing_out(listed("image", ("a1", 0.9), ("b1", 0.2), ("c1", 0.2), ("d1", 0.1)))) == ["a1"]
     assert standing_out(listed("image", ("a1", 0.5), ("b1", 0.5), ("c1", 0.5))) == []
     assert len(standing_out(listed("image", ("a1", 0.5), ("b1", 0.1)))) == 2
-
-
-def test_an_unknown_way_of_merging_lists_those_there_are() -> None:
-    assert strategy_of("grouped") == "grouped"
-    with pytest.raises(ConfigError, match="called 'best'") as caught:
-        strategy_of("best")
-    assert "rrf, score, interleaved, grouped" in caught.value.hint
 
 
 def test_rrf_of_three_lists_by_hand() -> None:

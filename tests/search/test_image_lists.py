@@ -16,6 +16,7 @@ from docmind.config import EmbeddingSettings, VisualSettings
 from docmind.embedding.minilm import default_cache_dir
 from docmind.records.answers import Answer
 from docmind.records.documents import Upload
+from docmind.records.query import Query
 from docmind.records.search import MultimodalResult
 from tinymodels import tiny_colpali, tiny_siglip
 
@@ -52,12 +53,12 @@ def essence(answer: Answer) -> tuple[object, ...]:
 
 
 def test_any_four_prepared_documents_change_no_rank(desk: DocMind) -> None:
-    before = {question: ranks(desk.multimodal_search(question)) for question in ASKED}
+    before = {question: ranks(desk.search(question)) for question in ASKED}
     colpali = desk.visual.enable("colpali").fingerprint
     for four in FOURS:
         desk.visual.embed("colpali", [desk.documents.find(name).doc_id for name in four])
         for question in ASKED:
-            found = desk.multimodal_search(question)
+            found = desk.search(question)
             assert {one.list: (one.state, one.count) for one in found.lists}["visual"] == ("ran", 4)
             assert ranks(found) == before[question], (question, four)
         desk.visual.late_store.drop(colpali)
@@ -70,12 +71,12 @@ def test_models_that_know_nothing_change_no_outcome(desk: DocMind) -> None:
         desk.visual.embed(name)
     outcomes = Counter[str]()
     for question in ASKED:
-        answer, plain = desk.ask(question), desk.ask(question, lists=["text", "code"])
+        answer, plain = desk.ask(question), desk.ask(Query(question, lists=("text", "code")))
         assert essence(answer) == essence(plain), question
         outcomes[plain.outcome] += 1
-        found = desk.multimodal_search(question)
+        found = desk.search(question)
         assert {one.state for one in found.lists if one.list in ("image", "visual")} == {"ran"}
-        assert ranks(found) == ranks(desk.multimodal_search(question, lists=["text", "code"]))
+        assert ranks(found) == ranks(desk.search(Query(question, lists=("text", "code"))))
         seen += bool(found.looks)
     assert outcomes.keys() == {"answer", "maybe", "not found"}
     assert seen <= 1  # pages that are near every question are not found by their look

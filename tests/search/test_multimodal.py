@@ -18,6 +18,7 @@ from docmind.embedding.vector_cache import VectorCache
 from docmind.errors import ConfigError, CorruptFileError, IndexEngineError, UnsupportedFileError, VisualModelError
 from docmind.records.documents import Upload, page_id_of
 from docmind.records.models import ModelKind
+from docmind.records.query import Query
 from docmind.records.search import (
     Degraded,
     Filters,
@@ -161,33 +162,37 @@ def test_with_nothing_to_see_it_is_the_search_for_words(
     for filters in narrowed:
         for dedup_key in dedup_keys:
             for k in (None, 1, 3, 50):
-                want = desk.search(QUESTION, k=k, filters=filters, dedup_key=dedup_key)
-                found = searches.search(QUESTION, k=k, filters=filters, dedup_key=dedup_key, merge=merge, lists=lists)
+                want = desk.search(Query(QUESTION, k=k, filters=filters, dedup_key=dedup_key))
+                found = searches.search(
+                    Query(QUESTION, k=k, filters=filters, dedup_key=dedup_key, merge=merge, lists=tuple(lists))
+                )
                 assert essence(found.hits) == essence(want.hits)
                 assert all([origin.list for origin in hit.origins] == ["text"] for hit in found.hits)
 
 
 def test_by_default_all_lists_are_told_of_and_the_facade_agrees(desk: DocMind) -> None:
-    found = desk.multimodal_search(f"  {QUESTION}  ", k=3)
-    assert essence(found.hits) == essence(desk.search(QUESTION, k=3).hits)
+    found = desk.search(Query(f"  {QUESTION}  ", k=3))
+    assert essence(found.hits) == essence(desk.search(Query(QUESTION, k=3)).hits)
     assert states(found) == {"text": "ran", "code": "off", "image": "off", "visual": "off"}
     assert all(report.reason for report in found.lists if report.state == "off")
     assert (found.query, found.found, found.is_final, found.merge) == (QUESTION, None, True, "rrf")
     assert dict(found.timings_ms).keys() == {"text", "merge", "total"}
-    again = desk.multimodal_search(QUESTION).cache_hit_rate
+    again = desk.search(QUESTION).cache_hit_rate
     assert again is not None
     assert again > 0
-    with pytest.raises(ConfigError, match="question is empty"):
-        desk.multimodal_search(" ")
+    with pytest.raises(ConfigError, match="nothing to search for"):
+        desk.search(" ")
 
 
 def test_lists_are_merged_and_each_hit_says_where_it_came_from(desk: DocMind) -> None:
     eyes = VisualSearch(late=[("herons.pdf", 2, 31.0), ("lei.pdf", 1, 30.9), *LOW], image=[("lei.pdf", 1, 0.92), *LOW])
-    found = asking(desk, eyes).search(QUESTION)
+    found = asking(desk, eyes).search(Query(QUESTION))
     assert states(found) == {"text": "ran", "code": "ran", "image": "ran", "visual": "ran"}
     assert {report.list: report.count for report in found.lists}["visual"] == 14
-    text = {hit.page_id: hit.rank for hit in desk.search(QUESTION, k=20).hits}
-    code = {hit.page_id: hit.rank for hit in desk.search(QUESTION, k=20, filters=Filters(modalities=("code",))).hits}
+    text = {hit.page_id: hit.rank for hit in desk.search(Query(QUESTION, k=20)).hits}
+    code = {
+        hit.page_id: hit.rank for hit in desk.search(Query(QUESTION, k=20, filters=Filters(modalities=("code",)))).hits
+    }
     for hit in found.hits:
         ranks = {origin.list: origin.rank for origin in hit.origins}
         words = max(1 / (60 + ranks.get("text", 1e9)), WEIGHTS["code"] / (60 + ranks.get("code", 1e9)))
@@ -201,7 +206,7 @@ def test_lists_are_merged_and_each_hit_says_where_it_came_from(desk: DocMind) ->
 
 def test_a_page_found_by_its_image_has_the_beginning_of_its_text(desk: DocMind) -> None:
     eyes = VisualSearch(image=[("herons.pdf", 2, 0.3)])
-    [hit] = asking(desk, eyes).search(QUESTION, lists=["image"]).hits
+    [hit] = asking(desk, eyes).search(Query(QUESTION, lists=("image",))).hits
     assert (hit.text, hit.modality, hit.boxes) == ("Their eggs are pale blue", "pdf_page_image", ())
     assert (hit.score, hit.source) == (0.3, "image")
 
@@ -213,7 +218,7 @@ def test_a_page_deleted_meanwhile_is_no_hit(desk: DocMind) -> None:
             gone = replace(found.hits[0], doc_id="0" * 32, page_id=page_id_of("0" * 32, 1))
             return PageHits((gone, *found.hits))
 
-    found = asking(desk, Late(image=[("herons.pdf", 2, 0.3)])).search(QUESTION, lists=["image"])
+    found = asking(desk, Late(image=[("herons.pdf", 2, 0.3)])).search(Query(QUESTION, lists=("image",)))
     assert [(hit.document, hit.rank) for hit in found.hits] == [("herons.pdf", 1)]
 
 
@@ -221,11 +226,11 @@ def test_a_page_deleted_meanwhile_is_no_hit(desk: DocMind) -> None:
 def test_page_images_reorder_only_what_stands_apart(desk: DocMind, name: ListName) -> None:
     pages = [("lei.pdf", 1, 0.051), ("bread.txt", 1, 0.050), ("herons.pdf", 2, 0.050), ("herons.pdf", 1, 0.049)]
     kind = "late" if name == "visual" else "image"
-    found = asking(desk, VisualSearch(**{kind: pages})).search(QUESTION, lists=["text", name])
+    found = asking(desk, VisualSearch(**{kind: pages})).search(Query(QUESTION, lists=("text", name)))
     assert essence(found.hits) == essence(desk.search(QUESTION).hits)
     assert found.by_words == ()
     found = asking(desk, VisualSearch(**{kind: [("lei.pdf", 1, 0.2), *pages[1:], *LOW]})).search(
-        QUESTION, lists=["text", name]
+        Query(QUESTION, lists=("text", name))
     )
     assert [hit.document for hit in found.hits if name in {origin.list for origin in hit.origins}] == ["lei.pdf"]
     assert essence(found.by_words) == essence(desk.search(QUESTION).hits)
@@ -238,7 +243,9 @@ def test_a_page_that_words_do_not_find_counts_where_it_has_none(desk: DocMind) -
 
     def hits_of(document: str) -> list[MultimodalHit]:
         eyes = VisualSearch(late=[(document, 1, 31.0), *LOW])
-        return [hit for hit in asking(desk, eyes).search(QUESTION, filters=only).hits if hit.document == document]
+        return [
+            hit for hit in asking(desk, eyes).search(Query(QUESTION, filters=only)).hits if hit.document == document
+        ]
 
     assert not hits_of("lei.pdf")  # outside of the filter, as a page far down the list of words
     assert [hit.source for hit in hits_of("photo.png")] == ["visual"]
@@ -247,7 +254,7 @@ def test_a_page_that_words_do_not_find_counts_where_it_has_none(desk: DocMind) -
 def test_a_list_that_fails_is_told_of_and_the_others_stand(desk: DocMind) -> None:
     gone = VisualModelError("Its files are gone.", hint="Fetch them again.")
     eyes = VisualSearch(image=gone, late=[("herons.pdf", 2, 9.0), *LOW])
-    found = asking(desk, eyes).search(QUESTION)
+    found = asking(desk, eyes).search(Query(QUESTION))
     assert states(found)["image"] == "failed"
     assert [each for each in found.degraded if each.stage == "image"] == [
         Degraded("image", "Its files are gone. Fetch them again.")
@@ -257,7 +264,7 @@ def test_a_list_that_fails_is_told_of_and_the_others_stand(desk: DocMind) -> Non
 
 def test_a_mistake_of_ours_goes_through(desk: DocMind) -> None:
     with pytest.raises(KeyError):
-        asking(desk, VisualSearch(image=KeyError("a mistake"))).search(QUESTION)
+        asking(desk, VisualSearch(image=KeyError("a mistake"))).search(Query(QUESTION))
 
 
 @pytest.mark.slow
@@ -266,11 +273,11 @@ def test_a_list_that_hangs_costs_its_limit_once(desk: DocMind) -> None:
     eyes = VisualSearch(image=gate, late=[("herons.pdf", 2, 9.0)])
     searches = asking(desk, eyes, limit_s=3.0)
     before = threading.active_count()
-    found = searches.search(QUESTION)
+    found = searches.search(Query(QUESTION))
     assert states(found) == {"text": "ran", "code": "ran", "image": "timed out", "visual": "ran"}
     assert any(each.stage == "image" and "longer than 3 s" in each.reason for each in found.degraded)
     with ThreadPoolExecutor(8) as pool:
-        again = list(pool.map(lambda _: searches.search(QUESTION), range(24)))
+        again = list(pool.map(lambda _: searches.search(Query(QUESTION)), range(24)))
     assert {states(each)["image"] for each in again} == {"timed out"}
     assert {report.reason for each in again for report in each.lists if report.list == "image"} == {
         "It is not back from an earlier search yet."
@@ -280,7 +287,7 @@ def test_a_list_that_hangs_costs_its_limit_once(desk: DocMind) -> None:
     gate.set()
     while searches._lists._timed_calls.busy():
         time.sleep(0.01)
-    assert states(searches.search(QUESTION))["image"] == "empty"
+    assert states(searches.search(Query(QUESTION)))["image"] == "empty"
 
 
 @pytest.mark.slow
@@ -291,55 +298,53 @@ def test_a_model_that_is_starting_is_said_to_be_and_blocks_no_later_search(desk:
     retrieve = RetrieveSettings(start_timeout_s=2.3)
     searches = asking(desk, eyes, limit_s=2.0, retrieve=retrieve)  # the text list keeps to it on a busy machine too
     for _ in range(2):
-        found = searches.search(QUESTION, lists=["text", "visual"])
+        found = searches.search(Query(QUESTION, lists=("text", "visual")))
         assert states(found) == {"text": "ran", "visual": "starting"}
         assert [one.reason for one in found.degraded] == ["Its model is still being started; ask again in a moment."]
-        reranked = searches.search(QUESTION, lists=["text"], rerank="late")
+        reranked = searches.search(Query(QUESTION, lists=("text",), rerank="late"))
         assert [(one.stage, one.reason) for one in reranked.degraded] == [("rerank", found.degraded[0].reason)]
     threading.Timer(2.7, eyes.started.set).start()
-    assert states(searches.search(QUESTION, lists=["visual"])) == {"visual": "ran"}  # alone, it is waited for
-    assert states(searches.search(QUESTION, lists=["text", "visual"])) == {"text": "ran", "visual": "ran"}
+    assert states(searches.search(Query(QUESTION, lists=("visual",)))) == {"visual": "ran"}  # alone, it is waited for
+    assert states(searches.search(Query(QUESTION, lists=("text", "visual")))) == {"text": "ran", "visual": "ran"}
 
 
-def failing(question: str, *, k: int, filters: Filters, dedup_key: DedupKey) -> SearchResult:
+def failing(query: Query) -> SearchResult:
     raise IndexEngineError("The index cannot be reached.")
 
 
 def test_failing_words_are_an_error_only_without_other_lists(desk: DocMind) -> None:
-    found = asking(desk, VisualSearch(late=[("herons.pdf", 2, 9.0)]), failing).search(QUESTION)
+    found = asking(desk, VisualSearch(late=[("herons.pdf", 2, 9.0)]), failing).search(Query(QUESTION))
     assert (states(found)["text"], [hit.document for hit in found.hits]) == ("failed", ["herons.pdf"])
     for eyes in (None, VisualSearch(late=VisualModelError("Gone."))):
         with pytest.raises(IndexEngineError, match="cannot be reached"):
-            asking(desk, eyes, failing).search(QUESTION)
+            asking(desk, eyes, failing).search(Query(QUESTION))
 
 
 @pytest.mark.slow
 def test_many_threads_get_the_same(desk: DocMind) -> None:
     searches = asking(desk, VisualSearch(late=[("herons.pdf", 2, 9.0)], image=[("lei.pdf", 1, 0.3)]))
-    want = essence(searches.search(QUESTION).hits)
+    want = essence(searches.search(Query(QUESTION)).hits)
     with ThreadPoolExecutor(16) as pool:
-        found = list(pool.map(lambda _: searches.search(QUESTION), range(64)))
+        found = list(pool.map(lambda _: searches.search(Query(QUESTION)), range(64)))
     assert all(essence(each.hits) == want for each in found)
 
 
 def test_source_code_is_a_list_of_its_own(desk: DocMind) -> None:
     assert desk.documents.find("nests.py").kind == "code"
-    found = desk.multimodal_search("nest height of a poplar", lists=["code"])
+    found = desk.search(Query("nest height of a poplar", lists=("code",)))
     [hit] = found.hits
     assert (hit.document, hit.modality, hit.source) == ("nests.py", "code", "code")
     assert hit.text == CODE.decode().strip()
-    both = desk.multimodal_search("nest height of a poplar", lists=["text", "code"])
+    both = desk.search(Query("nest height of a poplar", lists=("text", "code")))
     assert [origin.list for origin in both.hits[0].origins] == ["text", "code"]
-    assert (
-        states(desk.multimodal_search("eggs", lists=["code"], filters=Filters(modalities=("text",))))["code"] == "off"
-    )
+    assert states(desk.search(Query("eggs", lists=("code",), filters=Filters(modalities=("text",)))))["code"] == "off"
 
 
 def test_a_list_is_looked_at_as_far_down_as_its_limit(desk: DocMind) -> None:
     searches = asking(
         desk, VisualSearch(late=[("herons.pdf", 2, 9.0), ("lei.pdf", 1, 8.0)], image=[("lei.pdf", 1, 8.0)])
     )
-    found = searches.search(QUESTION, lists=["image", "visual"], limits={"image": 1, "visual": 1})
+    found = searches.search(Query(QUESTION, lists=("image", "visual"), limits={"image": 1, "visual": 1}))
     assert {report.list: report.count for report in found.lists} == {"image": 1, "visual": 1}
     assert len(found.hits) == 2
 
@@ -347,16 +352,18 @@ def test_a_list_is_looked_at_as_far_down_as_its_limit(desk: DocMind) -> None:
 @pytest.mark.parametrize(
     ("how", "sentence"),
     [
-        ({"lists": ["pictures"]}, "called 'pictures'"),
-        ({"lists": ["lookalike"]}, "called 'lookalike'"),
-        ({"limits": {"text": 0}}, "at least 1"),
-        ({"merge": "best"}, "merging called 'best'"),
-        ({"rerank": "best"}, "reranking called 'best'"),
+        ({"lists": ("pictures",)}, "lists[0] has a wrong value; expected: text | code | image | lookalike | visual."),
+        ({"lists": ("lookalike",)}, "lists has a wrong value; expected: text | code | image | visual."),
+        ({"limits": {"text": 0}}, "limits.text is 0; it must be 1 to 1,000."),
+        ({"limits": {"lookalike": 2}}, "limits has a wrong value; expected: text | code | image | visual."),
+        ({"merge": "best"}, "merge has a wrong value; expected: rrf | score | interleaved | grouped."),
+        ({"rerank": "best"}, "rerank has a wrong value; expected: off | image | late."),
     ],
 )
 def test_what_there_is_not_is_refused_in_a_sentence(desk: DocMind, how: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(ConfigError, match=sentence) as caught:
-        desk.multimodal_search(QUESTION, **how)
+    with pytest.raises(ConfigError) as caught:
+        desk.search(Query(QUESTION, **how))
+    assert str(caught.value) == sentence
     assert caught.value.hint
 
 
@@ -386,7 +393,7 @@ def places(hits: Sequence[MultimodalHit]) -> list[tuple[str, int]]:
 def test_a_picture_without_reading_is_what_its_look_found(pictures: DocMind) -> None:
     shot = jpeg(sheet(2).crop((80, 300, 800, 900)))
     first: list[MultimodalResult] = []
-    found = pictures.see(shot, read=False, on_first=first.append)
+    found = pictures.search(Query(picture=shot, read_picture=False), on_first=first.append)
     looked = pictures.lookalike.search(shot)
     assert [(hit.page_id, hit.score, hit.quad, hit.found) for hit in found.hits] == [
         (hit.page_id, hit.score, hit.quad, hit.found) for hit in looked.hits
@@ -401,7 +408,7 @@ def test_a_found_page_stays_first_whatever_words_and_models_say(pictures: DocMin
     eyes = VisualSearch(image=[("herons.pdf", 1, 0.9), ("herons.pdf", 2, 0.1)])
     shot = jpeg(sheet(2).crop((80, 300, 800, 900)))
     for merge in ("rrf", "score", "interleaved", "grouped"):
-        found = asking(pictures, eyes).see(shot, question="herons eggs", read=False, merge=merge)
+        found = asking(pictures, eyes).search(Query("herons eggs", picture=shot, read_picture=False, merge=merge))
         assert places(found.hits)[0] == ("sheet-2.png", 1)
         assert found.hits[0].found is True
         assert not any(hit.found for hit in found.hits[1:])
@@ -416,7 +423,9 @@ def test_reranking_comes_last_and_keeps_a_found_page_first(pictures: DocMind) ->
     shot = jpeg(sheet(2).crop((80, 300, 800, 900)))
 
     def look(rerank: Rerank) -> MultimodalResult:
-        return searches.see(shot, question="herons eggs", read=False, on_first=first.append, rerank=rerank)
+        return searches.search(
+            Query("herons eggs", picture=shot, read_picture=False, rerank=rerank), on_first=first.append
+        )
 
     plain, seen, read = look("off"), look("image"), look("late")
     assert [each for each in eyes.asked if isinstance(each, tuple)] == [("image", None), ("late", "herons eggs")]
@@ -430,10 +439,10 @@ def test_reranking_comes_last_and_keeps_a_found_page_first(pictures: DocMind) ->
 @pytest.mark.slow
 def test_pages_that_only_came_nearest_follow_words_and_have_no_outline(pictures: DocMind) -> None:
     stranger = jpeg(sheet(9))
-    nearest = pictures.see(stranger, read=False)
+    nearest = pictures.search(Query(picture=stranger, read_picture=False))
     assert nearest.hits
     assert not nearest.found
-    found = pictures.see(stranger, question="berth fee for boats", read=False)
+    found = pictures.search(Query("berth fee for boats", picture=stranger, read_picture=False))
     assert places(found.hits)[0] == ("rules.txt", 1)
     assert {*places(nearest.hits)[:3]} <= {*places(found.hits)[:6]}
     assert any(hit.quad for hit in pictures.lookalike.search(stranger).hits)
@@ -442,7 +451,7 @@ def test_pages_that_only_came_nearest_follow_words_and_have_no_outline(pictures:
 
 @pytest.mark.slow
 def test_where_nothing_reads_it_is_said_and_the_look_stands(pictures: DocMind) -> None:
-    found = pictures.see(jpeg(sheet(9)))
+    found = pictures.search(Query(picture=jpeg(sheet(9))))
     assert not found.found
     [degraded] = found.degraded
     assert (degraded.stage, "switched off" in degraded.reason) == ("ocr", True)
@@ -451,7 +460,7 @@ def test_where_nothing_reads_it_is_said_and_the_look_stands(pictures: DocMind) -
 
 @pytest.mark.slow
 def test_a_sure_match_needs_no_words(pictures: DocMind) -> None:
-    found = pictures.see(jpeg(sheet(1)))
+    found = pictures.search(Query(picture=jpeg(sheet(1))))
     assert places(found.hits)[0] == ("sheet-1.png", 1)
     assert (found.found, found.is_final, found.picture_text, found.degraded) == (True, True, "", ())
     assert states(found)["text"] == "off"
@@ -465,7 +474,7 @@ def test_words_on_a_picture_find_a_page_of_another_look(pictures: DocMind) -> No
     searches = asking(pictures, reading=ReadingSettings(workers=1))
     first: list[MultimodalResult] = []
     try:
-        found = searches.see(shot, on_first=first.append)
+        found = searches.search(Query(picture=shot), on_first=first.append)
     finally:
         searches.close()
     assert (found.found, places(found.hits)[0]) == (False, ("rules.txt", 1))
@@ -480,12 +489,12 @@ def test_stray_letters_read_on_a_picture_are_no_words(pictures: DocMind) -> None
     shot = png(print_of(["a b"]))
     searches = asking(pictures, reading=ReadingSettings(workers=1))
     try:
-        found = searches.see(shot)
+        found = searches.search(Query(picture=shot))
     finally:
         searches.close()
     assert found.picture_text == "a b"
     assert states(found)["text"] == "empty"
-    assert places(found.hits) == places(pictures.see(shot, read=False).hits)
+    assert places(found.hits) == places(pictures.search(Query(picture=shot, read_picture=False)).hits)
 
 
 @pytest.mark.slow
@@ -494,11 +503,11 @@ def test_what_ends_the_wait_ends_the_search(pictures: DocMind) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        pictures.see(jpeg(sheet(1)), on_first=stop)
+        pictures.search(Query(picture=jpeg(sheet(1))), on_first=stop)
 
 
 def test_what_is_no_picture_is_refused(pictures: DocMind) -> None:
     with pytest.raises(UnsupportedFileError, match="notes is not a picture"):
-        pictures.see(b"only words", name="notes")
+        pictures.search(Query(picture=b"only words", picture_name="notes"))
     with pytest.raises(CorruptFileError):
-        pictures.see(jpeg(sheet(1))[:300])
+        pictures.search(Query(picture=jpeg(sheet(1))[:300]))

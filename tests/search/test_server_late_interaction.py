@@ -15,7 +15,7 @@ from docmind.application import DocMind
 from docmind.config import QdrantSettings
 from docmind.embedding.base import PagePatches
 from docmind.errors import IndexEngineError
-from docmind.index.engine import Point, Query
+from docmind.index.engine import Point, VectorQuery
 from docmind.index.server import ServerIndex
 from docmind.late_interaction.store import EXACT_PAGES
 from docmind.records.models import Description
@@ -331,7 +331,7 @@ def test_a_tenth_of_the_pages_by_means_holds_nearly_all_best(tmp_path: Path) -> 
         vectors = {"colpali_rows": rows, "colpali_cols": cols, "colpali": shown.late.originals(MODEL, image)}
         points.append(Point(id_of(image), vectors, {"doc_id": "d", "image_artifact_id": image, **payload}))
     index.upsert("pages", points)
-    asked = Query("pages", "colpali", np.zeros((1, 128)), 10, prefetch=("colpali_rows", "colpali_cols"), depth=20)
+    asked = VectorQuery("pages", "colpali", np.zeros((1, 128)), 10, prefetch=("colpali_rows", "colpali_cols"), depth=20)
     questions = [corpus.question(number, number * 9) for number in range(20)]
     lists = index.search([dataclasses.replace(asked, vector=BLIND.dense(question)) for question in questions])
     recalls, firsts = [], 0

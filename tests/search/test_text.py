@@ -16,6 +16,7 @@ from docmind.embedding.base import QueryTokens
 from docmind.embedding.registry import TEXT_MODELS
 from docmind.errors import ConfigError, DamagedError, ExtraMissingError
 from docmind.records.documents import Upload
+from docmind.records.query import Query
 from docmind.records.search import Filters
 from docmind.search.text import TextSearch
 from docmind_testkit import FakeEmbedder
@@ -96,11 +97,11 @@ def test_pages_below_the_cutoff_are_left_out(docmind: DocMind, tmp_path: Path) -
 
 
 def test_k_is_a_limit(docmind: DocMind) -> None:
-    assert len(docmind.search("herons", k=2).hits) == 2
+    assert len(docmind.search(Query("herons", k=2)).hits) == 2
 
 
 def test_one_hit_a_document_where_that_is_asked(docmind: DocMind) -> None:
-    hits = docmind.search("herons eggs", dedup_key="doc_id").hits
+    hits = docmind.search(Query("herons eggs", dedup_key="doc_id")).hits
     assert sorted(hit.document for hit in hits) == ["bread.txt", "herons.pdf", "lei_dados.pdf"]
 
 
@@ -116,16 +117,18 @@ def test_one_hit_a_document_where_that_is_asked(docmind: DocMind) -> None:
     ],
 )
 def test_filters_narrow(docmind: DocMind, filters: dict[str, Any], expected: set[str]) -> None:
-    assert {hit.document for hit in docmind.search("herons dados bread", filters=Filters(**filters)).hits} == expected
+    assert {
+        hit.document for hit in docmind.search(Query("herons dados bread", filters=Filters(**filters))).hits
+    } == expected
 
 
 def test_a_document_filter_leaves_that_document(docmind: DocMind) -> None:
     only = Filters(doc_ids=(doc_id(docmind, "herons.pdf"),))
-    assert {hit.document for hit in docmind.search("bread", filters=only).hits} == {"herons.pdf"}
+    assert {hit.document for hit in docmind.search(Query("bread", filters=only)).hits} == {"herons.pdf"}
 
 
 def test_timings_name_the_stages(docmind: DocMind) -> None:
-    stages = [name for name, _ in docmind.search("eggs").timings_ms]
+    stages = [name for name, _ in docmind._services.text.search(Query("eggs")).timings_ms]
     assert stages == ["embed", "search", "fuse", "rerank", "hits", "total"]
 
 
@@ -153,7 +156,7 @@ class Missing(FakeEmbedder):
 def test_without_the_text_model_words_are_found_and_it_is_said(docmind: DocMind) -> None:
     whole = docmind.text_search
     lame = TextSearch(whole._settings, whole._catalog, whole._nodes, whole._index, Missing())
-    found = lame.search("pale blue eggs")
+    found = lame.search(Query("pale blue eggs"))
     assert (found.hits[0].document, found.hits[0].page_no) == ("herons.pdf", 2)
     [degraded] = found.degraded
     assert degraded.stage == "dense"
@@ -248,7 +251,7 @@ class Tokenless(FakeEmbedder):
 def test_late_interaction_that_fails_ends_no_search(docmind: DocMind) -> None:
     whole = docmind.text_search
     lame = TextSearch(whole._settings, whole._catalog, whole._nodes, whole._index, Tokenless())
-    found = lame.search("pale blue eggs")
+    found = lame.search(Query("pale blue eggs"))
     assert (found.hits[0].document, found.hits[0].page_no) == ("herons.pdf", 2)
     assert [(one.stage, "not the one" in one.reason) for one in found.degraded] == [("late interaction", True)]
     assert found.nearest_cosine is not None

@@ -11,9 +11,10 @@ import pytest
 
 from docmind.application import DocMind
 from docmind.config import Settings, VisualSettings
-from docmind.errors import ConfigError, VisualModelError
+from docmind.errors import VisualModelError
 from docmind.records.documents import Upload
 from docmind.records.models import ModelKind
+from docmind.records.query import Query
 from docmind.records.search import Degraded, Filters, MultimodalHit, MultimodalResult, PageHits, PageScores
 from docmind.search.lists import CollectedLists
 from docmind.search.visual_rerank import PAGES, VisualReranker
@@ -160,8 +161,6 @@ def test_who_looks_is_asked_for_or_set() -> None:
     assert not collected.degraded
     assert looks.kind("image", collected) is None
     assert [each.stage for each in collected.degraded] == ["rerank"]
-    with pytest.raises(ConfigError, match="called 'best'"):
-        looks.kind("best", collected)  # type: ignore[arg-type]
 
 
 # Over real pages
@@ -195,8 +194,8 @@ def numbers(found: MultimodalResult) -> list[int]:
 @pytest.mark.parametrize("kind", ["image", "late"])
 def test_a_second_look_lifts_the_red_page(desk: DocMind, kind: Any) -> None:
     desk.visual.embed(f"fake-{kind}")
-    plain = desk.multimodal_search(QUESTION, lists=["text"], k=7)
-    seen = desk.multimodal_search(QUESTION, lists=["text"], k=7, rerank=kind)
+    plain = desk.search(Query(QUESTION, lists=("text",), k=7))
+    seen = desk.search(Query(QUESTION, lists=("text",), k=7, rerank=kind))
     assert numbers(seen).index(RED) < numbers(plain).index(RED)
     assert [number for number in numbers(seen) if number != RED] == [n for n in numbers(plain) if n != RED]
     assert {hit.page_id: hit.score for hit in seen.hits} == {hit.page_id: hit.score for hit in plain.hits}
@@ -204,7 +203,7 @@ def test_a_second_look_lifts_the_red_page(desk: DocMind, kind: Any) -> None:
     assert seen.degraded == ()
     assert "rerank" in dict(seen.timings_ms)
     assert "rerank" not in dict(plain.timings_ms)
-    first = desk.multimodal_search(QUESTION, lists=["text"], k=numbers(seen).index(RED) + 1, rerank=kind)
+    first = desk.search(Query(QUESTION, lists=("text",), k=numbers(seen).index(RED) + 1, rerank=kind))
     assert numbers(first)[-1] == RED  # it comes from below what is asked for
 
 
@@ -212,9 +211,9 @@ def test_a_second_look_lifts_the_red_page(desk: DocMind, kind: Any) -> None:
 def test_without_a_model_or_vectors_words_stay_as_they_are(tmp_path: Path) -> None:
     with looking(tmp_path, image_model="off") as desk:
         desk.add([BOOK])
-        plain = desk.multimodal_search(QUESTION)
+        plain = desk.search(QUESTION)
         for kind in ("image", "late"):
-            found = desk.multimodal_search(QUESTION, rerank=kind)
+            found = desk.search(Query(QUESTION, rerank=kind))
             assert found.hits == plain.hits
             assert [each.stage for each in found.degraded] == ["rerank"]
         assert not (tmp_path / "data" / "late").exists()
@@ -224,7 +223,7 @@ def test_without_a_model_or_vectors_words_stay_as_they_are(tmp_path: Path) -> No
 def test_pages_it_has_not_seen_are_counted(desk: DocMind) -> None:
     desk.add([Upload("more.pdf", pdf([page_of("white", 8), page_of("blue", 1)]))])
     desk.visual.embed("fake-late", [desk.documents.find("book.pdf").doc_id])
-    found = desk.multimodal_search(QUESTION, lists=["text"], rerank="late")
+    found = desk.search(Query(QUESTION, lists=("text",), rerank="late"))
     assert [each.reason for each in found.degraded] == [
         "2 of the first 9 pages keep their places: fake-late has not seen them"
     ]
@@ -241,20 +240,20 @@ def test_as_many_pages_are_shown_as_fit(
     with looking(tmp_path, rerank="late", rerank_budget_s=budget_s, list_timeout_s=limit_s) as desk:
         desk.add([BOOK])
         visual = desk.visual
-        unmeasured = desk.multimodal_search(QUESTION, lists=["text"])
+        unmeasured = desk.search(Query(QUESTION, lists=("text",)))
         assert visual.estimate("fake-late")[0] == 7  # what a page takes is not known: none is begun
         if budget_s:
             assert "never measured" in unmeasured.degraded[0].reason
         visual.benches.note(visual._runs.present("fake-late"), page_s)
         first = numbers(unmeasured)
-        found = desk.multimodal_search(QUESTION, lists=["text"])
+        found = desk.search(Query(QUESTION, lists=("text",)))
         assert visual.estimate("fake-late")[0] == 7 - fits
         document = desk.documents.all()[0].doc_id
         assert [desk.page_search.has_heat(document, number) for number in first] == [True] * fits + [False] * (7 - fits)
         left = [each for each in found.degraded if each.stage == "rerank"]
         assert [each.reason.split(" keep")[0] for each in left] == [f"{7 - fits} of the first 7 pages"] * (fits < 7)
         if 0 < fits < 7:
-            desk.multimodal_search(QUESTION, lists=["text"])  # those are kept, the next ones follow
+            desk.search(Query(QUESTION, lists=("text",)))  # those are kept, the next ones follow
             assert visual.estimate("fake-late")[0] == max(0, 7 - 2 * fits)
 
 
@@ -269,7 +268,7 @@ def test_a_failure_at_new_pages_still_scores_the_known_ones(tmp_path: Path, monk
         desk.add([Upload("more.pdf", pdf([page_of("white", 8)]))])
         desk.visual.benches.note(desk.visual._runs.present("fake-late"), 1.0)
         monkeypatch.setattr(FakeLateModel, "embed_images", fail)
-        plain, found = (desk.multimodal_search(QUESTION, lists=["text"], rerank=each) for each in ("off", None))
+        plain, found = (desk.search(Query(QUESTION, lists=("text",), rerank=each)) for each in ("off", None))
         [degraded] = found.degraded
         assert "1 of the first 8 pages" in degraded.reason
         assert "(It has run out of memory.)" in degraded.reason

@@ -13,6 +13,7 @@ import pytest
 from desks import opened, settings_in
 from docmind.errors import DamagedError
 from docmind.records.documents import Upload
+from docmind.records.query import Query
 from docmind.storage import database as database_module
 from docmind.storage.database import Connection, Database
 from docmind.storage.keys import open_keys
@@ -249,19 +250,19 @@ def test_a_search_leaves_a_damaged_page_out_and_says_so(spoilt: tuple[Path, str,
         name = docmind.documents.get(doc_id).document
         question = f"{name[:4]}{(page_no - 1) * 300 + 42}"
         for _ in range(2):
-            found = docmind.search(question, k=100)
+            found = docmind.search(Query(question, k=100))
             assert found.hits
             assert (doc_id, page_no) not in [(hit.doc_id, hit.page_no) for hit in found.hits]
             (told,) = [one for one in found.degraded if one.stage == "damaged"]
             assert f"page {page_no} of {name}" in told.reason
         assert docmind.ask(question).degraded
-        assert docmind.multimodal_search(question, k=50).hits
+        assert docmind.search(Query(question, k=50)).hits
         with pytest.raises(DamagedError, match="damaged"):
             docmind.documents.page(doc_id, page_no)
         others = [info.doc_id for info in docmind.documents.all()]
         assert len(others) == 2
         docmind.reindex()  # a damaged document does not stop the index from being built
-        again = docmind.search(question, k=100)
+        again = docmind.search(Query(question, k=100))
         assert again.hits
         assert [one for one in again.degraded if one.stage == "damaged"]
         turn = docmind.conversations.ask(question, thread_id=docmind.conversations.create("x").thread_id)

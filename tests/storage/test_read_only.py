@@ -58,7 +58,7 @@ def look(docmind: DocMind) -> None:
     """All that can be done without writing."""
     (info,) = docmind.documents.all()
     assert [hit.document for hit in docmind.search("heron report page 1").hits]
-    assert docmind.multimodal_search("heron report page 1").hits
+    assert docmind.search("heron report page 1").hits
     assert docmind.ask("How many herons does the heron report count on page 1?").sources is not None
     assert docmind.conversations.ask("How many herons?").question
     assert docmind.documents.page(info.doc_id, 1).words

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,9 @@ from docmind.errors import ConfigError, NotFoundError
 from docmind.ingest import WindowParser
 from docmind.reading import FileReader
 from docmind.records.documents import Box
-from docmind.records.search import Degraded, Filters, Hit, ListName, MergeStrategy, MultimodalResult, Rerank
+from docmind.records.query import Query
+from docmind.records.search import Degraded, Hit, MultimodalResult
 from docmind.runtime import ALONE
-from docmind.search import DedupKey
 
 with ALONE:
     from llama_index.core.base.base_retriever import BaseRetriever
@@ -31,7 +32,6 @@ __all__ = [
 ]  # fmt: skip
 
 _FOR_MODELS = {"document", "page_no"}  # the metadata that a language model reads before a passage
-_PAGES = 8  # of a search by picture, as `DocMind.see` has it
 
 
 class _VaultRetriever(BaseRetriever):
@@ -44,16 +44,15 @@ class _VaultRetriever(BaseRetriever):
         self,
         docmind: DocMind | Client,
         *,
-        k: int | None = None,
-        filters: Filters = Filters(),
         callback_manager: CallbackManager | None = None,
+        **options: Any,
     ) -> None:
-        """Search `docmind`, an open vault or the open app (`docmind.client.connect`); `k` is the number of nodes.
+        """Search `docmind`, an open vault or the open app (`docmind.client.connect`), which the caller closes.
 
-        It stays open, and is closed by the caller.
+        `options` are fields of `docmind.records.query.Query`, such as `k`, the number of nodes, and `filters`.
         """
         super().__init__(callback_manager)
-        self._docmind, self._k, self._filters = docmind, k, filters
+        self._docmind, self._query = docmind, Query(**options)
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return await asyncio.to_thread(self._retrieve, query_bundle)
@@ -70,18 +69,11 @@ class TextRetriever(_VaultRetriever):
     and `degraded` (stages that were skipped). It raises the errors of `DocMind.search`.
     """
 
-    def __init__(self, docmind: DocMind | Client, *, dedup_key: DedupKey = "page_id", **options: Any) -> None:
-        """Search `docmind`; one node for each page, unless `dedup_key` says otherwise.
-
-        `options` are `k`, `filters` and `callback_manager`.
-        """
-        super().__init__(docmind, **options)
-        self._dedup_key: DedupKey = dedup_key
-
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        found = self._docmind.search(
-            query_bundle.query_str, k=self._k, filters=self._filters, dedup_key=self._dedup_key
-        )
+        query = replace(self._query, question=query_bundle.query_str, lists=("text",))
+        if query.dedup_key is None:
+            query = replace(query, dedup_key="page_id")
+        found = self._docmind.search(query)
         return [_node_of(hit, found.degraded) for hit in found.hits]
 
 
@@ -91,64 +83,33 @@ class PictureRetriever(_VaultRetriever):
     The picture is the file that `QueryBundle.image_path` names: `QueryBundle("", image_path="photo.jpg")`; words in
     `query_str` are searched for as well. The metadata are those of `TextRetriever`, and `source` (the list that ranked
     it best), `found` (the page shows the picture) and `quad` (where, four corners). It raises the errors of
-    `DocMind.see`, and `NotFoundError` and `ConfigError` for a picture that cannot be read or was not given.
+    `DocMind.search`, and `NotFoundError` and `ConfigError` for a picture that cannot be read or was not given.
     """
-
-    def __init__(
-        self,
-        docmind: DocMind | Client,
-        *,
-        merge: MergeStrategy = "rrf",
-        rerank: Rerank | None = None,
-        read: bool = True,
-        **options: Any,
-    ) -> None:
-        """Search `docmind`; without `read` the words on the picture are not read, which takes seconds.
-
-        `options` are `k`, `filters` and `callback_manager`; `merge` and `rerank` are those of `DocMind.see`.
-        """
-        super().__init__(docmind, **options)
-        self._merge: MergeStrategy = merge
-        self._rerank: Rerank | None = rerank
-        self._read = read
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         if query_bundle.image_path is None:
             raise ConfigError("There is no picture to search by.", hint='Give QueryBundle("", image_path="FILE").')
-        return _nodes_of(self._by_picture(Path(query_bundle.image_path), query_bundle.query_str))
-
-    def _by_picture(self, file: Path, question: str) -> MultimodalResult:
+        file = Path(query_bundle.image_path)
         try:
             picture = file.read_bytes()
         except OSError as error:
             raise NotFoundError(f"{file.name} cannot be read: {error.strerror}.", hint="Check its path.") from error
-        return self._docmind.see(
-            picture, question=question, k=self._k or _PAGES, filters=self._filters, merge=self._merge, name=file.name,
-            read=self._read, rerank=self._rerank,
-        )  # fmt: skip
+        query = replace(self._query, question=query_bundle.query_str, picture=picture, picture_name=file.name)
+        return _nodes_of(self._docmind.search(query))
 
 
 class MultimodalRetriever(PictureRetriever):
     """The search of words, code and page images in one ranking as a LlamaIndex retriever. Thread-safe.
 
     A `QueryBundle` with an `image_path` is answered as by `PictureRetriever`. The metadata are the same. It raises the
-    errors of `DocMind.multimodal_search`.
+    errors of `DocMind.search`.
     """
-
-    def __init__(self, docmind: DocMind | Client, *, lists: Sequence[ListName] | None = None, **options: Any) -> None:
-        """Search all lists of `docmind`, or only `lists`; `options` are those of `PictureRetriever`."""
-        super().__init__(docmind, **options)
-        self._lists = lists
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         if query_bundle.image_path is not None:
             return super()._retrieve(query_bundle)
-        return _nodes_of(
-            self._docmind.multimodal_search(
-                query_bundle.query_str, k=self._k, filters=self._filters, merge=self._merge, lists=self._lists,
-                rerank=self._rerank,
-            )
-        )  # fmt: skip
+        query = replace(self._query, question=query_bundle.query_str, read_picture=True)
+        return _nodes_of(self._docmind.search(query))
 
 
 def _nodes_of(found: MultimodalResult) -> list[NodeWithScore]:

@@ -16,13 +16,13 @@ import mimetypes
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, make_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from docmind.answers import NOT_READ
 from docmind.api.programs import Permit
-from docmind.client import result_of
+from docmind.client import Parameter, filter_parameters, filters_of, is_binary, parameters, query_of, result_of
 from docmind.errors import (
     ConfigError,
     DocMindError,
@@ -51,15 +51,9 @@ from docmind.records.documents import (
     UploadInfo,
 )
 from docmind.records.models import EmbeddingProgress
-from docmind.records.search import (
-    LISTS_OF_QUESTIONS,
-    Degraded,
-    Filters,
-    ListName,
-    MergeStrategy,
-    MultimodalResult,
-)
-from docmind.records.values import Bounds, Count, FileName, Language, Name, PageNo, Question, RowId, Tag, Tags, Title
+from docmind.records.query import Operation, Query
+from docmind.records.search import LISTS_OF_PICTURES, LISTS_OF_QUESTIONS, Degraded, MultimodalResult
+from docmind.records.values import Bounds, FileName, Language, Name, PageNo, RowId, Tags, Title
 from docmind.wording import _, number_text
 
 if TYPE_CHECKING:
@@ -68,7 +62,7 @@ if TYPE_CHECKING:
 
     Library = DocMind | Client
 
-MOST_HITS, _MOST_DOCUMENTS, _MOST_FILES = 50, 200, 100
+_MOST_DOCUMENTS, _MOST_FILES = 200, 100
 MOST_PICTURES, _PICTURE_SIDE_PX = 8, 1_600
 LARGEST_PICTURE, LARGEST_ORIGINAL = 10 << 20, 10 << 20
 MOST_CHARS, _LONGEST_WAIT_S = 100_000, 300
@@ -129,76 +123,48 @@ class Context:
     is_stopped: Callable[[], bool]
 
 
+_NO_CODE = ("text", "table", "image_caption", "pdf_page_image")
+
+
 def _told(about: str, default: Any) -> Any:
     return field(default=default, metadata={"about": about})
 
 
-_Names = Annotated[tuple[Name, ...], Bounds(most=100)]
-_Languages = Annotated[tuple[Language, ...], Bounds(most=100)]
-_Tags = Annotated[tuple[Tag, ...], Bounds(most=100)]
-_Hits = Annotated[int, Bounds(1, MOST_HITS)]
-_List = Literal["text", "code", "image", "visual"]  # `LISTS_OF_QUESTIONS`
-_Lists = Annotated[tuple[_List, ...], Bounds(most=10)]
-_ABOUT_DOCUMENTS = "Only these documents: ids, beginnings of ids, or file names."
-_FILTERS: dict[str, str] = {
-    "documents": _ABOUT_DOCUMENTS,
-    "collections": "Only documents of these collections, by their names.",
-    "languages": "Only pages in these languages: codes of two letters.",
-    "tags": "Only documents with one of these tags.",
-    "as_of": "Only documents of this snapshot, those in the bin too: its id, or its title.",
-}
-_LISTS = "Where to search: text, code, image (whole page images), visual (parts of page images). Empty: as configured."
+def _request(name: str, about: str, operation: Operation, *more: tuple[str, Any, Any]) -> Any:
+    """Make the record that a tool takes: the parameters of a query at this door, and `more` fields of the tool."""
+    asked = [(one.name, *_given(one)) for one in parameters(operation, "mcp")]
+    if operation != "search":  # without a picture there is nothing to do without words
+        asked[0] = (*asked[0][:2], field(metadata=asked[0][2].metadata))
+    return make_dataclass(name, [*asked, *more], frozen=True, slots=True, namespace={"__doc__": about})
 
 
-@dataclass(frozen=True, slots=True)
-class SearchRequest:
-    """What `search` takes."""
-
-    question: Question = _told("What to search for, in words.", "")
-    picture: str = _told("A picture to search by, as base64 (PNG, JPEG, WebP), with or without words.", "")
-    modalities: _Lists = _told(f"{_LISTS} Not with a picture.", ())
-    merge: MergeStrategy | None = _told("How the lists are merged. Left out: as configured.", None)
-    documents: _Names = _told(_FILTERS["documents"], ())
-    collections: _Names = _told(_FILTERS["collections"], ())
-    languages: _Languages = _told(_FILTERS["languages"], ())
-    tags: _Tags = _told(_FILTERS["tags"], ())
-    as_of: Title = _told(_FILTERS["as_of"], "")
-    k: _Hits = _told("How many hits, at most.", 8)
-    limits: Mapping[_List, Count] = field(
-        default_factory=dict, metadata={"about": "How deep each list is searched, by its name. Not with a picture."}
+def _given(one: Parameter) -> tuple[Any, Any]:
+    """Return the type and the field of a parameter; a picture is base64."""
+    kind, told = one.kind, f"{one.about} {one.by}".strip()
+    if is_binary(kind):
+        return str, _told(f"{told} As base64.", "")
+    return kind, field(default_factory=dict, metadata={"about": told}) if one.default == {} else _told(
+        told, one.default
     )
-    include_images: bool = _told("Attach the images of the first pages that were found.", False)
-    images: Annotated[int, Bounds(1, MOST_PICTURES)] = _told("How many page images to attach.", 3)
-    include_code: bool = _told("Search source code too.", True)
-    read_picture: bool = _told("Read the words on the picture, which takes seconds, and search for them.", True)
 
 
-def search(library: Library, asked: SearchRequest, _context: Context) -> Outcome:
+SearchRequest = _request(
+    "SearchRequest", "What `search` takes.", "search",
+    ("include_images", bool, _told("Attach the images of the first pages that were found.", False)),
+    ("images", Annotated[int, Bounds(1, MOST_PICTURES)], _told("How many page images to attach.", 3)),
+    ("include_code", bool, _told("Search source code too.", True)),
+)  # fmt: skip
+
+
+def search(library: Library, asked: Any, _context: Context) -> Outcome:
     """Search by words, by a picture, or by both."""
-    if not asked.question.strip() and not asked.picture:
-        raise ConfigError(_("There is nothing to search for."), hint=_("Give a question or a picture."))
-    if asked.picture and (asked.modalities or asked.limits):
-        raise ConfigError(
-            _("`modalities` and `limits` don't work with a picture, which is looked up in all lists."),
-            hint=_("Leave them out."),
-        )
-    filters = _filters(library, asked)
-    lists: tuple[ListName, ...] = asked.modalities
+    query = _query(library, asked)
     if not asked.include_code:
-        filters = replace(filters, modalities=("text", "table", "image_caption", "pdf_page_image"))
-        lists = tuple(name for name in lists or LISTS_OF_QUESTIONS if name != "code")
-    picture = _decoded(asked.picture) if asked.picture else b""
+        filters = replace(query.filters, modalities=query.filters.modalities or _NO_CODE)
+        there = LISTS_OF_QUESTIONS if query.picture is None else LISTS_OF_PICTURES
+        query = replace(query, filters=filters, lists=tuple(name for name in query.lists or there if name != "code"))
     try:
-        if picture:
-            found = library.see(
-                picture, question=asked.question, k=asked.k, filters=filters, merge=asked.merge,
-                name=_("The picture"), read=asked.read_picture,
-            )  # fmt: skip
-        else:
-            found = library.multimodal_search(
-                asked.question, k=asked.k, filters=filters, merge=asked.merge, lists=lists or None,
-                limits={**asked.limits} or None,
-            )  # fmt: skip
+        found = library.search(query)
     except _BUSY as error:
         found = MultimodalResult(asked.question, (), (_missing("text", error),))
     pictures = list[Picture]()
@@ -213,26 +179,17 @@ def search(library: Library, asked: SearchRequest, _context: Context) -> Outcome
     return Outcome(found, tuple(pictures))
 
 
-@dataclass(frozen=True, slots=True)
-class AskRequest:
-    """What `ask` takes."""
-
-    question: Annotated[Question, Bounds(1)] = field(metadata={"about": "The question."})
-    conversation: Title = _told(
+AskRequest = _request(
+    "AskRequest", "What `ask` takes.", "turn",
+    ("conversation", Title, _told(
         "Continue this conversation of the app: id, beginning of an id, or title; `new` begins one. Empty: none, and "
         "nothing is stored.", "",
-    )  # fmt: skip
-    quotes: bool = _told("Answer with quotes only, without a language model.", False)
-    modalities: _Lists = _told(_LISTS, ())
-    documents: _Names = _told(_FILTERS["documents"], ())
-    collections: _Names = _told(_FILTERS["collections"], ())
-    languages: _Languages = _told(_FILTERS["languages"], ())
-    tags: _Tags = _told(_FILTERS["tags"], ())
-    as_of: Title = _told(_FILTERS["as_of"], "")
-    k: _Hits | None = _told("How many pages to read. Left out: as configured.", None)
+    )),
+    ("quotes", bool, _told("Answer with quotes only, without a language model.", False)),
+)  # fmt: skip
 
 
-def ask(library: Library, asked: AskRequest, context: Context) -> Outcome:
+def ask(library: Library, asked: Any, context: Context) -> Outcome:
     """Answer a question with sentences and their sources."""
     if asked.conversation and asked.quotes:
         raise ConfigError(
@@ -240,20 +197,19 @@ def ask(library: Library, asked: AskRequest, context: Context) -> Outcome:
         )
     if asked.conversation or requested(asked.question):  # a request to remember something is stored
         context.permit.check_writing()
-    filters, lists = _filters(library, asked), tuple(asked.modalities) or None
+    query = _query(library, asked)
+    query.check_for("turn")  # before a conversation is created for it
     try:
-        is_plain = not asked.conversation and (asked.quotes or library.models.list().chosen is None)
+        is_plain = asked.quotes or (not asked.conversation and not asked.mode and library.models.list().chosen is None)
         if is_plain:
-            answer = library.ask(asked.question, k=asked.k, filters=filters, lists=lists)
+            answer = library.ask(query)
             degraded = () if asked.quotes else library.models.degraded()
             return Outcome(replace(answer, degraded=(*answer.degraded, *degraded)))
         thread_id = _conversation(library, asked.conversation) if asked.conversation else None
-        if thread_id is not None and not (filters.doc_ids or filters.collections):
+        if thread_id is not None and not (query.filters.doc_ids or query.filters.collections):
             bound = library.conversations.thread(thread_id).bound
-            filters = replace(filters, doc_ids=bound.doc_ids, collections=bound.collections)
-        turn = library.conversations.ask(
-            asked.question, thread_id=thread_id, filters=filters, k=asked.k, lists=lists, on_progress=context.running
-        )
+            query = replace(query, filters=replace(query.filters, doc_ids=bound.doc_ids, collections=bound.collections))
+        turn = library.conversations.ask(query, thread_id=thread_id, on_progress=context.running)
     except _BUSY as error:
         return Outcome(Answer(asked.question, NOT_READ, False, degraded=(_missing("text", error),)))
     if turn.answer is None:
@@ -261,16 +217,19 @@ def ask(library: Library, asked: AskRequest, context: Context) -> Outcome:
     return Outcome(turn.answer)
 
 
-@dataclass(frozen=True, slots=True)
-class ListRequest:
-    """What `list_documents` takes."""
-
-    find: Title = _told("Only documents whose name, title or tag holds these words.", "")
-    collections: _Names = _told(_FILTERS["collections"], ())
-    languages: _Languages = _told("Only documents in these languages: codes of two letters.", ())
-    tags: _Tags = _told(_FILTERS["tags"], ())
-    first: RowId = _told("How many documents to leave out.", 0)
-    most: Annotated[int, Bounds(1, _MOST_DOCUMENTS)] = _told("How many documents to return.", 50)
+_OF_DOCUMENTS = ("languages", "tags", "kinds", "since", "collections")
+ListRequest = make_dataclass(
+    "ListRequest",
+    [
+        ("find", Title, _told("Only documents whose name, title or tag holds these words.", "")),
+        *((one.name, *_given(one)) for one in filter_parameters("mcp") if one.name in _OF_DOCUMENTS),
+        ("first", RowId, _told("How many documents to leave out.", 0)),
+        ("most", Annotated[int, Bounds(1, _MOST_DOCUMENTS)], _told("How many documents to return.", 50)),
+    ],
+    frozen=True,
+    slots=True,
+    namespace={"__doc__": "What `list_documents` takes."},
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,15 +241,15 @@ class DocumentList:
     first: int = 0
 
 
-def list_documents(library: Library, asked: ListRequest, _context: Context) -> Outcome:
+def list_documents(library: Library, asked: Any, _context: Context) -> Outcome:
     """List documents."""
-    filters = _filters(library, asked)
+    filters = filters_of(library, _values(asked))
     words = asked.find.casefold().split()
 
     def is_wanted(info: DocumentInfo) -> bool:
         text = " ".join((info.document, info.shown_title, *info.tags)).casefold()
         return (
-            filters.allow(info.doc_id, info.tags, info.collections)
+            filters.allow(info)
             and (not filters.languages or info.language in filters.languages)
             and all(word in text for word in words)
         )
@@ -539,14 +498,18 @@ TOOLS = (
 """All tools, in the order in which they are listed. Nothing erases or deletes."""
 
 
-def _filters(library: Library, asked: Any) -> Filters:
-    doc_ids = tuple(library.documents.find(name).doc_id for name in getattr(asked, "documents", ()))
-    collections = tuple(library.documents.collection(name).collection_id for name in asked.collections)
-    as_of = getattr(asked, "as_of", "")
-    return Filters(
-        doc_ids=doc_ids, languages=tuple(code.lower() for code in asked.languages), tags=tuple(asked.tags),
-        collections=collections, snapshots=(library.snapshots.find(as_of).snapshot_id,) if as_of else (),
-    )  # fmt: skip
+def _query(library: Library, asked: Any) -> Query:
+    """Return the query of a request."""
+    given = _values(asked)
+    if given.get("picture"):
+        given["picture"] = _decoded(given["picture"])
+    else:
+        given.pop("picture", None)
+    return query_of(library, given)
+
+
+def _values(asked: Any) -> dict[str, Any]:
+    return {one.name: getattr(asked, one.name) for one in fields(asked)}
 
 
 def _missing(stage: str, error: DocMindError) -> Degraded:

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args, get_origin
 from docmind import __version__
 from docmind.client import API, ARRAYS, CALLS, OBJECTS, UNIONS, Call, hints_of, is_box, is_text
 from docmind.records.documents import HandedIn
+from docmind.records.query import Query
 from docmind.records.values import Address, Bounds, FileName, Tags, bounds_of
 
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
@@ -67,11 +68,16 @@ def document() -> dict[str, Any]:
 
 
 def _operation(call: Call, schemas: dict[str, Any]) -> dict[str, Any]:
-    params = {name: kind for name, kind in (call.params or {}).items() if name != call.body}
+    params = {name: kind for name, kind in call.given.items() if name != call.body}
+    told = (
+        {one.name: {"description": one.metadata["about"]} for one in dataclasses.fields(Query)}
+        if call.asks is not None
+        else {}
+    )
     made: dict[str, Any] = {"operationId": call.name, "parameters": []}
     members: dict[str, Any] = {}
     for name, kind in params.items():
-        schema, is_required = schema_of(kind, schemas), name in call.required
+        schema, is_required = schema_of(kind, schemas) | told.get(name, {}), name in call.required
         if name in call.in_path or call.in_query:
             where = "path" if name in call.in_path else "query"
             made["parameters"].append(

@@ -123,7 +123,7 @@ class Rest:
             def work() -> Any:
                 vault = self._vault()
                 _check(permit, call, values, vault)
-                found = attrgetter(call.name)(vault)
+                found = attrgetter(call.method or call.name)(vault)
                 if call.params is None:
                     return found
                 first = next((name for name in values if name.startswith("*")), "")
@@ -209,7 +209,7 @@ def _check(permit: Permit, call: Call, values: dict[str, Any], vault: DocMind) -
         raise NotPermittedError(
             _("A token can't manage tokens."), hint=_("Use `docmind tokens`, or Settings of the app.")
         )
-    if call.name == "ask" and vault.memories.requested(values["question"]):
+    if call.name == "ask" and vault.memories.requested(values["query"].question):
         permit.check_writing()
 
 
@@ -227,8 +227,9 @@ def _parsed(raw: str | bytes, name: str) -> Any:
 def _values(call: Call, request: Request, body: bytes) -> dict[str, Any]:
     """Return the arguments of a call by name, decoded. Raises `ConfigError`."""
     from docmind.client import decode, is_text
+    from docmind.records.query import Query, fields_for
 
-    params = call.params or {}
+    params = call.given
     texts: dict[str, str] = dict(request.path_params)
     values: dict[str, Any] = {}
     if call.in_query:
@@ -251,6 +252,11 @@ def _values(call: Call, request: Request, body: bytes) -> dict[str, Any]:
     needed = set(call.required)
     if missing := sorted(needed - found.keys()):
         raise ConfigError(_("The parameter {name} is missing.").format(name=missing[0]), hint=_expected(known))
+    if call.asks is not None:
+        asked = {one.name for one in fields_for(call.asks)}
+        found = {name: value for name, value in found.items() if name not in asked} | {
+            "query": Query(**{name: value for name, value in found.items() if name in asked})
+        }
     return found
 
 

@@ -17,26 +17,27 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from docmind.cli.context import (
     bound_filters,
     check_text_model,
-    filtered,
-    filters_of,
     is_asking,
     json_option,
     print_json,
     print_starting,
     reached,
 )
-from docmind.cli.help import Number, command
+from docmind.cli.help import command
+from docmind.cli.options import asking
 from docmind.cli.output import inert, marked, one_line, page_of, print_narrow, print_turn, short, turn_data
+from docmind.client import query_of
 from docmind.errors import CancelledError, ConfigError, NotFoundError
 from docmind.records.conversations import Mode, RunProgress, Thread, Turn, closest
-from docmind.records.search import LISTS_OF_QUESTIONS, Degraded, Filters, ListName
+from docmind.records.query import Query
+from docmind.records.search import Degraded, Filters
 from docmind.rich_text import readable
 from docmind.wording import _
 
@@ -306,76 +307,43 @@ def _is_ours(terminal: int) -> bool:
 
 @command()
 @click.argument("question")
-@click.option("-k", "k", type=Number(1, 1000), default=None, help="How many pages to read.")
 @click.option(
     "--thread",
     help="Continue this conversation (id, its beginning, or title), or begin one with this id; `new`: a new id.",
 )
 @click.option("--at", help="Ask at this checkpoint of the conversation. What came after it is kept.")
-@click.option(
-    "--mode",
-    type=click.Choice(["standard", "agent"]),
-    help="standard, or agent: deep search, slower, several searches.",
-)
-@click.option("--web", is_flag=True, help="Search the web too, in agent mode.")
-@click.option(
-    "--modality",
-    "lists",
-    multiple=True,
-    type=click.Choice(LISTS_OF_QUESTIONS),
-    help="Search only here: text, code, page images as a whole (image) or by their parts (visual). May be repeated.",
-)
+@asking("turn")
 @click.option("--quotes", is_flag=True, help="Answer with quotes only, without a language model.")
-@filtered
 @json_option
-def ask(
-    question: str,
-    k: int | None,
-    thread: str | None,
-    at: str | None,
-    mode: Mode | None,
-    web: bool,
-    lists: tuple[ListName, ...],
-    quotes: bool,
-    docs: tuple[str, ...],
-    languages: tuple[str, ...],
-    tags: tuple[str, ...],
-    collections: tuple[str, ...],
-    as_of: str | None,
-    as_json: bool,
-) -> None:
+def ask(question: str, thread: str | None, at: str | None, given: dict[str, Any], quotes: bool, as_json: bool) -> None:
     """Answer a question from your documents, each sentence with its page. Use --thread for a conversation."""
-    if not question.strip():  # before a conversation is created for it
-        raise ConfigError(_("The question is empty."), hint=_("Type a question."))
     if at is not None and thread is None:
         raise ConfigError(_("--at needs a conversation."), hint=_("Name it with --thread."))
-    if quotes and (thread is not None or mode is not None or web):
-        raise ConfigError(_("--quotes doesn't work with --thread, --mode and --web."), hint=_("Leave them out."))
+    Query(question).check_for("turn")  # before the library is opened
     with reached() as desk:
-        mode = web_mode(desk, mode) if web else mode
-        filters = filters_of(desk, docs, languages, tags, collections, as_of)
-        print_starting(desk, lists)
+        query = query_of(desk, given | {"question": question})
+        query.check_for("turn")
+        if quotes and (thread is not None or query.mode is not None or query.web):
+            raise ConfigError(_("--quotes doesn't work with --thread, --mode and --web."), hint=_("Leave them out."))
+        query = replace(query, mode=web_mode(desk, query.mode)) if query.web else query
+        print_starting(desk, query.lists)
         stream = Stream(is_live=False if as_json else None)
         if not quotes:
             ask_about_model(desk, is_quiet=as_json)  # a fresh process has not looked for models yet
-        is_plain = thread is None and (mode or desk.settings.info("agent.mode").value) == "standard"
+        is_plain = thread is None and (query.mode or desk.settings.info("agent.mode").value) == "standard"
         if quotes or (is_plain and desk.models.list().chosen is None):
-            turn = _quoted(desk, question, k, filters, lists, () if quotes else desk.models.degraded())
+            turn = _quoted(desk, query, () if quotes else desk.models.degraded())
         else:
             with stoppable(desk, stream.show) as look:
-                thread_id, checkpoint_id = _place(desk, thread, at, filters)
+                thread_id, checkpoint_id = _place(desk, thread, at, query.filters)
                 if thread_id is not None:
-                    filters = bound_filters(filters, desk.conversations.thread(thread_id))
+                    filters = bound_filters(query.filters, desk.conversations.thread(thread_id))
+                    query = replace(query, filters=filters)
                 try:
                     turn = desk.conversations.ask(
-                        question,
+                        query,
                         thread_id=thread_id,
                         checkpoint_id=checkpoint_id,
-                        filters=filters,
-                        mode=mode,
-                        web=web,
-                        k=k,
-                        lists=lists or None,
                         on_progress=look,
                     )
                 except BaseException:
@@ -390,7 +358,7 @@ def ask(
     else:
         stream.end(turn)
         if not is_found:
-            print_narrow(documents, filters)
+            print_narrow(documents, query.filters)
         if turn.answer is not None and turn.answer.thread_id:
             told = _("Conversation {id}, checkpoint {checkpoint}")
             named = {"id": turn.answer.thread_id, "checkpoint": short(turn.checkpoint_id)}
@@ -443,21 +411,15 @@ def _place(
     return thread_id, checkpoint_named(desk, thread_id, at) if at is not None else None
 
 
-def _quoted(
-    desk: DocMind | Client,
-    question: str,
-    k: int | None,
-    filters: Filters,
-    lists: tuple[ListName, ...],
-    degraded: tuple[Degraded, ...],
-) -> Turn:
+def _quoted(desk: DocMind | Client, query: Query, degraded: tuple[Degraded, ...]) -> Turn:
     """Answer with quotes as a conversation without a model would, without loading LangGraph."""
-    asked_at_ms = int(time.time() * 1000)
-    answer = desk.ask(question, k=k, filters=filters, lists=lists or None)
+    asked_at_ms, question = int(time.time() * 1000), query.question
+    query = replace(query, mode=None)
+    answer = desk.ask(query)
     answer = replace(answer, degraded=(*answer.degraded, *degraded))
-    nearest = () if not answer.is_missing else closest(desk.search(question, filters=filters).hits)
+    nearest = () if not answer.is_missing else closest(desk.search(query).hits)
     meant = question if not answer.is_searched else desk.memories.expand(question)
     return Turn(
         "", None, question, asked_at_ms, "answered", answer=answer, asked_as="" if meant == question else meant,
-        filters=filters, lists=lists, nearest=nearest,
+        filters=query.filters, lists=query.lists, nearest=nearest,
     )  # fmt: skip

@@ -9,17 +9,21 @@ import os
 import select
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import click
 
 from docmind.cli.ask import Stream, ask_about_model, follow, thread_to_ask_in, web_mode
 from docmind.cli.chat_commands import COMMANDS, ChatPosition, CommandResult
-from docmind.cli.context import bound_filters, filtered, filters_of, is_asking, json_option, opened, print_json
+from docmind.cli.context import bound_filters, is_asking, json_option, opened, print_json
 from docmind.cli.help import command
+from docmind.cli.options import asking
 from docmind.cli.output import inert, one_line, print_narrow, print_turns, turn_data
+from docmind.client import query_of
 from docmind.errors import ConfigError, DocMindError
-from docmind.records.conversations import Mode, Turn
+from docmind.records.conversations import Turn
+from docmind.records.query import Query
 from docmind.records.search import Filters
 from docmind.wording import _
 
@@ -110,29 +114,15 @@ _HISTORY = 200
 
 @command()
 @click.option("--thread", help="Continue this conversation (id, its beginning, or title), or begin one with this id.")
-@click.option(
-    "--mode",
-    type=click.Choice(["standard", "agent"]),
-    help="standard, or agent: deep search, slower, several searches.",
-)
-@filtered
+@asking("turn", without=("web",))
 @json_option
-def chat(
-    thread: str | None,
-    mode: Mode | None,
-    docs: tuple[str, ...],
-    languages: tuple[str, ...],
-    tags: tuple[str, ...],
-    collections: tuple[str, ...],
-    as_of: str | None,
-    as_json: bool,
-) -> None:
+def chat(thread: str | None, given: dict[str, Any], as_json: bool) -> None:
     """Ask your documents in a conversation. /help lists what else you can type."""
     with opened() as desk:
-        filters = filters_of(desk, docs, languages, tags, collections, as_of)
-        chosen = None if thread is None else thread_to_ask_in(desk, thread, collections=filters.collections)
+        query = query_of(desk, given)
+        chosen = None if thread is None else thread_to_ask_in(desk, thread, collections=query.filters.collections)
         position = ChatPosition(desk, chosen)
-        code = Chat(position, filters, mode, as_json).run()
+        code = Chat(position, query, as_json).run()
     if code:
         sys.exit(code)
 
@@ -140,9 +130,9 @@ def chat(
 class Chat:
     """Reads entries and runs each, until they end. Not thread-safe."""
 
-    def __init__(self, position: ChatPosition, filters: Filters, mode: Mode | None, as_json: bool) -> None:
-        self._position, self._filters, self._as_json = position, filters, as_json
-        self._mode: Mode | None = mode
+    def __init__(self, position: ChatPosition, query: Query, as_json: bool) -> None:
+        """Ask in `position`; `query` has no words: it says how each question is asked."""
+        self._position, self._query, self._as_json = position, query, as_json
         self._lines = Lines("> " if sys.stdout.isatty() and not as_json else "")
         self._code = 0
         self._is_first = True
@@ -204,20 +194,21 @@ class Chat:
             self._recall()
 
     def _ask(self, question: str, *, web: bool = False) -> None:
-        mode = web_mode(self._position.desk, self._mode) if web else self._mode
+        mode = web_mode(self._position.desk, self._query.mode) if web else self._query.mode
         conversations = self._position.desk.conversations
         if self._is_first:  # what was found since the start, or now; later it is known
             ask_about_model(self._position.desk, is_quiet=self._as_json)
             self._is_first = False
         if self._position.thread is None:
-            self._position.thread = conversations.create(collections=self._filters.collections)
+            self._position.thread = conversations.create(collections=self._query.filters.collections)
         thread_id = self._position.thread.thread_id
-        run_id = conversations.start(question, thread_id=thread_id, filters=self._bound(), mode=mode, web=web)
+        query = replace(self._query, question=question, filters=self._bound(), mode=mode, web=web)
+        run_id = conversations.start(query, thread_id=thread_id)
         self._follow(run_id)
 
     def _bound(self) -> Filters:
         thread = self._position.thread
-        return bound_filters(self._filters, thread and self._position.desk.conversations.thread(thread.thread_id))
+        return bound_filters(self._query.filters, thread and self._position.desk.conversations.thread(thread.thread_id))
 
     def _follow(self, run_id: str) -> None:
         stream = Stream(is_live=False if self._as_json else None)

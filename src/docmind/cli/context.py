@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
@@ -58,8 +58,6 @@ __all__ = [
     "bound_filters",
     "check_text_model",
     "confirm",
-    "filtered",
-    "filters_of",
     "is_asking",
     "json_option",
     "opened",
@@ -71,39 +69,6 @@ __all__ = [
 ]
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
-_filters = (
-    click.option("--doc", "docs", multiple=True, help="Only this document (id or file name). May be repeated."),
-    click.option("--language", "languages", multiple=True, help="Only pages in this language (en, pt, …)."),
-    click.option("--tag", "tags", multiple=True, help="Only documents with this tag. May be repeated."),
-    click.option("--collection", "collections", multiple=True, help="Only this collection. May be repeated."),
-    click.option("--as-of", "as_of", metavar="SNAPSHOT", help="Only documents of this snapshot (id or title)."),
-)
-
-
-def filtered(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that narrow a search to a command: `docs`, `languages`, `tags`, `collections`, `as_of`."""
-    for option in reversed(_filters):
-        command = option(command)
-    return command
-
-
-def filters_of(
-    desk: DocMind | Client,
-    docs: Iterable[str],
-    languages: tuple[str, ...],
-    tags: tuple[str, ...],
-    collections: Iterable[str],
-    as_of: str | None = None,
-) -> Filters:
-    """Build filters from the options of `filtered`.
-
-    Raises `NotFoundError` for an unknown document, collection or snapshot.
-    """
-    doc_ids = tuple(desk.documents.find(doc).doc_id for doc in docs)
-    ids = tuple(desk.documents.collection(name).collection_id for name in collections)
-    spoken = tuple(language.lower() for language in languages)
-    snapshots = (desk.snapshots.find(as_of).snapshot_id,) if as_of is not None else ()
-    return Filters(doc_ids=doc_ids, languages=spoken, tags=tags, collections=ids, snapshots=snapshots)
 
 
 def bound_filters(filters: Filters, thread: Thread | None) -> Filters:

@@ -15,16 +15,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from docmind.access import can_open_browser, find_running, is_alive, open_browser
-from docmind.cli.context import confirm, filters_of, is_asking, json_option, opened, plain, print_json, reached
+from docmind.cli.context import confirm, is_asking, json_option, opened, plain, print_json, reached
 from docmind.cli.help import command
 from docmind.cli.network import print_network
+from docmind.cli.options import with_filters
 from docmind.cli.output import counted_documents, counted_pages, inert, print_queue, print_result, progress_bar
 from docmind.cli.purge import plain_receipt, print_receipts
+from docmind.client import filters_of
 from docmind.config import Settings
 from docmind.documents import refused
 from docmind.errors import (
@@ -365,28 +367,15 @@ def exit_with(results: Sequence[AddResult]) -> None:
 
 
 @command("list")
-@click.option("--tag", "tags", multiple=True, help="Only documents with this tag. May be repeated.")
-@click.option("--kind", "kinds", multiple=True, help="Only files of this kind (pdf, docx, …). May be repeated.")
-@click.option("--language", "languages", multiple=True, help="Only documents in this language (en, pt, …).")
-@click.option("--collection", "collections", multiple=True, help="Only this collection. May be repeated.")
+@with_filters("tags", "kinds", "since", "languages", "collections")
 @json_option
-def list_(
-    tags: tuple[str, ...],
-    kinds: tuple[str, ...],
-    languages: tuple[str, ...],
-    collections: tuple[str, ...],
-    as_json: bool,
-) -> None:
+def list_(given: dict[str, Any], as_json: bool) -> None:
     """List the documents in the library, all or those that the options select."""
     with reached() as desk:
         every, counts = desk.documents.all(), desk.queue.counts()
-        filters = filters_of(desk, (), languages, tags, collections)
+        filters = filters_of(desk, given)
     documents = [
-        info
-        for info in every
-        if filters.allow(info.doc_id, info.tags, info.collections)
-        and (not filters.languages or info.language in filters.languages)
-        and (not kinds or info.kind in {kind.lower() for kind in kinds})
+        info for info in every if filters.allow(info) and (not filters.languages or info.language in filters.languages)
     ]
     if as_json:
         print_json({"documents": [plain(info) for info in documents]})

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from docmind.cli.context import (
     check_text_model,
-    filtered,
-    filters_of,
     json_option,
     plain,
     print_json,
@@ -19,131 +17,65 @@ from docmind.cli.context import (
     reached,
 )
 from docmind.cli.help import Number, command
+from docmind.cli.options import asking
 from docmind.cli.output import counted_pages, inert, print_hits, print_narrow, print_sightings, source_of
+from docmind.client import query_of
 from docmind.errors import ConfigError, NotFoundError, TooLargeError
-from docmind.records.search import Filters, ListName, MergeStrategy, MultimodalResult, Rerank, SearchResult
+from docmind.records.query import Query
+from docmind.records.search import MultimodalResult
 from docmind.wording import _
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
     from docmind.client import Client
-    from docmind.search import DedupKey
 
 
 @command()
 @click.argument("question", required=False)
-@click.option("--image", type=click.Path(path_type=Path, dir_okay=False), help="Find the page that this picture shows.")
-@click.option("--no-read", is_flag=True, help="Don't read the words on the picture. Faster.")
-@click.option(
-    "--modality",
-    "lists",
-    multiple=True,
-    type=click.Choice(["text", "code", "image", "visual"]),
-    help="Search only here: text, code, page images as a whole (image) or by their parts (visual). May be repeated.",
-)
-@click.option(
-    "--merge",
-    type=click.Choice(["rrf", "score", "interleaved", "grouped"]),
-    default=None,
-    help="How several result lists become one (default: DOCMIND_SEARCH__MERGE).",
-)
-@click.option(
-    "--rerank",
-    type=click.Choice(["off", "image", "late"]),
-    default=None,
-    help="Which kind of image model reorders the first pages (default: DOCMIND_VISUAL__RERANK).",
-)
-@click.option("-k", "k", type=Number(1, 1000), default=None, help="How many results.")
+@asking("search")
 @click.option("--per-node", is_flag=True, help="Several results per page where several places match.")
-@filtered
 @json_option
-def search(
-    question: str | None,
-    image: Path | None,
-    no_read: bool,
-    lists: tuple[ListName, ...],
-    merge: MergeStrategy | None,
-    rerank: Rerank | None,
-    k: int | None,
-    per_node: bool,
-    docs: tuple[str, ...],
-    languages: tuple[str, ...],
-    tags: tuple[str, ...],
-    collections: tuple[str, ...],
-    as_of: str | None,
-    as_json: bool,
-) -> None:
+def search(question: str | None, given: dict[str, Any], per_node: bool, as_json: bool) -> None:
     """Find pages by words, or by a picture with --image. QUESTION may go with a picture."""
-    if question is None and image is None:
-        raise ConfigError(_("There is nothing to search for."), hint=_("Give QUESTION, or --image FILE, or both."))
-    if image is not None and lists:
-        raise ConfigError(_("--modality doesn't work with --image."), hint=_("Leave one of them out."))
-    if image is None and no_read:
-        raise ConfigError(_("--no-read only works with --image."), hint=_("Add --image FILE, or leave it out."))
+    image: Path | None = given.pop("picture", None)
+    if per_node:
+        given.setdefault("dedup_key", "node_id")
+    if image is None:
+        Query(question or "").check_for("search")  # before the library is opened
     with reached() as desk:
-        picture = _read(image, int(desk.settings.info("reading.max_file_mb").value or 0)) if image is not None else None
-        filters = filters_of(desk, docs, languages, tags, collections, as_of)
-        print_starting(desk, ("image",) if picture is not None else lists)
-        if image is not None and picture is not None:
-            found: SearchResult | MultimodalResult = _looked_for(
-                desk, picture, image.name, question or "", k or 8, filters, merge, rerank, is_read=not no_read
-            )
-        else:
-            assert question is not None
-            key: DedupKey | None = "node_id" if per_node else None
-            if lists or merge or rerank or desk.visual.is_on("image") or desk.visual.is_on("late"):
-                found = desk.multimodal_search(
-                    question, k=k, filters=filters, merge=merge, lists=lists or None, dedup_key=key,
-                    rerank=rerank,
-                )  # fmt: skip
-            else:
-                found = desk.search(question, k=k, filters=filters, dedup_key=key)
+        if image is not None:
+            picture = _read(image, int(desk.settings.info("reading.max_file_mb").value or 0))
+            given |= {"picture": picture, "picture_name": image.name}
+        query = query_of(desk, given | {"question": question or ""})
+        query.check_for("search")
+        print_starting(desk, ("image",) if query.picture is not None else query.lists)
+        found = _found(desk, query)
         if not found.hits:
             check_text_model(desk, found.degraded)
         documents = () if found.hits else desk.documents.all()  # to suggest what is there instead
     if as_json:
         print_json(plain(found))
         return
-    if picture is not None and isinstance(found, MultimodalResult):
+    if query.picture is not None:
         print_sightings(found)
     else:
         print_hits(found)
     if not found.hits:
-        print_narrow(documents, filters)
+        print_narrow(documents, query.filters)
 
 
-def _looked_for(
-    desk: DocMind | Client,
-    picture: bytes,
-    name: str,
-    question: str,
-    k: int,
-    filters: Filters,
-    merge: MergeStrategy | None,
-    rerank: Rerank | None,
-    *,
-    is_read: bool,
-) -> MultimodalResult:
+def _found(desk: DocMind | Client, query: Query) -> MultimodalResult:
     from docmind.client import Client
 
-    if isinstance(desk, Client):  # the app prepares its pages by itself
-        return desk.see(
-            picture, question=question, k=k, filters=filters, merge=merge, name=name, read=is_read, rerank=rerank
-        )
+    if isinstance(desk, Client) or query.picture is None:  # the app prepares its pages by itself
+        return desk.search(query)
     if missing := desk.lookalike.missing():
         click.echo(_("Preparing {pages} for picture search.").format(pages=counted_pages(missing)), err=True)
         desk.lookalike.catch_up()
-    is_told = is_read and sys.stderr.isatty()
-    return desk.see(
-        picture,
-        question=question,
-        k=k,
-        filters=filters,
-        merge=merge,
-        name=name,
-        read=is_read,
+    is_told = query.read_picture and sys.stderr.isatty()
+    return desk.search(
+        query,
         on_first=lambda _first: click.echo(_("Reading the words on the picture."), err=True) if is_told else None,
-        rerank=rerank,
     )
 
 

@@ -7,14 +7,15 @@ where a value that is no text is written as JSON.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from docmind.client.codec import hints_of, is_binary
 from docmind.records.access import ApiToken, NewApiToken, TokenScope
 from docmind.records.answers import Answer
 from docmind.records.checks import CheckReport, Level, RepairReport
-from docmind.records.conversations import Memory, MemoryList, Mode, ModelList, RunProgress, Thread, ThreadView, Turn
+from docmind.records.conversations import Memory, MemoryList, ModelList, RunProgress, Thread, ThreadView, Turn
 from docmind.records.documents import (
     Collection,
     DocumentInfo,
@@ -27,7 +28,8 @@ from docmind.records.documents import (
 )
 from docmind.records.models import EmbeddingProgress, ModelCard
 from docmind.records.network import NetworkLedger
-from docmind.records.search import Degraded, Filters, ListName, MergeStrategy, MultimodalResult, Rerank, SearchResult
+from docmind.records.query import Operation, Query, fields_for
+from docmind.records.search import Degraded, MultimodalResult
 from docmind.records.settings import SettingInfo
 from docmind.records.snapshots import (
     Activation,
@@ -39,9 +41,7 @@ from docmind.records.snapshots import (
 )
 from docmind.records.storage import PruneReport
 from docmind.records.values import (
-    Count,
     Few,
-    FileName,
     Ids,
     Language,
     Name,
@@ -62,14 +62,21 @@ API = "api/v1"
 """The path of the interface below the app's address."""
 
 Verb = Literal["GET", "POST", "PATCH", "DELETE"]
-Dedup = Literal["node_id", "page_id", "doc_id"]
+
+
+def _fields_asked(operation: Operation) -> dict[str, Any]:
+    """Return the fields of `Query` that have a form in JSON and that an operation takes, with their types."""
+    hints = hints_of(Query)
+    return {one.name: hints[one.name] for one in fields_for(operation, door="rest") if not is_binary(hints[one.name])}
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
     """One method of the facade. A name with `*` before it takes all positional arguments.
 
-    `params` is None for a property.
+    `params` is None for a property. A parameter `query` stands for the fields of `Query` that the operation `asks`
+    takes: each is a parameter of the request, and the picture is its body where `is_by_picture`. `method` is the name
+    of the method, where it is not `name`.
     """
 
     name: str
@@ -77,16 +84,29 @@ class Call:
     path: str
     result: Any
     params: Mapping[str, Any] | None = field(default_factory=dict)
+    asks: Operation | None = None
+    method: str = ""
+    is_by_picture: bool = False
+
+    @property
+    def given(self) -> Mapping[str, Any]:
+        """The parameters of the request with their types: those of the method, and the fields of its query."""
+        params = dict(self.params or {})
+        if self.asks is not None:
+            del params["query"]
+            params |= {"picture": bytes} if self.is_by_picture else {}
+            params |= {name: kind for name, kind in _fields_asked(self.asks).items() if name not in params}
+        return params
 
     @property
     def body(self) -> str | None:
         """The parameter that is the request's body of bytes; None without one."""
-        return next((name for name, kind in (self.params or {}).items() if kind is bytes), None)
+        return next((name for name, kind in self.given.items() if kind is bytes), None)
 
     @property
     def in_path(self) -> tuple[str, ...]:
         """The parameters that stand in the path."""
-        return tuple(name for name in self.params or {} if "{" + name + "}" in self.path)
+        return tuple(name for name in self.given if "{" + name + "}" in self.path)
 
     @property
     def required(self) -> tuple[str, ...]:
@@ -104,7 +124,7 @@ class Call:
         return self.verb in ("GET", "DELETE") or self.body is not None
 
 
-_READING = ("search", "multimodal_search", "see", "ask", "memories.expand")
+_READING = ("search", "search_by_picture", "ask", "memories.expand")
 """Calls that change nothing although they are no GET: a question may be long, and a picture is a body.
 
 `ask` is one unless the question asks to remember something, which `docmind.api.rest` refuses to such a token.
@@ -117,23 +137,14 @@ _REQUIRED = {
     "documents.new_collection": _name, "documents.collection": _name, "documents.rename_collection": _name,
     "documents.collect": _docs, "queue.remove": ("upload_ids",), "queue.unlock": ("password",),
     "snapshots.find": _name, "snapshots.find_document": _name,
-    "erasures.erase": _docs, "search": _question, "multimodal_search": _question, "see": ("picture",), "ask": _question,
+    "erase": _docs, "search": _question, "search_by_picture": ("picture",), "ask": _question,
     "conversations.find_thread": _name, "conversations.rename": ("title",), "conversations.start": _question,
     "conversations.ask": _question, "memories.add": ("text",), "memories.find": _name, "memories.expand": _question,
     "memories.edit": ("text",), "conversations.start_once": _question, "visual.submit_embedding": _name,
     "tokens.new": _name, "tokens.revoke": _name,
 }  # fmt: skip
 _files = {"upload_ids": or_none(Numbers)}
-_search: dict[str, Any] = {
-    "question": Question, "k": or_none(Count), "filters": Filters, "merge": MergeStrategy | None,
-    "lists": Sequence[ListName] | None, "limits": Mapping[ListName, Count] | None, "dedup_key": Dedup | None,
-    "rerank": Rerank | None,
-}  # fmt: skip
-_once: dict[str, Any] = {
-    "question": Question, "filters": Filters, "mode": Mode | None, "web": bool, "k": or_none(Count),
-    "lists": Sequence[ListName] | None,
-}  # fmt: skip
-_asked: dict[str, Any] = {**_once, "checkpoint_id": or_none(Name)}
+_asked: dict[str, Any] = {"query": Query, "thread_id": Name, "checkpoint_id": or_none(Name)}
 
 CALLS = (
     Call("status", "GET", "/status", Status),
@@ -221,21 +232,10 @@ CALLS = (
     Call("queue.remove", "POST", "/jobs/remove", list[UploadInfo], {"upload_ids": Numbers}),
     Call("queue.unlock", "POST", "/jobs/{upload_id}/unlock", None, {"upload_id": RowId, "password": Secret}),
     # search and answers
-    Call(
-        "search", "POST", "/search", SearchResult,
-        {"question": Question, "k": or_none(Count), "filters": Filters, "dedup_key": Dedup | None},
-    ),
-    Call("multimodal_search", "POST", "/search/multimodal", MultimodalResult, _search),
-    Call(
-        "see", "POST", "/search/picture", MultimodalResult,
-        {
-            "picture": bytes, "question": Question, "k": Count, "filters": Filters, "merge": MergeStrategy | None,
-            "name": FileName, "read": bool, "rerank": Rerank | None,
-        },
-    ),
-    Call("ask", "POST", "/ask", Answer, {
-        "question": Question, "k": or_none(Count), "filters": Filters, "lists": Sequence[ListName] | None,
-    }),
+    Call("search", "POST", "/search", MultimodalResult, {"query": Query}, asks="search"),
+    Call("search_by_picture", "POST", "/search/picture", MultimodalResult, {"query": Query}, asks="search",
+        method="search", is_by_picture=True),
+    Call("ask", "POST", "/ask", Answer, {"query": Query}, asks="answer"),
     # conversations
     Call("conversations.threads", "GET", "/threads", tuple[Thread, ...], {
         "search": Title, "deleted": bool, "archived": bool,
@@ -253,9 +253,9 @@ CALLS = (
         {"thread_id": Name, "checkpoint_id": or_none(Name), "last": or_none(Few)},
     ),
     Call("conversations.live", "GET", "/threads/{thread_id}/run", RunProgress | None, {"thread_id": Name}),
-    Call("conversations.start", "POST", "/threads/{thread_id}/ask", str, {**_asked, "thread_id": Name}),
-    Call("conversations.start_once", "POST", "/runs", str, _once),
-    Call("conversations.ask", "POST", "/turns", Turn, {**_asked, "thread_id": or_none(Name)}),
+    Call("conversations.start", "POST", "/threads/{thread_id}/ask", str, _asked, asks="turn"),
+    Call("conversations.start_once", "POST", "/runs", str, {"query": Query}, asks="turn"),
+    Call("conversations.ask", "POST", "/turns", Turn, {**_asked, "thread_id": or_none(Name)}, asks="turn"),
     Call("conversations.run", "GET", "/runs/{run_id}", RunProgress, {"run_id": Name}),
     Call("conversations.stop", "POST", "/runs/{run_id}/stop", None, {"run_id": Name}),
     # checks

@@ -21,6 +21,7 @@ from docmind.config import Settings
 from docmind.errors import AppNotOpenError, ConfigError, DocMindError, NotFoundError
 from docmind.records.conversations import RunProgress, Turn
 from docmind.records.documents import AddResult, HandedIn, QueueProgress, Upload, UploadInfo, UploadState
+from docmind.records.query import Query
 from docmind.wording import _
 
 _TIMEOUT_S = 600.0  # an answer by a slow language model takes minutes
@@ -121,7 +122,14 @@ class Client:
 
     def call(self, call: Call, values: dict[str, Any]) -> Any:
         """Send one call of the table; `values` are its arguments by name. Raises what the facade raises."""
-        params = call.params or {}
+        values = dict(values)
+        if call.asks is not None:
+            query = Query.of(values.pop("query"))
+            query.check_for(call.asks)
+            if query.picture is not None and not call.is_by_picture:
+                call = next(one for one in CALLS if one.method == call.name and one.is_by_picture)
+            values |= query.given()
+        params = call.given
         path, body, kind, rest = call.path, b"", "application/octet-stream", {}
         for name, value in values.items():
             if name == call.body:
@@ -249,11 +257,11 @@ class _Conversations(_Part):
             raise AppNotOpenError(_("DocMind was closed."))
 
     def ask(
-        self, question: str, *, thread_id: str | None = None,
+        self, query: Query | str, *, thread_id: str | None = None,
         on_progress: Callable[[RunProgress], None] | None = None, **values: Any,
     ) -> Turn:  # fmt: skip
         """Ask and wait, as the facade does; without a thread nothing is stored."""
-        values = {"question": question, **values}
+        values = {"query": query, **values}
         if thread_id is not None:
             values["thread_id"] = thread_id
         if on_progress is None:

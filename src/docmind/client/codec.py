@@ -50,6 +50,11 @@ def is_box(declared: Any) -> bool:
     return isinstance(declared, type) and issubclass(declared, tuple) and hasattr(declared, "_fields")
 
 
+def is_binary(declared: Any) -> bool:
+    """Tell whether values of this type are bytes, or None: they have no form in JSON."""
+    return bytes in (declared, *get_args(declared))
+
+
 def is_text(declared: Any) -> bool:
     """Tell whether values of this type are texts, or None: in a query they stand as they are."""
     declared = bounds_of(declared)[0]
@@ -81,7 +86,7 @@ def encode(declared: Any, value: Any) -> Any:
 
 
 def decode(declared: Any, data: Any, at: str = "value") -> Any:
-    """Return the value of this type that the JSON data holds; `at` is its name in errors.
+    """Return the value of this type that the JSON data holds; `at` is its name in errors, empty for a request.
 
     Raises `ConfigError` for data of another type, for unknown and missing fields, for values beyond their bounds, and
     for what no record may hold: half a surrogate pair, a number that is not finite or has more than 64 bits.
@@ -130,16 +135,16 @@ def _decoded(declared: Any, data: Any, at: str) -> Any:
 
 def _record(declared: Any, data: Any, at: str) -> Any:
     if not isinstance(data, dict):
-        raise _refused(at, "object")
+        raise _refused(at or "request", "object")
     hints = hints_of(declared)
     if unknown := sorted(data.keys() - hints.keys()):
         raise ConfigError(
-            _("{at} has an unknown field: {name}.").format(at=at, name=ascii(unknown[0])[:100]),
+            _("{at} has an unknown field: {name}.").format(at=at or "request", name=ascii(unknown[0])[:100]),
             hint=_("Expected: {names}.").format(names=", ".join(hints)),
         )
     if missing := sorted(needed_of(declared) - data.keys()):
-        raise ConfigError(_("{at} lacks a field: {name}.").format(at=at, name=missing[0]), hint=_HINT)
-    values = {name: decode(hints[name], one, f"{at}.{name}") for name, one in data.items()}
+        raise ConfigError(_("{at} lacks a field: {name}.").format(at=at or "request", name=missing[0]), hint=_HINT)
+    values = {name: decode(hints[name], one, f"{at}.{name}" if at else name) for name, one in data.items()}
     try:
         return declared(**values)
     except ValueError as error:

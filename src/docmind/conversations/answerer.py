@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -13,9 +12,9 @@ from docmind.documents import Catalog, NodeStore
 from docmind.embedding import TextEmbedder
 from docmind.memory import Memories
 from docmind.records.answers import Answer
-from docmind.records.search import Filters, ListName
+from docmind.records.query import Query
 from docmind.runtime import ms_since
-from docmind.search import MultimodalSearch, checked_question
+from docmind.search import MultimodalSearch
 
 if TYPE_CHECKING:
     from docmind.answers import Verifier
@@ -68,20 +67,13 @@ class Answerer:
         if "direct" in self.__dict__:  # it was used
             self.direct.extractive.drop()
 
-    def ask(
-        self,
-        question: str,
-        *,
-        k: int | None = None,
-        filters: Filters = Filters(),
-        lists: Sequence[ListName] | None = None,
-    ) -> Answer:
+    def ask(self, query: Query) -> Answer:
         """Answer a question with the best quote, with quotes or pages that may answer it, or with "not found".
 
         `outcome` tells which; every quote is among `sources`, with its page and boxes, and so is every page found by
-        its look. `lists` are those to search; None: as configured. A request to remember something searches nothing:
-        the facts are stored, and are in `told`; nor does a greeting. A question for documents lists them, each with its
-        strongest passage, and a summary of documents has their central sentences.
+        its look. A request to remember something searches nothing: the facts are stored, and are in `told`; nor does a
+        greeting. A question for documents lists them, each with its strongest passage, and a summary of documents has
+        their central sentences.
 
         Raises `ConfigError` where the question is empty or too long, and what the search raises.
         """
@@ -89,13 +81,14 @@ class Answerer:
         from docmind.conversations.direct import Scope, lacking
 
         started = time.perf_counter()
-        scope = Scope(filters, lists)
+        query.check_for("answer")
+        question, scope = query.question, Scope(query)
         intent = self.direct.recognise(question, scope)
         if intent.is_direct:
             reply = self.direct.reply(intent, scope)
             return reply.answer(question, ms_since(started))
-        search_words = checked_question(self.memories.expand(question))
-        found = self.search.search(search_words, k=k, filters=filters, lists=lists)
+        search_words = self.memories.expand(question)
+        found = self.search.search(replace(query, question=search_words))
         at = time.perf_counter()
         quotes = self.direct.extractive.extract(search_words, found)
         now = time.perf_counter()

@@ -6,8 +6,8 @@ summarized by their central sentences.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -31,9 +31,10 @@ from docmind.embedding import TextEmbedder, name_of
 from docmind.memory import Memories
 from docmind.records.answers import NOTED, Answer, Outcome, Sentence, Source
 from docmind.records.documents import DocumentInfo
-from docmind.records.search import Degraded, Filters, Hit, ListName, MultimodalHit, MultimodalResult
+from docmind.records.query import Query
+from docmind.records.search import Degraded, Filters, Hit, MultimodalHit, MultimodalResult
 from docmind.rich_text import clip, one_line
-from docmind.search import MultimodalSearch, checked_question
+from docmind.search import MultimodalSearch
 
 LISTED = 12  # documents of a list
 SUMMARIZED = 3  # documents of a summary
@@ -98,14 +99,22 @@ _SUMMARIZED: dict[Language, tuple[str, str]] = {
 }
 
 
+DocumentSearch = Callable[[Query], MultimodalResult]
+"""The search of everything."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The documents and lists that a question is asked of, its conversation, and the documents talked about there."""
+    """What a question is asked of: its `Query`, its conversation, and the documents talked about there."""
 
-    filters: Filters = Filters()
-    lists: Sequence[ListName] | None = None
+    query: Query = field(default_factory=Query)
     thread_id: str | None = None
     talked_about: tuple[str, ...] = ()
+
+    @property
+    def filters(self) -> Filters:
+        """The filters of the query."""
+        return self.query.filters
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +208,8 @@ class DirectAnswers:
         """List the documents that have something about the topic, each with its strongest passage."""
         some, none, _, _ = _LISTED[intent.language]
         topic = one_line(intent.topic)
-        meant = checked_question(self._memories.expand(intent.topic, thread_id=scope.thread_id))
-        found = self._search.search(meant, k=LISTED, filters=scope.filters, lists=scope.lists, dedup_key="doc_id")
+        meant = self._expand(intent.topic, scope.thread_id)
+        found = self._search(replace(scope.query, question=meant, k=LISTED, dedup_key="doc_id"))
         vector = self._embedder.embed_query(meant) if found.nearest_cosine is not None else None
         strongest = (self._strongest(meant, vector, hit, found) for hit in found.hits)
         sources = [source for source in strongest if source is not None]
@@ -317,7 +326,7 @@ def _counted(documents: int, language: Language) -> str:
 def _is_within(info: DocumentInfo, filters: Filters) -> bool:
     """Return whether a document that is asked passes the filters: its main language stands for those of its pages."""
     is_spoken = not filters.languages or info.language in filters.languages
-    return is_spoken and filters.allow(info.doc_id, info.tags, info.collections)
+    return is_spoken and filters.allow(info)
 
 
 def _said(text: str) -> Verified:

@@ -15,8 +15,8 @@ from docmind.conversations.checkpoints import Saved
 from docmind.conversations.state import (
     answer_of,
     filters_of,
-    lists_of,
     nearest_of,
+    query_of,
     question_of,
     search_words_of,
     web_of,
@@ -24,6 +24,7 @@ from docmind.conversations.state import (
 from docmind.documents import Catalog
 from docmind.errors import NotFoundError
 from docmind.records.conversations import Run, Turn, TurnState
+from docmind.records.query import Query
 from docmind.wording import _
 
 _ASKED = "branch:to:contextualise"  # LangGraph's channel: the first step runs next
@@ -82,10 +83,18 @@ class History:
 
         Raises `NotFoundError` where nothing was asked before it.
         """
+        return self.turn(self._last(checkpoint_id))
+
+    def query_at(self, checkpoint_id: str | None) -> Query:
+        """Return what the last turn up to a checkpoint asked. Raises as `turn_at`."""
+        question = self._last(checkpoint_id).values["question"]
+        return query_of(question)
+
+    def _last(self, checkpoint_id: str | None) -> Saved:
         way = self.way(checkpoint_id)
         if not way:
             raise NotFoundError(_("There is no question at this point."), hint=_("Ask a question first."))
-        return self.turn(way[-1])
+        return way[-1]
 
     def turn(self, point: Saved) -> Turn:
         """Build the turn of a checkpoint."""
@@ -109,7 +118,7 @@ class History:
             asked_as=_search_words(values),
             mode=question["mode"],
             filters=filters_of(question["filters"]),
-            lists=tuple(lists_of(question) or ()),
+            lists=tuple(question.get("lists") or ()),
             nearest=nearest_of(plain) if plain else (),
             recalled=tuple(found.get("recalled", ())),
             memories=tuple(values.get("memories") or ()),

@@ -24,11 +24,10 @@ from docmind.conversations.state import (
     NO_DOCUMENTS,
     Found,
     State,
-    filters_of,
     intent_of,
-    lists_of,
     plain_answer,
     plain_intent,
+    query_of,
     question_of,
     search_words_of,
 )
@@ -268,7 +267,7 @@ class Steps:
         """Return where the question looks: its filters and lists, and the documents of the conversation."""
         question, kept = state["question"], state.get("kept") or NO_DOCUMENTS
         talked_about = tuple(kept["cited"] or kept["retrieved"][:1])
-        return Scope(filters_of(question["filters"]), lists_of(question), context.thread_id, talked_about)
+        return Scope(replace(query_of(question), mode=None, web=False), context.thread_id, talked_about)
 
     def _quotes(self, state: State, context: RunContext) -> tuple[Verified, Outcome]:
         found = context.search

@@ -9,10 +9,10 @@ from docmind.answers import Passage
 from docmind.config import AnswerSettings
 from docmind.conversations.direct import DirectAnswers
 from docmind.conversations.run_context import RunContext
-from docmind.conversations.state import Question, State, filters_of, lists_of, search_words_of
+from docmind.conversations.state import Question, State, filters_of, query_of, search_words_of
 from docmind.documents import Catalog, PageRecord
 from docmind.records.search import Filters, Hit, MultimodalResult, SearchResult
-from docmind.search import MultimodalSearch, checked_question
+from docmind.search import MultimodalSearch
 
 PRIOR = 0.5  # of the best probability of all documents: what those of a conversation need to be preferred
 
@@ -76,10 +76,9 @@ class Retrieval:
         return more
 
     def search(self, search_words: str, question: Question, filters: Filters) -> MultimodalResult:
-        """Search as the question wants it: how many pages, and which lists."""
-        return self._search.search(
-            checked_question(search_words), k=question["k"], filters=filters, lists=lists_of(question)
-        )
+        """Search as the question wants it, for words of their own."""
+        query = replace(query_of(question), question=search_words, filters=filters, mode=None, web=False)
+        return self._search.search(query)
 
     def page_hit(self, doc_id: str, page_no: int) -> Hit | None:
         """Return a whole page as a hit; None where there is no such page."""

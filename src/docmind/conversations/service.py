@@ -21,7 +21,6 @@ from docmind.records.conversations import (
     Comparison,
     Exported,
     ExportFormat,
-    Mode,
     RunProgress,
     Thread,
     ThreadReceipt,
@@ -29,7 +28,7 @@ from docmind.records.conversations import (
     Turn,
 )
 from docmind.records.documents import ArtifactRef
-from docmind.records.search import Filters, ListName
+from docmind.records.query import Query
 from docmind.storage import Database
 
 if TYPE_CHECKING:
@@ -296,45 +295,23 @@ class Conversations:
 
     # asking
 
-    def start(
-        self,
-        question: str,
-        *,
-        thread_id: str,
-        checkpoint_id: str | None = None,
-        filters: Filters = Filters(),
-        mode: Mode | None = None,
-        web: bool = False,
-        k: int | None = None,
-        lists: Sequence[ListName] | None = None,
-    ) -> str:
-        """Ask in the background and return the run's id.
+    def start(self, query: Query | str, *, thread_id: str, checkpoint_id: str | None = None) -> str:
+        """Ask in the background and return the run's id; `web` of the query is the user's consent for this question.
 
-        `web` is the user's consent for this question; `lists` are those to search, None for the configured ones.
-
-        Raises `NotFoundError`, and `ConfigError` where the question is empty.
+        Raises `NotFoundError`, and `ConfigError` where the query asks nothing.
         """
         self._sessions.get_open(thread_id)
         runner = self._started()
-        run, stored = runner.begin(thread_id, question, filters, mode, k, None, web=web, lists=lists)
+        run, stored = runner.begin(thread_id, query)
         return runner.runs.start(run, lambda run: runner.turn(run, stored, checkpoint_id))
 
-    def start_once(
-        self,
-        question: str,
-        *,
-        filters: Filters = Filters(),
-        mode: Mode | None = None,
-        web: bool = False,
-        k: int | None = None,
-        lists: Sequence[ListName] | None = None,
-    ) -> str:
+    def start_once(self, query: Query | str) -> str:
         """Ask in the background outside of any thread and return the run's id: nothing is stored.
 
-        The parameters are those of `start`. Raises `ConfigError` where the question is empty.
+        Raises `ConfigError` where the query asks nothing.
         """
         runner = self._started()
-        run, stored = runner.begin("", question, filters, mode, k, None, web=web, lists=lists)
+        run, stored = runner.begin("", query)
         return runner.runs.start(run, lambda run: runner.once(run, stored))
 
     def retry(self, thread_id: str, checkpoint_id: str | None = None) -> str:
@@ -355,15 +332,10 @@ class Conversations:
 
     def ask(
         self,
-        question: str,
+        query: Query | str,
         *,
         thread_id: str | None = None,
         checkpoint_id: str | None = None,
-        filters: Filters = Filters(),
-        mode: Mode | None = None,
-        web: bool = False,
-        k: int | None = None,
-        lists: Sequence[ListName] | None = None,
         on_progress: Watch | None = None,
     ) -> Turn:
         """Ask and wait; without a thread nothing is stored.
@@ -375,7 +347,7 @@ class Conversations:
         if thread_id is not None:
             self._sessions.get_open(thread_id)
         runner = self._started()
-        run, stored = runner.begin(thread_id or "", question, filters, mode, k, on_progress, web=web, lists=lists)
+        run, stored = runner.begin(thread_id or "", query, on_progress)
         if thread_id is None:
             return runner.runs.here(run, lambda run: runner.once(run, stored))
         return runner.runs.here(run, lambda run: runner.turn(run, stored, checkpoint_id))

@@ -7,24 +7,25 @@ history of a conversation is the chain of its checkpoints' parents.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, NotRequired, TypedDict
 
 from docmind.answers import PASSAGES, Intent, IntentKind, Language
 from docmind.records.answers import Answer, Sentence, Source
-from docmind.records.conversations import Mode, WebResult
+from docmind.records.conversations import WebResult
 from docmind.records.documents import ArtifactRef, Box
+from docmind.records.query import Mode, Query, fields_for
 from docmind.records.search import Degraded, Filters, Hit, ListName
 
 
 class Question(TypedDict):
-    """The user's question and its options, as asked."""
+    """The user's question and its options, as asked: of `Query`, the fields that are not the defaults."""
 
     text: str
     asked_at_ms: int
     mode: Mode
-    filters: dict[str, list[str]]
+    filters: dict[str, list[str] | str]
     k: int | None
     web: bool
     lists: NotRequired[list[ListName]]
@@ -113,19 +114,23 @@ class State(TypedDict):
 NO_DOCUMENTS: LatestDocuments = {"cited": [], "retrieved": [], "place": None}
 
 
-def new_question(
-    text: str, filters: Filters, mode: Mode, k: int | None, *, web: bool, lists: Sequence[ListName] | None = None
-) -> Question:
-    """Return a question asked now; `lists` are those to search, None for the configured ones."""
-    question: Question = {
-        "text": text,
+def new_question(query: Query, mode: Mode) -> Question:
+    """Return a question asked now, in this mode unless it names one; of other fields, those that are not the defaults.
+
+    The words, the filters and the lists have the names under which earlier versions stored them.
+    """
+    given = query.given()
+    given.pop("question", None)
+    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
+    return {  # type: ignore[return-value] - its further keys are the names of other fields
+        **plain,
+        "text": query.question.strip(),
         "asked_at_ms": int(time.time() * 1000),
-        "mode": mode,
-        "filters": plain_filters(filters),
-        "k": k,
-        "web": web,
+        "mode": query.mode or mode,
+        "filters": plain_filters(query.filters),
+        "k": query.k,
+        "web": query.web,
     }
-    return {**question, "lists": list(lists)} if lists else question
 
 
 def question_of(values: Mapping[str, Any]) -> str:
@@ -138,8 +143,11 @@ def search_words_of(values: Mapping[str, Any]) -> str:
     return values["asked"]["text"]
 
 
-def lists_of(question: Question) -> list[ListName] | None:
-    return question.get("lists")
+def query_of(question: Question) -> Query:
+    """Restore the query of a stored question; what another version stored beside it is left out."""
+    names = {one.name for one in fields_for("turn")}
+    kept = {name: value for name, value in question.items() if name in names}
+    return Query(**{**kept, "question": question["text"], "filters": filters_of(question["filters"])})
 
 
 def new_turn(question: Question) -> dict[str, Any]:
@@ -167,12 +175,17 @@ def intent_of(state: State) -> Intent:
     return Intent(plain["kind"], plain["language"], plain["topic"], facts, doc_ids)
 
 
-def filters_of(plain: Mapping[str, list[str]]) -> Filters:
-    return Filters(**{name: tuple(values) for name, values in plain.items()})
+def filters_of(plain: Mapping[str, list[str] | str]) -> Filters:
+    values: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in plain.items()}
+    return Filters(**values)
 
 
-def plain_filters(filters: Filters) -> dict[str, list[str]]:
-    return {name: list(values) for name, values in asdict(filters).items() if values}
+def plain_filters(filters: Filters) -> dict[str, list[str] | str]:
+    return {
+        name: list(values) if isinstance(values, tuple) else values
+        for name, values in asdict(filters).items()
+        if values
+    }
 
 
 def plain_answer(answer: Answer, nearest: tuple[Hit, ...] = ()) -> dict[str, Any]:

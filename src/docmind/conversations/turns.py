@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -32,15 +33,12 @@ from docmind.conversations.runs import LiveRun, Runs, Watch
 from docmind.conversations.sessions import Sessions
 from docmind.conversations.state import NO_DOCUMENTS, Question, State, new_question, new_turn
 from docmind.conversations.summaries import Summaries
-from docmind.errors import ConfigError
 from docmind.llm import LanguageModels
 from docmind.reading import PagePictures
 from docmind.records.conversations import Mode, Thread, Turn
-from docmind.records.search import LISTS_OF_QUESTIONS, Filters, ListName
-from docmind.records.values import check_question
+from docmind.records.query import Query
 from docmind.rich_text import clip
 from docmind.storage import Database
-from docmind.wording import _
 
 QUESTION = START
 """The node in whose name a question is written into a conversation: the first step runs next."""
@@ -135,28 +133,11 @@ class TurnRunner:
             runs=self.runs,
         )
 
-    def begin(
-        self,
-        thread_id: str,
-        question: str,
-        filters: Filters,
-        mode: Mode | None,
-        k: int | None,
-        watch: Watch | None,
-        *,
-        web: bool,
-        lists: Sequence[ListName] | None = None,
-    ) -> tuple[LiveRun, Question]:
-        """Create a run for a question. Raises `ConfigError` where it is empty or too long, or a list is unknown."""
-        for name in lists or ():
-            if name not in LISTS_OF_QUESTIONS:
-                there = f"There are {', '.join(LISTS_OF_QUESTIONS)}."
-                raise ConfigError(_("There is no search called {name!r}.").format(name=name), hint=there)
-        text = question.encode("utf-8", "replace").decode().strip()
-        if not text:
-            raise ConfigError(_("The question is empty."), hint=_("Type a question."))
-        check_question(text)
-        return LiveRun(thread_id, text, watch), new_question(text, filters, mode or self._mode, k, web=web, lists=lists)
+    def begin(self, thread_id: str, query: Query | str, watch: Watch | None = None) -> tuple[LiveRun, Question]:
+        """Create a run for a question. Raises `ConfigError` as `Query.check_for`."""
+        query = Query.of(query)
+        query.check_for("turn")
+        return LiveRun(thread_id, query.question.strip(), watch), new_question(query, self._mode)
 
     def turn(self, run: LiveRun, question: Question, checkpoint_id: str | None) -> Turn:
         """Store a question where its thread stands, or at a given checkpoint, and answer it."""
@@ -183,7 +164,7 @@ class TurnRunner:
         if turn.state == "unanswered":
             asked_id = history.asked_id(turn.checkpoint_id)
             return self.runs.start(run, lambda run: self._answer(run, asked_id))
-        question = new_question(turn.question, turn.filters, turn.mode, None, web=False, lists=turn.lists)
+        question = new_question(replace(history.query_at(checkpoint_id), web=False), self._mode)
         return self.runs.start(run, lambda run: self.turn(run, question, turn.before_id))
 
     def _ask(self, thread_id: str, checkpoint_id: str | None, question: Question) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from docmind.documents.catalog import held_in
 from docmind.documents.stored import artifact_of, readable_texts
 from docmind.records.documents import PAGE_IMAGE, ArtifactRef
-from docmind.records.search import Filters
+from docmind.records.search import Filters, StoredFacts
 from docmind.storage import Database
 
 IMAGE_SUFFIX = ".webp.enc"
@@ -77,15 +77,16 @@ class PageList:
         """
         held = held_in(self._db, filters.snapshots) if filters.snapshots else None
         sql = (
-            "SELECT doc_id, document, tags, (SELECT group_concat(c.collection_id, ' ') FROM collected c"
+            "SELECT doc_id, document, kind, added_at_ms, tags,"
+            " (SELECT group_concat(c.collection_id, ' ') FROM collected c"
             " WHERE c.doc_id = d.doc_id) FROM documents d WHERE status = 'ready'"
             f" AND {'deleted_at_ms IS NULL' if held is None else '1'}"
         )
         return {
             doc_id: document
-            for doc_id, document, tags, collections in self._db.all(sql)
+            for doc_id, document, kind, added_at_ms, tags, collections in self._db.all(sql)
             if (held is None or doc_id in held)
-            and filters.allow(doc_id, readable_texts(tags), (collections or "").split())
+            and filters.allow(StoredFacts(doc_id, kind, added_at_ms, readable_texts(tags), (collections or "").split()))
         }
 
     def places_of(self, image: str) -> list[tuple[str, int]]:
@@ -99,7 +100,7 @@ class PageList:
         """
         if filters.modalities and PAGE_IMAGE not in filters.modalities:
             return set()
-        is_limited = filters.doc_ids or filters.languages or filters.tags or filters.collections or filters.snapshots
+        is_limited = filters.doc_ids or filters.languages or filters.is_of_documents
         if not is_limited and self._db.one("SELECT 1 FROM documents WHERE deleted_at_ms IS NOT NULL") is None:
             return None
         return self.images_of(names, filters.languages)

@@ -1,5 +1,5 @@
 from .blinding import Blinder
-from .engine import Query, Scored, Sparse
+from .engine import Scored, Sparse, VectorQuery
 from .engines import AtRest, capabilities, open_index
 from .private_folder import foreign_files
 from .schema import COLPALI_DIM, MOST_TOKENS, SIGLIP_DIM, check_payload
@@ -13,11 +13,11 @@ __all__ = [
     "AtRest",
     "Blinder",
     "IndexSync",
-    "Query",
     "Report",
     "Scored",
     "SearchIndex",
     "Sparse",
+    "VectorQuery",
     "capabilities",
     "check_payload",
     "foreign_files",

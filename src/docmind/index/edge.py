@@ -28,7 +28,7 @@ import numpy as np
 from docmind.config import DatabaseSettings
 from docmind.errors import IndexEngineError, VaultBusyError
 from docmind.index.edge_generation import TOO_FULL, Generation, GenerationLostError, State, read_state, write_durably
-from docmind.index.engine import BATCH, EVERYTHING, NO_EPOCH, IndexEngine, Point, Query, Scored, Sparse, Vector
+from docmind.index.engine import BATCH, EVERYTHING, NO_EPOCH, IndexEngine, Point, Scored, Sparse, Vector, VectorQuery
 from docmind.index.private_folder import GENERATION, free_name, generations, read_small
 from docmind.index.schema import check_dim, collections, find_collection
 from docmind.records.search import Filters
@@ -77,7 +77,7 @@ def frame_points(collection: str, points: Sequence[Point]) -> tuple[dict[str, An
     return {"do": "upsert", "collection": collection, "points": rows}, blobs.take()
 
 
-def frame_queries(queries: Sequence[Query]) -> tuple[dict[str, Any], list[bytes]]:
+def frame_queries(queries: Sequence[VectorQuery]) -> tuple[dict[str, Any], list[bytes]]:
     """Return a `search` request of checked queries."""
     blobs = Blobs()
     rows = [
@@ -180,7 +180,7 @@ class EdgeIndex(IndexEngine):
             if generation is not None:
                 self._write(generation, {"do": "delete", "collection": collection, "doc_id": doc_id})
 
-    def search(self, queries: Sequence[Query]) -> list[list[Scored]]:
+    def search(self, queries: Sequence[VectorQuery]) -> list[list[Scored]]:
         checked = [find_collection(self._known, query.collection).check_query(query) for query in queries]
         # An empty sparse vector matches nothing, so the engine is not asked.
         asked = [n for n, query in enumerate(checked) if not _is_empty(query)]
@@ -385,7 +385,7 @@ def own(directory: Path) -> IO[bytes]:
     return held
 
 
-def _is_empty(query: Query) -> bool:
+def _is_empty(query: VectorQuery) -> bool:
     return isinstance(query.vector, Sparse) and len(query.vector.indices) == 0
 
 

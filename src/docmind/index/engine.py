@@ -67,7 +67,7 @@ class Scored:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Query:
+class VectorQuery:
     """A request for one ranked list: the nearest of `collection` to `vector` by its named vector `using`.
 
     With `prefetch` only candidates are scored: the `depth` nearest by each of those named vectors, which have the
@@ -128,7 +128,7 @@ class IndexEngine(ABC):
         """Delete all points of one document from every generation. Unknown documents are no error."""
 
     @abstractmethod
-    def search(self, queries: Sequence[Query]) -> list[list[Scored]]:
+    def search(self, queries: Sequence[VectorQuery]) -> list[list[Scored]]:
         """Return one ranked list per query, best first, equal scores by id; one round trip for all of them."""
 
     @abstractmethod

@@ -19,7 +19,7 @@ import numpy as np
 
 from docmind.config import DatabaseSettings
 from docmind.errors import ConfigError, IndexMismatchError
-from docmind.index.engine import Point, Query, Sparse, Vector
+from docmind.index.engine import Point, Sparse, Vector, VectorQuery
 from docmind.records.documents import Modality
 from docmind.records.values import MOST_TAGS
 from docmind.wording import _
@@ -144,7 +144,7 @@ class Collection:
             checked[point_id] = Point(point_id, vectors, point.payload)
         return list(checked.values())
 
-    def check_query(self, query: Query) -> Query:
+    def check_query(self, query: VectorQuery) -> VectorQuery:
         """Return the query to send. Raises like `check_points`."""
         for length in (query.limit, query.depth):
             if isinstance(length, bool) or not 1 <= length <= LONGEST_LIST:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from docmind.config import Settings
 from docmind.embedding import TextEmbedder
@@ -141,16 +141,15 @@ class SearchIndex:
             return ""
 
     def narrowed(self, filters: Filters) -> Filters:
-        """Return the filters in the form that the index knows: tags, collections and snapshots as documents.
+        """Return the filters in the form that the index knows: tags, kinds, collections and the like as documents.
 
         So tags and collections can change without a change of the index, and their names never reach it. The index
         holds documents of the bin for questions as of a snapshot; all other questions name those that they ask.
         """
-        is_plain = not (filters.tags or filters.collections or filters.snapshots)
-        if is_plain and not self._vault.catalog.is_bin_indexed():
+        if not filters.is_of_documents and not self._vault.catalog.is_bin_indexed():
             return filters
         allowed = tuple(self._vault.catalog.allowed(filters)) or _NONE
-        return replace(filters, doc_ids=allowed, tags=(), collections=(), snapshots=())
+        return filters.as_documents(allowed)
 
     def close(self) -> None:
         """Make the index durable and close it. Idempotent."""

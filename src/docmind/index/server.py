@@ -28,7 +28,7 @@ from qdrant_client.http.exceptions import ApiException
 
 from docmind.config import DatabaseSettings, Settings
 from docmind.errors import ConfigError, IndexEngineError
-from docmind.index.engine import BATCH, EVERYTHING, NO_EPOCH, IndexEngine, Point, Query, Scored, Sparse, Vector
+from docmind.index.engine import BATCH, EVERYTHING, NO_EPOCH, IndexEngine, Point, Scored, Sparse, Vector, VectorQuery
 from docmind.index.schema import KEYWORDS, NamedVector, check_dim, collections, find_collection
 from docmind.network import network_guard, network_ledger, resolve_here
 from docmind.records.search import Filters
@@ -89,7 +89,7 @@ class ServerIndex(IndexEngine):
                 if generation is not None:
                     self._client.delete(f"{collection}-{generation}", models.Filter(must=[match]), wait=True)
 
-    def search(self, queries: Sequence[Query]) -> list[list[Scored]]:
+    def search(self, queries: Sequence[VectorQuery]) -> list[list[Scored]]:
         """Search as specified by `IndexEngine`, with one round trip for each collection that is asked."""
         checked = [find_collection(self._known, query.collection).check_query(query) for query in queries]
         lists: list[list[Scored]] = [[] for _unused in queries]
@@ -295,7 +295,7 @@ def _struct(point: Point) -> models.PointStruct:
     return models.PointStruct(id=point.id, vector=vectors, payload=dict(point.payload))
 
 
-def _request(query: Query) -> models.QueryRequest:
+def _request(query: VectorQuery) -> models.QueryRequest:
     nearest, narrowed = models.NearestQuery(nearest=_plain(query.vector)), _filter(query.filters)
     first = [models.Prefetch(query=nearest, using=name, filter=narrowed, limit=query.depth) for name in query.prefetch]
     return models.QueryRequest(

@@ -8,11 +8,11 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from docmind.records.answers import Answer
+from docmind.records.query import Mode as Mode
 from docmind.records.search import Degraded, Filters, Hit, ListName
 
 _NEAREST, _EXCERPT = 4, 160  # pages; characters of their text
 
-Mode = Literal["standard", "agent"]
 TurnState = Literal["answered", "stopped", "unanswered"]
 RunState = Literal["waiting", "running", "done", "stopped", "failed"]
 RunStage = Literal[

@@ -6,11 +6,12 @@ Boxes, pages and times are those of `records.documents`.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
+from typing import Literal, NamedTuple, Protocol
 
 from docmind.records.documents import PAGE_IMAGE, ArtifactRef, Box, Modality, TextSource
-from docmind.records.values import Ids
+from docmind.records.values import Day, Ids, about
 from docmind.wording import N_, _
 
 _STAGES = {
@@ -35,6 +36,12 @@ ListName = Literal["text", "code", "image", "lookalike", "visual"]
 LISTS_OF_QUESTIONS: tuple[ListName, ...] = ("text", "code", "image", "visual")
 """The lists that a question can be looked up in; image matching needs a picture."""
 
+LISTS_OF_PICTURES: tuple[ListName, ...] = ("lookalike", "text", "image")
+"""The lists that a picture can be looked up in: by its look, by the words on it, and by an image model."""
+
+DedupKey = Literal["node_id", "page_id", "doc_id"]
+"""The unit of which there is at most one hit: a passage, a page or a document."""
+
 MergeStrategy = Literal["rrf", "score", "interleaved", "grouped"]
 
 Rerank = Literal["off", "image", "late"]
@@ -53,6 +60,31 @@ They may lie beyond the page, as those of a photograph do that shows the table t
 """
 
 
+class Facts(Protocol):
+    """What filters have to know of a document; `kind` is the ending of its file."""
+
+    @property
+    def doc_id(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def added_at_ms(self) -> int: ...
+    @property
+    def tags(self) -> Collection[str]: ...
+    @property
+    def collections(self) -> Collection[str]: ...
+
+
+class StoredFacts(NamedTuple):
+    """The facts of a row."""
+
+    doc_id: str
+    kind: str
+    added_at_ms: int
+    tags: Collection[str]
+    collections: Collection[str]
+
+
 @dataclass(frozen=True, slots=True)
 class Filters:
     """Filters of a search. Within a field any value may match; all fields must match.
@@ -61,23 +93,80 @@ class Filters:
     in the bin match.
     """
 
-    doc_ids: Ids = ()
-    modalities: Ids = ()
-    languages: Ids = ()
-    tags: Ids = ()
-    collections: Ids = ()
-    snapshots: Ids = ()
+    doc_ids: Ids = field(
+        default=(),
+        metadata=about(
+            "Only these documents.", named="documents", option=("--doc",),
+            by="Each by its id, the beginning of its id, or its file name.",
+        ),
+    )  # fmt: skip
+    modalities: Ids = field(
+        default=(),
+        metadata=about(
+            "Only passages of these kinds: text, table, code, image_caption, or pdf_page_image for page images.",
+            named="content", option=("--content",),
+        ),
+    )  # fmt: skip
+    languages: Ids = field(
+        default=(),
+        metadata=about("Only pages in these languages: codes of two letters (en, pt, …).", option=("--language",)),
+    )
+    tags: Ids = field(
+        default=(),
+        metadata=about("Only documents with one of these tags.", of="documents", option=("--tag",)),
+    )
+    kinds: Ids = field(
+        default=(),
+        metadata=about("Only files of these kinds: pdf, docx and others.", of="documents", option=("--kind",)),
+    )
+    since: Day = field(
+        default="", metadata=about("Only documents added on this day or later (YYYY-MM-DD).", of="documents")
+    )
+    collections: Ids = field(
+        default=(),
+        metadata=about(
+            "Only documents of these collections.", of="documents", option=("--collection",),
+            by="Each by its name.",
+        ),
+    )  # fmt: skip
+    snapshots: Ids = field(
+        default=(),
+        metadata=about(
+            "Only documents of this snapshot, those in the bin too.", of="documents", named="as_of",
+            option=("--as-of",),
+            by="By its id or its title.", is_single=True,
+        ),
+    )  # fmt: skip
 
-    def allow(self, doc_id: str, tags: Collection[str], collections: Collection[str] = ()) -> bool:
-        """Return whether a document with these tags, in these collections, may match.
+    def allow(self, facts: Facts) -> bool:
+        """Return whether a document may match.
 
         Languages and modalities are those of its pages; what snapshots hold is in the vault (`Catalog.held_in`).
         """
         return (
-            (not self.doc_ids or doc_id in self.doc_ids)
-            and (not self.tags or not set(self.tags).isdisjoint(tags))
-            and (not self.collections or not set(self.collections).isdisjoint(collections))
+            (not self.doc_ids or facts.doc_id in self.doc_ids)
+            and (not self.tags or not set(self.tags).isdisjoint(facts.tags))
+            and (not self.kinds or facts.kind in self.kinds)
+            and (not self.since or facts.added_at_ms >= _midnight_ms(self.since))
+            and (not self.collections or not set(self.collections).isdisjoint(facts.collections))
         )
+
+    @property
+    def is_of_documents(self) -> bool:
+        """Whether any filter is set that only the vault knows how to apply: it names the documents for the index."""
+        return any(getattr(self, name) for name in _OF_DOCUMENTS)
+
+    def as_documents(self, doc_ids: Ids) -> Filters:
+        """Return these filters with the documents that they allow in place of the filters of documents."""
+        return replace(self, doc_ids=doc_ids, **{name: type(getattr(self, name))() for name in _OF_DOCUMENTS})
+
+
+_OF_DOCUMENTS = tuple(one.name for one in fields(Filters) if one.metadata.get("of") == "documents")
+
+
+def _midnight_ms(day: str) -> float:
+    """Return when a day begins on this computer."""
+    return datetime.fromisoformat(day).timestamp() * 1000
 
 
 @dataclass(frozen=True, slots=True)

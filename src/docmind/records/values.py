@@ -1,16 +1,18 @@
 """Values that people and programs give, each with its bounds: one type for a kind of value, used at every door.
 
 A type is an annotation. `docmind.client.decode` checks its bounds where JSON becomes a record, the schemas of REST and
-MCP show them, and the facade checks those that an inner layer depends on.
+MCP show them, and the facade checks those that an inner layer depends on. `about` describes a field for all doors.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sized
-from dataclasses import dataclass
-from typing import Annotated, Any, Union, get_args, get_origin
+from collections.abc import Collection, Mapping, Sized
+from dataclasses import dataclass, fields, is_dataclass
+from datetime import date
+from functools import cache
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from docmind.errors import ConfigError
 from docmind.wording import _, number_text
@@ -31,15 +33,17 @@ class Bounds:
     def check(self, value: Any, name: str) -> None:
         """Raise `ConfigError`, which names the value and its bounds, where they are exceeded."""
         size = value if isinstance(value, int | float) else len(value) if isinstance(value, Sized) else None
-        if size is None or not (
-            (self.least is not None and size < self.least) or (self.most is not None and size > self.most)
-        ):
+        if size is None or self.holds(size):
             return
         what = name if isinstance(value, int | float) else _("the length of {name}").format(name=name)
         raise ConfigError(
             _("{what} is {size}; it must be {bounds}.").format(what=what, size=_number(size), bounds=self.shown()),
             hint=_("Choose another value."),
         )
+
+    def holds(self, size: float) -> bool:
+        """Return whether a number, or a length, lies within the bounds."""
+        return (self.least is None or size >= self.least) and (self.most is None or size <= self.most)
 
     def shown(self) -> str:
         """Return the bounds in words."""
@@ -48,12 +52,34 @@ class Bounds:
         return _("{least} to {most}").format(least=_number(self.least or 0), most=_number(self.most))
 
 
+class _Length(Bounds):
+    """The bounds of a question, which have a sentence of their own."""
+
+    def check(self, value: Any, name: str) -> None:
+        check_question(value)
+
+
+class _Day(Bounds):
+    """A day, which has a form instead of a length."""
+
+    def check(self, value: Any, name: str) -> None:
+        try:
+            is_day = not value or date.fromisoformat(value).isoformat() == value
+        except ValueError:
+            is_day = False
+        if not is_day:
+            raise not_among(name, [self.shown()])
+
+    def shown(self) -> str:
+        return "2026-01-31"
+
+
 LONGEST_QUESTION = 20_000
 """Characters of a question."""
 LONGEST_TAG, MOST_TAGS = 60, 64
 """Characters of a tag, and the tags of a document."""
 
-Question = Annotated[str, Bounds(most=LONGEST_QUESTION)]
+Question = Annotated[str, _Length(most=LONGEST_QUESTION)]
 """The words of a question or a search."""
 Name = Annotated[str, Bounds(1, 1_000)]
 """A name or an id by which something is looked up."""
@@ -75,6 +101,8 @@ Tags = Annotated[tuple[Tag, ...], Bounds(most=MOST_TAGS)]
 """The tags of one document."""
 Ids = Annotated[tuple[Name, ...], Bounds(most=100_000)]
 """Ids of documents and other things."""
+Day = Annotated[str, _Day(most=10)]
+"""A day, as 2026-01-31; empty: none."""
 Count = Annotated[int, Bounds(1, 1_000)]
 """How many hits or entries, at most."""
 Few = Annotated[int, Bounds(0, 100_000)]
@@ -100,6 +128,66 @@ def check_question(text: str) -> None:
             ),
             hint=_("Ask a shorter one; a long text can be added as a document."),
         )
+
+
+def about(sentence: str, **more: Any) -> dict[str, Any]:
+    """Return the metadata of a field that is given at the doors: a sentence about it, in English, and what `more` says.
+
+    Schemas show the sentence, and the help of the command line shows its translation.
+    """
+    return {"about": sentence, **more}
+
+
+def check_fields(record: Any, at: str = "") -> None:
+    """Raise `ConfigError` for a field of a record, or of a record in it, that is beyond what its type allows.
+
+    Defaults are not checked: a record is made several times in a search, and most of its fields have them.
+    """
+    for name, declared, default in _annotations(type(record)):
+        if (value := getattr(record, name)) is not default and value != default:
+            check(declared, value, f"{at}{name}")
+
+
+def check(declared: Any, value: Any, name: str) -> None:
+    """Raise `ConfigError`, which names the value, where it is beyond the bounds or the choices of its type."""
+    plain, bounds = bounds_of(declared)
+    for one in bounds:
+        one.check(value, name)
+    origin, inner = get_origin(plain), get_args(plain)
+    if origin is Literal:
+        if value not in inner:
+            raise not_among(name, inner)
+    elif type(None) in inner:
+        if value is not None:
+            check(next(kind for kind in inner if kind is not type(None)), value, name)
+    elif origin is tuple and inner[1:] == (Ellipsis,):
+        of_each, of_size = bounds_of(inner[0])
+        if of_each is str:  # there may be 100,000 of them
+            value = [(n, one) for n, one in enumerate(value) if not all(each.holds(len(one)) for each in of_size)]
+        else:
+            value = list(enumerate(value))
+        for n, one in value:
+            check(inner[0], one, f"{name}[{n}]")
+    elif isinstance(value, Mapping):
+        for key, one in value.items():
+            check(inner[0], key, name)
+            check(inner[1], one, f"{name}.{key}")
+    elif is_dataclass(value):
+        check_fields(value, f"{name}.")
+
+
+def not_among(name: str, choices: Collection[Any]) -> ConfigError:
+    """Return the error for a value that is none of these."""
+    wanted = " | ".join(map(str, choices))
+    return ConfigError(
+        _("{at} has a wrong value; expected: {wanted}.").format(at=name, wanted=wanted), hint=_("Choose another value.")
+    )
+
+
+@cache
+def _annotations(record: type) -> tuple[tuple[str, Any, Any], ...]:
+    hints = get_type_hints(record, include_extras=True)
+    return tuple((one.name, hints[one.name], one.default) for one in fields(record))
 
 
 def or_none(declared: Any) -> Any:

@@ -1,12 +1,9 @@
-from .fusion import DedupKey
 from .multimodal import MultimodalSearch
-from .pages import PageSearch, checked_question
+from .pages import PageSearch
 from .text import TextSearch
 
 __all__ = [
-    "DedupKey",
     "MultimodalSearch",
     "PageSearch",
     "TextSearch",
-    "checked_question",
 ]

@@ -13,14 +13,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
-from typing import Literal, get_args
+from typing import Literal
 
-from docmind.errors import ConfigError
-from docmind.records.search import ListName, MergeStrategy, MultimodalHit, Origin
-from docmind.wording import _
-
-DedupKey = Literal["node_id", "page_id", "doc_id"]
-"""The unit of which there is at most one hit."""
+from docmind.records.search import DedupKey, ListName, MergeStrategy, MultimodalHit, Origin
 
 Knows = Literal["many languages", "the language", "other languages"]
 """What a text model knows: many languages, as E5 does; of those it was trained on, that of the question, or not."""
@@ -169,17 +164,6 @@ class _Unit:
     def found_at(self) -> int:
         """The rank of a page that the picture was found to show; 0 for others."""
         return self.origins["lookalike"].rank if any(hit.found for hit in self.hits.get("lookalike", ())) else 0
-
-
-def strategy_of(name: str) -> MergeStrategy:
-    """Return the strategy of this name. Raises `ConfigError`, which lists the known ones."""
-    for strategy in get_args(MergeStrategy):
-        if strategy == name:
-            return strategy
-    raise ConfigError(
-        _("There is no way of merging called {name!r}.").format(name=name),
-        hint=_("Available: {names}.").format(names=", ".join(get_args(MergeStrategy))),
-    )
 
 
 def merged(

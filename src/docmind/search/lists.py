@@ -15,6 +15,7 @@ from docmind.documents import Catalog
 from docmind.errors import DocMindError
 from docmind.records.documents import PAGE_IMAGE
 from docmind.records.models import ModelKind
+from docmind.records.query import Query
 from docmind.records.search import (
     MISSING,
     Degraded,
@@ -31,7 +32,6 @@ from docmind.records.search import (
     Sighting,
 )
 from docmind.runtime import Outcome, TimedCall, TimedCalls, ms_since
-from docmind.search.fusion import DedupKey
 from docmind.wording import N_, _
 
 FAILURES = (DocMindError, OSError, RuntimeError, ValueError, MemoryError)
@@ -53,7 +53,7 @@ _KIND: Mapping[ListName, ModelKind] = {"image": "image", "visual": "late"}
 class Words(Protocol):
     """The text search."""
 
-    def __call__(self, question: str, *, k: int, filters: Filters, dedup_key: DedupKey) -> SearchResult: ...
+    def __call__(self, query: Query) -> SearchResult: ...
 
 
 class VisualSearch(Protocol):
@@ -154,55 +154,45 @@ class Lists:
 
     def __init__(self, settings: Settings, catalog: Catalog, words: Words, eyes: VisualSearch | None) -> None:
         """Set up; `words` searches text, `eyes` page images."""
+        self._k = settings.retrieve.k
         self._limit_s, self._start_s = settings.visual.list_timeout_s, settings.retrieve.start_timeout_s
         self._catalog, self._words, self._eyes = catalog, words, eyes
         self._timed_calls = TimedCalls()
 
-    def ask(
-        self,
-        question: str,
-        depth: Mapping[ListName, int],
-        filters: Filters,
-        dedup_key: DedupKey,
-        collected: CollectedLists,
-    ) -> None:
+    def ask(self, query: Query, depth: Mapping[ListName, int], collected: CollectedLists) -> None:
         """Ask the lists that `depth` names, each to its depth; several lists run in parallel."""
         if list(depth) == ["text"]:  # in this thread: a search of text alone has no extra cost
             at = time.perf_counter()
-            listed = self.words(question, "text", depth["text"], filters, dedup_key)
+            listed = self.words(replace(query, k=depth["text"]), "text")
             collected.take("text", listed, ms_since(at))
             return
 
         def timed_call(name: ListName) -> TimedCall[ListResult]:
+            deep = replace(query, k=depth[name])
             if name in _KIND:
-                return self.images(name, question, None, depth[name], filters, is_alone=len(depth) == 1)
-            return TimedCall(lambda: self.words(question, name, depth[name], filters, dedup_key), self._limit_s)
+                return self.images(name, deep, is_alone=len(depth) == 1)
+            return TimedCall(lambda: self.words(deep, name), self._limit_s)
 
         outcomes = self._timed_calls.run({name: timed_call(name) for name in depth})
         for name in depth:
             collected.settle(name, outcomes[name])
 
-    def words(
-        self, question: str, name: ListName, k: int, filters: Filters, dedup_key: DedupKey = "page_id"
-    ) -> ListResult:
+    def words(self, query: Query, name: ListName) -> ListResult:
         """Search text, or code, which is the same search with a filter."""
         if name == "code":
-            filters = replace(filters, modalities=("code",))
-        found = self._words(question, k=k, filters=filters, dedup_key=dedup_key)
+            query = replace(query, filters=replace(query.filters, modalities=("code",)))
+        found = self._words(query)
         hits = [listed(hit, name) for hit in found.hits]
         return ListResult(hits, found.degraded, nearest_cosine=found.nearest_cosine)
 
     def images(
         self,
         name: ListName,
-        question: str | None,
-        picture: bytes | None,
-        k: int,
-        filters: Filters,
+        query: Query,
         *,
         is_alone: bool = False,
     ) -> TimedCall[ListResult]:
-        """Return the search of pages by their images: for a question, or for a picture.
+        """Return the search of pages by their images: for the picture of a query, else for its words.
 
         A model that has to be started first has a time limit of its own for that, a longer one if `is_alone`.
         """
@@ -213,10 +203,13 @@ class Lists:
         def search() -> ListResult:
             if not eyes.start(kind, start_s):
                 return ListResult((), is_starting=True)
+            k = query.k or self._k
             if name == "visual":
-                found = eyes.search_late(question or "", k=k, filters=filters)
+                found = eyes.search_late(query.words, k=k, filters=query.filters)
+            elif query.picture is not None:
+                found = eyes.search_images(picture=query.picture, k=k, filters=query.filters)
             else:
-                found = eyes.search_images(question, picture=picture, k=k, filters=filters)
+                found = eyes.search_images(query.words, k=k, filters=query.filters)
             return ListResult([listed(hit, name) for hit in found.hits], found.degraded)
 
         return TimedCall(search, self._limit_s + (0.0 if eyes.is_ready(kind) else start_s))

@@ -6,26 +6,27 @@ The list of words is the whole text search. Where no other list has results, its
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import get_args
 
 from docmind.config import Settings
 from docmind.documents import Catalog, NodeStore
 from docmind.embedding import VectorCache
-from docmind.errors import ConfigError, DamagedError
+from docmind.errors import DamagedError
 from docmind.image_match import ImageMatcher
 from docmind.reading import PictureText, telling, turn_of
+from docmind.records.query import Query
 from docmind.records.search import (
+    LISTS_OF_PICTURES,
     LISTS_OF_QUESTIONS,
     Degraded,
     Filters,
     ListName,
-    MergeStrategy,
     MultimodalHit,
     MultimodalResult,
-    Rerank,
+    Sightings,
 )
+from docmind.records.values import LONGEST_QUESTION
 from docmind.runtime import TimedCall, TimedCalls, ms_since
 from docmind.search.fusion import (
     DEPTH,
@@ -37,20 +38,17 @@ from docmind.search.fusion import (
     UNSURE_WEIGHTS,
     WEIGHTS,
     WORDS,
-    DedupKey,
     Lists,
     looking_alike,
     merged,
     standing_apart,
     standing_out,
-    strategy_of,
 )
 from docmind.search.lists import CollectedLists, ListResult, VisualSearch, Words, listed
 from docmind.search.lists import Lists as AskedLists
 from docmind.search.visual_rerank import VisualReranker
 from docmind.wording import _
 
-_BY_PICTURE: tuple[ListName, ...] = ("lookalike", "text", "image")
 _BY_WORDS: tuple[ListName, ...] = ("text", "code")
 _SURE = 0.9  # the probability from which a page is found for certain: reading the words would not change it
 _LIKELY = 0.1  # pages below this probability are dropped where other lists have results, but for the nearest
@@ -79,141 +77,127 @@ class MultimodalSearch:
         self._second = VisualReranker(settings, eyes)
         self._looking = TimedCalls()  # separate from those of questions, so that a slow picture delays no question
 
-    def search(
-        self,
-        question: str,
-        *,
-        k: int | None = None,
-        filters: Filters = Filters(),
-        merge: MergeStrategy | None = None,
-        lists: Sequence[ListName] | None = None,
-        limits: Mapping[ListName, int] | None = None,
-        dedup_key: DedupKey | None = None,
-        rerank: Rerank | None = None,
-    ) -> MultimodalResult:
-        """Return the best `k` hits of all lists, or of `lists` where any are named; `limits` sets their depth.
+    def search(self, query: Query, *, on_first: Callable[[MultimodalResult], None] | None = None) -> MultimodalResult:
+        """Return the best hits of all lists, or of those that the query names, for its words or its picture.
 
-        What is None is as configured; `rerank` is the kind of model that reranks the first pages. Raises `ConfigError`
-        for an unknown list or strategy, and the errors of the text search where no list gave an answer.
+        What the query leaves out is as configured. With a picture, `on_first` gets the result of image matching alone,
+        in this thread; what it raises ends the search. Raises `ConfigError` as `Query.check_for`, the errors of the
+        text search where no list gave an answer, and those of `ImageMatcher.search` for a picture that cannot be
+        opened.
         """
-        started = time.perf_counter()
+        query.check_for("search")
         chosen = self._settings.search
-        merge = strategy_of(merge or chosen.merge)
-        lists, limits = lists or chosen.asked(), limits or chosen.limits()
-        wanted = _checked(lists, limits)
-        k = k or self._settings.retrieve.k
-        dedup_key = dedup_key or self._settings.retrieve.dedup_key
+        query = replace(
+            query,
+            question=query.words,
+            k=query.k or self._settings.retrieve.k,
+            merge=query.merge or chosen.merge,
+            dedup_key=query.dedup_key or self._settings.retrieve.dedup_key,
+        )
+        if query.picture is not None:
+            return self._see(query, on_first)
+        return self._ask(
+            replace(query, lists=query.lists or chosen.asked() or (), limits=query.limits or chosen.limits())
+        )
+
+    def _ask(self, query: Query) -> MultimodalResult:
+        """Return the hits for the words of a query in which nothing is left out."""
+        started = time.perf_counter()
+        assert query.k is not None
+        wanted: list[ListName] = [name for name in LISTS_OF_QUESTIONS if not query.lists or name in query.lists]
         collected = CollectedLists()
-        kind = self._second.kind(rerank, collected)
+        kind = self._second.kind(query.rerank, collected)
         for name in wanted:
-            if why := self._lists.why_not(name, filters):
+            if why := self._lists.why_not(name, query.filters):
                 collected.report(name, why[0], reason=why[1])
         asked: list[ListName] = [name for name in wanted if name not in collected.reports]
-        if not lists and asked == ["text", "code"]:
+        if not query.lists and asked == ["text", "code"]:
             asked.remove("code")
             collected.report("code", "off", reason=_("Alone beside the list of words it would say the same twice."))
-        deep = k if len(asked) == 1 and kind is None else max(k, DEPTH)
-        depth: dict[ListName, int] = {name: limits.get(name, deep) for name in asked}
-        self._lists.ask(question, depth, filters, dedup_key, collected)
+        deep = query.k if len(asked) == 1 and kind is None else max(query.k, DEPTH)
+        depth: dict[ListName, int] = {name: query.limits.get(name, deep) for name in asked}
+        self._lists.ask(query, depth, collected)
         if "text" in collected.errors and not collected.lists:
             raise collected.errors["text"]
         at = time.perf_counter()
-        ordered = self._merged(self._telling(collected.lists, filters), merge, dedup_key)
+        ordered = self._merged(self._telling(collected.lists, query.filters), query)
         if kind is not None:
-            ordered = self._second.over(ordered, kind, collected, question=question)
-        hits = self._first(ordered, k)
-        return MultimodalResult(
-            query=question,
-            hits=tuple(hits),
+            ordered = self._second.over(ordered, kind, collected, question=query.question)
+        hits = self._first(ordered, query.k)
+        return replace(
+            self._result(query, hits, collected, at, started),
             lists=tuple(collected.reports[name] for name in wanted),
-            looks=self._looks(collected, filters),
-            merge=merge,
-            degraded=tuple(
-                dict.fromkeys((*collected.degraded, *self._catalog.lacking(filters), *self._catalog.damage()))
-            ),
-            timings_ms=_timings(collected, at, started),
+            looks=self._looks(collected, query.filters),
             nearest_cosine=collected.nearest_cosine,
-            cache_hit_rate=self._queries.hit_rate(),
-            by_words=_by_words(collected.lists, k, hits),
+            by_words=_by_words(collected.lists, query.k, hits),
         )
 
-    def see(
-        self,
-        picture: bytes,
-        *,
-        question: str = "",
-        k: int = 8,
-        filters: Filters = Filters(),
-        merge: MergeStrategy | None = None,
-        name: str = "The picture",
-        read: bool = True,
-        on_first: Callable[[MultimodalResult], None] | None = None,
-        rerank: Rerank | None = None,
-    ) -> MultimodalResult:
-        """Return the pages that `picture` may show, or be about, the likeliest first; `question` is searched as well.
+    def _see(self, query: Query, on_first: Callable[[MultimodalResult], None] | None) -> MultimodalResult:
+        """Return the pages that the picture of a query may show, or be about, the likeliest first.
 
-        `on_first` gets the result of image matching alone, in this thread; what it raises ends the search. Then the
-        words on the picture are read, which takes seconds, and searched for, unless `read` is False or a page was found
-        for certain; and similar pages are found by an image model, where one is in use. A page that the picture was
-        found to show keeps its place. Finally the kind of model that `rerank` names, or that is configured, reranks the
-        first pages. Raises the errors of `lookalike.search` for a picture that cannot be opened, and `ConfigError`.
+        After image matching the words on the picture are read, which takes seconds, and searched for, unless the query
+        says otherwise or a page was found for certain; and similar pages are found by an image model, where one is in
+        use. A page that the picture was found to show keeps its place. Finally the first pages are reranked.
         """
         started = time.perf_counter()
-        strategy = strategy_of(merge or self._settings.search.merge)
-        depth = max(k, DEPTH)
-        looked = self._lookalike.search(picture, k=depth, filters=filters, name=name)
+        assert query.k is not None
+        assert query.picture is not None
+        wanted: list[ListName] = [name for name in LISTS_OF_PICTURES if not query.lists or name in query.lists]
+        depth: dict[ListName, int] = {name: query.limits.get(name, max(query.k, DEPTH)) for name in wanted}
         collected = CollectedLists()
-        kind = self._second.kind(rerank, collected)
-        shown = ListResult([listed(hit, "lookalike") for hit in looked.hits], looked.degraded)
-        collected.take("lookalike", shown, ms_since(started))
-        collected.report("text", "off", reason=_("There are no words to look for."))
-        if why := self._lists.why_not("image", filters):
+        kind = self._second.kind(query.rerank, collected)
+        looked = Sightings((), False)
+        if "lookalike" in wanted:
+            looked = self._lookalike.search(
+                query.picture, k=depth["lookalike"], filters=query.filters,
+                name=query.picture_name or _("The picture"),
+            )  # fmt: skip
+            shown = ListResult([listed(hit, "lookalike") for hit in looked.hits], looked.degraded)
+            collected.take("lookalike", shown, ms_since(started))
+        if "text" in wanted:
+            collected.report("text", "off", reason=_("There are no words to look for."))
+        why = self._lists.why_not("image", query.filters) if "image" in wanted else None
+        if why:
             collected.report("image", why[0], reason=why[1])
         limit_s = self._settings.visual.list_timeout_s
-        if question:
-            words = TimedCall(lambda: self._lists.words(question, "text", depth, filters), limit_s)
+        if query.question and "text" in wanted:
+            asked = replace(query, k=depth["text"])
+            words = TimedCall(lambda: self._lists.words(asked, "text"), limit_s)
             collected.settle("text", self._looking.run({"question": words})["question"])
 
         def result(text: str = "", *, is_final: bool = True) -> MultimodalResult:
             at = time.perf_counter()
-            ordered = self._merged(_by_picture(collected.lists), strategy)
+            assert query.k is not None
+            ordered = self._merged(_by_picture(collected.lists), query)
             if is_final and kind is not None:
-                ordered = self._second.over(
-                    ordered, kind, collected, question=question or telling(_whole_words(text)), picture=picture
-                )
-            hits = [_outlined(hit) for hit in self._first(ordered, k)]
-            return MultimodalResult(
-                query=question,
-                hits=tuple(hits),
-                lists=tuple(collected.reports[each] for each in _BY_PICTURE if each in collected.reports),
-                merge=strategy,
+                question = query.question or telling(_whole_words(text))
+                ordered = self._second.over(ordered, kind, collected, question=question, picture=query.picture)
+            hits = [_outlined(hit) for hit in self._first(ordered, query.k)]
+            return replace(
+                self._result(query, hits, collected, at, started),
+                lists=tuple(collected.reports[each] for each in wanted if each in collected.reports),
                 found=looked.found,
                 is_final=is_final,
                 picture_text=text,
-                degraded=tuple(
-                    dict.fromkeys((*collected.degraded, *self._catalog.lacking(filters), *self._catalog.damage()))
-                ),
-                timings_ms=_timings(collected, at, started),
-                cache_hit_rate=self._queries.hit_rate(),
             )
 
         if on_first is not None:
             on_first(result(is_final=False))
         timed_calls: dict[str, TimedCall[ListResult]] = {}
         is_sure = any(hit.found and hit.score >= _SURE for hit in looked.hits)
-        if is_sure and not question:
+        is_read = query.read_picture and "text" in wanted
+        if is_sure and not query.question and "text" in wanted:
             collected.report("text", "off", reason=_("The page was found by its look: its words need not be read."))
-        elif read and not is_sure and self._text.missing:
+        elif is_read and not is_sure and self._text.missing:
             collected.degraded.append(Degraded("ocr", self._text.missing))
-        elif read and not is_sure:
+        elif is_read and not is_sure:
             best = next((hit for hit in looked.hits if hit.quad and hit.score >= _LIKELY), None)
             turn = turn_of(best.quad) if best else 0.0
-            reading = TimedCall(
-                lambda: self._read(picture, turn, question, depth, filters), self._settings.reading.timeout_s + limit_s
-            )
+            deep = replace(query, k=depth["text"])
+            reading = TimedCall(lambda: self._read(deep, turn), self._settings.reading.timeout_s + limit_s)
             timed_calls["text"] = reading
-        if not why:
-            timed_calls["image"] = self._lists.images("image", None, picture, depth, filters)
+        if "image" in wanted and not why:
+            timed_calls["image"] = self._lists.images("image", replace(query, k=depth["image"]))
         outcomes = self._looking.run(timed_calls)
         if "image" in outcomes:
             collected.settle("image", outcomes["image"])
@@ -225,25 +209,47 @@ class MultimodalSearch:
             collected.reports["text"] = before
         return result(settled.text if settled else "")
 
+    def _result(
+        self, query: Query, hits: Sequence[MultimodalHit], collected: CollectedLists, merging: float, started: float
+    ) -> MultimodalResult:
+        """Return what the results for words and for a picture have in common."""
+        assert query.merge is not None
+        lacks = (*collected.degraded, *self._catalog.lacking(query.filters), *self._catalog.damage())
+        return MultimodalResult(
+            query=query.question,
+            hits=tuple(hits),
+            merge=query.merge,
+            degraded=tuple(dict.fromkeys(lacks)),
+            timings_ms=_timings(collected, merging, started),
+            cache_hit_rate=self._queries.hit_rate(),
+        )
+
     def close(self) -> None:
         """End the process that reads pictures. Idempotent."""
         self._text.close()
 
-    def _read(self, picture: bytes, turn: float, question: str, k: int, filters: Filters) -> ListResult:
+    def _read(self, query: Query, turn: float) -> ListResult:
         """Search the pages with the words on a picture and the words of the question given with it."""
-        text = self._text.read(picture, turn)
-        words = f"{question} {telling(_whole_words(text))}".strip()
+        assert query.picture is not None
+        text = self._text.read(query.picture, turn)
+        words = f"{query.question} {telling(_whole_words(text))}".strip()
         if not words:
             return ListResult((), nothing=_("No words were read on the picture."), text=text)
-        return replace(self._lists.words(words, "text", k, filters), text=text)
+        return replace(self._lists.words(replace(query, question=words[:LONGEST_QUESTION]), "text"), text=text)
 
-    def _merged(
-        self, lists: Lists, strategy: MergeStrategy, dedup_key: DedupKey = "page_id"
-    ) -> Sequence[MultimodalHit]:
+    def _merged(self, lists: Lists, query: Query) -> Sequence[MultimodalHit]:
+        assert query.merge is not None
+        assert query.dedup_key is not None
         is_sure = any(hit.found or hit.score >= _LIKELY for hit in lists.get("lookalike", ()))
         weights, once = (WEIGHTS, WORDS) if is_sure else (UNSURE_WEIGHTS, UNSURE_ONCE)
-        rrf_k = self._settings.retrieve.rrf_k
-        return merged(lists, strategy, dedup_key=dedup_key, rrf_k=rrf_k, weights=weights, once=once)
+        return merged(
+            lists,
+            query.merge,
+            dedup_key=query.dedup_key,
+            rrf_k=self._settings.retrieve.rrf_k,
+            weights=weights,
+            once=once,
+        )
 
     def _telling(self, lists: Lists, filters: Filters) -> Lists:
         """Return the lists of a question; beside words, lists of page images only with pages that they tell apart.
@@ -268,7 +274,7 @@ class MultimodalSearch:
 
     def _bound(self, hits: Sequence[MultimodalHit], filters: Filters) -> list[MultimodalHit]:
         """Return pages without words where filters leave too few for any to stand apart: nothing else finds them."""
-        is_narrowed = bool(filters.doc_ids or filters.collections or filters.tags or filters.snapshots)
+        is_narrowed = bool(filters.doc_ids or filters.is_of_documents)
         return [hit for hit in hits if self._is_wordless(hit)] if is_narrowed and len(hits) < FEW else []
 
     def _is_wordless(self, hit: MultimodalHit) -> bool:
@@ -334,18 +340,6 @@ def _by_words(lists: Lists, k: int, hits: Sequence[MultimodalHit]) -> tuple[Mult
         return [(hit.page_id, hit.node_id, hit.score) for hit in ranked]
 
     return () if essence(words) == essence(hits) else words
-
-
-def _checked(lists: Sequence[ListName] | None, limits: Mapping[ListName, int]) -> tuple[ListName, ...]:
-    """Return the lists to ask, each once, in the order of the reports."""
-    for name in (*(lists or ()), *limits):
-        if name not in LISTS_OF_QUESTIONS:
-            there = f"There are {', '.join(LISTS_OF_QUESTIONS)}."
-            hint = "It is one of pictures, not of questions. " if name in get_args(ListName) else ""
-            raise ConfigError(_("There is no search called {name!r}.").format(name=name), hint=hint + there)
-    if any(limit < 1 for limit in limits.values()):
-        raise ConfigError(_("The limit of a search is at least 1."), hint=_("To leave a search out, name the others."))
-    return tuple(name for name in LISTS_OF_QUESTIONS if not lists or name in lists)
 
 
 def _outlined(hit: MultimodalHit) -> MultimodalHit:

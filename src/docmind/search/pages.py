@@ -26,11 +26,11 @@ from docmind.errors import (
     VaultError,
     VisualModelError,
 )
-from docmind.index import Query, SearchIndex, widened
+from docmind.index import SearchIndex, VectorQuery, widened
 from docmind.records.documents import PAGE_IMAGE
 from docmind.records.models import Description, ModelKind
 from docmind.records.search import Degraded, Filters, HeatMap, ListName, PageHit, PageHits, PageScores
-from docmind.records.values import check_question
+from docmind.records.values import Count, check, check_question
 from docmind.runtime import Clock
 from docmind.search.fusion import DEPTH, FEW, NEUTRAL
 from docmind.search.server_late_interaction import Ranked, ServerLate
@@ -60,9 +60,6 @@ def heat_map(model: str, page: PageRecord, tokens: tuple[str, ...], likeness: np
     values = np.rint(scaled * 255).astype(np.uint8).tobytes()
     return HeatMap(model, page.page_id, tokens, rows, cols, values)
 
-
-MOST = 1_000
-"""The most hits of one search."""
 
 _PICTURES = 4  # whose vectors are cached
 
@@ -255,7 +252,7 @@ class PageSearch:
         if indexed and (not filters.modalities or PAGE_IMAGE in filters.modalities):
             blind, names = self._index.blind, self._index.names
             narrowed, turned = self._index.narrowed(filters), blind.dense(widened(vector))
-            query = Query(names.qdrant_image_collection, "siglip", turned, k, narrowed)
+            query = VectorQuery(names.qdrant_image_collection, "siglip", turned, k, narrowed)
             try:
                 (scored,) = found.index.search([query])
             except IndexMismatchError:
@@ -472,10 +469,7 @@ def words_or_picture(question: str | None, picture: bytes | None, limit_mb: int)
 
 def checked_count(k: int) -> int:
     """Return the number of hits. Raises `ConfigError` where it is out of range."""
-    if not 1 <= k <= MOST:
-        raise ConfigError(
-            _("A search gives 1 to {most:,} pages, not {k}.").format(most=MOST, k=k), hint=_("Choose another number.")
-        )
+    check(Count, k, "k")
     return k
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from docmind.documents import Catalog
 from docmind.errors import IndexEngineError
-from docmind.index import COLPALI_DIM, Query, SearchIndex
+from docmind.index import COLPALI_DIM, SearchIndex, VectorQuery
 from docmind.records.models import Description
 from docmind.records.search import Degraded, Filters
 from docmind.visual import LateStore
@@ -73,7 +73,7 @@ class ServerLate:
         return ""
 
     def _ranked(self, query: np.ndarray, k: int, filters: Filters, pages: int) -> Ranked:
-        asked = Query(
+        asked = VectorQuery(
             self._index.names.qdrant_image_collection,
             "colpali",
             self._index.blind.dense(query),

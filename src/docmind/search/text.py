@@ -26,11 +26,12 @@ from docmind.embedding import (
     token_embedder,
 )
 from docmind.errors import DamagedError, DocMindError, IndexEngineError, IndexMismatchError
-from docmind.index import Query, Scored, SearchIndex, Sparse
+from docmind.index import Scored, SearchIndex, Sparse, VectorQuery
+from docmind.records.query import Query
 from docmind.records.search import Degraded, Filters, Hit, Rank, Ranking, SearchResult
 from docmind.runtime import ms_since
 from docmind.search.cross_encoder import Judge
-from docmind.search.fusion import LATE_WEIGHTS, SPARSE_WEIGHTS, DedupKey, Knows, lift, rank_pages, rrf
+from docmind.search.fusion import LATE_WEIGHTS, SPARSE_WEIGHTS, Knows, lift, rank_pages, rrf
 from docmind.search.late_text import PAGES, Rerank
 from docmind.search.measures import Lines, lines_of
 from docmind.wording import _, ngettext
@@ -92,13 +93,9 @@ class TextSearch:
 
     def search(
         self,
-        question: str,
-        *,
-        k: int | None = None,
-        filters: Filters = Filters(),
-        dedup_key: DedupKey = "page_id",
+        query: Query,
     ) -> SearchResult:
-        """Return the best `k` hits, one per page by default. An empty vault gives an empty result.
+        """Return the best hits for the words of a query, as many as it wants. An empty vault gives an empty result.
 
         The index is brought up to date first; one that is lost or damaged is rebuilt from the vault, once. Raises
         `IndexEngineError`. Without the text model pages are found by their words alone, and `degraded` says so.
@@ -106,22 +103,22 @@ class TextSearch:
         self._index.ready()
         started = time.perf_counter()
         try:
-            ranking = self._rank(question, filters)
+            ranking = self._rank(query.words, query.filters)
         except IndexMismatchError:
             raise
         except IndexEngineError:
             self._index.heal()
             started = time.perf_counter()
-            ranking = self._rank(question, filters)
+            ranking = self._rank(query.words, query.filters)
         if self._judge is not None:
-            ranking = self._judged(question, ranking, self._judge)
+            ranking = self._judged(query.words, ranking, self._judge)
         at = time.perf_counter()
-        hits = self._hits(ranking, k or self._settings.retrieve.k, dedup_key)
+        hits = self._hits(ranking, query)
         timings = {**ranking.timings_ms, "hits": ms_since(at), "total": ms_since(started)}
         return SearchResult(
-            question,
+            query.words,
             hits,
-            (*ranking.degraded, *self._catalog.lacking(filters), *self._catalog.damage()),
+            (*ranking.degraded, *self._catalog.lacking(query.filters), *self._catalog.damage()),
             tuple(timings.items()),
             nearest_cosine=ranking.nearest_cosine,
         )
@@ -265,13 +262,15 @@ class TextSearch:
         """Return the dense and the sparse list, in one round trip to the engine."""
         filters = self._index.narrowed(filters)
         collection, limit = self._settings.database.qdrant_text_collection, self._settings.retrieve.candidates
-        queries: dict[str, Query] = {}
+        queries: dict[str, VectorQuery] = {}
         if vector is not None:
-            queries["dense"] = Query(collection, "text-dense", self._blind.dense(vector), limit, filters)
+            queries["dense"] = VectorQuery(collection, "text-dense", self._blind.dense(vector), limit, filters)
         terms = query_terms(question, " ".join(lines or ()), _LINES_WEIGHT)
         if len(terms.indices) and self._settings.retrieve.fusion != "dense":
             sparse = Sparse(self._blind.sparse(terms.indices), terms.values)
-            queries["sparse"] = Query(collection, "text-sparse", sparse, max(1, limit // _PAGES_PER_WINDOW), filters)
+            queries["sparse"] = VectorQuery(
+                collection, "text-sparse", sparse, max(1, limit // _PAGES_PER_WINDOW), filters
+            )
         if not queries:
             return [], []
         found = dict(zip(queries, self._index.started().index.search(list(queries.values())), strict=True))
@@ -294,7 +293,9 @@ class TextSearch:
         keys = {_page_key(page_id): page_id for page_id, _unused in worded}
         return {keys[key] for key in self._nodes.without_vectors(self._embedder.fingerprint, keys)}
 
-    def _hits(self, ranking: _Found, k: int, dedup_key: DedupKey) -> tuple[Hit, ...]:
+    def _hits(self, ranking: _Found, query: Query) -> tuple[Hit, ...]:
+        chosen = self._settings.retrieve
+        k, dedup_key = query.k or chosen.k, query.dedup_key or chosen.dedup_key
         hits: list[Hit] = []
         seen: set[str] = set()
         names: dict[str, tuple[str, str] | None] = {}

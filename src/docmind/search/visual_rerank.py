@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import groupby, takewhile
 from math import isfinite
-from typing import get_args
 
 from docmind.config import Settings
-from docmind.errors import ConfigError
 from docmind.records.models import ModelKind
 from docmind.records.search import Degraded, MultimodalHit, PageScores, Rerank
 from docmind.runtime import TimedCall, TimedCalls
@@ -40,18 +38,8 @@ class VisualReranker:
         self._timed_calls = TimedCalls()
 
     def kind(self, rerank: Rerank | None, collected: CollectedLists) -> ModelKind | None:
-        """Return the kind of model that reranks: the requested or the configured one; None where none does.
-
-        Raises `ConfigError` for an unknown kind.
-        """
-        asked = self._by_default if rerank is None else rerank
-        if asked not in _KINDS:
-            there = ", ".join(get_args(Rerank))
-            raise ConfigError(
-                _("There is no reranking called {asked!r}.").format(asked=asked),
-                hint=_("Available: {there}.").format(there=there),
-            )
-        kind = _KINDS[asked]
+        """Return the kind of model that reranks: the requested or the configured one; None where none does."""
+        kind = _KINDS[self._by_default if rerank is None else rerank]
         if kind is not None and (self._eyes is None or not self._eyes.is_on(kind)):
             collected.lacks([Degraded(_NAME, _(NO_MODEL))])
             return None

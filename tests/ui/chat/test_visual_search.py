@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 from docmind.application import DocMind
 from docmind.errors import NotFoundError
 from docmind.records.documents import Upload
+from docmind.records.query import Query
 from docmind.records.search import Degraded, MultimodalResult
 from docmind.ui.app import page_view, state
 from docmind.ui.app.app_state import app_state
@@ -210,7 +211,7 @@ def test_a_search_is_repeated_once_pages_are_prepared(monkeypatch: pytest.Monkey
 class WithUnseen:
     """A facade that has processed only some of its page images."""
 
-    def see(self, picture: bytes, **options: Any) -> MultimodalResult:
+    def search(self, query: Query, **options: Any) -> MultimodalResult:
         return MultimodalResult("", (), degraded=(Degraded("unprepared", "Still preparing 3 pages."),))
 
 
@@ -221,7 +222,7 @@ class Slow:
         self.seen_first, self.goes_on, self.over = threading.Event(), threading.Event(), threading.Event()
         self._fails = fails
 
-    def see(self, picture: bytes, *, on_first: Any, **_: Any) -> MultimodalResult:
+    def search(self, query: Query, *, on_first: Any) -> MultimodalResult:
         try:
             on_first(MultimodalResult("first", (), is_final=False))
             self.seen_first.set()

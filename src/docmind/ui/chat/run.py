@@ -15,6 +15,7 @@ from streamlit.typing import ChatInputValue
 
 from docmind.errors import DocMindError
 from docmind.records.conversations import Mode, RunProgress, Thread, Turn
+from docmind.records.query import Query
 from docmind.records.search import Filters, ListName
 from docmind.rich_text import escape
 from docmind.ui.app import errors, state
@@ -71,7 +72,9 @@ def ask(
         is_agent, web = st.session_state.get(state.AGENT), bool(st.session_state.get(state.WEB))
         mode: Mode | None = None if is_agent is None else "agent" if is_agent else "standard"
         run_id = docmind.conversations.start(
-            asked, thread_id=chosen, checkpoint_id=before_id, filters=filters, mode=mode, web=web, lists=lists
+            Query(asked, filters=filters, mode=mode, web=web, lists=tuple(lists or ())),
+            thread_id=chosen,
+            checkpoint_id=before_id,
         )
         if thread_id is None:
             threads.show(chosen)
@@ -114,11 +117,9 @@ def ask_everywhere(docmind: DocMind, thread_id: str, turn: Turn) -> None:
     _begin(
         docmind,
         lambda: docmind.conversations.start(
-            turn.question,
+            Query(turn.question, mode=turn.mode, lists=turn.lists),
             thread_id=thread_id,
             checkpoint_id=turn.before_id,
-            mode=turn.mode,
-            lists=turn.lists or None,
         ),
     )
 

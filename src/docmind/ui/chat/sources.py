@@ -13,6 +13,7 @@ import streamlit as st
 
 from docmind.errors import DocMindError, NotFoundError
 from docmind.records.answers import Source
+from docmind.records.query import Query
 from docmind.records.search import MISSING, Filters, Hit, ListName, ListReport, MultimodalHit, MultimodalResult
 from docmind.rich_text import escape, flow, highlight, one_line
 from docmind.ui.app import errors, state
@@ -61,7 +62,7 @@ def _draw_results(docmind: DocMind, question: str, filters: Filters, key: str, c
     place = (key, question, filters)
     if kept is None or kept[0] != place:
         with st.spinner(_("Looking through words and pages…")):
-            found = errors.attempt(lambda: docmind.multimodal_search(question, k=_PAGES, filters=filters))
+            found = errors.attempt(lambda: docmind.search(Query(question, k=_PAGES, filters=filters)))
         if isinstance(found, DocMindError):
             errors.show(found)
             return

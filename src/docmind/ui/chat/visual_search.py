@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from docmind.errors import CancelledError, DocMindError
+from docmind.records.query import Query
 from docmind.records.search import MultimodalHit, MultimodalResult
 from docmind.rich_text import escape, one_line
 from docmind.runtime import log_mistake
@@ -90,11 +91,8 @@ class PictureSearch:
         over = Look(error=DocMindError(_(_BROKE_OFF)), is_over=True)
         try:
             found = errors.attempt(
-                lambda: docmind.see(
-                    self.picture,
-                    question=self.words,
-                    k=_PAGES,
-                    name=self.name or "The picture",
+                lambda: docmind.search(
+                    Query(self.words, picture=self.picture, picture_name=self.name or None, k=_PAGES),
                     on_first=self._first,
                 )
             )
