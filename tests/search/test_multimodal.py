@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -33,7 +34,6 @@ from docmind.records.search import (
     SearchResult,
 )
 from docmind.search.fusion import WEIGHTS, DedupKey
-from docmind.search.lists import Words
 from docmind.search.multimodal import MultimodalSearch
 from looking import coloured
 from papers import print_of
@@ -115,14 +115,18 @@ class VisualSearch:
 
 
 def asking(
-    desk: DocMind, eyes: VisualSearch | None = None, words: Words | None = None, limit_s: float = 60.0, **settings: Any
+    desk: DocMind,
+    eyes: VisualSearch | None = None,
+    words: Callable[[Query], SearchResult] | None = None,
+    limit_s: float = 60.0,
+    **settings: Any,
 ) -> MultimodalSearch:
     """Return the searches of a vault, with other eyes or other words."""
     if eyes is not None:
         eyes.desk = desk
     changed = desk.configured.model_copy(update={"visual": VisualSettings(list_timeout_s=limit_s), **settings})
-    words = words or desk.text_search.search
-    return MultimodalSearch(changed, desk.vault.catalog, desk.vault.nodes, words, desk.lookalike, eyes, VectorCache())
+    text: Any = SimpleNamespace(search=words) if words else desk.text_search
+    return MultimodalSearch(changed, desk.vault.catalog, desk.vault.nodes, text, desk.lookalike, eyes, VectorCache())
 
 
 def essence(hits: Sequence[Any]) -> list[tuple[object, ...]]:

@@ -28,7 +28,6 @@ from docmind.records.search import (
     PageHit,
     PageHits,
     PageScores,
-    SearchResult,
     Sighting,
 )
 from docmind.runtime import Outcome, TimedCall, TimedCalls, ms_since
@@ -48,12 +47,6 @@ _MERGED = {each.name for each in fields(MultimodalHit)}
 _FIELDS = {kind: [each.name for each in fields(kind) if each.name in _MERGED] for kind in (PageHit, Hit, Sighting)}
 
 _KIND: Mapping[ListName, ModelKind] = {"image": "image", "visual": "late"}
-
-
-class Words(Protocol):
-    """The text search."""
-
-    def __call__(self, query: Query) -> SearchResult: ...
 
 
 class VisualSearch(Protocol):
@@ -152,11 +145,11 @@ def sentence_of(error: Exception) -> str:
 class Lists:
     """The execution of lists. Thread-safe."""
 
-    def __init__(self, settings: Settings, catalog: Catalog, words: Words, eyes: VisualSearch | None) -> None:
-        """Set up; `words` searches text, `eyes` page images."""
+    def __init__(self, settings: Settings, catalog: Catalog, text: TextSearch, eyes: VisualSearch | None) -> None:
+        """Set up; `text` searches words, `eyes` page images."""
         self._k = settings.retrieve.k
         self._limit_s, self._start_s = settings.visual.list_timeout_s, settings.retrieve.start_timeout_s
-        self._catalog, self._words, self._eyes = catalog, words, eyes
+        self._catalog, self._text, self._eyes = catalog, text, eyes
         self._timed_calls = TimedCalls()
 
     def ask(self, query: Query, depth: Mapping[ListName, int], collected: CollectedLists) -> None:
@@ -181,7 +174,7 @@ class Lists:
         """Search text, or code, which is the same search with a filter."""
         if name == "code":
             query = replace(query, filters=replace(query.filters, modalities=("code",)))
-        found = self._words(query)
+        found = self._text.search(query)
         hits = [listed(hit, name) for hit in found.hits]
         return ListResult(hits, found.degraded, nearest_cosine=found.nearest_cosine)
 

@@ -44,8 +44,9 @@ from docmind.search.fusion import (
     standing_apart,
     standing_out,
 )
-from docmind.search.lists import CollectedLists, ListResult, VisualSearch, Words, listed
+from docmind.search.lists import CollectedLists, ListResult, VisualSearch, listed
 from docmind.search.lists import Lists as AskedLists
+from docmind.search.text import TextSearch
 from docmind.search.visual_rerank import VisualReranker
 from docmind.wording import _
 
@@ -64,15 +65,15 @@ class MultimodalSearch:
         settings: Settings,
         catalog: Catalog,
         nodes: NodeStore,
-        words: Words,
+        text: TextSearch,
         lookalike: ImageMatcher,
         eyes: VisualSearch | None,
         queries: VectorCache,
     ) -> None:
-        """Set up; `words` searches text, `eyes` page images; `queries` caches the embeddings of questions."""
+        """Set up; `text` searches words, `eyes` page images; `queries` caches the embeddings of questions."""
         self._settings, self._catalog, self._nodes = settings, catalog, nodes
         self._lookalike, self._queries = lookalike, queries
-        self._lists = AskedLists(settings, catalog, words, eyes)
+        self._lists = AskedLists(settings, catalog, text, eyes)
         self._text = PictureText(settings.reading)
         self._second = VisualReranker(settings, eyes)
         self._looking = TimedCalls()  # separate from those of questions, so that a slow picture delays no question
