@@ -54,7 +54,7 @@ class Services:
             catalog,
             self.queue,
             delete=lambda doc_id: self.library.delete([doc_id]),
-            rename=lambda doc_id, name: self.library.rename(doc_id, document=name),
+            rename=lambda doc_id, name: self.library.edit(doc_id, document=name),
         )
         self.text = TextSearch(settings, catalog, nodes, self.index, embedder, queries)
         self.pages = PageSearch(settings, self.index, catalog, self.visual, queries)

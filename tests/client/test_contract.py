@@ -49,8 +49,8 @@ def looking(docmind: Any) -> None:
 
 def editing(docmind: Any) -> None:
     doc_id = herons(docmind)
-    assert docmind.library.rename(doc_id, title="Grey herons").title == "Grey herons"
-    docmind.library.rename(doc_id, title="")
+    assert docmind.library.edit(doc_id, title="Grey herons").title == "Grey herons"
+    docmind.library.edit(doc_id, title="")
     docmind.library.tag([doc_id], add=["birds", "water"])
     assert docmind.library.tags() == {"birds": 1, "water": 1}
     docmind.library.tag([doc_id], remove=["birds", "water"])

@@ -120,7 +120,7 @@ def test_a_restart_and_a_rebuild_leave_the_bin_out(tmp_path: Path) -> None:
             lambda: desk.page(gone, 1),
             lambda: desk.page_image(gone, 1),
             lambda: desk.library.original(gone),
-            lambda: desk.library.rename(gone, title="x"),
+            lambda: desk.library.edit(gone, title="x"),
             lambda: desk.find_document("gone.pdf"),
         ):
             with pytest.raises(NotFoundError):
@@ -182,7 +182,7 @@ def test_a_new_name_is_found_and_survives(tmp_path: Path) -> None:
         (result,) = desk.add([Upload("en_ca11_x.pdf", data)])
         doc_id = result.doc_id or ""
         before = desk.search("herons").hits[0]
-        info = desk.library.rename(doc_id, document="birds.pdf", title="Of \u202e Babylon")
+        info = desk.library.edit(doc_id, document="birds.pdf", title="Of \u202e Babylon")
         assert (info.document, info.title, info.read_as) == ("birds.pdf", "Of Babylon", ("en_ca11_x.pdf", ""))
         after = desk.search("herons").hits[0]
         assert (after.document, after.boxes, after.text) == ("birds.pdf", before.boxes, before.text)
@@ -190,16 +190,16 @@ def test_a_new_name_is_found_and_survives(tmp_path: Path) -> None:
         assert "sparse" in sparse
         assert desk.library.original(doc_id) == data
         assert desk.library.original_name(doc_id) == "birds.pdf"
-        assert desk.library.rename(doc_id, document="a/b: c").document == "a/b: c"
+        assert desk.library.edit(doc_id, document="a/b: c").document == "a/b: c"
         assert desk.library.original_name(doc_id) == "a_b_ c.pdf"
         with pytest.raises(ConfigError, match="needs a name"):
-            desk.library.rename(doc_id, document="  ")
+            desk.library.edit(doc_id, document="  ")
     with DocMind(settings) as desk:
         assert desk.document(doc_id).document == "a/b: c"
         assert desk.reindex() == 1
         assert desk.search("herons").hits[0].document == "a/b: c"
     with DocMind(settings, read_only=True) as desk, pytest.raises(VaultError):
-        desk.library.rename(doc_id, title="no")
+        desk.library.edit(doc_id, title="no")
 
 
 @pytest.mark.slow

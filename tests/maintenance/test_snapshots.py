@@ -53,7 +53,7 @@ def change(docmind: DocMind) -> None:
     """Change everything that a snapshot holds: erase, rename, tag, collect, set a language, add."""
     herons = docmind.find_document("herons.txt").doc_id
     docmind.erase([docmind.find_document(NAME).doc_id])
-    docmind.library.rename(herons, document="birds.txt", title="Birds")
+    docmind.library.edit(herons, document="birds.txt", title="Birds")
     docmind.library.tag([herons], add=["new"], remove=["old"])
     docmind.library.set_language([herons], "fr")
     docmind.library.delete_collection(docmind.library.collection("Nature").collection_id)
@@ -158,7 +158,7 @@ def test_what_is_in_the_bin_is_not_held(tmp_path: Path) -> None:
 def test_a_document_that_is_being_read_stops_the_activation(tmp_path: Path) -> None:
     with LIBRARY.opened(tmp_path) as docmind:
         taken = docmind.snapshots.create()
-        docmind.library.rename(docmind.find_document("herons.txt").doc_id, document="birds.txt")
+        docmind.library.edit(docmind.find_document("herons.txt").doc_id, document="birds.txt")
         with docmind._database.transaction() as db:
             db.execute("UPDATE documents SET status = 'reading' WHERE document = ?", (NAME,))
         with pytest.raises(ConfigError, match="being read"):

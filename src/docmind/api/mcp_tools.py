@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from docmind.answers import NOT_READ
 from docmind.api.programs import Permit
 from docmind.client import result_of
+from docmind.documents import texts_to_find
 from docmind.errors import (
     ConfigError,
     DocMindError,
@@ -288,7 +289,7 @@ def list_documents(library: Library, asked: ListRequest, _context: Context) -> O
     words = asked.find.casefold().split()
 
     def is_wanted(info: DocumentInfo) -> bool:
-        text = " ".join((info.document, info.shown_title, *info.tags)).casefold()
+        text = texts_to_find(info).casefold()
         return (
             filters.allow(info.doc_id, info.tags, info.collections)
             and (not filters.languages or info.language in filters.languages)

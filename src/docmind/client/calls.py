@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from docmind.documents import EDITED
 from docmind.records.access import ApiToken, NewApiToken, TokenScope
 from docmind.records.answers import Answer
 from docmind.records.checks import CheckReport, Level, RepairReport
@@ -148,8 +149,8 @@ CALLS = (
     Call("find_document", "GET", "/documents/find", DocumentInfo, {"name": Name}),
     Call("document", "GET", "/documents/{doc_id}", DocumentInfo, {"doc_id": Name}),
     Call(
-        "library.rename", "PATCH", "/documents/{doc_id}", DocumentInfo,
-        {"doc_id": Name, "document": or_none(Title), "title": or_none(Title)},
+        "library.edit", "PATCH", "/documents/{doc_id}", DocumentInfo,
+        {"doc_id": Name, **{column.name: or_none(column.value) for column in EDITED}},
     ),
     Call("library.original", "GET", "/documents/{doc_id}/original", bytes, {"doc_id": Name}),
     Call("library.original_name", "GET", "/documents/{doc_id}/original-name", str, {"doc_id": Name}),

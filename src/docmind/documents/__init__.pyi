@@ -1,6 +1,7 @@
 from .carrying import TABLES, CarriedDocument, adopt_document, carried_document, check_carried, doc_id_of, rows_of
 from .catalog import Catalog, PageRecord
 from .chunk_store import NodeRecord, NodeStore, unpack_tokens
+from .columns import CHANGES, COLUMNS, DRAWN, EDITED, FIELDS, LISTS, NAMES, Column, texts_to_find
 from .edits import Edits
 from .erasures import LEAST_NAME, Erasure, ErasurePlan, Erasures, unreadable_erasures
 from .language import language_of, majority, with_ordinals
@@ -26,12 +27,20 @@ from .uploads import HandedIn, Uploads, need_room, refused
 from .words import Words
 
 __all__ = [
+    "CHANGES",
+    "COLUMNS",
+    "DRAWN",
+    "EDITED",
+    "FIELDS",
     "IMAGE_SUFFIX",
     "LEAST_NAME",
+    "LISTS",
     "LONGEST_SEARCH",
+    "NAMES",
     "TABLES",
     "CarriedDocument",
     "Catalog",
+    "Column",
     "Edits",
     "Erasure",
     "ErasurePlan",
@@ -71,6 +80,7 @@ __all__ = [
     "rows_of",
     "segment_of",
     "texts_of",
+    "texts_to_find",
     "unpack_tokens",
     "unreadable_erasures",
     "with_ordinals",

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from docmind.conversations import stored_states
-from docmind.documents import readable_artifacts, texts_of, unreadable_erasures
+from docmind.documents import LISTS, readable_artifacts, texts_of, unreadable_erasures
 from docmind.errors import DamagedError, NotFoundError, TamperedError, VaultFormatError, WrongKeyError
 from docmind.maintenance.kinds import Problem
 from docmind.records.documents import ArtifactRef
@@ -98,7 +98,7 @@ def _first(db: Connection, sql: str) -> set[str]:
 
 
 _LISTS_IN = (
-    ("documents", "doc_id", "doc_id, document", ("tags", "read_as")),
+    ("documents", "doc_id", "doc_id, document", LISTS),
     ("uploads", "upload_id", "doc_id, name", ("tags",)),
     ("folders", "folder_id", "'', ''", ("include", "exclude")),
     ("embedding_jobs", "job_id", "'', ''", ("doc_ids",)),

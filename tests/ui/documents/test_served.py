@@ -78,8 +78,8 @@ def test_originals_are_files_with_safe_names(docmind: DocMind, client: TestClien
 
 def test_files_of_one_name_stay_apart(docmind: DocMind, client: TestClient) -> None:
     first, second = docmind.documents()
-    docmind.library.rename(first.doc_id, document="same.txt")
-    docmind.library.rename(second.doc_id, document="Same.txt")
+    docmind.library.edit(first.doc_id, document="same.txt")
+    docmind.library.edit(second.doc_id, document="Same.txt")
     answer = fetched(client, first.doc_id, second.doc_id)
     with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
         assert archive.namelist() == ["same.txt", "Same (2).txt"]

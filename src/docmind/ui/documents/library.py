@@ -370,7 +370,7 @@ def _rename(docmind: DocMind, ids: tuple[str, ...]) -> None:
             st.rerun()
         if st.button(_("Save"), key="rename-yes", type="primary"):
             new = name if name != one_line(info.document) else None
-            _finish(errors.attempt(lambda: docmind.library.rename(doc_id, document=new, title=title)))
+            _finish(errors.attempt(lambda: docmind.library.edit(doc_id, document=new, title=title)))
 
 
 def _purge(docmind: DocMind, ids: tuple[str, ...]) -> None:
