@@ -1,7 +1,7 @@
 from .carrying import TABLES, CarriedDocument, adopt_document, carried_document, check_carried, doc_id_of, rows_of
 from .catalog import Catalog, PageRecord
 from .chunk_store import NodeRecord, NodeStore, unpack_tokens
-from .columns import CHANGES, COLUMNS, DRAWN, EDITED, FIELDS, LISTS, NAMES, Column, texts_to_find
+from .columns import CHANGES, COLUMNS, DRAWN, EDITED, FACTS, FIELDS, LISTS, NAMES, Column, found_facts, texts_to_find
 from .edits import Edits
 from .erasures import LEAST_NAME, Erasure, ErasurePlan, Erasures, unreadable_erasures
 from .language import language_of, majority, with_ordinals
@@ -31,6 +31,7 @@ __all__ = [
     "COLUMNS",
     "DRAWN",
     "EDITED",
+    "FACTS",
     "FIELDS",
     "IMAGE_SUFFIX",
     "LEAST_NAME",
@@ -66,6 +67,7 @@ __all__ = [
     "check_carried",
     "doc_id_of",
     "fitting_tags",
+    "found_facts",
     "held_documents",
     "held_of",
     "language_of",

@@ -49,6 +49,8 @@ class Column:
     """The stored form of an empty value."""
 
     # what may be given
+    found: Callable[[str], str] = str
+    """Makes the value that is kept of what the metadata of a file says; "" of what is of no use."""
     value: Any = Title
     """The type, with its bounds, of a value that a person gives."""
     most: int = 300
@@ -229,6 +231,32 @@ def info_of(row: tuple[Any, ...], *, lenient: bool = False) -> DocumentInfo:
     return DocumentInfo(*values)
 
 
+def found_facts(raw: Mapping[str, object]) -> dict[str, str]:
+    """Return what a reader found in the metadata of a file: a text for each column of `FACTS`, "" of what is of no use.
+
+    Metadata is hostile: what is no text is left out, and texts are put on one line, cut, and held to their bounds.
+    """
+    found: dict[str, str] = {}
+    for column in FACTS:
+        given = raw.get(column.name)
+        value = _line(column, column.found(_line(column, given))) if isinstance(given, str) else ""
+        found[column.name] = value if _fits(column, value) else ""
+    return found
+
+
+def _fits(column: Column, value: str) -> bool:
+    try:
+        _check(column, value)
+    except ConfigError:
+        return False
+    return True
+
+
+def _check(column: Column, value: str) -> None:
+    for bound in bounds_of(column.value)[1]:
+        bound.check(value, column.name)
+
+
 def edited(values: Mapping[str, str | None]) -> dict[str, str]:
     """Return what a person gives for columns of `EDITED`, as it is kept; None stands for no change.
 
@@ -241,8 +269,7 @@ def edited(values: Mapping[str, str | None]) -> dict[str, str]:
     if found.get("document") == "":
         raise ConfigError(_("A document needs a name."), hint=_("Type a name with at least one letter."))
     for name, value in found.items():
-        for bound in bounds_of(BY_NAME[name].value)[1]:
-            bound.check(value, name)
+        _check(BY_NAME[name], value)
     return found
 
 

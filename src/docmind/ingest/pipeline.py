@@ -570,10 +570,10 @@ class Ingest:
 
 def _begun(file: HandedIn, upload: Upload, reading: Reading) -> DocumentInfo:
     """Return the row of a document whose file is open and of which no page is stored."""
-    return DocumentInfo(
+    info = DocumentInfo(
         doc_id=file.doc_id,
         document=upload.name,
-        title=reading.title,
+        title="",
         kind=reading.kind,
         status="reading",
         pages=reading.pages,
@@ -584,6 +584,7 @@ def _begun(file: HandedIn, upload: Upload, reading: Reading) -> DocumentInfo:
         added_at_ms=int(time.time() * 1000),
         tags=upload.tags,
     )
+    return replace(info, **reading.facts)
 
 
 def _already(known: DocumentInfo, name: str, tags: Sequence[str]) -> AddResult:

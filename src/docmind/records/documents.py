@@ -7,6 +7,7 @@ Times end in `_ms` (durations) or `_at_ms` (Unix time).
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -20,6 +21,9 @@ UploadState = Literal["waiting", "reading", "paused", "failed", "locked", "done"
 AddStatus = Literal["added", "already", "refused", "cancelled"]
 QueueState = Literal["idle", "reading", "paused"]
 CapabilityState = Literal["present", "missing", "off"]
+
+Facts = Mapping[str, str]
+"""What the metadata of a file says of it: a text for each attribute that a file sets (`docmind.documents.FACTS`)."""
 
 StorageKind = Literal["originals", "page images", "thumbnails", "database", "index", "models", "other"]
 

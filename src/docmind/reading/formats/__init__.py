@@ -1,7 +1,7 @@
 """The readers, one per file format with one interface, run only in a reading process.
 
 A reader opens an upload and returns pages by number, so that pages stored already cost nothing. Several readers share
-the title, as a document's metadata gives it, and zip archives, whose declared sizes are checked before unpacking.
+what the metadata of a file says of it, and zip archives, whose declared sizes are checked before unpacking.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from docmind.documents import found_facts
 from docmind.errors import CorruptFileError, ReadingError, TooLargeError, UnsupportedFileError
-from docmind.records.documents import ParsedPage, Upload
+from docmind.records.documents import Facts, ParsedPage, Upload
 from docmind.wording import _, number_text
 
 _TOOL_TITLE = re.compile(
@@ -39,6 +40,11 @@ def sensible_title(raw: str, name: str) -> str:
     return title[:300]
 
 
+def facts_of(name: str, **raw: str | None) -> Facts:
+    """Return the facts of a file of this name, from what its metadata says, by attribute of a document."""
+    return found_facts({**raw, "title": sensible_title(raw.get("title") or "", name)})
+
+
 @dataclass(frozen=True, slots=True)
 class Rules:
     """The reading settings a reader needs, as plain values: a reading process does not load pydantic."""
@@ -56,13 +62,13 @@ class Rules:
 
 
 class Opened(Protocol):
-    """An open document: its title (may be empty), its number of pages, and each page by number from 1.
+    """An open document: the facts of its metadata, its number of pages, and each page by number from 1.
 
     `if_blank` is the error class with which a document of only blank pages is refused; None where it is accepted.
     """
 
     @property
-    def title(self) -> str: ...
+    def facts(self) -> Facts: ...
 
     @property
     def pages(self) -> int: ...

@@ -15,7 +15,7 @@ from docx.text.paragraph import Paragraph
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
 from docmind.errors import CorruptFileError
-from docmind.reading.formats import Rules, open_archive, sensible_title
+from docmind.reading.formats import Rules, facts_of, open_archive
 from docmind.reading.formats.typeset import Block, Face, LaidOut, Table, Text, printable
 from docmind.records.documents import Upload
 from docmind.wording import _
@@ -31,10 +31,10 @@ def open_docx(upload: Upload, kind: str, rules: Rules) -> LaidOut:
         notes = [archive.read(name) for name in _NOTES if name in archive.namelist()]
     try:
         document = docx.Document(io.BytesIO(upload.data))
-        title = sensible_title(document.core_properties.title or "", upload.name)
+        facts = facts_of(upload.name, title=document.core_properties.title)
     except (PackageNotFoundError, KeyError, ValueError, zipfile.BadZipFile, etree.XMLSyntaxError) as error:
         raise CorruptFileError(_("{name} is a Word document that is broken.").format(name=upload.name)) from error
-    return LaidOut(_blocks(document, notes), title, upload.name, rules)
+    return LaidOut(_blocks(document, notes), facts, upload.name, rules)
 
 
 def _blocks(document: docx.document.Document, notes: list[bytes]) -> Iterator[Block]:

@@ -9,7 +9,7 @@ import lxml.html
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
 from docmind.errors import CorruptFileError
-from docmind.reading.formats import Rules, sensible_title
+from docmind.reading.formats import Rules, facts_of
 from docmind.reading.formats.text import decode, encoding_of
 from docmind.reading.formats.typeset import Block, Face, LaidOut, Table, Text, printable
 from docmind.records.documents import Upload
@@ -35,8 +35,8 @@ _DEEPEST = 200
 def open_html(upload: Upload, kind: str, rules: Rules) -> LaidOut:
     """Open a web page. Raises `TooLargeError`, `CorruptFileError` or `EmptyFileError`."""
     tree = parse(_text(upload, rules), upload.name)
-    title = tree.findtext(".//title") or ""
-    return LaidOut(blocks_of(tree), sensible_title(title, upload.name), upload.name, rules)
+    facts = facts_of(upload.name, title=tree.findtext(".//title"))
+    return LaidOut(blocks_of(tree), facts, upload.name, rules)
 
 
 def parse(text: str, name: str) -> lxml.html.HtmlElement:

@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from docmind.errors import TooLargeError
-from docmind.reading.formats import Rules
+from docmind.reading.formats import Rules, facts_of
 from docmind.reading.formats.typeset import Block, Face, LaidOut, Table, Text, printable
 from docmind.records.documents import Upload
 from docmind.wording import _, number_text
@@ -87,8 +87,8 @@ def open_text(upload: Upload, kind: str, rules: Rules) -> LaidOut:
     """Open a text file of one of the four kinds. Raises `TooLargeError` or `EmptyFileError`."""
     text = decode(upload, rules)
     blocks = {"txt": plain, "markdown": markdown, "csv": table, "code": code}[kind](text)
-    title = _first_heading(text) if kind == "markdown" else ""
-    return LaidOut(blocks, title, upload.name, rules)
+    facts = {**facts_of(upload.name), "title": _first_heading(text) if kind == "markdown" else ""}
+    return LaidOut(blocks, facts, upload.name, rules)
 
 
 def plain(text: str) -> Iterator[Block]:
