@@ -481,7 +481,8 @@ def older(folder: Path) -> int:
     """Take the last migration back, as if an older DocMind had written the vault; return the number before it."""
     with opened(folder) as docmind:
         with docmind._database.outside() as db:
-            db.execute("DROP INDEX pages_sheets")
+            for column in ("author", "dated", "ingestion", "updated_at_ms"):
+                db.execute(f"ALTER TABLE documents DROP COLUMN {column}")
             db.execute("DELETE FROM migrations WHERE number = ?", (len(MIGRATIONS),))
         return len(MIGRATIONS) - 1
 

@@ -1,7 +1,21 @@
 from .carrying import TABLES, CarriedDocument, adopt_document, carried_document, check_carried, doc_id_of, rows_of
 from .catalog import Catalog, PageRecord
 from .chunk_store import NodeRecord, NodeStore, unpack_tokens
-from .columns import CHANGES, COLUMNS, DRAWN, EDITED, FACTS, FIELDS, LISTS, NAMES, Column, found_facts, texts_to_find
+from .columns import (
+    CHANGES,
+    COLUMNS,
+    DECODED,
+    DRAWN,
+    EDITED,
+    FACTS,
+    FIELDS,
+    MENUS,
+    NAMES,
+    Column,
+    found_facts,
+    is_readable,
+    texts_to_find,
+)
 from .edits import Edits
 from .erasures import LEAST_NAME, Erasure, ErasurePlan, Erasures, unreadable_erasures
 from .language import language_of, majority, with_ordinals
@@ -29,14 +43,15 @@ from .words import Words
 __all__ = [
     "CHANGES",
     "COLUMNS",
+    "DECODED",
     "DRAWN",
     "EDITED",
     "FACTS",
     "FIELDS",
     "IMAGE_SUFFIX",
     "LEAST_NAME",
-    "LISTS",
     "LONGEST_SEARCH",
+    "MENUS",
     "NAMES",
     "TABLES",
     "CarriedDocument",
@@ -70,6 +85,7 @@ __all__ = [
     "found_facts",
     "held_documents",
     "held_of",
+    "is_readable",
     "language_of",
     "majority",
     "need_room",

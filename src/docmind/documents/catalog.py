@@ -8,13 +8,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from docmind.documents.columns import BEGIN, SELECTED, begun_values, info_of, stored
+from docmind.documents.columns import BEGIN, OCR_PAGES, PAGES_DONE, SELECTED, begun_values, info_of, stored
+from docmind.documents.facts import day_in_name, day_on_page
 from docmind.documents.stored import artifact_of, readable_artifacts, readable_texts
 from docmind.documents.titles import printed_title
 from docmind.documents.words import Words
 from docmind.errors import DamagedError, NotFoundError
 from docmind.records.answers import Gone
-from docmind.records.documents import ArtifactRef, Box, DocumentInfo, PageView, TextSource, page_id_of
+from docmind.records.documents import ArtifactRef, Box, DocumentInfo, Ingestion, PageView, TextSource, page_id_of
 from docmind.records.search import Degraded, Filters
 from docmind.storage import Connection, Database, Row
 from docmind.wording import _, ngettext
@@ -92,24 +93,39 @@ class Catalog:
         with self._db.transaction() as db:
             self._db.recount()
             begun = replace(info, status="reading", message="")
-            db.execute(BEGIN, begun_values(begun, original=original.sha256, original_suffix=original.suffix))
+            named = {"original": original.sha256, "original_suffix": original.suffix}
+            db.execute(BEGIN, begun_values(begun, **named, updated_at_ms=_now_ms()))
 
-    def finish_document(self, doc_id: str, *, language: str) -> int:
-        """Mark a document ready, with the title found on its first page, and return the epoch of this change.
+    def finish_document(self, doc_id: str, *, language: str, ingestion: Ingestion | None = None) -> int:
+        """Mark a document ready, with what its first page tells, and return the epoch of this change.
 
-        Raises `NotFoundError`.
+        That is a title and, where none is known, a day, which its name may tell too. `ingestion` is how it was read,
+        without the counts. Raises `NotFoundError`.
         """
         first = self.pages([(doc_id, 1)]).get((doc_id, 1))
         heading = printed_title(first.text, Words.unpack(first.words)) if first is not None else ""
         with self._db.transaction() as db:
             self._db.recount()
-            marked = db.execute(
-                "UPDATE documents SET status = 'ready', message = '', heading = ?,"
-                " language = CASE is_language_set WHEN 0 THEN ? ELSE language END WHERE doc_id = ?",
-                (heading, language, doc_id),
-            )
-            if not marked.rowcount:
+            row = db.execute(
+                "SELECT document, dated, language, is_language_set, (SELECT count(*) FROM nodes n WHERE n.doc_id ="
+                f" d.doc_id), {PAGES_DONE}, {OCR_PAGES} FROM documents d WHERE doc_id = ?",
+                (doc_id,),
+            ).fetchone()
+            if row is None:
                 raise NotFoundError(_("There is no such document: {doc_id}.").format(doc_id=doc_id))
+            document, dated, known, is_set, passages, pages, ocr_pages = row
+            values: dict[str, object] = {
+                "status": "ready",
+                "message": "",
+                "heading": heading,
+                "language": known if is_set else language,
+                "dated": dated or day_on_page(first.text if first is not None else "") or day_in_name(document),
+            }
+            if ingestion is not None:
+                engine = ingestion.ocr_engine if ocr_pages else ""
+                counts = {"passages": passages, "pages": pages, "ocr_pages": ocr_pages}
+                values["ingestion"] = replace(ingestion, ocr_engine=engine, **counts)
+            self.set(db, doc_id, values)
             return self._changed(db, doc_id)
 
     def find_headings(self, after: str, most: int) -> str | None:
@@ -133,9 +149,10 @@ class Catalog:
         return doc_ids[-1] if len(doc_ids) == most else None
 
     def set(self, db: Connection, doc_id: str, values: Mapping[str, object]) -> None:
-        """Set columns of a document's row, by name, in the caller's transaction."""
-        names = ", ".join(f"{name} = ?" for name in values)
-        db.execute(f"UPDATE documents SET {names} WHERE doc_id = ?", [*map(stored, values.values()), doc_id])
+        """Set columns of a document's row, by name, in the caller's transaction, and note the time of the change."""
+        new = {**values, "updated_at_ms": _now_ms()}
+        names = ", ".join(f'"{name}" = ?' for name in new)
+        db.execute(f"UPDATE documents SET {names} WHERE doc_id = ?", [*map(stored, new.values()), doc_id])
 
     def fail_document(self, doc_id: str, message: str) -> None:
         """Keep the document as failed, with the sentence that says why."""
@@ -575,7 +592,7 @@ class Catalog:
 
     def _changed(self, db: Connection, doc_id: str) -> int:
         self._refused = None
-        cursor = db.execute("INSERT INTO changes (doc_id, at_ms) VALUES (?, ?)", (doc_id, int(time.time() * 1000)))
+        cursor = db.execute("INSERT INTO changes (doc_id, at_ms) VALUES (?, ?)", (doc_id, _now_ms()))
         db.execute("DELETE FROM changes WHERE doc_id = ? AND epoch < ?", (doc_id, cursor.lastrowid))
         return cursor.lastrowid
 
@@ -592,7 +609,11 @@ class Catalog:
         except DamagedError:
             info = info_of(row, lenient=True)
             self._unsound[info.doc_id] = info.document
-            return replace(info, message=_("Its tags or its former name can't be read: vault.db is damaged there."))
+            return replace(info, message=_("A part of what is known of it can't be read: vault.db is damaged there."))
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)
 
 
 def _some(names: Sequence[str]) -> dict[str, str]:

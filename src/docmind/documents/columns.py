@@ -8,14 +8,16 @@ made from these declarations. docs/architecture.md tells how to add one.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
+from docmind.documents.facts import author_of, day_of
 from docmind.documents.stored import readable_texts, texts_of
 from docmind.errors import ConfigError, DamagedError
-from docmind.records.documents import DocumentInfo
-from docmind.records.values import Title, bounds_of, is_sound
+from docmind.records.documents import DocumentInfo, Ingestion
+from docmind.records.values import Author, Day, Title, bounds_of, is_sound
 from docmind.rich_text import one_line
 from docmind.wording import N_, _
 
@@ -65,8 +67,10 @@ class Column:
     drawn: Drawn = ""
     width: str = ""
     """The width of its column in the table, as CSS."""
-    rank: Literal[1, 2, 3] = 1
-    """Whether the table leaves it out: 3 on a window of middle width, 2 on a narrow one."""
+    rank: Literal[1, 2, 3, 4] = 1
+    """From which width of the window on the table has room for it: 1 always, 4 on the widest only."""
+    one: str = ""
+    """The label of one of its values, where `label` names several."""
     menu: str = ""
     """The first entry of the menu by which the table is filtered; "" where it has none."""
     is_fact: bool = False
@@ -89,15 +93,51 @@ class Column:
         """Whether a person sets it as a text."""
         return "person" in self.set_by and bool(self.about)
 
+    @property
+    def label_of_one(self) -> str:
+        """The label of one of its values."""
+        return self.one or self.label
+
     def of(self, info: DocumentInfo) -> Any:
         """Return the value of a document that is shown."""
         return getattr(info, self.shown or self.name)
+
+
+def _ingestion_of(raw: str) -> Ingestion | None:
+    """Return how a document was read, from its JSON. Raises `DamagedError` for text that is no name of an engine."""
+    if not raw:
+        return None
+    try:
+        found: dict[str, Any] = json.loads(raw)
+        versions = tuple((_name(one), _name(version)) for one, version in found.pop("versions"))
+        names = {one: _name(found.pop(one)) for one in ("engine", "ocr_engine")}
+        numbers = {one: _amount(value) for one, value in found.items()}
+        return Ingestion(**names, versions=versions, **numbers)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise DamagedError(_("How a document was read can't be told: vault.db is damaged there.")) from error
+
+
+def _name(value: object) -> str:
+    if not isinstance(value, str) or (value and not _ENGINE.fullmatch(value)):
+        raise ValueError("not the name of an engine")
+    return value
+
+
+def _amount(value: object) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not is_sound(value) or value < 0:
+        raise ValueError("not a number")
+    return value
+
+
+def _none(_raw: object) -> None:
+    return None
 
 
 def _ids(raw: str | None) -> tuple[str, ...]:
     return tuple(sorted((raw or "").split()))
 
 
+_ENGINE = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._+-]{0,59}")
 _STATES = (
     "CASE u.state WHEN 'paused' THEN 'paused' WHEN 'cancelled' THEN 'stopped' WHEN 'failed' THEN 'failed'"
     " WHEN 'locked' THEN 'failed' ELSE 'reading' END"
@@ -107,8 +147,8 @@ _STATUS = (
     f"CASE d.status WHEN 'ready' THEN d.status ELSE coalesce((SELECT {_STATES} FROM uploads u WHERE u.doc_id = d.doc_id"
     " AND u.state <> 'done' ORDER BY u.upload_id DESC LIMIT 1), d.status) END"
 )
-_PAGES = "(SELECT count(*) FROM pages p WHERE p.doc_id = d.doc_id)"
-_OCR_PAGES = "(SELECT count(*) FROM pages p WHERE p.doc_id = d.doc_id AND p.text_source = 'ocr')"
+PAGES_DONE = "(SELECT count(*) FROM pages p WHERE p.doc_id = d.doc_id)"
+OCR_PAGES = "(SELECT count(*) FROM pages p WHERE p.doc_id = d.doc_id AND p.text_source = 'ocr')"
 
 COLUMNS: tuple[Column, ...] = (
     Column(name="doc_id", set_by=("reading",), begun="once"),
@@ -122,39 +162,57 @@ COLUMNS: tuple[Column, ...] = (
         about=N_("The title; an empty one is the title found on the first page."), is_found=True, is_in_index=True,
         is_trace=True, change=N_("title"),
     ),
+    Column(
+        name="author", set_by=("file", "person"), begun="where empty", found=author_of, value=Author,
+        label=N_("Author"), drawn="text", width="minmax(0, 9rem)", rank=4, menu=N_("All authors"),
+        about=N_("The author."), is_fact=True, is_found=True, is_trace=True, change=N_("author"),
+    ),
     Column(name="kind", set_by=("reading",), begun="always", label=N_("Kind"), menu=N_("All kinds")),
     Column(name="status", set_by=("reading",), begun="always", sql=_STATUS),
     Column(
         name="pages", set_by=("reading",), begun="always", label=N_("Pages"), drawn="number", width="4rem", rank=2
     ),
-    Column(name="pages_done", set_by=("derived",), is_stored=False, sql=_PAGES),
-    Column(name="ocr_pages", set_by=("derived",), is_stored=False, sql=_OCR_PAGES),
+    Column(name="pages_done", set_by=("derived",), is_stored=False, sql=PAGES_DONE),
+    Column(name="ocr_pages", set_by=("derived",), is_stored=False, sql=OCR_PAGES),
     Column(
         name="language", set_by=("reading", "person"), label=N_("Language"), drawn="language", width="6rem", rank=3,
         menu=N_("All languages"), is_in_index=True, change=N_("language"),
     ),
     Column(name="is_language_set", set_by=("person",), change=N_("language")),
-    Column(name="bytes", set_by=("reading",), begun="once"),
-    Column(name="message", set_by=("reading",), begun="always"),
     Column(
         name="tags", set_by=("person",), begun="unless empty", read=texts_of, read_lenient=readable_texts, empty="[]",
-        label=N_("Tags"), drawn="tags", width="minmax(0, 11rem)", rank=3, menu=N_("All tags"), is_found=True,
-        change=N_("tags"),
-    ),
-    Column(
-        name="added_at_ms", set_by=("reading",), begun="once", label=N_("Added"), drawn="time", width="6.5rem", rank=2,
-        menu=N_("Any date"),
+        label=N_("Tags"), one=N_("Tag"), drawn="tags", width="minmax(0, 11rem)", rank=3, menu=N_("All tags"),
+        is_found=True, change=N_("tags"),
     ),
     Column(
         name="collections", set_by=("person",), is_stored=False, read=_ids, label=N_("Collection"),
         menu=N_("All collections"),
         sql="(SELECT group_concat(c.collection_id, ' ') FROM collected c WHERE c.doc_id = d.doc_id)",
     ),
+    Column(
+        name="dated", set_by=("file", "reading", "person"), begun="where empty", found=day_of, value=Day,
+        label=N_("Date"), drawn="day", width="6.5rem", rank=4, about=N_("The day it is about, as 2024-03-31."),
+        is_fact=True, change=N_("date"),
+    ),
+    Column(
+        name="added_at_ms", set_by=("reading",), begun="once", label=N_("Added"), drawn="time", width="6.5rem", rank=2,
+        menu=N_("Any date"),
+    ),
+    Column(name="bytes", set_by=("reading",), begun="once"),
+    Column(name="message", set_by=("reading",), begun="always"),
     Column(name="heading", set_by=("reading",), is_in_index=True, is_trace=True),
     Column(
         name="read_as", set_by=("person",), read=texts_of, read_lenient=readable_texts, empty="[]", is_in_index=True
     ),
     Column(name="deleted_at_ms", set_by=("person",)),
+    Column(
+        name="updated_at_ms", set_by=("derived",), begun="always", label=N_("Changed"), is_fact=True,
+        in_snapshots=False,
+    ),
+    Column(
+        name="ingestion", set_by=("reading",), begun="always", read=_ingestion_of, read_lenient=_none,
+        in_snapshots=False,
+    ),
     Column(name="binned_own_ms", set_by=("derived",)),
     Column(name="address", set_by=("derived",), is_stored=False, sql="coalesce(w.address, '')"),
     Column(name="fetched_at_ms", set_by=("derived",), is_stored=False, sql="coalesce(w.fetched_at_ms, 0)"),
@@ -170,13 +228,15 @@ FACTS: tuple[Column, ...] = tuple(column for column in COLUMNS if "file" in colu
 """What a reader hands over from the metadata of a file."""
 EDITED: tuple[Column, ...] = tuple(column for column in COLUMNS if column.is_edited)
 """What a person sets as a text."""
+MENUS: tuple[Column, ...] = tuple(column for column in COLUMNS if column.menu)
+"""The columns by which the library's table is filtered."""
 DRAWN: tuple[Column, ...] = tuple(column for column in COLUMNS if column.drawn)
 """The columns of the library's table, in its order."""
 NAMES: tuple[str, ...] = tuple(column.name for column in COLUMNS if column.is_trace)
 """The texts by which a document is known, which an erasure looks for."""
 IN_INDEX: tuple[str, ...] = tuple(column.name for column in COLUMNS if column.is_in_index)
-LISTS: tuple[str, ...] = tuple(column.name for column in COLUMNS if column.is_stored and column.read is texts_of)
-"""Stored columns that hold an array of texts."""
+DECODED: tuple[Column, ...] = tuple(column for column in COLUMNS if column.is_stored and column.read)
+"""Stored columns that hold more than a plain value."""
 NOT_IN_SNAPSHOTS = frozenset(column.name for column in COLUMNS if column.is_stored and not column.in_snapshots)
 NOT_IN_BUNDLES = frozenset(column.name for column in COLUMNS if column.is_stored and not column.in_bundles)
 CHANGES: dict[str, tuple[str, ...]] = {
@@ -209,15 +269,17 @@ BEGIN = (
 _READ = tuple((place, column.read, column.read_lenient) for place, column in enumerate(FIELDS) if column.read)
 
 
-def begun_values(info: DocumentInfo, **more: str) -> list[object]:
+def begun_values(info: DocumentInfo, **more: object) -> list[object]:
     """Return the values of `BEGIN`; `more` are those that are no fields."""
     found = [more[column.name] if column.name in more else getattr(info, column.name) for column in _BEGUN]
-    return [stored(value) for value in found]
+    return [column.empty if value is None else stored(value) for column, value in zip(_BEGUN, found, strict=True)]
 
 
 def stored(value: Any) -> object:
     """Return the form in which the database holds a value."""
-    return json.dumps(value) if isinstance(value, tuple | dict) else value
+    if isinstance(value, Ingestion):
+        return json.dumps(asdict(value))
+    return json.dumps(value) if isinstance(value, tuple) else value
 
 
 def info_of(row: tuple[Any, ...], *, lenient: bool = False) -> DocumentInfo:
@@ -279,15 +341,25 @@ def _line(column: Column, text: str) -> str:
 
 def check_stored(row: Mapping[str, object]) -> None:
     """Check the values of a row of `documents` that comes from another vault. Raises `ValueError`."""
-    for name in LISTS:
-        try:
-            texts_of(str(row[name]))
-        except DamagedError as error:
-            raise ValueError("not a list of texts") from error
+    if not all(is_readable(column, row.get(column.name, column.empty)) for column in DECODED):
+        raise ValueError("not what its column holds")
     for column in (*FACTS, *EDITED):
         value = row.get(column.name, "")
         if not isinstance(value, str) or not is_sound(value):
             raise ValueError("not a text")
+    for column in FACTS:
+        if not _fits(column, str(row.get(column.name, ""))):
+            raise ValueError("not within its bounds")
+
+
+def is_readable(column: Column, raw: object) -> bool:
+    """Return whether a column of `DECODED` holds what it should."""
+    assert column.read is not None
+    try:
+        column.read(raw)
+    except DamagedError:
+        return False
+    return True
 
 
 def texts_to_find(info: DocumentInfo) -> str:

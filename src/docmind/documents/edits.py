@@ -131,7 +131,8 @@ class Edits:
                 for tag in added:
                     kept.setdefault(tag.casefold(), known.setdefault(tag.casefold(), tag))
                 check_number(len(kept), len(old))
-                self._catalog.set(db, doc_id, {"tags": tuple(kept.values())})
+                if (new := tuple(kept.values())) != old:
+                    self._catalog.set(db, doc_id, {"tags": new})
 
     def tags(self) -> dict[str, int]:
         """Return all tags of documents outside the bin, in alphabetical order, with the number of their documents."""
@@ -201,7 +202,8 @@ class Edits:
                     if leave
                     else "INSERT OR IGNORE INTO collected (collection_id, doc_id) VALUES (?, ?)"
                 )
-                db.execute(sql, (collection_id, doc_id))
+                if db.execute(sql, (collection_id, doc_id)).rowcount:
+                    self._catalog.set(db, doc_id, {})
 
     def _check_name(self, name: str, but: str = "") -> None:
         if not name:

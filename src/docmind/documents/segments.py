@@ -343,6 +343,7 @@ class Segments:
             row = rows.get(doc_id)
             if row is None:
                 adopt_document(db, carried_in(held, load(doc_id)))
+                self._catalog.set(db, doc_id, {})
                 restored += 1
             elif row["status"] != "ready":
                 raise ConfigError(
@@ -359,8 +360,7 @@ class Segments:
                     _replace(db, doc_id, load(doc_id))
                 is_as_set = all(row.get(name) == value for name, value in wanted.items())
                 if not is_as_set:
-                    names = ", ".join(f'"{name}" = ?' for name in wanted)
-                    db.execute(f"UPDATE documents SET {names} WHERE doc_id = ?", [*wanted.values(), doc_id])
+                    self._catalog.set(db, doc_id, wanted)
                 is_same = not is_other_text and all(row[name] == wanted[name] for name in IN_INDEX if name in wanted)
                 if is_same and is_as_set:
                     unchanged += 1
@@ -372,7 +372,7 @@ class Segments:
             self._catalog.touch(doc_id)
         for doc_id, row in rows.items():
             if row["status"] == "ready" and row["deleted_at_ms"] is None and doc_id not in target:
-                db.execute("UPDATE documents SET deleted_at_ms = ? WHERE doc_id = ?", (now_ms, doc_id))
+                self._catalog.set(db, doc_id, {"deleted_at_ms": now_ms})
                 self._catalog.touch(doc_id)
                 binned += 1
         _put_back_collections(db, target, collections)

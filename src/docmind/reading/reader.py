@@ -30,6 +30,7 @@ from docmind.errors import (
 from docmind.picture_marks import Marks
 from docmind.reading.chromium import browser as chromium
 from docmind.reading.file_type import DRAWN, is_plain
+from docmind.reading.formats import engine_of
 from docmind.reading.sheets import is_sheet
 from docmind.records.documents import Facts, ParsedPage, TextSource, Upload
 from docmind.runtime import Frame, Header, Limits, Worker, error_named
@@ -228,6 +229,8 @@ class Reading:
     pages: int
     told: str
     """A sentence about deviations from the normal reading; "" where there were none."""
+    engine: str
+    """The distribution that reads the file, or "chromium" where that draws it."""
 
     def __init__(self, reader: Reader, upload: Upload, skip: Collection[int], waiting: Callable[[], None]) -> None:
         self._reader = reader
@@ -333,6 +336,7 @@ class Reading:
                 self._start(self._reader.start(self._upload, self._skip, self._broken, ""))
                 header, _ = self._receive()
         self.kind, self.facts, self.pages, self.told = opening_of(header)
+        self.engine = "chromium" if drawn else engine_of(self.kind)
         if self.kind == DRAWN and not drawn and self._reader.is_drawing_wanted:
             self.told = chromium.plain_since(failed or "no Chromium, Chrome or Edge was found on this computer")
 

@@ -10,12 +10,14 @@ import math
 import re
 from collections.abc import Sized
 from dataclasses import dataclass
+from datetime import date
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from docmind.errors import ConfigError
 from docmind.wording import _, number_text
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 LARGEST = 2**63 - 1
 """The largest whole number that the database and other programs can hold."""
@@ -48,6 +50,20 @@ class Bounds:
         return _("{least} to {most}").format(least=_number(self.least or 0), most=_number(self.most))
 
 
+@dataclass(frozen=True, slots=True)
+class DayBounds(Bounds):
+    """A day of the calendar as 2024-03-31, or an empty text."""
+
+    def check(self, value: Any, name: str) -> None:
+        """Raise `ConfigError` where the text is neither."""
+        if value == "" or (isinstance(value, str) and _DAY.fullmatch(value) and _is_day(value)):
+            return
+        raise ConfigError(
+            _("{name} is no day of the calendar.").format(name=name),
+            hint=_("Write it as 2024-03-31, or leave it empty."),
+        )
+
+
 LONGEST_QUESTION = 20_000
 """Characters of a question."""
 LONGEST_TAG, MOST_TAGS = 60, 64
@@ -59,6 +75,10 @@ Name = Annotated[str, Bounds(1, 1_000)]
 """A name or an id by which something is looked up."""
 Title = Annotated[str, Bounds(most=1_000)]
 """A name or a title that something gets; each is kept up to a length of its own."""
+Author = Annotated[str, Bounds(most=300)]
+"""Who wrote a document."""
+Day = Annotated[str, DayBounds(most=10)]
+"""A day of the calendar as 2024-03-31; "" where it is not known."""
 FileName = Annotated[str, Bounds(1, 4_096)]
 """The name of a file, which is shown and never opened."""
 Address = Annotated[str, Bounds(1, 8_192)]
@@ -120,6 +140,14 @@ def is_sound(value: str | float) -> bool:
     if isinstance(value, str):
         return value.isascii() or _SURROGATE.search(value) is None
     return math.isfinite(value) if isinstance(value, float) else -LARGEST - 1 <= value <= LARGEST
+
+
+def _is_day(value: str) -> bool:
+    try:
+        date.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
 
 
 def _number(value: float) -> str:

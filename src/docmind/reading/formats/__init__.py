@@ -83,28 +83,37 @@ Open = Callable[[Upload, str, Rules], Opened]
 
 # Named, not imported: a PDF must not wait for the office libraries.
 _READERS = {
-    "pdf": "docmind.reading.formats.pdf:open_pdf",
-    **dict.fromkeys(("png", "jpeg", "webp", "gif", "bmp", "tiff"), "docmind.reading.formats.image:open_image"),
-    **dict.fromkeys(("txt", "markdown", "csv", "code"), "docmind.reading.formats.text:open_text"),
-    "html": "docmind.reading.formats.html:open_html",
-    "docx": "docmind.reading.formats.docx:open_docx",
-    "xlsx": "docmind.reading.formats.xlsx:open_xlsx",
-    "epub": "docmind.reading.formats.epub:open_epub",
+    "pdf": ("docmind.reading.formats.pdf:open_pdf", "pypdfium2"),
+    **dict.fromkeys(
+        ("png", "jpeg", "webp", "gif", "bmp", "tiff"), ("docmind.reading.formats.image:open_image", "pillow")
+    ),
+    **dict.fromkeys(("txt", "csv", "code"), ("docmind.reading.formats.text:open_text", "docmind")),
+    "markdown": ("docmind.reading.formats.text:open_text", "markdown-it-py"),
+    "html": ("docmind.reading.formats.html:open_html", "lxml"),
+    "docx": ("docmind.reading.formats.docx:open_docx", "python-docx"),
+    "xlsx": ("docmind.reading.formats.xlsx:open_xlsx", "openpyxl"),
+    "epub": ("docmind.reading.formats.epub:open_epub", "lxml"),
 }
+"""The function that opens a kind of file, and the distribution that reads its format."""
 
-READER_MODULES = tuple(dict.fromkeys(place.partition(":")[0] for place in _READERS.values()))
+READER_MODULES = tuple(dict.fromkeys(place.partition(":")[0] for place, _engine in _READERS.values()))
 """The modules of the readers, each once."""
 
 
 def reader(kind: str) -> Open:
     """Return the opening function for one kind of file. Raises `UnsupportedFileError`."""
     try:
-        module, function = _READERS[kind].split(":")
+        module, function = _READERS[kind][0].split(":")
     except KeyError:
         raise UnsupportedFileError(
             _("There is no reader for {kind}; there are {names}.").format(kind=kind, names=", ".join(sorted(_READERS)))
         ) from None
     return getattr(importlib.import_module(module), function)
+
+
+def engine_of(kind: str) -> str:
+    """Return the name of the distribution that reads a kind of file; "" for an unknown kind."""
+    return _READERS[kind][1] if kind in _READERS else ""
 
 
 _MB = 1024 * 1024

@@ -22,6 +22,7 @@ from docmind.wording import _
 
 _FACES: dict[str, Face] = {"Title": "h1", "Heading 1": "h1", "Heading 2": "h2", "Heading 3": "h3", "Subtitle": "h3"}
 _NOTES = ("word/footnotes.xml", "word/endnotes.xml")
+_TEMPLATE = "2013-12-23 23:15"  # what python-docx's template says, not the document
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 
 
@@ -31,7 +32,10 @@ def open_docx(upload: Upload, kind: str, rules: Rules) -> LaidOut:
         notes = [archive.read(name) for name in _NOTES if name in archive.namelist()]
     try:
         document = docx.Document(io.BytesIO(upload.data))
-        facts = facts_of(upload.name, title=document.core_properties.title)
+        said = document.core_properties
+        created = str(said.created or "")
+        dated = "" if created.startswith(_TEMPLATE) else created
+        facts = facts_of(upload.name, title=said.title, author=said.author, dated=dated)
     except (PackageNotFoundError, KeyError, ValueError, zipfile.BadZipFile, etree.XMLSyntaxError) as error:
         raise CorruptFileError(_("{name} is a Word document that is broken.").format(name=upload.name)) from error
     return LaidOut(_blocks(document, notes), facts, upload.name, rules)

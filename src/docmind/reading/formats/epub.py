@@ -47,12 +47,14 @@ class Book:
             self.chapters = [chapter for chapter in self._spine(package, package_name) if chapter in self._present]
             self._fonts = self._scrambled()
             self._keys = _keys(package)
-            title = package.findtext(f".//{_DC}title")
+            title, dated = package.findtext(f".//{_DC}title"), package.findtext(f".//{_DC}date")
+            named = ((one.text or "").strip() for one in package.iterfind(f".//{_DC}creator"))
+            authors = ", ".join(filter(None, named))
         except (KeyError, ValueError, zipfile.BadZipFile, etree.XMLSyntaxError) as error:
             raise CorruptFileError(
                 _("{name} is an EPUB book that is broken: its parts cannot be found.").format(name=upload.name)
             ) from error
-        self.facts = facts_of(upload.name, title=title)
+        self.facts = facts_of(upload.name, title=title, author=authors, dated=dated)
         layouts = package.iterfind('.//{*}meta[@property="rendition:layout"]')
         self.is_exact = "pre-paginated" in ((meta.text or "").strip() for meta in layouts)
 

@@ -344,7 +344,8 @@ class PdfFile:
 
     @property
     def facts(self) -> Facts:
-        return facts_of(self._name, title=self._document.get_metadata_value("Title"))
+        said = {"title": "Title", "author": "Author", "dated": "CreationDate"}
+        return facts_of(self._name, **{name: self._document.get_metadata_value(key) for name, key in said.items()})
 
     def page(self, page_no: int) -> ParsedPage:
         """Return one page; one that PDFium cannot load is an empty sheet, so that the others keep their numbers."""

@@ -27,7 +27,7 @@ def open_xlsx(upload: Upload, kind: str, rules: Rules) -> LaidOut:
     open_archive(upload, rules).close()
     try:
         book = openpyxl.load_workbook(io.BytesIO(upload.data), read_only=True, data_only=True, keep_links=False)
-        facts = facts_of(upload.name, title=book.properties.title)
+        facts = facts_of(upload.name, title=book.properties.title, author=book.properties.creator)
         return LaidOut(_blocks(book), facts, upload.name, rules)
     except (*_BROKEN, InvalidFileException) as error:
         raise CorruptFileError(_("{name} is an Excel workbook that is broken.").format(name=upload.name)) from error
