@@ -51,6 +51,17 @@ def test_an_old_vault_answers_as_it_did(settings: Settings) -> None:
         assert not answer.degraded
 
 
+def test_documents_of_an_old_vault_have_empty_facts_until_a_person_sets_them(settings: Settings) -> None:
+    with DocMind(settings) as docmind:
+        for info in docmind.documents():
+            assert (info.author, info.dated, info.updated_at_ms, info.ingestion) == ("", "", 0, None)
+        doc_id = docmind.find_document("harbour.md").doc_id
+        changed = docmind.library.edit(doc_id, author="Ada Harbour", dated="2001-02-03")
+        assert (changed.author, changed.dated, changed.updated_at_ms > 0) == ("Ada Harbour", "2001-02-03", True)
+    with DocMind(settings) as docmind:
+        assert docmind.document(doc_id) == changed
+
+
 def test_an_old_conversation_goes_on(settings: Settings) -> None:
     with DocMind(settings) as docmind:
         (thread,) = docmind.conversations.threads()

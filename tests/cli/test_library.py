@@ -47,6 +47,21 @@ def test_an_original_comes_out_as_it_went_in(shell: Shell, tmp_path: Path) -> No
 
 
 @pytest.mark.slow
+def test_an_author_and_a_day_are_set_and_shown(shell: Shell) -> None:
+    told = shell.json("rename", "owls.txt", "--author", "Ada\u202e Owl", "--dated", "2024-02-29")["document"]
+    assert (told["author"], told["dated"], told["document"]) == ("Ada Owl", "2024-02-29", "owls.txt")
+    assert "no day of the calendar" in sentence_of(shell.run("rename", "owls.txt", "--dated", "2023-02-29", code=2))
+    shown = shell.run("show", "owls.txt").stdout.splitlines()
+    assert {"Name: owls.txt", "Author: Ada Owl", "Date: 2024-02-29"} <= set(shown)
+    assert any(line.startswith("Read by docmind") for line in shown)
+    document = shell.json("show", "owls.txt")["document"]
+    assert document in shell.json("list")["documents"]
+    assert document["ingestion"]["passages"] >= 1
+    assert document["updated_at_ms"] >= document["added_at_ms"]
+    assert "an image for each page" in sentence_of(shell.run("show", "owls.txt", "--image", "x.webp", code=2))
+
+
+@pytest.mark.slow
 def test_names_tags_and_collections(shell: Shell) -> None:
     told = shell.json("rename", "owls.txt", "strix.txt", "--title", "On owls")["document"]
     assert (told["document"], told["title"]) == ("strix.txt", "On owls")

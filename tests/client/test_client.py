@@ -18,6 +18,7 @@ from docmind import DocMind
 from docmind.access import api_token, find_running
 from docmind.client import CALLS, Client, connect, encode
 from docmind.client.client import _Conversations
+from docmind.documents import EDITED
 from docmind.errors import AppNotOpenError, ConfigError, NotFoundError
 from docmind.records.conversations import RunProgress
 from docmind.records.documents import Upload
@@ -72,12 +73,10 @@ SAME: dict[str, Callable[[Any], Any]] = {
     "original": lambda docmind: docmind.documents.original(herons(docmind)),
     "ask": lambda docmind: docmind.ask("Where do herons nest?").answer,
     "see": lambda docmind: (
-        docmind.search(
-            Query(picture=docmind.documents.page_image(herons(docmind), 1), read_picture=False, k=2, merge="rrf")
-        ).merge
+        docmind.see(docmind.documents.page_image(herons(docmind), 1), read=False, k=2, merge="rrf").merge
     ),
     "rename": lambda docmind: (
-        docmind.documents.rename(herons(docmind), title="Grey herons").title,
+        docmind.documents.edit(herons(docmind), title="Grey herons").title,
         docmind.documents.get(herons(docmind)).shown_title,
     ),
     "tags": lambda docmind: (docmind.documents.tag([herons(docmind)], add=["birds"]), docmind.documents.tags()),
@@ -135,10 +134,12 @@ def test_each_call_is_a_method_of_the_facade(facade: DocMind) -> None:
         if call.params is None:
             continue
         known = inspect.signature(found).parameters
-        assert {name.lstrip("*") for name in call.params} <= known.keys(), call.name
-        needed = [n for n, one in known.items() if one.default is one.empty and one.kind is not one.VAR_POSITIONAL]
-        required = {"query" if call.asks and name in ("question", "picture") else name for name in call.required}
-        assert set(needed) == required, call.name
+        taken = set(known)
+        if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in known.values()):
+            taken |= {column.name for column in EDITED}
+        assert {name.lstrip("*") for name in call.params} <= taken, call.name
+        needed = [n for n, one in known.items() if one.default is one.empty and "VAR" not in one.kind.name]
+        assert set(needed) == set(call.required), call.name
 
 
 def test_files_read_before_the_next_one_comes_are_reported(client: Client) -> None:

@@ -12,15 +12,15 @@ from docmind.client import ARRAYS, CALLS, OBJECTS, UNIONS, decode, encode, hints
 from docmind.errors import ConfigError
 from docmind.records.documents import ArtifactRef, Box, Upload
 from docmind.records.search import Filters, Hit, MultimodalHit, MultimodalResult
-from docmind.records.values import Day, bounds_of
+from docmind.records.values import DayBounds, bounds_of
 from each import each_of
 
 
 def sample(declared: Any, *, is_full: bool) -> Any:
     """Return a value of this type: with `is_full` no field is None and no array empty."""
-    if declared is Day:
-        return "2026-01-31"
-    declared = bounds_of(declared)[0]
+    declared, bounds = bounds_of(declared)
+    if any(isinstance(one, DayBounds) for one in bounds):
+        return "2024-03-31"
     origin, inner = get_origin(declared), get_args(declared)
     if declared in (str, int, float, bool):
         return {str: "é\u202e \x00", int: 3, float: 0.1, bool: True}[declared]

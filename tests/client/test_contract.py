@@ -50,8 +50,8 @@ def looking(docmind: Any) -> None:
 
 def editing(docmind: Any) -> None:
     doc_id = herons(docmind)
-    assert docmind.documents.rename(doc_id, title="Grey herons").title == "Grey herons"
-    docmind.documents.rename(doc_id, title="")
+    assert docmind.documents.edit(doc_id, title="Grey herons").title == "Grey herons"
+    docmind.documents.edit(doc_id, title="")
     docmind.documents.tag([doc_id], add=["birds", "water"])
     assert docmind.documents.tags() == {"birds": 1, "water": 1}
     docmind.documents.tag([doc_id], remove=["birds", "water"])

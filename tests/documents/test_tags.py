@@ -53,7 +53,7 @@ def test_an_old_library_with_more_tags_is_searched_and_indexed(tmp_path: Path) -
         info = docmind.documents.all()[0]
         with docmind.vault.database.transaction() as db:
             db.execute("UPDATE documents SET tags = ? WHERE doc_id = ?", (json.dumps(MANY), info.doc_id))
-        docmind.documents.rename(info.doc_id, title="Another title")
+        docmind.documents.edit(info.doc_id, title="Another title")
         assert docmind.reindex() == 3
         result = docmind.search(docmind.documents.page(info.doc_id, 1).text[:40])
         assert info.doc_id in {hit.doc_id for hit in result.hits}

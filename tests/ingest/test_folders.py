@@ -98,7 +98,7 @@ def test_a_document_follows_the_name_of_its_file(desk: DocMind, papers: Path) ->
     info = desk.folders.add(papers)
     synced(desk, info)
     heron, owl = (desk.documents.find(name).doc_id for name in ("heron.txt", "owl.md"))
-    desk.documents.rename(owl, document="My owl")
+    desk.documents.edit(owl, document="My owl")
     data = (papers / "report.pdf").read_bytes()
     (papers / "report.pdf").unlink()
     (papers / "storks.pdf").write_bytes(data)  # found again by its contents
@@ -111,7 +111,7 @@ def test_a_document_follows_the_name_of_its_file(desk: DocMind, papers: Path) ->
     )  # again: its name is not the one it was read by
     synced(desk, info)
     assert desk.documents.get(heron).document == "old heron.txt"
-    desk.documents.rename(heron, document="Bird of the reeds")
+    desk.documents.edit(heron, document="Bird of the reeds")
     (papers / "old heron.txt").rename(papers / "heron.txt")
     synced(desk, info)
     assert desk.documents.get(heron).document == "Bird of the reeds"

@@ -121,7 +121,7 @@ def test_a_restart_and_a_rebuild_leave_the_bin_out(tmp_path: Path) -> None:
             lambda: desk.documents.page(gone, 1),
             lambda: desk.documents.page_image(gone, 1),
             lambda: desk.documents.original(gone),
-            lambda: desk.documents.rename(gone, title="x"),
+            lambda: desk.documents.edit(gone, title="x"),
             lambda: desk.documents.find("gone.pdf"),
         ):
             with pytest.raises(NotFoundError):
@@ -183,7 +183,7 @@ def test_a_new_name_is_found_and_survives(tmp_path: Path) -> None:
         (result,) = desk.add([Upload("en_ca11_x.pdf", data)])
         doc_id = result.doc_id or ""
         before = desk.search("herons").hits[0]
-        info = desk.documents.rename(doc_id, document="birds.pdf", title="Of \u202e Babylon")
+        info = desk.documents.edit(doc_id, document="birds.pdf", title="Of \u202e Babylon")
         assert (info.document, info.title, info.read_as) == ("birds.pdf", "Of Babylon", ("en_ca11_x.pdf", ""))
         after = desk.search("herons").hits[0]
         assert (after.document, after.boxes, after.text) == ("birds.pdf", before.boxes, before.text)
@@ -191,16 +191,16 @@ def test_a_new_name_is_found_and_survives(tmp_path: Path) -> None:
         assert "sparse" in sparse
         assert desk.documents.original(doc_id) == data
         assert desk.documents.original_name(doc_id) == "birds.pdf"
-        assert desk.documents.rename(doc_id, document="a/b: c").document == "a/b: c"
+        assert desk.documents.edit(doc_id, document="a/b: c").document == "a/b: c"
         assert desk.documents.original_name(doc_id) == "a_b_ c.pdf"
         with pytest.raises(ConfigError, match="needs a name"):
-            desk.documents.rename(doc_id, document="  ")
+            desk.documents.edit(doc_id, document="  ")
     with DocMind(settings) as desk:
         assert desk.documents.get(doc_id).document == "a/b: c"
         assert desk.reindex() == 1
         assert desk.search("herons").hits[0].document == "a/b: c"
     with DocMind(settings, read_only=True) as desk, pytest.raises(VaultError):
-        desk.documents.rename(doc_id, title="no")
+        desk.documents.edit(doc_id, title="no")
 
 
 @pytest.mark.slow

@@ -166,11 +166,11 @@ from docmind.records.documents import Upload
 if __name__ == "__main__":
     done = []
     real = Catalog.finish_document
-    def finish(self, doc_id, *, language):
+    def finish(self, doc_id, **named):
         done.append(doc_id)
         if len(done) == 20:
             os.kill(os.getpid(), signal.SIGKILL)
-        return real(self, doc_id, language=language)
+        return real(self, doc_id, **named)
     Catalog.finish_document = finish
     with DocMind(Settings.load()) as desk:
         desk.add([Upload(f"note {n}.txt", f"Note {n} counts {n * 37} storks.".encode()) for n in range(40)])

@@ -146,7 +146,7 @@ def test_a_document_that_the_index_refuses_is_named_until_it_is_taken(library: L
         change = "UPDATE pages SET language = ? WHERE doc_id = ?"
         with docmind.vault.database.transaction() as db:
             db.execute(change, ("not a language", bad.doc_id))
-        docmind.documents.rename(bad.doc_id, title="Another title")  # written again, alone
+        docmind.documents.edit(bad.doc_id, title="Another title")  # written again, alone
         found = docmind.doctor.examine().findings
         assert [(finding.kind, finding.document) for finding in found] == [("document-refused", bad.document)]
         assert docmind.documents.get(bad.doc_id).message

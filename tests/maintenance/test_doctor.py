@@ -405,7 +405,7 @@ def test_text_that_looks_like_paths_is_no_violation(tmp_path: Path, seed: int) -
                 Upload(f"{path_like(chance)[:60]} {number} {at}.txt", text.encode()) for at, text in enumerate(texts)
             )
             doc_id = docmind.documents.all()[0].doc_id
-            docmind.documents.rename(doc_id, title=path_like(chance))
+            docmind.documents.edit(doc_id, title=path_like(chance))
             docmind.documents.tag([doc_id], add=[path_like(chance)[:40]])
             docmind.documents.new_collection(f"{path_like(chance)[:40]} {number}", [doc_id])
             docmind.memories.add(path_like(chance))

@@ -54,7 +54,7 @@ def change(docmind: DocMind) -> None:
     """Change everything that a snapshot holds: erase, rename, tag, collect, set a language, add."""
     herons = docmind.documents.find("herons.txt").doc_id
     docmind.erasures.erase([docmind.documents.find(NAME).doc_id])
-    docmind.documents.rename(herons, document="birds.txt", title="Birds")
+    docmind.documents.edit(herons, document="birds.txt", title="Birds")
     docmind.documents.tag([herons], add=["new"], remove=["old"])
     docmind.documents.set_language([herons], "fr")
     docmind.documents.delete_collection(docmind.documents.collection("Nature").collection_id)
@@ -159,7 +159,7 @@ def test_what_is_in_the_bin_is_not_held(tmp_path: Path) -> None:
 def test_a_document_that_is_being_read_stops_the_activation(tmp_path: Path) -> None:
     with LIBRARY.opened(tmp_path) as docmind:
         taken = docmind.snapshots.create()
-        docmind.documents.rename(docmind.documents.find("herons.txt").doc_id, document="birds.txt")
+        docmind.documents.edit(docmind.documents.find("herons.txt").doc_id, document="birds.txt")
         with docmind.vault.database.transaction() as db:
             db.execute("UPDATE documents SET status = 'reading' WHERE document = ?", (NAME,))
         with pytest.raises(ConfigError, match="being read"):
@@ -483,7 +483,8 @@ def older(folder: Path) -> int:
     """Take the last migration back, as if an older DocMind had written the vault; return the number before it."""
     with opened(folder) as docmind:
         with docmind.vault.database.outside() as db:
-            db.execute("DROP INDEX pages_sheets")
+            for column in ("author", "dated", "ingestion", "updated_at_ms"):
+                db.execute(f"ALTER TABLE documents DROP COLUMN {column}")
             db.execute("DELETE FROM migrations WHERE number = ?", (len(MIGRATIONS),))
         return len(MIGRATIONS) - 1
 

@@ -123,7 +123,9 @@ def said(test: AppTest) -> str:
 
 def listed() -> list[tuple[str, str]]:
     """Return the names and states of the documents in the table, whose rows the browser fetches."""
-    return [(row[1], row[9]) for row in json.loads(rows_of(app_state().open())[1])["rows"]]
+    told = json.loads(rows_of(app_state().open())[1])
+    name, status = (told["names"].index(one) for one in ("document", "status"))
+    return [(row[name], row[status]) for row in told["rows"]]
 
 
 def click(test: AppTest, key: str) -> AppTest:
@@ -436,7 +438,7 @@ def test_a_document_is_renamed_tagged_and_put_into_a_collection() -> None:
     stock()
     mind = app_state().open()
     test = click(open_document(NAME), "document-rename")
-    test.text_input(key="rename-title").set_value("The warranty").run()
+    test.text_input(key="edit-title").set_value("The warranty").run()
     test = click(test, "rename-yes")
     assert "The warranty" in said(test)
     (info,) = mind.documents.all()

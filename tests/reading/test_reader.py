@@ -47,7 +47,7 @@ def pages_of(reader: Reader, upload: Upload) -> list[ParsedPage]:
 def test_a_pdf_gives_text_words_picture_and_thumbnail(reader: Reader) -> None:
     data = papers.pdf([papers.line("Hello brave world")], title="A Sound Title")
     with reader.read(Upload("a.pdf", data)) as reading:
-        assert (reading.kind, reading.title, reading.pages) == ("pdf", "A Sound Title", 1)
+        assert (reading.kind, reading.facts["title"], reading.pages) == ("pdf", "A Sound Title", 1)
         (page,) = reading
     assert page.text == "Hello brave world"
     assert not page.needs_ocr
@@ -247,7 +247,7 @@ def _spans(page: ParsedPage) -> list[tuple[int, int]]:
     [
         'opened{"kind": "../x"}',
         'opened{"pages": "2"}',
-        'opened{"title": null}',
+        'opened{"facts": null}',
         'opened{"told": 7}',
         'page{"page_no": 3}',
         'page{"width": 1e99}',

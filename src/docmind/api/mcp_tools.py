@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from docmind.answers import NOT_READ
 from docmind.api.programs import Permit
 from docmind.client import Parameter, filter_parameters, filters_of, is_binary, parameters, query_of, result_of
+from docmind.documents import texts_to_find
 from docmind.errors import (
     ConfigError,
     DocMindError,
@@ -247,7 +248,7 @@ def list_documents(library: Library, asked: Any, _context: Context) -> Outcome:
     words = asked.find.casefold().split()
 
     def is_wanted(info: DocumentInfo) -> bool:
-        text = " ".join((info.document, info.shown_title, *info.tags)).casefold()
+        text = texts_to_find(info).casefold()
         return (
             filters.allow(info)
             and (not filters.languages or info.language in filters.languages)

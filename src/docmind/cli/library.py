@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from docmind.cli.help import command, group
 from docmind.cli.output import counted_documents, inert
 from docmind.cli.purge import plain_receipt, print_receipts
 from docmind.cli.threads import write_whole
+from docmind.documents import EDITED
 from docmind.errors import ConfigError, NotFoundError
 from docmind.wording import _, number_text
 
@@ -23,6 +25,14 @@ if TYPE_CHECKING:
     from docmind.records.documents import Collection
 
 _docs = click.argument("docs", nargs=-1, required=True)
+
+
+def _edited(work: Callable[..., None]) -> Callable[..., None]:
+    """Add an option for each attribute that a person sets as a text, besides the name."""
+    for column in reversed(EDITED):
+        if column.name != "document":
+            work = click.option(f"--{column.name}", help=column.about)(work)
+    return work
 
 
 @command()
@@ -63,15 +73,15 @@ def get(doc: str, output: Path, force: bool, as_json: bool) -> None:
 
 @command()
 @click.argument("doc")
-@click.argument("name", required=False)
-@click.option("--title", help="The title; an empty one is the title found on the first page.")
+@click.argument("document", metavar="[NAME]", required=False)
+@_edited
 @json_option
-def rename(doc: str, name: str | None, title: str | None, as_json: bool) -> None:
-    """Change the name or the title of a document in the library."""
-    if name is None and title is None:
-        raise ConfigError(_("There is nothing to change."), hint=_("Give a new name, --title, or both."))
+def rename(doc: str, as_json: bool, **values: str | None) -> None:
+    """Change the name of a document in the library, its title, or another fact."""
+    if all(value is None for value in values.values()):
+        raise ConfigError(_("There is nothing to change."), hint=_("Give a new name, or an option such as --title."))
     with reached() as desk:
-        info = desk.documents.rename(desk.documents.find(doc).doc_id, document=name, title=title)
+        info = desk.documents.edit(desk.documents.find(doc).doc_id, **values)
     if as_json:
         print_json({"document": plain(info)})
     else:

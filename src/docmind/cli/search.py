@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,14 +21,16 @@ from docmind.cli.help import Number, command
 from docmind.cli.options import asking
 from docmind.cli.output import counted_pages, inert, print_hits, print_narrow, print_sightings, source_of
 from docmind.client import query_of
+from docmind.documents import FIELDS
 from docmind.errors import ConfigError, NotFoundError, TooLargeError
 from docmind.records.query import Query
 from docmind.records.search import MultimodalResult
-from docmind.wording import _
+from docmind.wording import _, number_text
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
     from docmind.client import Client
+    from docmind.records.documents import DocumentInfo
 
 
 @command()
@@ -96,15 +99,23 @@ def _read(image: Path, limit: int) -> bytes:
 
 @command()
 @click.argument("doc")
-@click.argument("page", type=Number(1))
+@click.argument("page", type=Number(1), required=False)
 @click.option(
     "--image", type=click.Path(path_type=Path, dir_okay=False), help="Write the page image (WebP) to this file."
 )
 @json_option
-def show(doc: str, page: int, image: Path | None, as_json: bool) -> None:
-    """Show the text of a page, or write its image with --image. DOC is an id, the beginning of one, or a file name."""
+def show(doc: str, page: int | None, image: Path | None, as_json: bool) -> None:
+    """Show what is known of a document, or the text of a page, or write its image with --image.
+
+    DOC is an id, the beginning of one, or a file name.
+    """
+    if page is None and image is not None:
+        raise ConfigError(_("A document has an image for each page."), hint=_("Give the number of a page too."))
     with reached() as desk:
         info = desk.documents.find(doc)
+        if page is None:
+            _print_facts(info, as_json=as_json)
+            return
         view = desk.documents.page(info.doc_id, page)
         if image is not None:
             try:
@@ -121,3 +132,22 @@ def show(doc: str, page: int, image: Path | None, as_json: bool) -> None:
     named = {"document": inert(view.document), "page": view.page_no, "pages": view.pages}
     click.echo(told.format(**named, source=source_of(view.text_source)) + "\n")
     click.echo(inert(view.text, keep_lines=True))
+
+
+def _print_facts(info: DocumentInfo, *, as_json: bool) -> None:
+    """Print each attribute of a document that has a name for people, and how it was read."""
+    if as_json:
+        print_json({"document": plain(info)})
+        return
+    for column in FIELDS:
+        value = column.of(info)
+        if not column.label or not column.is_stored or value in ("", (), 0):
+            continue
+        if column.name.endswith("_at_ms"):
+            value = time.strftime("%Y-%m-%d %H:%M", time.localtime(value / 1000))
+        text = ", ".join(value) if isinstance(value, tuple) else str(value)
+        click.echo(f"{_(column.label)}: {inert(text)}")
+    if info.ingestion is not None:
+        told = _("Read by {engines} in {seconds} s")
+        engines = ", ".join(filter(None, (info.ingestion.engine, info.ingestion.ocr_engine)))
+        click.echo(told.format(engines=inert(engines), seconds=number_text(info.ingestion.seconds, 1)))

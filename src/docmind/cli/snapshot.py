@@ -14,7 +14,7 @@ from docmind.cli.output import counted_documents, counted_pages, inert, terminal
 from docmind.config import Settings
 from docmind.errors import DamagedError
 from docmind.records.snapshots import KeptDatabase, SnapshotDifference, SnapshotInfo
-from docmind.wording import N_, _, ngettext
+from docmind.wording import _, ngettext
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 _ID = 8  # characters of an id that are shown
 _MB = 1e6
 _NOW = "now"
-_CHANGES = (N_("name"), N_("title"), N_("tags"), N_("language"), N_("collections"), N_("text"), N_("text model"))
 
 _snapshot = click.argument("snapshot")
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from docmind.client.codec import hints_of, is_binary
+from docmind.documents import EDITED
 from docmind.records.access import ApiToken, NewApiToken, TokenScope
 from docmind.records.answers import Answer
 from docmind.records.checks import CheckReport, Level, RepairReport
@@ -159,8 +160,8 @@ CALLS = (
     Call("documents.find", "GET", "/documents/find", DocumentInfo, {"name": Name}),
     Call("documents.get", "GET", "/documents/{doc_id}", DocumentInfo, {"doc_id": Name}),
     Call(
-        "documents.rename", "PATCH", "/documents/{doc_id}", DocumentInfo,
-        {"doc_id": Name, "document": or_none(Title), "title": or_none(Title)},
+        "documents.edit", "PATCH", "/documents/{doc_id}", DocumentInfo,
+        {"doc_id": Name, **{column.name: or_none(column.value) for column in EDITED}},
     ),
     Call("documents.original", "GET", "/documents/{doc_id}/original", bytes, {"doc_id": Name}),
     Call("documents.original_name", "GET", "/documents/{doc_id}/original-name", str, {"doc_id": Name}),

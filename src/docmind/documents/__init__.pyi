@@ -1,6 +1,21 @@
 from .carrying import TABLES, CarriedDocument, adopt_document, carried_document, check_carried, doc_id_of, rows_of
 from .catalog import Catalog, PageRecord
 from .chunk_store import NodeRecord, NodeStore, unpack_tokens
+from .columns import (
+    CHANGES,
+    COLUMNS,
+    DECODED,
+    DRAWN,
+    EDITED,
+    FACTS,
+    FIELDS,
+    MENUS,
+    NAMES,
+    Column,
+    found_facts,
+    is_readable,
+    texts_to_find,
+)
 from .edits import Edits
 from .erasures import LEAST_NAME, Erasure, ErasurePlan, Erasures, unreadable_erasures
 from .language import language_of, majority, with_ordinals
@@ -26,12 +41,22 @@ from .uploads import QueuedFile, Uploads, need_room, refused
 from .words import Words
 
 __all__ = [
+    "CHANGES",
+    "COLUMNS",
+    "DECODED",
+    "DRAWN",
+    "EDITED",
+    "FACTS",
+    "FIELDS",
     "IMAGE_SUFFIX",
     "LEAST_NAME",
     "LONGEST_SEARCH",
+    "MENUS",
+    "NAMES",
     "TABLES",
     "CarriedDocument",
     "Catalog",
+    "Column",
     "Edits",
     "Erasure",
     "ErasurePlan",
@@ -57,8 +82,10 @@ __all__ = [
     "check_carried",
     "doc_id_of",
     "fitting_tags",
+    "found_facts",
     "held_documents",
     "held_of",
+    "is_readable",
     "language_of",
     "majority",
     "need_room",
@@ -71,6 +98,7 @@ __all__ = [
     "rows_of",
     "segment_of",
     "texts_of",
+    "texts_to_find",
     "unpack_tokens",
     "unreadable_erasures",
     "with_ordinals",

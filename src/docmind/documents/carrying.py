@@ -5,14 +5,14 @@ Ids are keyed, so that they differ between vaults: `renamed` gives a document th
 
 from __future__ import annotations
 
-import json
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from docmind.documents.columns import NOT_IN_BUNDLES, check_stored
 from docmind.documents.stored import artifact_of
 from docmind.documents.words import Words
 from docmind.errors import DamagedError
@@ -36,7 +36,7 @@ _WHERE = {
     "page_vectors": _OF_IMAGE,
     "web_pages": _OF_DOCUMENT,
 }
-_MADE = ("look_id",)  # numbers that each vault gives by itself
+_NOT_CARRIED = {"looks": frozenset({"look_id"})}  # numbers that each vault gives by itself
 _DOC_ID = re.compile(r"[0-9a-f]{32}")
 _LARGEST_SIDE = 65_535
 _PLACE = ("page_no", "ordinal", "start", "end")
@@ -85,15 +85,21 @@ def doc_id_of(original: ArtifactRef) -> str:
 
 def carried_document(database: Database, doc_id: str) -> CarriedDocument:
     """Return the rows of a document. Raises `DamagedError` where they cannot be read."""
-    return CarriedDocument(doc_id, {table: rows_of(database, table, _WHERE[table], (doc_id,)) for table in TABLES})
+    left_out = {"documents": NOT_IN_BUNDLES}
+    found = {table: rows_of(database, table, _WHERE[table], (doc_id,), left_out.get(table, ())) for table in TABLES}
+    return CarriedDocument(doc_id, found)
 
 
 def rows_of(
-    database: Database, table: str, query: str = "SELECT {columns} FROM {table}", parameters: Row = ()
-) -> list[dict[str, object]]:
-    """Return rows of a table as dicts by column, all or those of a query. Raises `DamagedError` for broken text."""
+    database: Database, table: str, query: str = "SELECT {columns} FROM {table}", parameters: Row = (),
+    left_out: Collection[str] = (),
+) -> list[dict[str, object]]:  # fmt: skip
+    """Return rows of a table as dicts by column, all or those of a query, without the columns that are left out.
+
+    Raises `DamagedError` for broken text.
+    """
     with database.reading() as db:
-        columns = columns_of(db, table)
+        columns = [column for column in columns_of(db, table) if column not in left_out]
         try:
             found = db.execute(query.format(columns=_quoted(columns), table=table), parameters).fetchall()
         except dbapi2.OperationalError as error:
@@ -128,7 +134,7 @@ def adopt_document(db: Connection, carried: CarriedDocument) -> None:
 def columns_of(db: Connection, table: str) -> list[str]:
     """Return the columns of a table that are carried."""
     found: list[Row] = db.execute(f"PRAGMA table_info({table})").fetchall()
-    return [row[1] for row in found if row[1] not in _MADE]
+    return [row[1] for row in found if row[1] not in _NOT_CARRIED.get(table, ())]
 
 
 def _quoted(columns: list[str]) -> str:
@@ -142,9 +148,7 @@ def _check(carried: CarriedDocument) -> None:
         raise ValueError("not a document that is ready")
     if _number(document["pages"]) != len(pages) or sorted(pages) != list(range(1, len(pages) + 1)):
         raise ValueError("not all pages, or one twice")
-    for name in ("tags", "read_as"):
-        if not all(isinstance(item, str) for item in json.loads(_text(document[name]))):
-            raise ValueError("not a list of texts")
+    check_stored(document)
     carried.artifacts()
     for page_no, page in pages.items():
         if page["page_id"] != page_id_of(carried.doc_id, page_no):

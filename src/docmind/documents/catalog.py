@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from docmind.documents.stored import artifact_of, readable_artifacts, readable_texts, texts_of
+from docmind.documents.columns import BEGIN, OCR_PAGES, PAGES_DONE, SELECTED, begun_values, info_of, stored
+from docmind.documents.facts import day_in_name, day_on_page
+from docmind.documents.stored import artifact_of, readable_artifacts, readable_texts
 from docmind.documents.titles import printed_title
 from docmind.documents.words import Words
 from docmind.errors import DamagedError, NotFoundError
 from docmind.records.answers import Gone
-from docmind.records.documents import ArtifactRef, Box, DocumentInfo, DocumentStatus, PageView, TextSource, page_id_of
+from docmind.records.documents import ArtifactRef, Box, DocumentInfo, Ingestion, PageView, TextSource, page_id_of
 from docmind.records.search import Degraded, Filters, StoredFacts
 from docmind.storage import Connection, Database, Row
 from docmind.wording import _, ngettext
@@ -66,15 +67,6 @@ _IS_READABLE = f"(d.deleted_at_ms IS NULL OR ({_IS_KEPT}))"
 # A condition on rows of `pages`, with the document's id as first parameter: its pages can be opened.
 _IS_SHOWN = f"EXISTS (SELECT 1 FROM documents d WHERE d.doc_id = ?1 AND {_IS_READABLE})"
 
-_QUEUED: dict[str, DocumentStatus] = {
-    "waiting": "reading",
-    "reading": "reading",
-    "paused": "paused",
-    "cancelled": "stopped",
-    "failed": "failed",
-    "locked": "failed",
-}
-
 
 class Catalog:
     """The document tables of `vault.db`. Thread-safe as `Database` is.
@@ -100,44 +92,40 @@ class Catalog:
         """
         with self._db.transaction() as db:
             self._db.recount()
-            db.execute(
-                "INSERT INTO documents (doc_id, document, title, kind, status, pages, bytes, tags, original,"
-                " original_suffix, added_at_ms) VALUES (?, ?, ?, ?, 'reading', ?, ?, ?, ?, ?, ?)"
-                " ON CONFLICT (doc_id) DO UPDATE SET status = 'reading', message = '', kind = excluded.kind,"
-                " document = CASE read_as WHEN '[]' THEN excluded.document ELSE document END,"
-                " title = CASE read_as WHEN '[]' THEN excluded.title ELSE title END,"
-                " pages = excluded.pages, original = excluded.original, original_suffix = excluded.original_suffix,"
-                " tags = CASE excluded.tags WHEN '[]' THEN tags ELSE excluded.tags END",
-                (
-                    info.doc_id,
-                    info.document,
-                    info.title,
-                    info.kind,
-                    info.pages,
-                    info.bytes,
-                    json.dumps(info.tags),
-                    original.sha256,
-                    original.suffix,
-                    info.added_at_ms,
-                ),
-            )
+            begun = replace(info, status="reading", message="")
+            named = {"original": original.sha256, "original_suffix": original.suffix}
+            db.execute(BEGIN, begun_values(begun, **named, updated_at_ms=_now_ms()))
 
-    def finish_document(self, doc_id: str, *, language: str) -> int:
-        """Mark a document ready, with the title found on its first page, and return the epoch of this change.
+    def finish_document(self, doc_id: str, *, language: str, ingestion: Ingestion | None = None) -> int:
+        """Mark a document ready, with what its first page tells, and return the epoch of this change.
 
-        Raises `NotFoundError`.
+        That is a title and, where none is known, a day, which its name may tell too. `ingestion` is how it was read,
+        without the counts. Raises `NotFoundError`.
         """
         first = self.pages([(doc_id, 1)]).get((doc_id, 1))
         heading = printed_title(first.text, Words.unpack(first.words)) if first is not None else ""
         with self._db.transaction() as db:
             self._db.recount()
-            marked = db.execute(
-                "UPDATE documents SET status = 'ready', message = '', heading = ?,"
-                " language = CASE is_language_set WHEN 0 THEN ? ELSE language END WHERE doc_id = ?",
-                (heading, language, doc_id),
-            )
-            if not marked.rowcount:
+            row = db.execute(
+                "SELECT document, dated, language, is_language_set, (SELECT count(*) FROM nodes n WHERE n.doc_id ="
+                f" d.doc_id), {PAGES_DONE}, {OCR_PAGES} FROM documents d WHERE doc_id = ?",
+                (doc_id,),
+            ).fetchone()
+            if row is None:
                 raise NotFoundError(_("There is no such document: {doc_id}.").format(doc_id=doc_id))
+            document, dated, known, is_set, passages, pages, ocr_pages = row
+            values: dict[str, object] = {
+                "status": "ready",
+                "message": "",
+                "heading": heading,
+                "language": known if is_set else language,
+                "dated": dated or day_on_page(first.text if first is not None else "") or day_in_name(document),
+            }
+            if ingestion is not None:
+                engine = ingestion.ocr_engine if ocr_pages else ""
+                counts = {"passages": passages, "pages": pages, "ocr_pages": ocr_pages}
+                values["ingestion"] = replace(ingestion, ocr_engine=engine, **counts)
+            self.set(db, doc_id, values)
             return self._changed(db, doc_id)
 
     def find_headings(self, after: str, most: int) -> str | None:
@@ -159,6 +147,12 @@ class Catalog:
             with self._db.transaction() as db:
                 db.executemany("UPDATE documents SET heading = ? WHERE doc_id = ? AND heading = ''", found)
         return doc_ids[-1] if len(doc_ids) == most else None
+
+    def set(self, db: Connection, doc_id: str, values: Mapping[str, object]) -> None:
+        """Set columns of a document's row, by name, in the caller's transaction, and note the time of the change."""
+        new = {**values, "updated_at_ms": _now_ms()}
+        names = ", ".join(f'"{name}" = ?' for name in new)
+        db.execute(f"UPDATE documents SET {names} WHERE doc_id = ?", [*map(stored, new.values()), doc_id])
 
     def fail_document(self, doc_id: str, message: str) -> None:
         """Keep the document as failed, with the sentence that says why."""
@@ -598,32 +592,28 @@ class Catalog:
 
     def _changed(self, db: Connection, doc_id: str) -> int:
         self._refused = None
-        cursor = db.execute("INSERT INTO changes (doc_id, at_ms) VALUES (?, ?)", (doc_id, int(time.time() * 1000)))
+        cursor = db.execute("INSERT INTO changes (doc_id, at_ms) VALUES (?, ?)", (doc_id, _now_ms()))
         db.execute("DELETE FROM changes WHERE doc_id = ? AND epoch < ?", (doc_id, cursor.lastrowid))
         return cursor.lastrowid
 
     def _documents(self, where: str, parameters: tuple[object, ...]) -> list[DocumentInfo]:
         rows = self._db.all(
-            "SELECT d.doc_id, d.document, d.title, d.kind, d.status, d.pages, d.language, d.bytes, d.added_at_ms,"
-            " d.message, d.tags, (SELECT count(*) FROM pages p WHERE p.doc_id = d.doc_id),"
-            " (SELECT count(*) FROM pages p WHERE p.doc_id = d.doc_id AND p.text_source = 'ocr'),"
-            " (SELECT u.state FROM uploads u WHERE u.doc_id = d.doc_id AND u.state <> 'done'"
-            "  ORDER BY u.upload_id DESC LIMIT 1),"
-            " (SELECT group_concat(c.collection_id, ' ') FROM collected c WHERE c.doc_id = d.doc_id),"
-            " d.heading, d.read_as, d.deleted_at_ms, coalesce(w.address, ''), coalesce(w.fetched_at_ms, 0)"
-            f" FROM documents d LEFT JOIN web_pages w ON w.doc_id = d.doc_id {where}",
-            parameters,
+            f"SELECT {SELECTED} FROM documents d LEFT JOIN web_pages w ON w.doc_id = d.doc_id {where}", parameters
         )
         return [self._document(row) for row in rows]
 
     def _document(self, row: Row) -> DocumentInfo:
         """Return the record of a row; what cannot be read of it is left out, and told by `message` and `damage`."""
         try:
-            return _document(row, texts_of(row[10]), texts_of(row[16]))
+            return info_of(row)
         except DamagedError:
-            self._unsound[row[0]] = row[1]
-            info = _document(row, readable_texts(row[10]), readable_texts(row[16]))
-            return replace(info, message=_("Its tags or its former name can't be read: vault.db is damaged there."))
+            info = info_of(row, lenient=True)
+            self._unsound[info.doc_id] = info.document
+            return replace(info, message=_("A part of what is known of it can't be read: vault.db is damaged there."))
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)
 
 
 def _some(names: Sequence[str]) -> dict[str, str]:
@@ -641,34 +631,6 @@ def held_in(database: Database, snapshots: Collection[str]) -> set[str]:
         tuple(snapshots),
     )
     return {doc_id for (doc_id,) in rows}
-
-
-def _document(row: Row, tags: tuple[str, ...], read_as: tuple[str, ...]) -> DocumentInfo:
-    doc_id, document, title, kind, status, pages, language, size, added, message, _unused, done, ocr, queued = row[:14]
-    collections, heading, _unused, deleted, address, fetched = row[14:]
-    # The state of a document that is not ready is that of its file in the queue.
-    status_: DocumentStatus = _QUEUED[queued] if status != "ready" and queued in _QUEUED else status
-    return DocumentInfo(
-        doc_id,
-        document,
-        title,
-        kind,
-        status_,
-        pages,
-        done,
-        ocr,
-        language,
-        size,
-        added,
-        message,
-        tags,
-        tuple(sorted((collections or "").split())),
-        heading,
-        read_as,
-        deleted,
-        address,
-        fetched,
-    )
 
 
 def _page(row: Row) -> PageRecord:

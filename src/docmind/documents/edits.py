@@ -5,13 +5,13 @@ Nothing here reads a file again, and nothing here changes the index: `docmind.in
 
 from __future__ import annotations
 
-import json
 import secrets
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from docmind.documents.catalog import Catalog
+from docmind.documents.columns import IN_INDEX, edited
 from docmind.documents.language import language_of, majority
 from docmind.documents.stored import readable_texts
 from docmind.documents.tags import check_number, tag_of
@@ -21,7 +21,7 @@ from docmind.rich_text import one_line
 from docmind.storage import Connection, Database
 from docmind.wording import _
 
-_NAME, _TITLE, _COLLECTION = 200, 300, 60  # the most characters of each
+_COLLECTION = 60  # the most characters of its name
 
 
 class Edits:
@@ -55,24 +55,22 @@ class Edits:
 
     # names and languages
 
-    def rename(self, doc_id: str, *, document: str | None = None, title: str | None = None) -> DocumentInfo:
-        """Set the name, the title, or both, and record a change; an empty title is the one found on the first page.
+    def edit(self, doc_id: str, values: Mapping[str, str | None]) -> DocumentInfo:
+        """Set attributes that a person sets as texts (`columns.EDITED`), by name; None leaves one as it is.
 
-        Raises `NotFoundError`, and `ConfigError` for an empty name.
+        An empty title is the one found on the first page. Raises `NotFoundError`, and `ConfigError` for an empty name
+        and for a value that its attribute does not take.
         """
-        name = None if document is None else _line(document, _NAME)
-        if name == "":
-            raise ConfigError(_("A document needs a name."), hint=_("Type a name with at least one letter."))
+        given = edited(values)
         info = self._catalog.document(doc_id)
-        new = (name or info.document, info.title if title is None else _line(title, _TITLE))
-        if new != (info.document, info.title):
-            read_as = info.read_as or (info.document, info.title)
+        new: dict[str, object] = {name: value for name, value in given.items() if value != getattr(info, name)}
+        if new:
+            if not new.keys().isdisjoint(("document", "title")):
+                new["read_as"] = info.read_as or (info.document, info.title)
             with self._db.transaction() as db:
-                db.execute(
-                    "UPDATE documents SET document = ?, title = ?, read_as = ? WHERE doc_id = ?",
-                    (*new, json.dumps(read_as), doc_id),
-                )
-                self._catalog.touch(doc_id)
+                self._catalog.set(db, doc_id, new)
+                if not new.keys().isdisjoint(IN_INDEX):
+                    self._catalog.touch(doc_id)
         return self._catalog.document(doc_id)
 
     def set_language(self, doc_ids: Sequence[str], language: str) -> None:
@@ -106,10 +104,7 @@ class Edits:
                     " AND p.page_no = nodes.page_no) WHERE doc_id = ?",
                     (doc_id,),
                 )
-                db.execute(
-                    "UPDATE documents SET language = ?, is_language_set = ? WHERE doc_id = ?",
-                    (found, bool(code), doc_id),
-                )
+                self._catalog.set(db, doc_id, {"language": found, "is_language_set": bool(code)})
                 self._catalog.touch(doc_id)
 
     def _detect(self, db: Connection, doc_id: str) -> str:
@@ -136,7 +131,8 @@ class Edits:
                 for tag in added:
                     kept.setdefault(tag.casefold(), known.setdefault(tag.casefold(), tag))
                 check_number(len(kept), len(old))
-                db.execute("UPDATE documents SET tags = ? WHERE doc_id = ?", (json.dumps([*kept.values()]), doc_id))
+                if (new := tuple(kept.values())) != old:
+                    self._catalog.set(db, doc_id, {"tags": new})
 
     def tags(self) -> dict[str, int]:
         """Return all tags of documents outside the bin, in alphabetical order, with the number of their documents."""
@@ -206,7 +202,8 @@ class Edits:
                     if leave
                     else "INSERT OR IGNORE INTO collected (collection_id, doc_id) VALUES (?, ?)"
                 )
-                db.execute(sql, (collection_id, doc_id))
+                if db.execute(sql, (collection_id, doc_id)).rowcount:
+                    self._catalog.set(db, doc_id, {})
 
     def _check_name(self, name: str, but: str = "") -> None:
         if not name:
@@ -250,9 +247,7 @@ class Edits:
             for doc_id in dict.fromkeys(doc_ids):
                 if (self._catalog.document_or_binned(doc_id).deleted_at_ms is None) == (at_ms is None):
                     continue
-                db.execute(
-                    "UPDATE documents SET deleted_at_ms = ?, binned_own_ms = NULL WHERE doc_id = ?", (at_ms, doc_id)
-                )
+                self._catalog.set(db, doc_id, {"deleted_at_ms": at_ms, "binned_own_ms": None})
                 self._catalog.touch(doc_id)
 
 

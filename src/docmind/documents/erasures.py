@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from docmind.documents.catalog import Catalog
+from docmind.documents.columns import NAMES
 from docmind.documents.segments import destroy_segments
 from docmind.errors import DamagedError, NotFoundError
 from docmind.records.documents import ArtifactRef
@@ -169,7 +170,7 @@ class Erasures:
             info = self._catalog.document_or_binned(doc_id)
         except NotFoundError:
             return ()
-        return self._traces(doc_id, (info.document, info.title, info.heading), self._candidates(doc_id))
+        return self._traces(doc_id, [getattr(info, name) for name in NAMES], self._candidates(doc_id))
 
     def traces_among(self, doc_id: str, names: Sequence[str], texts: Sequence[str]) -> tuple[str, ...]:
         """Do what `traces_of` does, of names and texts of pages, for a document that is not in the library."""
@@ -179,7 +180,7 @@ class Erasures:
     def _traces(self, doc_id: str, named: Sequence[str], candidates: Iterable[str]) -> tuple[str, ...]:
         names = [name for name in named if len(name) >= LEAST_NAME]
         wanted = dict.fromkeys([*names, *candidates])
-        others = self._db.all("SELECT document, title, heading FROM documents WHERE doc_id <> ?", (doc_id,))
+        others = self._db.all(f"SELECT {', '.join(NAMES)} FROM documents WHERE doc_id <> ?", (doc_id,))
         for name in [*wanted]:
             if any(name in text for row in others for text in row):
                 del wanted[name]

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from docmind.documents.carrying import TABLES, CarriedDocument, adopt_document, columns_of, rows_of
 from docmind.documents.catalog import Catalog
+from docmind.documents.columns import IN_INDEX, NOT_IN_SNAPSHOTS
 from docmind.documents.stored import artifact_of, readable_artifacts
 from docmind.errors import ConfigError, DamagedError, NotFoundError
 from docmind.records.documents import ArtifactRef
@@ -28,7 +29,6 @@ _LENGTH = struct.Struct(">I")
 _HELD = {"pages": "page_no", "nodes": "page_no, ordinal, node_id"}  # tables of a segment, and the order of their rows
 _OF_DOCUMENT = "SELECT {columns} FROM {table} WHERE doc_id = ?1"
 _IS_HELD = "status = 'ready' AND deleted_at_ms IS NULL"
-_SHOWN = ("document", "title", "heading", "language", "read_as")  # what the index follows
 
 Rows = dict[str, list[dict[str, Any]]]
 
@@ -68,7 +68,8 @@ def held_of(plain: Mapping[str, Any]) -> HeldDocument:
 def held_documents(database: Database) -> tuple[list[HeldDocument], list[dict[str, Any]]]:
     """Return the ready documents outside the bin, and all collections, as of one moment."""
     with database.reading():
-        rows = rows_of(database, "documents", f"SELECT {{columns}} FROM {{table}} WHERE {_IS_HELD} ORDER BY doc_id")
+        query = f"SELECT {{columns}} FROM {{table}} WHERE {_IS_HELD} ORDER BY doc_id"
+        rows = rows_of(database, "documents", query, left_out=NOT_IN_SNAPSHOTS)
         pages = {str(row["doc_id"]): row for row in rows_of(database, "web_pages")}
         collections = rows_of(database, "collections", "SELECT {columns} FROM {table} ORDER BY collection_id")
         collected: dict[str, list[str]] = {}
@@ -342,6 +343,7 @@ class Segments:
             row = rows.get(doc_id)
             if row is None:
                 adopt_document(db, carried_in(held, load(doc_id)))
+                self._catalog.set(db, doc_id, {})
                 restored += 1
             elif row["status"] != "ready":
                 raise ConfigError(
@@ -349,16 +351,17 @@ class Segments:
                     hint=_("Wait until it is read, or remove it from the queue; then try again."),
                 )
             else:
-                wanted = {name: value for name, value in held.row.items() if name in row}
+                wanted = {
+                    name: value for name, value in held.row.items() if name in row and name not in NOT_IN_SNAPSHOTS
+                }
                 # That of a document in the bin is not known: it may have been changed before it was deleted.
                 is_other_text = present.get(doc_id) != address
                 if is_other_text:
                     _replace(db, doc_id, load(doc_id))
                 is_as_set = all(row.get(name) == value for name, value in wanted.items())
                 if not is_as_set:
-                    names = ", ".join(f'"{name}" = ?' for name in wanted)
-                    db.execute(f"UPDATE documents SET {names} WHERE doc_id = ?", [*wanted.values(), doc_id])
-                is_same = not is_other_text and all(row[name] == wanted[name] for name in _SHOWN)
+                    self._catalog.set(db, doc_id, wanted)
+                is_same = not is_other_text and all(row[name] == wanted[name] for name in IN_INDEX if name in wanted)
                 if is_same and is_as_set:
                     unchanged += 1
                     continue
@@ -369,7 +372,7 @@ class Segments:
             self._catalog.touch(doc_id)
         for doc_id, row in rows.items():
             if row["status"] == "ready" and row["deleted_at_ms"] is None and doc_id not in target:
-                db.execute("UPDATE documents SET deleted_at_ms = ? WHERE doc_id = ?", (now_ms, doc_id))
+                self._catalog.set(db, doc_id, {"deleted_at_ms": now_ms})
                 self._catalog.touch(doc_id)
                 binned += 1
         _put_back_collections(db, target, collections)

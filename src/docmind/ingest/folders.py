@@ -347,7 +347,7 @@ class Folders:
                 return
             places = (_place(salt, f"{folder}/{info.document}".lstrip("/")) for folder in folders)
             if is_as_read or row.place in places:
-                self._library.rename(row.doc_id, document=_text(name))
+                self._library.edit(row.doc_id, document=_text(name))
 
     def _moved(
         self,

@@ -154,13 +154,14 @@ class Library:
 
     # names, languages and tags
 
-    def rename(self, doc_id: str, *, document: str | None = None, title: str | None = None) -> DocumentInfo:
-        """Set the name, the title, or both; an empty title is the one found on the first page.
+    def edit(self, doc_id: str, **values: str | None) -> DocumentInfo:
+        """Set attributes of a document that a person sets as texts, such as `document`, its name, and `title`.
 
-        Raises `NotFoundError`, and `ConfigError` for an empty name.
+        `docmind.documents.EDITED` declares them. None leaves one as it is; an empty title is the one found on the first
+        page. Raises `NotFoundError`, and `ConfigError` for an empty name and for a value that is out of its bounds.
         """
         self._db.check_writable()
-        info = self._edits.rename(doc_id, document=document, title=title)
+        info = self._edits.edit(doc_id, values)
         self.follow_changes()
         return info
 

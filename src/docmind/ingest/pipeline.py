@@ -14,8 +14,11 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
+from docmind import __version__
 from docmind.config import Settings
 from docmind.documents import (
     Edits,
@@ -46,7 +49,7 @@ from docmind.image_match import ImageMatcher
 from docmind.index import SearchIndex
 from docmind.ingest.later import LaterVectors
 from docmind.reading import Ocr, OcrPass, Reader, Reading, is_plain
-from docmind.records.documents import AddResult, DocumentInfo, ParsedPage, Upload
+from docmind.records.documents import AddResult, DocumentInfo, Ingestion, ParsedPage, Upload
 from docmind.storage import Sealable
 from docmind.vault import Vault
 from docmind.visual import Visual
@@ -188,7 +191,7 @@ class Ingest:
                 elif known is None:
                     fresh.setdefault(file.doc_id, (number, file))
             made = self._read_texts(list(fresh.values()), step)
-            results = self._commit_texts(made, already)
+            results = self._commit_texts(made, already, started)
         took = (time.monotonic() - started) * 1000 / max(1, len(results))
         return {upload_id: replace(result, duration_ms=took) for upload_id, result in results.items()}
 
@@ -236,7 +239,10 @@ class Ingest:
         return _Text(file, replace(info, pages_done=len(pages)), records, images)
 
     def _commit_texts(
-        self, groups: Sequence[tuple[list[_Text], list[NodeRecord], Made]], already: dict[int, AddResult]
+        self,
+        groups: Sequence[tuple[list[_Text], list[NodeRecord], Made]],
+        already: dict[int, AddResult],
+        started: float,
     ) -> dict[int, AddResult]:
         from docmind.ingest.llama_nodes import keep_vectors
 
@@ -263,7 +269,8 @@ class Ingest:
                     keep_vectors(self._nodes, self._embedder, self._tokens, made)
                 for text in texts:
                     doc_id, language = text.info.doc_id, majority([page.language for page in text.pages])
-                    self._catalog.finish_document(doc_id, language=language)
+                    how = self._ingested(text.info, started)
+                    self._catalog.finish_document(doc_id, language=language, ingestion=how)
                     result = AddResult(text.file.name, "added", doc_id, len(text.pages))
                     self._uploads.settle(text.file.upload_id, result)
                     results[text.file.upload_id] = result
@@ -406,7 +413,7 @@ class Ingest:
         self._ocr.close()
 
     def _add(self, file: QueuedFile, upload: Upload, step: Step) -> AddResult:
-        doc_id = file.doc_id
+        doc_id, started = file.doc_id, time.monotonic()
         known = self._known(doc_id)
         if known is not None and known.deleted_at_ms is not None:
             self._edits.restore([doc_id])
@@ -421,14 +428,15 @@ class Ingest:
             if stored and known is not None and reading.pages != known.pages:  # drawn differently than before
                 self._nodes.forget(doc_id)
                 return self._add(file, upload, step)
-            info = replace(_begun(file, upload, reading), pages_done=len(stored))
+            before = known.ingestion.tries if known is not None and known.ingestion is not None else 0
+            info = replace(_begun(file, upload, reading, tries=before + 1), pages_done=len(stored))
             with self._rows, self._db.transaction():
                 self._uploads.begin(file.upload_id)  # raises where the document was deleted meanwhile
                 self._catalog.begin_document(info, file.original)
             told, language = self._read(info, reading, stored, step)
             message = " ".join(filter(None, [reading.told, told]))
             with self._db.transaction():  # the document is ready and its file out of the queue, both or neither
-                self._catalog.finish_document(doc_id, language=language)
+                self._catalog.finish_document(doc_id, language=language, ingestion=self._ingested(info, started))
                 self._uploads.settle(file.upload_id, AddResult(upload.name, "added", message=message))
         self._db.settle()
         ready = self._catalog.document(doc_id)
@@ -482,6 +490,12 @@ class Ingest:
         step.kept(done)
         step.page("indexing", done, info.pages)
         return ocr.told(), majority(languages)
+
+    def _ingested(self, info: DocumentInfo, started: float) -> Ingestion | None:
+        """Return how a document was read that is being finished: it took from `started` until now."""
+        if info.ingestion is None:
+            return None
+        return replace(info.ingestion, ocr_engine=self._ocr.engine, seconds=round(time.monotonic() - started, 3))
 
     def _seal(self, info: DocumentInfo, pipeline: Pipeline, pages: list[ParsedPage]) -> list[str]:
         records, files = self._records(info.doc_id, pages)
@@ -570,12 +584,12 @@ class Ingest:
                 self._turns.notify_all()
 
 
-def _begun(file: QueuedFile, upload: Upload, reading: Reading) -> DocumentInfo:
+def _begun(file: QueuedFile, upload: Upload, reading: Reading, tries: int = 1) -> DocumentInfo:
     """Return the row of a document whose file is open and of which no page is stored."""
-    return DocumentInfo(
+    info = DocumentInfo(
         doc_id=file.doc_id,
         document=upload.name,
-        title=reading.title,
+        title="",
         kind=reading.kind,
         status="reading",
         pages=reading.pages,
@@ -586,6 +600,17 @@ def _begun(file: QueuedFile, upload: Upload, reading: Reading) -> DocumentInfo:
         added_at_ms=int(time.time() * 1000),
         tags=upload.tags,
     )
+    versions = (("docmind", __version__), *_versions(reading.engine))
+    return replace(info, **reading.facts, ingestion=Ingestion(reading.engine, versions=versions, tries=tries))
+
+
+@cache
+def _versions(engine: str) -> tuple[tuple[str, str], ...]:
+    """Return the version of a distribution by its name; nothing where it is none, as a browser."""
+    try:
+        return () if engine == "docmind" else ((engine, version(engine)),)
+    except (PackageNotFoundError, ValueError):
+        return ()
 
 
 def _already(known: DocumentInfo, name: str, tags: Sequence[str]) -> AddResult:

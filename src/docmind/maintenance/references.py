@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from docmind.conversations import stored_states
-from docmind.documents import readable_artifacts, texts_of, unreadable_erasures
+from docmind.documents import DECODED, is_readable, readable_artifacts, texts_of, unreadable_erasures
 from docmind.errors import DamagedError, NotFoundError, TamperedError, VaultFormatError, WrongKeyError
 from docmind.maintenance.kinds import Problem
 from docmind.records.documents import ArtifactRef
@@ -98,7 +98,6 @@ def _first(db: Connection, sql: str) -> set[str]:
 
 
 _LISTS_IN = (
-    ("documents", "doc_id", "doc_id, document", ("tags", "read_as")),
     ("uploads", "upload_id", "doc_id, name", ("tags",)),
     ("folders", "folder_id", "'', ''", ("include", "exclude")),
     ("embedding_jobs", "job_id", "'', ''", ("doc_ids",)),
@@ -114,6 +113,10 @@ _FILES_IN = (
 
 def _rows(db: Connection) -> Iterator[Problem]:
     """Yield the rows with a column that cannot be read: lists, names of files, plans of erasures."""
+    named = ", ".join(column.name for column in DECODED)
+    for doc_id, name, *values in db.execute(f"SELECT doc_id, document, {named} FROM documents"):
+        if not all(map(is_readable, DECODED, values)):
+            yield Problem("row-damaged", f"documents {doc_id}", doc_id, document=name)
     for table, key, about, columns in _LISTS_IN:
         for row_id, doc_id, name, *lists in db.execute(f"SELECT {key}, {about}, {', '.join(columns)} FROM {table}"):
             if not all(map(_is_list, lists)):

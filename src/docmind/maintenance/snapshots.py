@@ -31,6 +31,8 @@ from typing import TYPE_CHECKING, Any
 
 from docmind.config import SnapshotSettings
 from docmind.documents import (
+    CHANGES,
+    NAMES,
     HeldDocument,
     NewSegment,
     Segment,
@@ -104,12 +106,7 @@ _TITLES: Mapping[SnapshotReason, str] = {
     "activating": N_("Before another snapshot was activated"),
     "text model": N_("Before another text model is used"),
 }
-_FIELDS: tuple[tuple[DocumentChange, tuple[str, ...]], ...] = (
-    ("name", ("document",)),
-    ("title", ("title",)),
-    ("tags", ("tags",)),
-    ("language", ("language", "is_language_set")),
-)
+_COLLECTIONS, _TEXT, _MODEL = N_("collections"), N_("text"), N_("text model")  # what differs beside columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +224,7 @@ class Snapshots:
                     continue
                 address, held = known[doc_id]
                 rows = self._loaded({one.name: one for one in manifest.members}, address, doc_id)
-                names = tuple(str(held.row[name]) for name in ("document", "title", "heading"))
+                names = tuple(str(held.row.get(name, "")) for name in NAMES)
                 return names, [str(page["text"]) for page in rows["pages"]]
         return (), []
 
@@ -666,7 +663,7 @@ def _difference(before: _State, after: _State) -> SnapshotDifference:
         if before.settings.get(name) != after.settings.get(name)
     ]
     if before.text_model["fingerprint"] != after.text_model["fingerprint"]:
-        settings.append(SettingChange("text model", before.text_model["name"], after.text_model["name"]))
+        settings.append(SettingChange(_MODEL, before.text_model["name"], after.text_model["name"]))
     changed = []
     for doc_id in sorted(old.keys() & new.keys()):
         changes = _changes(before, after, doc_id)
@@ -683,12 +680,14 @@ def _difference(before: _State, after: _State) -> SnapshotDifference:
 def _changes(before: _State, after: _State, doc_id: str) -> tuple[DocumentChange, ...]:
     (old_address, old), (new_address, new) = before.documents[doc_id], after.documents[doc_id]
     found: list[DocumentChange] = [
-        change for change, names in _FIELDS if any(old.row.get(name) != new.row.get(name) for name in names)
+        change
+        for change, names in CHANGES.items()
+        if any(old.row[name] != new.row[name] for name in names if name in old.row and name in new.row)
     ]
     if _collected(before, old) != _collected(after, new):
-        found.append("collections")
+        found.append(_COLLECTIONS)
     if old_address != new_address and "language" not in found:
-        found.append("text")
+        found.append(_TEXT)
     return tuple(found)
 
 

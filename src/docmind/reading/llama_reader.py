@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from docmind.config import ReadingSettings
-from docmind.documents import language_of
+from docmind.documents import FACTS, language_of
 from docmind.errors import NotFoundError
 from docmind.reading.ocr.engine import Ocr, OcrPass
 from docmind.reading.reader import Reader
@@ -24,7 +24,7 @@ with ALONE:
     from llama_index.core.readers.base import BaseReader
     from llama_index.core.schema import Document
 
-_HIDDEN = ["doc_id", "title", "kind", "language", "text_source"]
+_HIDDEN = ["doc_id", *(column.name for column in FACTS), "kind", "language", "text_source"]
 
 
 class FileReader(BaseReader):
@@ -56,8 +56,10 @@ class FileReader(BaseReader):
     ) -> Iterator[Document]:
         """Yield the pages of a file, in order, while they are read.
 
-        The metadata are `doc_id` (from the SHA-256 of the file), `document` (its name), `title`, `kind`, `page_no`,
-        `language`, `text_source` and those of `extra_info`. Raises `NotFoundError` and the kinds of `ReadingError`.
+        The metadata are `doc_id` (from the SHA-256 of the file), `document` (its name), what the file's own metadata
+        says (`title` and others), `kind`, `page_no`, `language`, `text_source` and those of `extra_info`.
+
+        Raises `NotFoundError` and the kinds of `ReadingError`.
         """
         file = Path(file)
         try:
@@ -80,7 +82,7 @@ class FileReader(BaseReader):
                         **(extra_info or {}),
                         "doc_id": doc_id,
                         "document": file.name,
-                        "title": reading.title,
+                        **reading.facts,
                         "kind": reading.kind,
                         "page_no": page.page_no,
                         "language": language_of(page.text),

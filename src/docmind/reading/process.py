@@ -1,7 +1,7 @@
 """The reading process: one document in, its pages out, one frame each.
 
 in   {name, password, rules, skip, broken, browser} + the file
-out  {kind, title, pages, told}, then {page_no, ...} + text, words, image, thumbnail, marks for each page, then {end}
+out  {kind, facts, pages, told}, then {page_no, ...} + text, words, image, thumbnail, marks for each page, then {end}
      or {error, message, hint} in place of any of them
      or {browser}: this kind is read in a process that may start a browser (`chromium.process`), if there is one
 """
@@ -74,7 +74,7 @@ def _read(header: dict[str, Any], data: bytes, outgoing: BinaryIO, opening: Open
         write_frame(outgoing, {"browser": True})
         return
     opened, told = opening(kind, upload, rules)
-    write_frame(outgoing, {"kind": kind, "title": opened.title, "pages": opened.pages, "told": told})
+    write_frame(outgoing, {"kind": kind, "facts": dict(opened.facts), "pages": opened.pages, "told": told})
     skip, broken = set(header["skip"]), set(header["broken"])
     for page in _not_all_blank(opened, skip, broken, rules, upload.name):
         _send(outgoing, page)

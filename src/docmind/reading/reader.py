@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Any, Self, TypeGuard, get_args
 
 from docmind.config import ReadingSettings
-from docmind.documents import Words
+from docmind.documents import Words, found_facts
 from docmind.errors import (
     DamagedError,
     EmptyFileError,
@@ -30,8 +30,9 @@ from docmind.errors import (
 from docmind.picture_marks import PictureMarks
 from docmind.reading.chromium import browser as chromium
 from docmind.reading.file_type import DRAWN, is_plain
+from docmind.reading.formats import engine_of
 from docmind.reading.sheets import is_sheet
-from docmind.records.documents import ParsedPage, TextSource, Upload
+from docmind.records.documents import Facts, ParsedPage, TextSource, Upload
 from docmind.runtime import Frame, Header, Limits, Worker, error_named
 from docmind.wording import _, number_text
 
@@ -40,13 +41,13 @@ _LARGEST_SIDE, _MOST = 65_535, 1 << 31  # pixels; pages
 _LONGEST_SENTENCE = 500
 
 
-def opening_of(header: dict[str, Any]) -> tuple[str, str, int, str]:
-    """Return kind, title, number of pages, and a note about them. Raises `WorkerFailedError`."""
-    kind, title, pages, told = (header.get(name) for name in ("kind", "title", "pages", "told"))
+def opening_of(header: dict[str, Any]) -> tuple[str, Facts, int, str]:
+    """Return kind, facts, number of pages, and a note about them. Raises `WorkerFailedError`."""
+    kind, facts, pages, told = (header.get(name) for name in ("kind", "facts", "pages", "told"))
     is_named = isinstance(kind, str) and _KIND.fullmatch(kind)
-    if not (is_named and isinstance(title, str) and _is_count(pages) and isinstance(told, str)):
+    if not (is_named and isinstance(facts, dict) and _is_count(pages) and isinstance(told, str)):
         raise WorkerFailedError("a worker opened a file and did not say what it is")
-    return str(kind), title, pages, told[:_LONGEST_SENTENCE]
+    return str(kind), found_facts(facts), pages, told[:_LONGEST_SENTENCE]
 
 
 def page_of(frame: Frame, pages: int, before: Collection[int]) -> ParsedPage:
@@ -224,10 +225,12 @@ class Reading:
     """
 
     kind: str
-    title: str
+    facts: Facts
     pages: int
     told: str
     """A sentence about deviations from the normal reading; "" where there were none."""
+    engine: str
+    """The distribution that reads the file, or "chromium" where that draws it."""
 
     def __init__(self, reader: Reader, upload: Upload, skip: Collection[int], waiting: Callable[[], None]) -> None:
         self._reader = reader
@@ -332,7 +335,8 @@ class Reading:
                 self._end()
                 self._start(self._reader.start(self._upload, self._skip, self._broken, ""))
                 header, _ = self._receive()
-        self.kind, self.title, self.pages, self.told = opening_of(header)
+        self.kind, self.facts, self.pages, self.told = opening_of(header)
+        self.engine = "chromium" if drawn else engine_of(self.kind)
         if self.kind == DRAWN and not drawn and self._reader.is_drawing_wanted:
             self.told = chromium.plain_since(failed or "no Chromium, Chrome or Edge was found on this computer")
 

@@ -7,6 +7,7 @@ Times end in `_ms` (durations) or `_at_ms` (Unix time).
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -20,6 +21,9 @@ UploadState = Literal["waiting", "reading", "paused", "failed", "locked", "done"
 AddStatus = Literal["added", "already", "refused", "cancelled"]
 QueueState = Literal["idle", "reading", "paused"]
 CapabilityState = Literal["present", "missing", "off"]
+
+Facts = Mapping[str, str]
+"""What the metadata of a file says of it: a text for each attribute that a file sets (`docmind.documents.FACTS`)."""
 
 StorageKind = Literal["originals", "page images", "thumbnails", "database", "index", "models", "other"]
 
@@ -108,6 +112,25 @@ class PageView:
 
 
 @dataclass(frozen=True, slots=True)
+class Ingestion:
+    """How a document was read: names of engines and numbers, nothing of its text.
+
+    `engine` is the program that read its format, `ocr_engine` the one that read pictures of text, empty where none was.
+    `versions` has those of DocMind and of the engine by name, `tries` counts the times that reading began since the
+    document has a row, and `seconds` is how long the last one took.
+    """
+
+    engine: str
+    ocr_engine: str = ""
+    versions: tuple[tuple[str, str], ...] = ()
+    tries: int = 1
+    seconds: float = 0.0
+    pages: int = 0
+    ocr_pages: int = 0
+    passages: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class DocumentInfo:
     """One ingested document.
 
@@ -115,7 +138,10 @@ class DocumentInfo:
     `heading` the one found on its first page. `language` is the ISO 639-1 code of most of its pages, or an empty
     string. `collections` are ids. `read_as` is the name and title under which an edited document was read, empty for
     others. `deleted_at_ms` is when it was moved to the bin, None outside it. `address` is where a web page was fetched,
-    at `fetched_at_ms`; empty and 0 for others.
+    at `fetched_at_ms`; empty and 0 for others. `author` is named by the file's metadata or set by hand. `dated` is the
+    day that the document is about, as 2024-03-31: by its metadata, its front page or its name, or set by hand; empty
+    where none is known. `updated_at_ms` is the last change by a person or by reading, 0 where there was none since
+    changes are noted. `ingestion` tells how it was read, None where it was read before that was noted.
     """
 
     doc_id: str
@@ -137,6 +163,10 @@ class DocumentInfo:
     deleted_at_ms: int | None = None
     address: str = ""
     fetched_at_ms: int = 0
+    author: str = ""
+    dated: str = ""
+    updated_at_ms: int = 0
+    ingestion: Ingestion | None = None
 
     @property
     def shown_title(self) -> str:

@@ -8,7 +8,8 @@ from typing import Literal
 SnapshotReason = Literal["asked", "activating", "text model"]
 """Who took it: the user; or DocMind, before another one was activated, or before another text model is used."""
 
-DocumentChange = Literal["name", "title", "tags", "language", "collections", "text"]
+DocumentChange = str
+"""What differs in a document: the collections, the text, or what its column is called (`docmind.documents.columns`)."""
 
 
 @dataclass(frozen=True, slots=True)

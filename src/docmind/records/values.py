@@ -18,6 +18,7 @@ from docmind.errors import ConfigError
 from docmind.wording import _, number_text
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 LARGEST = 2**63 - 1
 """The largest whole number that the database and other programs can hold."""
@@ -59,19 +60,22 @@ class _Length(Bounds):
         check_question(value)
 
 
-class _Day(Bounds):
-    """A day, which has a form instead of a length."""
+@dataclass(frozen=True, slots=True)
+class DayBounds(Bounds):
+    """A day of the calendar as 2024-03-31, or an empty text."""
 
     def check(self, value: Any, name: str) -> None:
-        try:
-            is_day = not value or date.fromisoformat(value).isoformat() == value
-        except ValueError:
-            is_day = False
-        if not is_day:
-            raise not_among(name, [self.shown()])
+        """Raise `ConfigError` where the text is neither."""
+        if value == "" or (isinstance(value, str) and _DAY.fullmatch(value) and _is_day(value)):
+            return
+        raise ConfigError(
+            _("{name} is no day of the calendar.").format(name=name),
+            hint=_("Write it as 2024-03-31, or leave it empty."),
+        )
 
     def shown(self) -> str:
-        return "2026-01-31"
+        """Return the form of a day."""
+        return "2024-03-31"
 
 
 LONGEST_QUESTION = 20_000
@@ -85,6 +89,10 @@ Name = Annotated[str, Bounds(1, 1_000)]
 """A name or an id by which something is looked up."""
 Title = Annotated[str, Bounds(most=1_000)]
 """A name or a title that something gets; each is kept up to a length of its own."""
+Author = Annotated[str, Bounds(most=300)]
+"""Who wrote a document."""
+Day = Annotated[str, DayBounds(most=10)]
+"""A day of the calendar as 2024-03-31; "" where it is not known."""
 FileName = Annotated[str, Bounds(1, 4_096)]
 """The name of a file, which is shown and never opened."""
 Address = Annotated[str, Bounds(1, 8_192)]
@@ -101,8 +109,6 @@ Tags = Annotated[tuple[Tag, ...], Bounds(most=MOST_TAGS)]
 """The tags of one document."""
 Ids = Annotated[tuple[Name, ...], Bounds(most=100_000)]
 """Ids of documents and other things."""
-Day = Annotated[str, _Day(most=10)]
-"""A day, as 2026-01-31; empty: none."""
 Count = Annotated[int, Bounds(1, 1_000)]
 """How many hits or entries, at most."""
 Few = Annotated[int, Bounds(0, 100_000)]
@@ -208,6 +214,14 @@ def is_sound(value: str | float) -> bool:
     if isinstance(value, str):
         return value.isascii() or _SURROGATE.search(value) is None
     return math.isfinite(value) if isinstance(value, float) else -LARGEST - 1 <= value <= LARGEST
+
+
+def _is_day(value: str) -> bool:
+    try:
+        date.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
 
 
 def _number(value: float) -> str:

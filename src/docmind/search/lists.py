@@ -31,6 +31,7 @@ from docmind.records.search import (
     Sighting,
 )
 from docmind.runtime import Outcome, TimedCall, TimedCalls, ms_since
+from docmind.search.text import TextSearch
 from docmind.wording import N_, _
 
 FAILURES = (DocMindError, OSError, RuntimeError, ValueError, MemoryError)

@@ -327,6 +327,13 @@ def m018_sheets(db: Connection) -> None:
     db.execute("CREATE INDEX pages_sheets ON pages (doc_id) WHERE image = thumbnail")
 
 
+def m019_facts_of_documents(db: Connection) -> None:
+    """Add author, day, last change and how it was read to documents; those that are there have none of them."""
+    for column in ("author", "dated", "ingestion"):
+        db.execute(f"ALTER TABLE documents ADD COLUMN {column} TEXT NOT NULL DEFAULT ''")
+    db.execute("ALTER TABLE documents ADD COLUMN updated_at_ms INTEGER NOT NULL DEFAULT 0")
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     m001_documents,
     m002_epochs,
@@ -346,4 +353,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     m016_snapshots,
     m017_api_tokens,
     m018_sheets,
+    m019_facts_of_documents,
 )

@@ -122,7 +122,7 @@ def test_markdown_nested_escaped_and_fenced() -> None:
     source = "1. one\n   - *two* __three__ ~~four~~\n\n     more\n\n~~~ python\n# no heading\n~~~\n\n"
     source += "## A \\*star\\* &amp; snake_case\n\n![a sketch](b.png) <b>[x][1]</b>\\\nnext\n\n[1]: http://c.d\n"
     opened = reader("markdown")(Upload("a.md", source.encode()), "markdown", RULES)
-    assert opened.title == "A *star* & snake_case"
+    assert opened.facts["title"] == "A *star* & snake_case"
     assert opened.page(1).text == (
         "1. one\n\n• two three four\n\nmore\n\n# no heading\n\nA *star* & snake_case\n\n"
         "a sketch (b.png) <b>[x][1]</b> next\n\n[1]: http://c.d"
@@ -162,7 +162,7 @@ def test_html_without_scripts_styles_and_hidden_parts() -> None:
         "<ul><li>item</ul><pre>x\n  y</pre><!-- remark --></body></html>"
     )
     opened = reader("html")(Upload("a.html", source.encode()), "html", Rules())
-    assert opened.title == "The Title of It"
+    assert opened.facts["title"] == "The Title of It"
     assert opened.page(1).text == "Head\n\nOne bold word.\n\nk | v\na | 1\n\n• item\n\nx\n  y"
 
 
@@ -177,7 +177,7 @@ def test_a_deep_page_does_not_overflow() -> None:
 
 def test_word_documents() -> None:
     opened = reader("docx")(Upload("a.docx", papers.word_file()), "docx", Rules())
-    assert opened.title == "The Orchard Report"
+    assert opened.facts["title"] == "The Orchard Report"
     assert opened.page(1).text == "Apples\n\nOrchards grow apples.\n\nKind | Weight\nRusset | 140 g\n\n• first item"
 
 
@@ -211,7 +211,7 @@ def test_workbooks_may_use_their_last_cell() -> None:
 def test_books_in_the_order_of_their_spine() -> None:
     data = papers.book(["<h1>One</h1><p>oak</p>", "<h1>Two</h1><p>elm &amp; ash</p>"])
     opened = reader("epub")(Upload("a.epub", data), "epub", Rules())
-    assert opened.title == "The Book of Trees"
+    assert opened.facts["title"] == "The Book of Trees"
     assert opened.page(1).text == "One\n\noak\n\nTwo\n\nelm & ash"
     with pytest.raises(CorruptFileError, match="cannot be found"):
         reader("epub")(Upload("a.epub", papers.book(["<p>x</p>"], container=False)), "epub", Rules())

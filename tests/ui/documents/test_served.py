@@ -78,8 +78,8 @@ def test_originals_are_files_with_safe_names(docmind: DocMind, client: TestClien
 
 def test_files_of_one_name_stay_apart(docmind: DocMind, client: TestClient) -> None:
     first, second = docmind.documents.all()
-    docmind.documents.rename(first.doc_id, document="same.txt")
-    docmind.documents.rename(second.doc_id, document="Same.txt")
+    docmind.documents.edit(first.doc_id, document="same.txt")
+    docmind.documents.edit(second.doc_id, document="Same.txt")
     answer = fetched(client, first.doc_id, second.doc_id)
     with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
         assert archive.namelist() == ["same.txt", "Same (2).txt"]

@@ -31,7 +31,7 @@ from docmind.reading.formats.epub import Book, open_epub
 from docmind.reading.formats.html import text_of
 from docmind.reading.formats.pdf import PdfFile, open_pdf
 from docmind.reading.process import answer
-from docmind.records.documents import ParsedPage, Upload
+from docmind.records.documents import Facts, ParsedPage, Upload
 from docmind.runtime import Limits, apply, read_request, write_frame
 from docmind.wording import _, number_text
 
@@ -55,8 +55,8 @@ class Printed:
 
     if_blank = EmptyFileError
 
-    def __init__(self, title: str, chapters: list[bytes], counts: list[int], name: str, rules: Rules) -> None:
-        self.title = title
+    def __init__(self, facts: Facts, chapters: list[bytes], counts: list[int], name: str, rules: Rules) -> None:
+        self.facts = facts
         self.pages = sum(counts)
         self._chapters, self._name, self._rules = chapters, name, rules
         self._firsts = [sum(counts[:number]) for number in range(len(counts))]
@@ -95,7 +95,7 @@ def print_book(book: Book, press: Press, rules: Rules, chapter_s: float, done: C
         done(sum(counts))
     if not files:
         raise EmptyFileError(_("{name} holds no chapter.").format(name=book.name))
-    return Printed(book.title, files, counts, book.name, rules)
+    return Printed(book.facts, files, counts, book.name, rules)
 
 
 class _Chapter:

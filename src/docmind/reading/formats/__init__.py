@@ -1,7 +1,7 @@
 """The readers, one per file format with one interface, run only in a reading process.
 
 A reader opens an upload and returns pages by number, so that pages stored already cost nothing. Several readers share
-the title, as a document's metadata gives it, and zip archives, whose declared sizes are checked before unpacking.
+what the metadata of a file says of it, and zip archives, whose declared sizes are checked before unpacking.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from docmind.documents import found_facts
 from docmind.errors import CorruptFileError, ReadingError, TooLargeError, UnsupportedFileError
-from docmind.records.documents import ParsedPage, Upload
+from docmind.records.documents import Facts, ParsedPage, Upload
 from docmind.wording import _, number_text
 
 _TOOL_TITLE = re.compile(
@@ -39,6 +40,11 @@ def sensible_title(raw: str, name: str) -> str:
     return title[:300]
 
 
+def facts_of(name: str, **raw: str | None) -> Facts:
+    """Return the facts of a file of this name, from what its metadata says, by attribute of a document."""
+    return found_facts({**raw, "title": sensible_title(raw.get("title") or "", name)})
+
+
 @dataclass(frozen=True, slots=True)
 class Rules:
     """The reading settings a reader needs, as plain values: a reading process does not load pydantic."""
@@ -56,13 +62,13 @@ class Rules:
 
 
 class Opened(Protocol):
-    """An open document: its title (may be empty), its number of pages, and each page by number from 1.
+    """An open document: the facts of its metadata, its number of pages, and each page by number from 1.
 
     `if_blank` is the error class with which a document of only blank pages is refused; None where it is accepted.
     """
 
     @property
-    def title(self) -> str: ...
+    def facts(self) -> Facts: ...
 
     @property
     def pages(self) -> int: ...
@@ -77,28 +83,37 @@ Open = Callable[[Upload, str, Rules], Opened]
 
 # Named, not imported: a PDF must not wait for the office libraries.
 _READERS = {
-    "pdf": "docmind.reading.formats.pdf:open_pdf",
-    **dict.fromkeys(("png", "jpeg", "webp", "gif", "bmp", "tiff"), "docmind.reading.formats.image:open_image"),
-    **dict.fromkeys(("txt", "markdown", "csv", "code"), "docmind.reading.formats.text:open_text"),
-    "html": "docmind.reading.formats.html:open_html",
-    "docx": "docmind.reading.formats.docx:open_docx",
-    "xlsx": "docmind.reading.formats.xlsx:open_xlsx",
-    "epub": "docmind.reading.formats.epub:open_epub",
+    "pdf": ("docmind.reading.formats.pdf:open_pdf", "pypdfium2"),
+    **dict.fromkeys(
+        ("png", "jpeg", "webp", "gif", "bmp", "tiff"), ("docmind.reading.formats.image:open_image", "pillow")
+    ),
+    **dict.fromkeys(("txt", "csv", "code"), ("docmind.reading.formats.text:open_text", "docmind")),
+    "markdown": ("docmind.reading.formats.text:open_text", "markdown-it-py"),
+    "html": ("docmind.reading.formats.html:open_html", "lxml"),
+    "docx": ("docmind.reading.formats.docx:open_docx", "python-docx"),
+    "xlsx": ("docmind.reading.formats.xlsx:open_xlsx", "openpyxl"),
+    "epub": ("docmind.reading.formats.epub:open_epub", "lxml"),
 }
+"""The function that opens a kind of file, and the distribution that reads its format."""
 
-READER_MODULES = tuple(dict.fromkeys(place.partition(":")[0] for place in _READERS.values()))
+READER_MODULES = tuple(dict.fromkeys(place.partition(":")[0] for place, _engine in _READERS.values()))
 """The modules of the readers, each once."""
 
 
 def reader(kind: str) -> Open:
     """Return the opening function for one kind of file. Raises `UnsupportedFileError`."""
     try:
-        module, function = _READERS[kind].split(":")
+        module, function = _READERS[kind][0].split(":")
     except KeyError:
         raise UnsupportedFileError(
             _("There is no reader for {kind}; there are {names}.").format(kind=kind, names=", ".join(sorted(_READERS)))
         ) from None
     return getattr(importlib.import_module(module), function)
+
+
+def engine_of(kind: str) -> str:
+    """Return the name of the distribution that reads a kind of file; "" for an unknown kind."""
+    return _READERS[kind][1] if kind in _READERS else ""
 
 
 _MB = 1024 * 1024

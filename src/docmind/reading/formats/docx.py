@@ -15,13 +15,14 @@ from docx.text.paragraph import Paragraph
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
 from docmind.errors import CorruptFileError
-from docmind.reading.formats import Rules, open_archive, sensible_title
+from docmind.reading.formats import Rules, facts_of, open_archive
 from docmind.reading.formats.typeset import Block, Face, LaidOut, Table, Text, printable
 from docmind.records.documents import Upload
 from docmind.wording import _
 
 _FACES: dict[str, Face] = {"Title": "h1", "Heading 1": "h1", "Heading 2": "h2", "Heading 3": "h3", "Subtitle": "h3"}
 _NOTES = ("word/footnotes.xml", "word/endnotes.xml")
+_TEMPLATE = "2013-12-23 23:15"  # what python-docx's template says, not the document
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 
 
@@ -31,10 +32,13 @@ def open_docx(upload: Upload, kind: str, rules: Rules) -> LaidOut:
         notes = [archive.read(name) for name in _NOTES if name in archive.namelist()]
     try:
         document = docx.Document(io.BytesIO(upload.data))
-        title = sensible_title(document.core_properties.title or "", upload.name)
+        said = document.core_properties
+        created = str(said.created or "")
+        dated = "" if created.startswith(_TEMPLATE) else created
+        facts = facts_of(upload.name, title=said.title, author=said.author, dated=dated)
     except (PackageNotFoundError, KeyError, ValueError, zipfile.BadZipFile, etree.XMLSyntaxError) as error:
         raise CorruptFileError(_("{name} is a Word document that is broken.").format(name=upload.name)) from error
-    return LaidOut(_blocks(document, notes), title, upload.name, rules)
+    return LaidOut(_blocks(document, notes), facts, upload.name, rules)
 
 
 def _blocks(document: docx.document.Document, notes: list[bytes]) -> Iterator[Block]:

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
 from docmind.errors import CorruptFileError, UnsupportedFileError
-from docmind.reading.formats import Rules, open_archive, sensible_title
+from docmind.reading.formats import Rules, facts_of, open_archive
 from docmind.reading.formats.html import blocks_of, parse, text_of
 from docmind.reading.formats.typeset import Block, LaidOut
 from docmind.records.documents import Upload
@@ -47,12 +47,14 @@ class Book:
             self.chapters = [chapter for chapter in self._spine(package, package_name) if chapter in self._present]
             self._fonts = self._scrambled()
             self._keys = _keys(package)
-            title = " ".join((package.findtext(f".//{_DC}title") or "").split())
+            title, dated = package.findtext(f".//{_DC}title"), package.findtext(f".//{_DC}date")
+            named = ((one.text or "").strip() for one in package.iterfind(f".//{_DC}creator"))
+            authors = ", ".join(filter(None, named))
         except (KeyError, ValueError, zipfile.BadZipFile, etree.XMLSyntaxError) as error:
             raise CorruptFileError(
                 _("{name} is an EPUB book that is broken: its parts cannot be found.").format(name=upload.name)
             ) from error
-        self.title = sensible_title(title, upload.name)
+        self.facts = facts_of(upload.name, title=title, author=authors, dated=dated)
         layouts = package.iterfind('.//{*}meta[@property="rendition:layout"]')
         self.is_exact = "pre-paginated" in ((meta.text or "").strip() for meta in layouts)
 
@@ -144,7 +146,7 @@ def open_epub(upload: Upload, kind: str, rules: Rules) -> LaidOut:
     """Open a book. Raises `CorruptFileError`, `TooLargeError`, `UnsupportedFileError` or `EmptyFileError`."""
     book = Book(upload, rules)
     try:
-        return LaidOut(_blocks(book), book.title, upload.name, rules)
+        return LaidOut(_blocks(book), book.facts, upload.name, rules)
     finally:
         book.close()
 

@@ -9,7 +9,7 @@ import lxml.html
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
 from docmind.errors import CorruptFileError
-from docmind.reading.formats import Rules, sensible_title
+from docmind.reading.formats import Rules, facts_of
 from docmind.reading.formats.text import decode, encoding_of
 from docmind.reading.formats.typeset import Block, Face, LaidOut, Table, Text, printable
 from docmind.records.documents import Upload
@@ -30,13 +30,27 @@ _FACES: dict[str, Face] = {"h1": "h1", "h2": "h2", "h3": "h3", "h4": "h3", "h5":
 _HIDDEN = re.compile(r"(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.I)
 _DECLARED = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?\s*([\w-]+)", re.I)
 _DEEPEST = 200
+_AUTHORS = ("author", "article:author", "dc.creator", "dcterms.creator")
+_DATES = ("article:published_time", "datepublished", "dc.date", "dcterms.date", "dcterms.created", "date")
 
 
 def open_html(upload: Upload, kind: str, rules: Rules) -> LaidOut:
     """Open a web page. Raises `TooLargeError`, `CorruptFileError` or `EmptyFileError`."""
     tree = parse(_text(upload, rules), upload.name)
-    title = tree.findtext(".//title") or ""
-    return LaidOut(blocks_of(tree), sensible_title(title, upload.name), upload.name, rules)
+    said = _said_of(tree)
+    author = next((said[name] for name in _AUTHORS if said.get(name)), "")
+    dated = next((said[name] for name in _DATES if said.get(name)), "")
+    facts = facts_of(upload.name, title=tree.findtext(".//title"), author=author, dated=dated)
+    return LaidOut(blocks_of(tree), facts, upload.name, rules)
+
+
+def _said_of(tree: lxml.html.HtmlElement) -> dict[str, str]:
+    """Return the first content of each `meta` element, by its name in small letters."""
+    said: dict[str, str] = {}
+    for meta in tree.iter("meta"):
+        name = meta.get("name") or meta.get("property") or meta.get("itemprop") or ""
+        said.setdefault(name.strip().lower(), meta.get("content") or "")
+    return said
 
 
 def parse(text: str, name: str) -> lxml.html.HtmlElement:

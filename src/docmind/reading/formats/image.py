@@ -16,7 +16,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 from docmind.errors import CorruptFileError, TooLargeError, VisualModelError
 from docmind.picture_marks import marks_of_page
 from docmind.reading.file_type import PICTURES, identify
-from docmind.reading.formats import Rules
+from docmind.reading.formats import Rules, facts_of
 from docmind.records.documents import ParsedPage, Upload
 from docmind.wording import _, number_text
 
@@ -166,12 +166,12 @@ def open_query(name: str, data: bytes, rules: Rules) -> Image.Image | None:
 class ImageFile:
     """An open picture."""
 
-    title = ""
     if_blank = None  # a picture in one colour is a picture
 
     def __init__(self, image: Image.Image, name: str, kind: str, rules: Rules) -> None:
         self._image = image
         self._name = name
+        self.facts = facts_of(name)
         self._rules = rules
         self._weigh()
         self.pages = getattr(image, "n_frames", 1) if kind == "tiff" else 1

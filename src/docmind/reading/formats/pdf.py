@@ -30,9 +30,9 @@ from docmind.errors import (
     TooLargeError,
     UnsupportedFileError,
 )
-from docmind.reading.formats import Rules, sensible_title
+from docmind.reading.formats import Rules, facts_of
 from docmind.reading.formats.image import blank, encode, shrink
-from docmind.records.documents import ParsedPage, Upload
+from docmind.records.documents import Facts, ParsedPage, Upload
 from docmind.wording import _, number_text
 
 FEW_WORDS = 100  # a page with more has a usable text layer, whatever pictures it shows
@@ -343,8 +343,9 @@ class PdfFile:
             )
 
     @property
-    def title(self) -> str:
-        return sensible_title(self._document.get_metadata_value("Title"), self._name)
+    def facts(self) -> Facts:
+        said = {"title": "Title", "author": "Author", "dated": "CreationDate"}
+        return facts_of(self._name, **{name: self._document.get_metadata_value(key) for name, key in said.items()})
 
     def page(self, page_no: int) -> ParsedPage:
         """Return one page; one that PDFium cannot load is an empty sheet, so that the others keep their numbers."""

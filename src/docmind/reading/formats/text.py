@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from docmind.errors import TooLargeError
-from docmind.reading.formats import Rules
+from docmind.reading.formats import Rules, facts_of
 from docmind.reading.formats.typeset import Block, Face, LaidOut, Table, Text, printable
 from docmind.records.documents import Upload
 from docmind.wording import _, number_text
@@ -87,8 +87,10 @@ def open_text(upload: Upload, kind: str, rules: Rules) -> LaidOut:
     """Open a text file of one of the four kinds. Raises `TooLargeError` or `EmptyFileError`."""
     text = decode(upload, rules)
     blocks = {"txt": plain, "markdown": markdown, "csv": table, "code": code}[kind](text)
-    title = _first_heading(text) if kind == "markdown" else ""
-    return LaidOut(blocks, title, upload.name, rules)
+    said, body = _front_matter(text) if kind == "markdown" else ({}, "")
+    facts = facts_of(upload.name, author=said.get("author"), dated=said.get("date"))
+    facts = {**facts, "title": said.get("title") or _first_heading(body)}
+    return LaidOut(blocks, facts, upload.name, rules)
 
 
 def plain(text: str) -> Iterator[Block]:
@@ -198,6 +200,21 @@ def _inline(text: str) -> str:
         else:
             words.append(" " if token.type in ("softbreak", "hardbreak") else token.content)
     return "".join(words)
+
+
+def _front_matter(text: str) -> tuple[dict[str, str], str]:
+    """Return the plain values of a block of `name: value` between lines `---` at the start, and the text after it."""
+    lines = text.split("\n", _TITLE)
+    if lines[0].rstrip() != "---":
+        return {}, text
+    said: dict[str, str] = {}
+    for number, line in enumerate(lines[1:_TITLE], 2):
+        if line.rstrip() in ("---", "..."):
+            return said, "\n".join(lines[number:])
+        name, colon, value = line.partition(":")
+        if colon and not line[0].isspace():
+            said.setdefault(name.strip().lower(), value.strip().strip("\"'[]"))
+    return {}, text
 
 
 def _first_heading(text: str) -> str:

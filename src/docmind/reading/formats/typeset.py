@@ -26,7 +26,7 @@ from docmind.errors import CorruptFileError, EmptyFileError, TooLargeError
 from docmind.reading.formats import Rules
 from docmind.reading.formats.image import encode
 from docmind.reading.sheets import SHEET
-from docmind.records.documents import ParsedPage
+from docmind.records.documents import Facts, ParsedPage
 from docmind.wording import _, number_text
 
 Face = Literal["body", "bold", "mono", "h1", "h2", "h3"]
@@ -326,10 +326,10 @@ class LaidOut:
 
     if_blank = EmptyFileError
 
-    def __init__(self, blocks: Iterable[Block], title: str, name: str, rules: Rules) -> None:
+    def __init__(self, blocks: Iterable[Block], facts: Facts, name: str, rules: Rules) -> None:
         self._sheets = flow(blocks, name, rules.max_pages)
         self._rules = rules
-        self.title = title
+        self.facts = facts
         self.pages = len(self._sheets)
         if not self._sheets:
             raise EmptyFileError(

@@ -14,7 +14,7 @@ import openpyxl
 from openpyxl.utils.exceptions import InvalidFileException
 
 from docmind.errors import CorruptFileError
-from docmind.reading.formats import Rules, open_archive, sensible_title
+from docmind.reading.formats import Rules, facts_of, open_archive
 from docmind.reading.formats.typeset import Block, LaidOut, Table, Text, printable
 from docmind.records.documents import Upload
 from docmind.wording import _
@@ -27,8 +27,8 @@ def open_xlsx(upload: Upload, kind: str, rules: Rules) -> LaidOut:
     open_archive(upload, rules).close()
     try:
         book = openpyxl.load_workbook(io.BytesIO(upload.data), read_only=True, data_only=True, keep_links=False)
-        title = sensible_title(book.properties.title or "", upload.name)
-        return LaidOut(_blocks(book), title, upload.name, rules)
+        facts = facts_of(upload.name, title=book.properties.title, author=book.properties.creator)
+        return LaidOut(_blocks(book), facts, upload.name, rules)
     except (*_BROKEN, InvalidFileException) as error:
         raise CorruptFileError(_("{name} is an Excel workbook that is broken.").format(name=upload.name)) from error
 

@@ -8,8 +8,13 @@ from __future__ import annotations
 
 import base64
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from docmind.wording import N_, _, date, ngettext, number_text
+
+if TYPE_CHECKING:
+    from docmind.documents import Column
+    from docmind.records.documents import DocumentInfo, Ingestion
 
 
 def data_url(jpeg: bytes) -> str:
@@ -81,6 +86,23 @@ def when(at_ms: int) -> str:
     """Format the local date and time."""
     moment = datetime.fromtimestamp(at_ms / 1000).astimezone()
     return f"{date(moment)}, {moment:%H:%M}"
+
+
+def shown_value(column: Column, info: DocumentInfo) -> str:
+    """Return the value of a document as its page shows it: a day or a time in words, a text as it is; "" for none."""
+    value = column.of(info)
+    if isinstance(value, int):
+        return when(value) if value else ""
+    if column.drawn == "day" and value:
+        return date(datetime.fromisoformat(value))
+    return value
+
+
+def read_by(ingestion: Ingestion) -> dict[str, str]:
+    """Return the engines that read a document, with their versions, and how long that took."""
+    versions = dict(ingestion.versions)
+    engines = [f"{name} {versions.get(name, '')}".strip() for name in (ingestion.engine, ingestion.ocr_engine) if name]
+    return {"engines": ", ".join(engines), "time": duration(ingestion.seconds * 1000)}
 
 
 def duration(ms: float) -> str:

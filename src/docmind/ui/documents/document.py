@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from docmind.documents import FIELDS
 from docmind.errors import DocMindError
 from docmind.records.documents import DocumentInfo
 from docmind.rich_text import escape, one_line
 from docmind.ui.app import errors, state
 from docmind.ui.app.browser_part import browser_part
-from docmind.ui.app.format import count, kind, language, languages, size, when
+from docmind.ui.app.format import count, kind, language, languages, read_by, shown_value, size, when
 from docmind.ui.app.page_links import reader_link
 from docmind.ui.documents import embedding, library
 from docmind.wording import _, ngettext, number_text
@@ -96,6 +97,11 @@ def _draw_facts(docmind: DocMind, info: DocumentInfo) -> None:
     facts = [kind(info.kind), count(ngettext("{n} page", "{n} pages", info.pages), info.pages), size(info.bytes)]
     st.markdown(" · ".join(escape(fact) for fact in facts))
     st.caption(_("Added {when}").format(when=when(info.added_at_ms)))
+    for column in FIELDS:
+        if column.is_fact and (value := shown_value(column, info)):
+            st.caption(f"{escape(_(column.label))}: {escape(value, limit=300)}")
+    if info.ingestion is not None:
+        st.caption(_("Read by {engines} in {time}").format(**read_by(info.ingestion)))
     if info.address:
         fetched = _("Fetched {when} from {address}")
         st.caption(fetched.format(when=when(info.fetched_at_ms), address=escape(info.address, limit=300)))

@@ -2,9 +2,10 @@
 // Every text of a document is hostile: it is set with textContent.
 
 const ROW = 44, AROUND = 12, POLL_MS = 2500, TAGS = 3;
-const ID = 0, NAME = 1, TITLE = 2, KIND = 3, PAGES = 4, DONE = 5, LANGUAGE = 6, BYTES = 7, ADDED = 8, STATUS = 9, MESSAGE = 10, LABELS = 11, COLLECTIONS = 12;
 const DAY = 86400000;
-const kept = { find: "", filters: {}, sort: "added", down: true, top: 0 }; // as it was before a document was opened
+const EDGES = ["2rem", "2.25rem"]; // the columns of check box and picture
+const AT = {}; // the place of each value in a row, by the name of its column
+const kept = { find: "", filters: {}, sort: "added_at_ms", down: true, top: 0 }; // as it was before a document was opened
 const tables = new WeakMap();
 
 export default function ({ parentElement, data: [data], setTriggerValue }) {
@@ -26,6 +27,7 @@ function icon(name) {
   return make("span", "lib-icon", name, { "aria-hidden": "true", translate: "no" });
 }
 
+const cssOf = ({ name, drawn, rank }) => `lib-${name} lib-is-${drawn} lib-rank-${rank}`;
 const plain = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
 const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[name]);
 const number = new Intl.NumberFormat("en");
@@ -82,15 +84,15 @@ class Table {
     find.append(this.find);
     bar.append(find);
     this.menus = {};
-    for (const name of ["kind", "language", "tag", "collection", "added"]) {
-      const menu = make("select", "lib-menu", undefined, { "aria-label": words[name] });
+    for (const { name, label } of this.data.menus) {
+      const menu = make("select", "lib-menu", undefined, { "aria-label": label });
       menu.addEventListener("change", () => { kept.filters[name] = menu.value; this.choose(); });
       this.menus[name] = menu;
       bar.append(menu);
     }
     this.ask = make("button", "lib-button lib-ask", undefined, { type: "button" });
     this.ask.append(icon("forum"), make("span", "", words.ask));
-    this.ask.addEventListener("click", () => this.act("ask", [kept.filters.collection]));
+    this.ask.addEventListener("click", () => this.act("ask", [kept.filters.collections]));
     bar.append(this.ask);
     this.clear = make("button", "lib-quiet", words.clear, { type: "button" });
     this.clear.addEventListener("click", () => this.forget());
@@ -105,19 +107,6 @@ class Table {
     this.head = make("div", "lib-head", undefined, { role: "row", "aria-rowindex": "1" });
     this.all = make("input", "", undefined, { type: "checkbox", "aria-label": words.all });
     this.all.addEventListener("change", () => this.selectAll(this.all.checked));
-    const first = make("div", "lib-check", undefined, { role: "columnheader" });
-    first.append(this.all);
-    this.head.append(first);
-    this.columns = {};
-    for (const [name, css] of [["title", "lib-title"], ["pages", "lib-pages"], ["language", "lib-language"], ["tag", "lib-tags"], ["added", "lib-added"]]) {
-      const cell = make("div", css, undefined, { role: "columnheader" });
-      const button = make("button", "", words.columns[name], { type: "button" });
-      button.append(icon("arrow_downward"));
-      button.addEventListener("click", () => this.sortBy(name));
-      cell.append(button);
-      this.head.append(cell);
-      this.columns[name] = cell;
-    }
     this.body = make("div", "lib-body", undefined, { role: "rowgroup" });
     this.none = make("div", "lib-none");
     this.none.append(make("p", "", words.none));
@@ -152,9 +141,11 @@ class Table {
   take(told) {
     this.names = told;
     this.rows = told.rows;
-    this.hay = new Map(this.rows.map((row) => [row[ID], plain([row[NAME], row[TITLE], ...row[LABELS]].join("\n"))]));
-    const there = new Set(this.rows.map((row) => row[ID]));
+    told.names.forEach((name, place) => { AT[name] = place; });
+    this.hay = new Map(this.rows.map((row) => [row[AT.doc_id], plain(this.data.found.flatMap((name) => row[AT[name]]).join("\n"))]));
+    const there = new Set(this.rows.map((row) => row[AT.doc_id]));
     for (const id of this.selected) if (!there.has(id)) this.selected.delete(id);
+    this.drawHead();
     this.fillMenus();
     this.choose(true);
     if (!this.isRead) {
@@ -166,48 +157,68 @@ class Table {
     }
   }
 
+  drawHead() {
+    const isUsed = ({ name, drawn }) => !["text", "day"].includes(drawn) || this.rows.some((row) => row[AT[name]]);
+    const columns = this.data.columns.filter(isUsed), names = columns.map(({ name }) => name).join(" ");
+    if (this.columns && names === this.head.dataset.names) return;
+    this.head.dataset.names = names;
+    this.shownColumns = columns;
+    for (const rank of [1, 2, 3, 4]) {
+      const widths = columns.filter((one) => one.rank <= rank).map((one) => one.width);
+      this.root.style.setProperty(`--lib-columns-${rank}`, [...EDGES, ...widths].join(" "));
+    }
+    const first = make("div", "lib-check", undefined, { role: "columnheader" });
+    first.append(this.all);
+    this.columns = {};
+    this.head.replaceChildren(first, ...columns.map((column) => {
+      const cell = make("div", cssOf(column), undefined, { role: "columnheader" });
+      const button = make("button", "", column.label, { type: "button" });
+      button.append(icon("arrow_downward"));
+      button.addEventListener("click", () => this.sortBy(column));
+      cell.append(button);
+      this.columns[column.name] = cell;
+      return cell;
+    }));
+  }
+
   fillMenus() {
     const words = this.words, told = this.names;
-    const tags = new Map();
-    for (const row of this.rows) for (const tag of row[LABELS]) tags.set(tag, tag);
-    const there = (place) => new Set(this.rows.map((row) => row[place]));
-    const named = (map, used) => [...used].filter(Boolean).map((code) => [code, map[code] || code]).sort((a, b) => collator.compare(a[1], b[1]));
-    const options = {
-      kind: named(told.kinds, there(KIND)),
-      language: named(told.languages, there(LANGUAGE)),
-      tag: [...tags].sort((a, b) => collator.compare(a[1], b[1])),
-      collection: Object.entries(told.collections).sort((a, b) => collator.compare(a[1], b[1])),
-      added: [["1", words.today], ["7", words.week], ["31", words.month], ["366", words.year]],
+    const names = { kind: told.kinds, language: told.languages, collections: told.collections };
+    const options = (name) => {
+      if (name === "added_at_ms") return [["1", words.today], ["7", words.week], ["31", words.month], ["366", words.year]];
+      const used = name === "collections" ? Object.keys(told.collections) : this.rows.flatMap((row) => row[AT[name]]);
+      const named = [...new Set(used)].filter(Boolean).map((value) => [value, names[name]?.[value] || value]);
+      return named.sort((a, b) => collator.compare(a[1], b[1]));
     };
-    for (const [name, menu] of Object.entries(this.menus)) {
-      const values = options[name];
-      menu.replaceChildren(make("option", "", words.every[name], { value: "" }), ...values.map(([value, text]) => make("option", "", text, { value })));
+    for (const { name, every } of this.data.menus) {
+      const menu = this.menus[name], values = options(name);
+      menu.replaceChildren(make("option", "", every, { value: "" }), ...values.map(([value, text]) => make("option", "", text, { value })));
       if (!values.some(([value]) => value === kept.filters[name])) kept.filters[name] = "";
       menu.value = kept.filters[name];
-      menu.hidden = values.length < (name === "kind" || name === "language" ? 2 : 1);
+      menu.hidden = values.length < (["tags", "collections", "added_at_ms"].includes(name) ? 1 : 2);
     }
   }
 
   // --- which rows, in which order
 
   choose(isKept = false) {
-    const active = this.shown[this.active]?.[ID];
-    const { kind, language, tag, collection, added } = kept.filters;
+    const active = this.shown[this.active]?.[AT.doc_id];
+    const { added_at_ms: added, ...others } = kept.filters;
+    const wanted = Object.entries(others).filter(([, value]) => value);
     const parts = plain(kept.find).split(/\s+/).filter(Boolean);
     const since = added ? new Date().setHours(0, 0, 0, 0) - (Number(added) - 1) * DAY : 0;
     this.shown = this.rows.filter((row) =>
-      (!kind || row[KIND] === kind) && (!language || row[LANGUAGE] === language) && (!tag || row[LABELS].includes(tag))
-      && (!collection || row[COLLECTIONS].includes(collection)) && row[ADDED] >= since
-      && parts.every((part) => this.hay.get(row[ID]).includes(part)));
+      wanted.every(([name, value]) => [row[AT[name]]].flat().includes(value)) && row[AT.added_at_ms] >= since
+      && parts.every((part) => this.hay.get(row[AT.doc_id]).includes(part)));
     this.sort();
-    this.active = isKept && active ? this.shown.findIndex((row) => row[ID] === active) : -1;
+    this.active = isKept && active ? this.shown.findIndex((row) => row[AT.doc_id] === active) : -1;
     const isNarrow = parts.length > 0 || Object.values(kept.filters).some(Boolean);
     this.clear.hidden = !isNarrow;
-    this.ask.hidden = !collection || !this.shown.length;
+    this.ask.hidden = !kept.filters.collections || !this.shown.length;
     this.none.hidden = this.shown.length > 0 || !this.rows.length;
     this.grid.hidden = !this.shown.length;
     const words = this.words, told = (count, one, many) => fill(count === 1 ? one : many, { n: number.format(count) });
-    const pages = this.rows.reduce((sum, row) => sum + row[DONE], 0);
+    const pages = this.rows.reduce((sum, row) => sum + row[AT.pages_done], 0);
     this.count.textContent = isNarrow
       ? fill(words.some, { n: number.format(this.shown.length), all: number.format(this.rows.length) })
       : fill(words.whole, { documents: told(this.rows.length, words.one, words.many), pages: told(pages, words.page, words.pages) });
@@ -215,19 +226,22 @@ class Table {
   }
 
   sort() {
-    const by = {
-      title: (a, b) => collator.compare(a[TITLE] || a[NAME], b[TITLE] || b[NAME]),
-      pages: (a, b) => a[PAGES] - b[PAGES],
-      language: (a, b) => collator.compare(this.names.languages[a[LANGUAGE]] || "\uffff", this.names.languages[b[LANGUAGE]] || "\uffff"),
-      tag: (a, b) => collator.compare(a[LABELS][0] || "\uffff", b[LABELS][0] || "\uffff"),
-      added: (a, b) => a[ADDED] - b[ADDED],
-    }[kept.sort];
+    const place = AT[kept.sort], last = "\uffff";
+    const { drawn } = this.data.columns.find((one) => one.name === kept.sort);
+    const textOf = {
+      title: (row) => row[AT.title] || row[AT.document],
+      language: (row) => this.names.languages[row[place]] || last,
+      tags: (row) => row[place][0] || last,
+      text: (row) => row[place] || last,
+      day: (row) => row[place],
+    }[drawn];
+    const by = textOf ? (a, b) => collator.compare(textOf(a), textOf(b)) : (a, b) => a[place] - b[place];
     const sign = kept.down ? -1 : 1;
     this.shown.sort((a, b) => sign * by(a, b));
   }
 
-  sortBy(name) {
-    kept.down = kept.sort === name ? !kept.down : name === "pages" || name === "added";
+  sortBy({ name, drawn }) {
+    kept.down = kept.sort === name ? !kept.down : ["number", "time", "day"].includes(drawn);
     kept.sort = name;
     this.sort();
     this.active = -1;
@@ -245,7 +259,7 @@ class Table {
   // --- what is drawn
 
   paint(isAnew = false) {
-    if (!this.grid || !this.root.isConnected) return;
+    if (!this.columns || !this.root.isConnected) return;
     for (const [name, cell] of Object.entries(this.columns)) {
       const is = kept.sort === name;
       cell.setAttribute("aria-sort", is ? (kept.down ? "descending" : "ascending") : "none");
@@ -270,14 +284,14 @@ class Table {
   mark() {
     const isIn = this.grid.contains(document.activeElement);
     for (const [place, element] of this.drawn) {
-      const is = this.selected.has(this.shown[place][ID]);
+      const is = this.selected.has(this.shown[place][AT.doc_id]);
       element.setAttribute("aria-selected", String(is));
       element.querySelector("input").checked = is;
       element.classList.toggle("lib-active", isIn && place === this.active);
     }
     if (this.drawn.has(this.active)) this.grid.setAttribute("aria-activedescendant", this.drawn.get(this.active).id);
     else this.grid.removeAttribute("aria-activedescendant");
-    const here = this.shown.reduce((sum, row) => sum + this.selected.has(row[ID]), 0);
+    const here = this.shown.reduce((sum, row) => sum + this.selected.has(row[AT.doc_id]), 0);
     this.all.checked = here > 0 && here === this.shown.length;
     this.all.indeterminate = here > 0 && here < this.shown.length;
     this.drawChosen();
@@ -310,45 +324,53 @@ class Table {
 
   row(row, place) {
     const words = this.words, told = this.names;
-    const element = make("div", "lib-row", undefined, { role: "row", id: `lib-${row[ID]}`, "aria-rowindex": String(place + 2) });
+    const element = make("div", "lib-row", undefined, { role: "row", id: `lib-${row[AT.doc_id]}`, "aria-rowindex": String(place + 2) });
     element.style.top = `${place * ROW}px`;
     const cell = (name, text) => { const made = make("div", name, text, { role: "gridcell" }); element.append(made); return made; };
-    const box = make("input", "", undefined, { type: "checkbox", tabindex: "-1", "aria-label": fill(words.select, { name: row[NAME] }) });
+    const box = make("input", "", undefined, { type: "checkbox", tabindex: "-1", "aria-label": fill(words.select, { name: row[AT.document] }) });
     box.addEventListener("click", (event) => { event.stopPropagation(); this.select(place, event.shiftKey); });
     const check = cell("lib-check");
     check.append(box);
     check.addEventListener("click", (event) => { if (event.target === check) this.select(place, event.shiftKey); });
     const picture = cell("lib-picture");
-    if (row[DONE]) {
-      const image = make("img", "", undefined, { alt: "", loading: "lazy", decoding: "async", src: `${this.base}/page/${row[ID]}/1/image?size=thumbnail` });
+    if (row[AT.pages_done]) {
+      const image = make("img", "", undefined, { alt: "", loading: "lazy", decoding: "async", src: `${this.base}/page/${row[AT.doc_id]}/1/image?size=thumbnail` });
       image.addEventListener("error", () => { image.remove(); picture.append(icon("description")); });
       picture.append(image);
     } else picture.append(icon("description"));
-    const title = cell("lib-title");
-    const link = make("a", "", row[TITLE] || row[NAME], { href: `?document=${row[ID]}`, tabindex: "-1", title: row[TITLE] ? `${row[TITLE]}\n${row[NAME]}` : row[NAME] });
+    const title = cell(cssOf(this.shownColumns[0]));
+    const link = make("a", "", row[AT.title] || row[AT.document], { href: `?document=${row[AT.doc_id]}`, tabindex: "-1", title: row[AT.title] ? `${row[AT.title]}\n${row[AT.document]}` : row[AT.document] });
     link.addEventListener("click", (event) => { if (!event.metaKey && !event.ctrlKey && !event.shiftKey) { event.preventDefault(); this.open(place); } });
     title.append(link);
-    const kind = told.kinds[row[KIND]] || row[KIND];
-    const pages = fill(row[PAGES] === 1 ? words.page : words.pages, { n: number.format(row[PAGES]) });
-    title.append(make("span", "lib-name", row[TITLE] ? row[NAME] : kind));
+    const kind = told.kinds[row[AT.kind]] || row[AT.kind];
+    const pages = fill(row[AT.pages] === 1 ? words.page : words.pages, { n: number.format(row[AT.pages]) });
+    title.append(make("span", "lib-name", row[AT.title] ? row[AT.document] : kind));
     title.append(make("span", "lib-facts", `${kind} · ${pages}`));
-    const state = words.states[row[STATUS]];
+    const state = words.states[row[AT.status]];
     if (state) {
-      const done = row[PAGES] && row[DONE] < row[PAGES] ? fill(words.done, { n: number.format(row[DONE]), all: number.format(row[PAGES]) }) : state;
-      const badge = make("span", `lib-state lib-${row[STATUS]}`, row[STATUS] === "reading" ? done : state, { title: row[MESSAGE] || done });
+      const done = row[AT.pages] && row[AT.pages_done] < row[AT.pages] ? fill(words.done, { n: number.format(row[AT.pages_done]), all: number.format(row[AT.pages]) }) : state;
+      const badge = make("span", `lib-state lib-${row[AT.status]}`, row[AT.status] === "reading" ? done : state, { title: row[AT.message] || done });
       title.append(badge);
-      if (row[STATUS] === "stopped") {
+      if (row[AT.status] === "stopped") {
         const on = make("button", "lib-quiet", words.go_on, { type: "button", tabindex: "-1" });
-        on.addEventListener("click", (event) => { event.stopPropagation(); this.act("resume", [row[ID]]); });
+        on.addEventListener("click", (event) => { event.stopPropagation(); this.act("resume", [row[AT.doc_id]]); });
         title.append(on);
       }
     }
-    cell("lib-pages", number.format(row[PAGES]));
-    cell("lib-language", told.languages[row[LANGUAGE]] || "");
-    const tags = cell("lib-tags");
-    for (const tag of row[LABELS].slice(0, TAGS)) tags.append(make("span", "lib-tag", tag));
-    if (row[LABELS].length > TAGS) tags.append(make("span", "lib-more", `+${row[LABELS].length - TAGS}`, { title: row[LABELS].slice(TAGS).join(", ") }));
-    cell("lib-added", dates.format(row[ADDED]));
+    for (const column of this.shownColumns.slice(1)) {
+      const value = row[AT[column.name]], texts = {
+        number: () => number.format(value),
+        time: () => dates.format(value),
+        day: () => (value ? dates.format(new Date(`${value}T00:00`)) : ""),
+        language: () => told.languages[value] || "",
+        text: () => value,
+      };
+      const made = cell(cssOf(column), texts[column.drawn]?.());
+      if (column.drawn === "text") made.title = value;
+      if (column.drawn !== "tags") continue;
+      for (const tag of value.slice(0, TAGS)) made.append(make("span", "lib-tag", tag));
+      if (value.length > TAGS) made.append(make("span", "lib-more", `+${value.length - TAGS}`, { title: value.slice(TAGS).join(", ") }));
+    }
     element.addEventListener("click", (event) => {
       if (event.target.closest("a, button, input, .lib-check")) return;
       this.active = place;
@@ -361,7 +383,7 @@ class Table {
   // --- what a person does
 
   async open(place) {
-    const id = this.shown[place]?.[ID], hasPages = () => this.rows.some((row) => row[ID] === id && row[DONE]);
+    const id = this.shown[place]?.[AT.doc_id], hasPages = () => this.rows.some((row) => row[AT.doc_id] === id && row[AT.pages_done]);
     if (id && !hasPages()) await this.read(); // its first page may have been read since the list was
     if (!hasPages()) return;
     const page = scrolling(this.root);
@@ -370,10 +392,10 @@ class Table {
   }
 
   select(place, isRange) {
-    const id = this.shown[place][ID], wanted = !this.selected.has(id);
+    const id = this.shown[place][AT.doc_id], wanted = !this.selected.has(id);
     if (isRange && this.anchor >= 0 && this.anchor < this.shown.length) {
       const [from, to] = [Math.min(place, this.anchor), Math.max(place, this.anchor)];
-      for (let at = from; at <= to; at += 1) this.selected.add(this.shown[at][ID]);
+      for (let at = from; at <= to; at += 1) this.selected.add(this.shown[at][AT.doc_id]);
     } else if (wanted) this.selected.add(id);
     else this.selected.delete(id);
     this.active = this.anchor = place;
@@ -381,7 +403,7 @@ class Table {
   }
 
   selectAll(wanted) {
-    for (const row of this.shown) if (wanted) this.selected.add(row[ID]); else this.selected.delete(row[ID]);
+    for (const row of this.shown) if (wanted) this.selected.add(row[AT.doc_id]); else this.selected.delete(row[AT.doc_id]);
     this.mark();
   }
 
@@ -416,7 +438,7 @@ class Table {
 
   selectBetween() {
     const [from, to] = [Math.min(this.active, this.anchor), Math.max(this.active, this.anchor)];
-    for (let at = from; at <= to; at += 1) this.selected.add(this.shown[at][ID]);
+    for (let at = from; at <= to; at += 1) this.selected.add(this.shown[at][AT.doc_id]);
     this.mark();
   }
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from docmind.documents import DRAWN, EDITED, FIELDS, MENUS
 from docmind.errors import DocMindError
 from docmind.maintenance import told as about_receipt
 from docmind.records.documents import DocumentInfo, ErasureReceipt
@@ -36,6 +37,12 @@ def draw_list(docmind: DocMind, *, ask_collection: Callable[[str], None]) -> Non
     draw_undo(docmind)
     data = {
         "words": _words(),
+        "columns": [
+            {"name": one.name, "label": _(one.label), "drawn": one.drawn, "width": one.width, "rank": one.rank}
+            for one in DRAWN
+        ],
+        "found": [one.name for one in FIELDS if one.is_found],
+        "menus": [{"name": one.name, "label": _(one.label_of_one), "every": _(one.menu)} for one in MENUS],
         "embeds": errors.attempt(lambda: docmind.visual.is_on("late")) is True,
         "turn": st.session_state.get(state.LIBRARY_TURN, 0),
     }
@@ -46,29 +53,10 @@ def _words() -> dict[str, Any]:
     return {
         "library": _("Documents"),
         "find": _("Find by title, name or tag"),
-        "kind": _("Kind"),
-        "language": _("Language"),
-        "tag": _("Tag"),
-        "collection": _("Collection"),
-        "added": _("Added"),
-        "every": {
-            "kind": _("All kinds"),
-            "language": _("All languages"),
-            "tag": _("All tags"),
-            "collection": _("All collections"),
-            "added": _("Any date"),
-        },
         "today": _("Added today"),
         "week": _("Last 7 days"),
         "month": _("Last 31 days"),
         "year": _("Last 12 months"),
-        "columns": {
-            "title": _("Title"),
-            "pages": _("Pages"),
-            "language": _("Language"),
-            "tag": _("Tags"),
-            "added": _("Added"),
-        },
         "states": {
             "reading": _("Waiting"),
             "paused": _("Paused"),
@@ -362,15 +350,25 @@ def _collect(docmind: DocMind, ids: tuple[str, ...]) -> None:
 def _rename(docmind: DocMind, ids: tuple[str, ...]) -> None:
     (doc_id,) = ids
     info = docmind.documents.get(doc_id)
-    title = st.text_input(_("Title"), info.title, key="rename-title", placeholder=one_line(info.heading), max_chars=300)
-    name = st.text_input(_("Name"), one_line(info.document), key="rename-name", max_chars=200)
+    placeholders = {"title": one_line(info.heading), "dated": "2024-03-31"}
+    before = {column.name: one_line(getattr(info, column.name)) for column in EDITED}
+    typed = {
+        column.name: st.text_input(
+            _(column.label),
+            before[column.name],
+            key=f"edit-{column.name}",
+            max_chars=column.most,
+            placeholder=placeholders.get(column.name),
+        )
+        for column in EDITED
+    }
     st.caption(_("The original file keeps its content. An empty title is taken from the first page."))
     with st.container(horizontal=True, horizontal_alignment="right"):
         if st.button(_("Cancel"), key="rename-no", on_click=_close):
             st.rerun()
         if st.button(_("Save"), key="rename-yes", type="primary"):
-            new = name if name != one_line(info.document) else None
-            _finish(errors.attempt(lambda: docmind.documents.rename(doc_id, document=new, title=title)))
+            new = {name: value for name, value in typed.items() if value != before[name]}
+            _finish(errors.attempt(lambda: docmind.documents.edit(doc_id, **new)))
 
 
 def _purge(docmind: DocMind, ids: tuple[str, ...]) -> None:

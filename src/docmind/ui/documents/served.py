@@ -14,6 +14,7 @@ from urllib.parse import parse_qs
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
+from docmind.documents import FIELDS
 from docmind.errors import ConfigError, NotFoundError
 from docmind.rich_text import one_line
 from docmind.ui.app.format import kind, language
@@ -40,6 +41,7 @@ def rows_of(docmind: DocMind) -> tuple[str, bytes]:
             documents = docmind.documents.all()
             body = json.dumps(
                 {
+                    "names": [column.name for column in _SENT],
                     "rows": [_row(info) for info in documents],
                     "kinds": {name: kind(name) for name in {info.kind for info in documents}},
                     "languages": {code: language(code) for code in {info.language for info in documents} if code},
@@ -53,22 +55,18 @@ def rows_of(docmind: DocMind) -> tuple[str, bytes]:
         return _kept[1:]
 
 
+_NEEDED = ("doc_id", "document", "kind", "pages", "pages_done", "status", "message")  # by what the table draws itself
+_SENT = tuple(column for column in FIELDS if column.name in _NEEDED or column.drawn or column.menu or column.is_found)
+
+
 def _row(info: DocumentInfo) -> list[object]:
-    return [
-        info.doc_id,
-        _short(info.document),
-        _short(info.shown_title),
-        info.kind,
-        info.pages,
-        info.pages_done,
-        info.language,
-        info.bytes,
-        info.added_at_ms,
-        info.status,
-        _short(info.message),
-        [_short(tag) for tag in info.tags],
-        info.collections,
-    ]
+    return [_sent(column.of(info)) for column in _SENT]
+
+
+def _sent(value: object) -> object:
+    if isinstance(value, tuple):
+        return [_sent(one) for one in value]
+    return _short(value) if isinstance(value, str) else value
 
 
 def _short(text: str) -> str:

@@ -22,7 +22,6 @@ _WORK = "snapshot"
 _TITLE, _DIALOG = "snapshot-title", "snapshot-dialog"
 _COMPARE, _ACTIVATE, _DELETE = "compare", "activate", "delete"
 _SHOWN = 8  # documents of a kind that a difference names
-_CHANGES = (N_("name"), N_("title"), N_("tags"), N_("language"), N_("collections"), N_("text"), N_("text model"))
 
 
 def section(docmind: DocMind) -> None:
