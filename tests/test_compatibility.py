@@ -56,7 +56,7 @@ def test_documents_of_an_old_vault_have_empty_facts_until_a_person_sets_them(set
         for info in docmind.documents():
             assert (info.author, info.dated, info.updated_at_ms, info.ingestion) == ("", "", 0, None)
         doc_id = docmind.find_document("harbour.md").doc_id
-        changed = docmind.library.edit(doc_id, author="Ada Harbour", dated="2001-02-03")
+        changed = docmind.documents.edit(doc_id, author="Ada Harbour", dated="2001-02-03")
         assert (changed.author, changed.dated, changed.updated_at_ms > 0) == ("Ada Harbour", "2001-02-03", True)
     with DocMind(settings) as docmind:
         assert docmind.document(doc_id) == changed

@@ -133,7 +133,7 @@ def test_a_conversation_that_is_erased_meanwhile_holds_nothing_up(tmp_path: Path
         _, gone = ask(mind)
         _, answer = ask(mind)
         assert gone.thread_id is not None
-        mind.conversations.purge(gone.thread_id)
+        mind.conversations.erase_thread(gone.thread_id)
         started.set()
         assert places(completed(mind, answer)[1]) == LOOKS
 

@@ -189,7 +189,7 @@ def test_an_erasure_leaves_no_attribute_and_looks_for_the_names(vault: tuple[Dat
         return repr([database.all(f"SELECT * FROM {table}") for table in tables])
 
     assert all(text in everything() for text in ("Ada Marked", "2001-02-03", "pypdfium2")), "the control"
-    catalog.delete_document(ID)
+    catalog.erase_document(ID)
     assert not any(text in everything() for text in ("Ada Marked", "2001-02-03", "pypdfium2", "marked"))
 
 

@@ -75,7 +75,7 @@ def test_no_search_finds_what_is_in_the_bin(desk: DocMind, way: str) -> None:
     wanted = "sheet.png" if way == "a picture" else "herons.pdf"
     doc_id = desk.documents.find(wanted).doc_id
     assert wanted in WAYS[way](desk)
-    desk.documents.delete([doc_id])
+    desk.documents.bin([doc_id])
     try:
         assert wanted not in WAYS[way](desk)
     finally:
@@ -96,7 +96,7 @@ def test_image_models_do_not_find_what_is_in_the_bin(tmp_path: Path) -> None:
             lambda d: named(d.page_search.search_late("red")),
             lambda d: named(d.search(Query("red", lists=("image", "visual")))),
         ]
-        desk.documents.delete([warm])
+        desk.documents.bin([warm])
         for way in ways:
             assert way(desk) == {"cold.tiff"}
         desk.documents.restore([warm])
@@ -109,7 +109,7 @@ def test_a_restart_and_a_rebuild_leave_the_bin_out(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     with DocMind(settings) as desk:
         gone, stays = (result.doc_id or "" for result in desk.add([report("gone", 2), report("stays", 1)]))
-        desk.documents.delete([gone])
+        desk.documents.bin([gone])
         assert desk.documents.counts()[:2] == (1, 1)
         assert desk.status().documents == 1
     assert inventory(settings).text_points == 1
@@ -137,13 +137,13 @@ def test_the_bin_is_purged_after_its_time(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     with DocMind(settings) as desk:
         old, new = (result.doc_id or "" for result in desk.add([report("old", 2), report("new", 1)]))
-        desk.documents.delete([old])
+        desk.documents.bin([old])
         with desk.vault.database.transaction() as db:
             db.execute(
                 "UPDATE documents SET binned_own_ms = ? WHERE doc_id = ?",
                 (desk.vault.clock.now_ms() - 31 * 86_400_000, old),
             )
-        desk.documents.delete([new])
+        desk.documents.bin([new])
     with DocMind(settings) as desk:
         assert [info.doc_id for info in desk.documents.binned()] == [new]
         desk.erasures.finish()
@@ -157,7 +157,7 @@ def test_the_bin_is_purged_after_its_time(tmp_path: Path) -> None:
 def test_without_a_bin_a_deletion_is_final(tmp_path: Path) -> None:
     with opened(tmp_path, storage=StorageSettings(min_free_mb=1, bin_days=0)) as desk:
         (result,) = desk.add([report("gone", 1)])
-        assert desk.documents.delete([result.doc_id or ""]) == ()
+        assert desk.documents.bin([result.doc_id or ""]) == ()
         assert desk.documents.binned() == ()
         assert desk.documents.counts() == (0, 0, 0)
         (receipt,) = desk.erasures.finish()
@@ -168,7 +168,7 @@ def test_without_a_bin_a_deletion_is_final(tmp_path: Path) -> None:
 def test_a_file_of_the_bin_that_is_added_again_is_restored(tmp_path: Path) -> None:
     with opened(tmp_path) as desk:
         (result,) = desk.add([report("gone", 2)])
-        desk.documents.delete([result.doc_id or ""])
+        desk.documents.bin([result.doc_id or ""])
         (again,) = desk.add([report("gone", 2)])
         assert (again.status, again.doc_id) == ("already", result.doc_id)
         assert "back in the library" in again.message
@@ -243,9 +243,9 @@ def test_tags_and_collections_narrow_a_search(tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match="already a collection"):
             desk.documents.new_collection(" reports")
         assert desk.documents.rename_collection(made.collection_id, "REPORTS").name == "REPORTS"
-        desk.documents.delete([one])
+        desk.documents.bin([one])
         assert desk.documents.collection("reports").documents == 0
-        desk.documents.delete_collection(made.collection_id)
+        desk.documents.remove_collection(made.collection_id)
         assert desk.documents.collections() == ()
         assert desk.documents.get(two).tags == ("Work",)
 

@@ -134,7 +134,7 @@ _READING = ("search", "search_by_picture", "ask", "memories.expand")
 _question, _name, _docs = ("question",), ("name",), ("doc_ids",)
 _REQUIRED = {
     "documents.find": _name, "documents.tag": _docs, "documents.set_language": ("doc_ids", "language"),
-    "documents.find_binned": _name, "documents.delete": _docs, "documents.restore": _docs,
+    "documents.find_binned": _name, "documents.bin": _docs, "documents.restore": _docs,
     "documents.new_collection": _name, "documents.collection": _name, "documents.rename_collection": _name,
     "documents.collect": _docs, "queue.remove": ("upload_ids",), "queue.unlock": ("password",),
     "snapshots.find": _name, "snapshots.find_document": _name,
@@ -177,7 +177,7 @@ CALLS = (
     Call("documents.binned", "GET", "/bin", tuple[DocumentInfo, ...]),
     Call("documents.bin_days", "GET", "/bin/days", float, None),
     Call("documents.find_binned", "GET", "/bin/find", DocumentInfo, {"name": Name}),
-    Call("documents.delete", "POST", "/bin", tuple[DocumentInfo, ...], {"doc_ids": Ids}),
+    Call("documents.bin", "POST", "/bin", tuple[DocumentInfo, ...], {"doc_ids": Ids}),
     Call("documents.restore", "POST", "/bin/restore", None, {"doc_ids": Ids}),
     Call("erasures.receipts", "GET", "/erasures", tuple[ErasureReceipt, ...]),
     Call(
@@ -188,7 +188,7 @@ CALLS = (
     Call("snapshots.list", "GET", "/snapshots", tuple[SnapshotInfo, ...]),
     Call("snapshots.create", "POST", "/snapshots", SnapshotInfo, {"title": Title}),
     Call("snapshots.databases", "GET", "/snapshots/databases", tuple[KeptDatabase, ...]),
-    Call("snapshots.delete_database", "DELETE", "/snapshots/databases/{name}", KeptDatabase, {"name": Name}),
+    Call("snapshots.remove_database", "DELETE", "/snapshots/databases/{name}", KeptDatabase, {"name": Name}),
     Call("snapshots.find", "GET", "/snapshots/find", SnapshotInfo, {"name": Name}),
     Call("snapshots.kept_in", "GET", "/snapshots/holding/{doc_id}", tuple[str, ...], {"doc_id": Name}),
     Call("snapshots.find_document", "GET", "/snapshots/find-document", tuple[str, str], {"name": Name}),
@@ -208,7 +208,7 @@ CALLS = (
         "snapshot_id": Name, "settings": bool, "reindex": bool,
     }),
     Call("snapshots.pin", "POST", "/snapshots/{snapshot_id}/pin", SnapshotInfo, {"snapshot_id": Name, "pinned": bool}),
-    Call("snapshots.delete", "DELETE", "/snapshots/{snapshot_id}", SnapshotInfo, {"snapshot_id": Name}),
+    Call("snapshots.remove", "DELETE", "/snapshots/{snapshot_id}", SnapshotInfo, {"snapshot_id": Name}),
     # collections
     Call("documents.collections", "GET", "/collections", tuple[Collection, ...]),
     Call("documents.new_collection", "POST", "/collections", Collection, {"name": Name, "doc_ids": Ids}),
@@ -217,7 +217,7 @@ CALLS = (
         "documents.rename_collection", "PATCH", "/collections/{collection_id}", Collection,
         {"collection_id": Name, "name": Name},
     ),
-    Call("documents.delete_collection", "DELETE", "/collections/{collection_id}", Collection, {"collection_id": Name}),
+    Call("documents.remove_collection", "DELETE", "/collections/{collection_id}", Collection, {"collection_id": Name}),
     Call(
         "documents.collect", "POST", "/collections/{collection_id}/documents", None,
         {"collection_id": Name, "doc_ids": Ids, "leave": bool},
@@ -247,7 +247,7 @@ CALLS = (
     Call("conversations.find_thread", "GET", "/threads/find", Thread, {"name": Name}),
     Call("conversations.thread", "GET", "/threads/{thread_id}", Thread, {"thread_id": Name}),
     Call("conversations.rename", "PATCH", "/threads/{thread_id}", Thread, {"thread_id": Name, "title": Title}),
-    Call("conversations.delete", "DELETE", "/threads/{thread_id}", Thread, {"thread_id": Name}),
+    Call("conversations.bin", "DELETE", "/threads/{thread_id}", Thread, {"thread_id": Name}),
     Call("conversations.restore", "POST", "/threads/{thread_id}/restore", Thread, {"thread_id": Name}),
     Call(
         "conversations.view", "GET", "/threads/{thread_id}/transcript", ThreadView,
@@ -268,7 +268,7 @@ CALLS = (
     Call("memories.find", "GET", "/memories/find", Memory, {"name": Name}),
     Call("memories.expand", "POST", "/memories/expand", str, {"question": Question, "thread_id": or_none(Name)}),
     Call("memories.edit", "PATCH", "/memories/{memory_id}", Memory, {"memory_id": Name, "text": Text}),
-    Call("memories.forget", "DELETE", "/memories/{memory_id}", Memory, {"memory_id": Name}),
+    Call("memories.remove", "DELETE", "/memories/{memory_id}", Memory, {"memory_id": Name}),
     Call("models.list", "GET", "/models", ModelList, {"refresh": bool}),
     Call("models.degraded", "GET", "/models/degraded", tuple[Degraded, ...]),
     Call("visual.is_on", "GET", "/models/{kind}/on", bool, {"kind": Literal["image", "late"]}),

@@ -16,8 +16,8 @@ from docmind.records.search import Filters
 from docmind.records.values import Title
 
 _IDS: Mapping[str, Callable[[Any, str], str]] = {
-    "doc_ids": lambda library, name: library.find_document(name).doc_id,
-    "collections": lambda library, name: library.library.collection(name).collection_id,
+    "doc_ids": lambda library, name: library.documents.find(name).doc_id,
+    "collections": lambda library, name: library.documents.collection(name).collection_id,
     "snapshots": lambda library, name: library.snapshots.find(name).snapshot_id,
     "languages": lambda _library, code: code.lower(),
     "kinds": lambda _library, kind: kind.lower(),

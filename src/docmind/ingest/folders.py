@@ -195,13 +195,13 @@ class Folders:
         with self._db.transaction() as db:
             db.executemany("DELETE FROM folder_files WHERE doc_id = ? AND is_gone", [(one,) for one in doc_ids])
 
-    def delete_gone(self, doc_ids: Sequence[str]) -> int:
+    def bin_gone(self, doc_ids: Sequence[str]) -> int:
         """Delete documents whose file is gone, and return how many. Others are not touched."""
         wanted = {gone.doc_id for gone in self.gone()} & set(doc_ids)
         for doc_id in sorted(wanted):
             if not self._is_used(doc_id):
                 try:
-                    self._library.delete([doc_id])
+                    self._library.bin([doc_id])
                 except NotFoundError:
                     continue
         self.keep(sorted(wanted))
@@ -479,7 +479,7 @@ class Folders:
                 db.execute("UPDATE folder_files SET before = '' WHERE folder_id = ? AND place = ?", (folder_id, place))
             if not self._is_used(before):
                 try:
-                    self._library.delete([before])
+                    self._library.bin([before])
                 except NotFoundError:
                     continue
 

@@ -29,7 +29,7 @@ import numpy as np
 from docmind.errors import CancelledError, DocMindError
 from docmind.records.rotation import RotationProgress, RotationReport
 from docmind.runtime import Background, log_mistake
-from docmind.storage import Keyset, Mark, Preferences, drop_database, kept_databases
+from docmind.storage import Keyset, Mark, Preferences, kept_databases, remove_database
 from docmind.vault import IndexKey, Vault
 from docmind.wording import N_, _
 
@@ -160,7 +160,7 @@ class Rotation:
         if new is not None and self._keyset.db_key != new.db_key:
             self._db.change_key(new.db_key, Mark(self._data_dir / "mark", new.db_key, self._vault.keys.vault_id))
             for kept in kept_databases(self._data_dir):  # the key that opens them is about to be forgotten
-                drop_database(self._data_dir, kept.name)
+                remove_database(self._data_dir, kept.name)
             self._vault.change_keys(lambda keyset: replace(keyset, db_key=new.db_key))
         return files, unreadable
 

@@ -22,14 +22,14 @@ def tidy(vault: Vault, bin_days: float) -> None:
     """
     database, catalog = vault.database, vault.catalog
     if database.was_behind:
-        Ages(database, vault.clock).forget()
+        Ages(database, vault.clock).drop()
     with suppress(DiskFullError):  # it is finished at the next start
         for doc_id in [] if database.was_behind else Edits(database, catalog).expired(bin_days, vault.clock.now_ms()):
             erasures = Erasures(database, catalog)
             erasures.begin(doc_id, ErasurePlan(), erasures.traces_of(doc_id))
         if doomed := catalog.doomed():
             try:
-                vault.artifacts.delete(doomed)
+                vault.artifacts.remove(doomed)
             except VaultError as error:  # a file is in use, or the disk reports an error: again at the next start
                 log_mistake("docmind.vault", "files of erased documents could not be deleted", error)
             else:
